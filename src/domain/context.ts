@@ -1,6 +1,4 @@
-/**
- * The first argument of every verb: what a verb may touch of the world. Doors make one per request or job.
- */
+/** The first argument of every verb: everything outside that a verb may use. Entry points make one per request or job. */
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 import type { Hooks } from '../plugin-api/index.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -15,7 +13,7 @@ import type { SecurityEvents } from './security-event.ts';
  */
 export type TokenKind = 'primary' | 'login' | 'named' | 'session';
 
-/** Who asks, as the token said; null for the public and for jobs that act for the operator. */
+/** The caller by the token; null for the public and for jobs that act for the operator. */
 export interface Viewer {
   readonly userId: bigint;
   readonly userUid: string;
@@ -25,11 +23,11 @@ export interface Viewer {
   readonly tokenKind: TokenKind;
   readonly isAdmin: boolean;
   /**
-   * Why nothing is allowed. `api`: the customer's plan has no access to the API, and this credential is one for it;
-   * `maintenance`: the operator has closed the service.
+   * Why nothing is allowed. `api`: the customer's plan excludes the API, and this credential is for it; `maintenance`: the
+   * operator has closed the service.
    */
   readonly refusal?: 'api' | 'maintenance';
-  /** What the token may do: `*`, or names such as `lists:read`. */
+  /** The scopes of the token: `*`, or names such as `lists:read`. */
   readonly scopes: readonly string[];
 }
 
@@ -47,29 +45,31 @@ export interface Context {
   readonly ipAddress: string | null;
   /** The kind of the caller's program, such as `Firefox on Linux`. */
   readonly client?: string | null;
-  /** By which way in the request came. Decides nothing here; notes say it. */
+  /** The entry point of the request. Decides nothing here; it is recorded. */
   readonly entryPoint?: 'graphql' | 'rest' | 'page';
-  /** Takes note of logins, of refused ones, and of changes of how somebody gets in. Absent: in jobs and tools. */
+  /** Records logins, refused ones, and changes of access. Absent in jobs and tools. */
   readonly securityEvents?: SecurityEvents;
-  /** The change that this request is making, where its row of the audit trail is written within it. */
+  /** The change of this request, if its row of the audit trail is written within it. */
   readonly change?: Change;
   readonly installation: Installation;
 }
 
-/** Whose things a change is about. */
+/** The subject of a change. */
 export interface ChangedThing {
   readonly customerId: bigint;
   readonly targetUid: string | null;
-  /** Who has done it, where nobody was logged in before. */
+  /** Who has done it, if nobody was logged in before. */
   readonly userId?: bigint | undefined;
 }
 
 export interface Change {
-  /** Writes the row of the mutation that runs now; undefined: none runs that is audited this way. */
+  /** Writes the audit row of the running mutation; undefined: none is audited this way. */
   write: ((tx: Transaction, about: ChangedThing) => Promise<void>) | undefined;
 }
 
-/** What verbs need to know of the installation. An administrator changes some of it at any time: ask for it, do not keep it. */
+/**
+ * What verbs know about the installation. An administrator may change some of it at any time: read it each time, do not keep it.
+ */
 export interface Installation {
   /** Without a slash at the end. */
   readonly baseUrl: string;
@@ -78,13 +78,13 @@ export interface Installation {
   readonly limits: Limits;
   /** Private hosts and networks (CIDR) that may be reached for customers (decision D44). */
   readonly outboundAllowHosts?: readonly string[];
-  /** Closed to customers whose plan does not say otherwise. */
+  /** Closed, except to customers whose plan allows access. */
   readonly isInMaintenance?: boolean;
-  /** Domain of return-paths that say whose bounce it is, where a customer has none of its own; its mail comes here. */
+  /** Domain of signed return-paths for customers without their own; its mail comes here. */
   readonly bounceDomain?: string;
-  /** Soft bounces within so many days that suppress an address; limit 0: never. */
+  /** Soft bounces within so many days after which an address is suppressed; limit 0: never. */
   readonly softBounces?: { readonly limit: number; readonly days: number };
-  /** DNS servers that are asked about customers' domains; none: the system's. */
+  /** DNS servers for look-ups of customers' domains; none: the system's. */
   readonly dnsServers?: readonly string[];
   /** SPF terms that allow this installation's servers, such as `include:spf.example.com`. */
   readonly spfTerms?: readonly string[];
@@ -92,9 +92,9 @@ export interface Installation {
   readonly fromAddresses?: 'any' | 'verified';
   /** Sender of the mails that the program itself writes. */
   readonly mailFrom?: string;
-  /** What an unpaid invoice says of how to pay it. */
+  /** The payment instructions on unpaid invoices. */
   readonly paymentInstructions?: string;
-  /** Whole months for which the ledger and events are kept; 0, or nothing said: all. */
+  /** Whole months for which the ledger and events are kept; 0 or absent: all. */
   readonly retention?: { readonly ledgerMonths: number; readonly eventMonths: number };
 }
 

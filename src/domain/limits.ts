@@ -1,8 +1,8 @@
-/** Sizes and paces an operator may set (src/config), as the domain sees them. */
+/** Limits that an operator may set (src/config), in the domain's form. */
 export interface Limits {
-  /** Recipients a sending job takes at once. */
+  /** Recipients per sending job. */
   readonly sendBatchSize: number;
-  /** How long a recipient stays with a worker that says nothing more. */
+  /** How long a recipient stays leased to a worker without a renewal. */
   readonly sendLeaseSeconds: number;
   /** Audience rows written to the ledger in one transaction. */
   readonly snapshotBatchSize: number;
@@ -12,13 +12,13 @@ export interface Limits {
   readonly sendAttemptsMax: number;
   /** Wait before the second try of a deferred recipient; doubles from there. */
   readonly sendRetryDelaySeconds: number;
-  /** A campaign pauses when such a share of its latest so many recipients were hard refusals; 0: never. */
+  /** A campaign pauses when such a share of its latest so many recipients were refused as unknown; 0: never. */
   readonly bouncePause: { readonly percent: number; readonly recipients: number };
   /** Largest import file, in bytes. */
   readonly importBytesMax: number;
   /** Largest uploaded file, in bytes; plans may allow less. */
   readonly fileBytesMax: number;
-  /** Days a renewal may be paid after its period has begun. */
+  /** Days in which a renewal may be paid after its period has begun. */
   readonly billingGraceDays: number;
   /** When a login ends: after so many days without use, and after so many in all (decision D96). */
   readonly sessionDays: SessionDays;
@@ -29,7 +29,7 @@ export interface SessionDays {
   readonly inAll: number;
 }
 
-/** Of soft bounces that suppress an address. Above it, "never" is meant, and 0 says so. */
+/** Soft bounces after which an address is suppressed. Use 0 for "never" instead of a larger number. */
 export const SOFT_BOUNCE_LIMIT_MAX = 100;
-/** What was wrong with a mailbox more than a year ago says nothing about it. */
+/** Bounces older than a year say nothing about a mailbox. */
 export const SOFT_BOUNCE_DAYS_MAX = 365;

@@ -1,6 +1,6 @@
-/** What concerns who gets in: a login, a refused credential, a change of how somebody gets in. */
+/** Events about access: a login, a refused credential, a change of how a user logs in. */
 
-/** Whose account it is about; absent: nobody's that we know. */
+/** The account of the event; absent: none that is known. */
 export interface Account {
   readonly customerId: bigint;
   readonly userId?: bigint | undefined;
@@ -9,9 +9,8 @@ export interface Account {
 
 export interface SecurityEvent {
   /**
-   * `logged_in`, `changed`: it went well. `code_asked`: the password was right, the code is still to come. `login_failed`,
-   * `login_locked`: also of a password or code that is asked for within a session. `token_refused`, `link_refused`: of
-   * one that is unknown, ended or used.
+   * `logged_in`, `changed`: success. `code_asked`: the password was right, the code is still missing. `login_failed`,
+   * `login_locked`: also for a password or code within a session. `token_refused`, `link_refused`: unknown, expired or used ones.
    */
   readonly kind:
     | 'logged_in'
@@ -21,25 +20,25 @@ export interface SecurityEvent {
     | 'login_locked'
     | 'token_refused'
     | 'link_refused';
-  /** The name of the mutation, or of what is none: `useLoginLink`, `authenticate`. */
+  /** The name of the mutation, or of another operation: `useLoginLink`, `authenticate`. */
   readonly operation: string;
   readonly account: Account | null;
-  /** For what did not go well: a code such as `WRONG_CREDENTIALS`. */
+  /** For failures: a code such as `WRONG_CREDENTIALS`. */
   readonly reason?: string | undefined;
-  /** Of a try on an unknown account: a digest by which tries on the same name are known. People type passwords there. */
+  /** For a try on an unknown account: a digest that identifies tries on the same name. People type passwords there. */
   readonly nameDigest?: string | undefined;
-  /** The token or session it was done with, or that it is about. */
+  /** The token or session that was used, or that it is about. */
   readonly tokenUid?: string | undefined;
   readonly tokenKind?: 'primary' | 'login' | 'named' | 'session' | undefined;
-  /** Uid of what was changed. */
+  /** Uid of the changed object. */
   readonly targetUid?: string | null | undefined;
-  /** Names of what was given. */
+  /** Names of inputs. */
   readonly fields?: readonly string[] | undefined;
-  /** Happens to honest people: a browser whose session has ended. Logged, and no sign of an attack. */
+  /** Happens to honest people, such as a browser with an expired session. Logged, but no sign of an attack. */
   readonly isUsual?: boolean | undefined;
 }
 
-/** Who asks, and how, as far as it is known before anybody is known. */
+/** The caller, as far as it is known before authentication. */
 export interface Caller {
   readonly ipAddress: string | null;
   /** The kind of the caller's program: `Firefox on Linux`. */
@@ -48,6 +47,6 @@ export interface Caller {
 }
 
 export interface SecurityEvents {
-  /** Writes a line of the log and, where an account is known, a row of the audit trail. Returns at once, never throws. */
+  /** Writes a log line and, for a known account, a row of the audit trail. Returns at once, never throws. */
   note(caller: Caller, event: SecurityEvent): void;
 }

@@ -1,4 +1,4 @@
-/** The errors of accounts, by code. Doors translate the class; clients may rely on the code. */
+/** The errors of accounts, by code. Entry points translate the class; clients may rely on the code. */
 import {
   ForbiddenError,
   ForeignResourceError,
@@ -9,11 +9,11 @@ import {
   WrongStateError,
 } from '../../lib/errors.ts';
 
-/** Says the same for an unknown address and for a wrong password: users cannot be enumerated. */
+/** The same for an unknown address and for a wrong password: users cannot be enumerated. */
 export const wrongCredentials = () =>
   new UnauthenticatedError('These credentials do not match our records.', 'WRONG_CREDENTIALS');
 
-/** The password was right; no token is made before the code is. */
+/** The password was right; there is no token without the code. */
 export const codeRequired = () =>
   new UnauthenticatedError('Enter the code that your authenticator app shows.', 'TWO_FACTOR_CODE_REQUIRED');
 export const wrongCode = () =>
@@ -37,7 +37,7 @@ export const userNotFound = () => new NotFoundError('USER_NOT_FOUND', 'No user h
 
 export const emailTaken = () => new ValidationError({ email: ['The email has already been taken.'] });
 
-/** Nobody could let anybody in again. */
+/** Without it nobody could administer the installation. */
 export const operatorStays = () =>
   new WrongStateError('CUSTOMER_IS_OPERATOR', "The operator's account cannot be disabled or deleted.");
 export const notYourself = () =>
@@ -46,7 +46,7 @@ export const notYourself = () =>
     'You cannot do this to your own account: another administrator has to do it.',
   );
 
-/** What decides over administrators needs a token that may do everything, not one that was cut down. */
+/** Changes of administrators need a token with all scopes. */
 export const needsFullToken = () =>
   new ForbiddenError('FULL_TOKEN_NEEDED', 'Changing an administrator needs a token with every scope.');
 export const notALogin = () => new WrongStateError('NOT_A_LOGIN', 'An API token cannot log out: revoke it instead.');

@@ -1,4 +1,4 @@
-/** Writes of API tokens. The token itself is never stored: only its SHA-256, which is enough for 357 random bits. */
+/** Writes of API tokens. The token itself is never stored, only its SHA-256, which is enough for 357 random bits. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { newApiToken, newUid } from '../../lib/ids.ts';
@@ -15,16 +15,16 @@ interface AnyNewToken {
   readonly scopes: readonly string[];
 }
 
-/** A credential of a program: ends when it is told to. */
+/** A credential of a program: valid until it is revoked. */
 interface NewProgramToken extends AnyNewToken {
   readonly kind: Exclude<TokenKind, 'login' | 'session'>;
   readonly restDialect?: RestDialect | null | undefined;
   readonly expiresAt?: Date | null | undefined;
-  /** A token chosen by the operator; absent: a fresh one. */
+  /** A token chosen by the operator; absent: a new one. */
   readonly token?: string | undefined;
 }
 
-/** A login: ends by itself. */
+/** A login: expires. */
 interface NewLoginToken extends AnyNewToken {
   readonly kind: 'login' | 'session';
   readonly sessionDays: SessionDays;
@@ -34,11 +34,11 @@ export type NewApiToken = NewProgramToken | NewLoginToken;
 
 export interface IssuedToken {
   readonly uid: string;
-  /** In clear: shown once, and nowhere kept. */
+  /** In clear: shown once, not stored. */
   readonly token: string;
 }
 
-/** Inserts a token and gives it in clear, this once. */
+/** Inserts a token and returns it in clear, this once. */
 export async function insertApiToken(db: Queryable, input: NewApiToken): Promise<IssuedToken> {
   const uid = newUid();
   const isLogin = 'sessionDays' in input;
@@ -59,7 +59,7 @@ export interface UserKey {
   readonly userId: bigint;
 }
 
-/** Drops a user's login tokens and sessions that have ended, and the least used ones beyond the bound. */
+/** Deletes a user's expired login tokens and sessions, and the least used ones beyond the limit. */
 export async function pruneLoginTokens(db: Queryable, user: UserKey): Promise<void> {
   await db.execute(sql`
     DELETE FROM api_token WHERE customer_id = ${user.customerId} AND id IN (

@@ -1,7 +1,7 @@
-/** One row of the audit trail, as it is going to be written. */
+/** One row of the audit trail before it is written. */
 import type { TokenKind } from '../context.ts';
 
-/** Whoever did it; null for what the public does. */
+/** Who did it; null for public actions. */
 export interface AuditActor {
   readonly customerId: bigint;
   /** Absent: looked up by `userId`. */
@@ -12,10 +12,10 @@ export interface AuditActor {
 }
 
 export interface AuditEntry {
-  /** Whose things were changed. 0: nobody's, the installation's. */
+  /** The customer whose data was changed. 0: the installation. */
   readonly customerId: bigint;
   readonly actor: AuditActor | null;
-  /** The name of the mutation, or of what is none: `useLoginLink`. */
+  /** The name of the mutation, or of another operation: `useLoginLink`. */
   readonly operation: string;
   readonly targetUid: string | null;
   /** Names of inputs. */
@@ -24,6 +24,6 @@ export interface AuditEntry {
   readonly ipAddress: string | null;
   /** The kind of the caller's program. */
   readonly client?: string | null | undefined;
-  /** The code of the error; absent: it went well. */
+  /** The code of the error; absent: success. */
   readonly failure?: string | undefined;
 }

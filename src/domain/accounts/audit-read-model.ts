@@ -4,7 +4,7 @@ import { empty, sql, type Queryable } from '../../db/database.ts';
 export interface AuditEvent {
   readonly id: bigint;
   readonly at: Date;
-  /** Of the customer whose things were changed; null when it is gone, or for what is the installation's. */
+  /** The customer whose data was changed; null when it is deleted, or for the installation. */
   readonly customerUid: string | null;
   readonly operation: string;
   readonly targetUid: string | null;
@@ -12,25 +12,25 @@ export interface AuditEvent {
   readonly entryPoint: string;
   readonly ipAddress: string | null;
   readonly client: string | null;
-  /** The code of the error; null: it went well. */
+  /** The code of the error; null: success. */
   readonly failure: string | null;
   readonly userUid: string | null;
   readonly userEmail: string | null;
   readonly tokenUid: string | null;
   readonly tokenKind: string | null;
-  /** Somebody else than the customer did it. */
+  /** Done by another account than the customer's. */
   readonly isByOperator: boolean;
 }
 
 export interface AuditWindow {
   /** Null: of all customers. */
   readonly customerId: bigint | null;
-  /** Only older ones than this. */
+  /** Only older ones than this id. */
   readonly beforeId: bigint | null;
   readonly limit: number;
 }
 
-/** A page of the trail. Who of the operator's users did something is the operator's business: others see that it was the operator. */
+/** A page of the trail. Other customers see only that the operator did something, not which of its users. */
 export async function auditPage(db: Queryable, { customerId, beforeId, limit }: AuditWindow): Promise<AuditEvent[]> {
   const own = customerId === null ? sql`true` : sql`e.actor_customer_id IS NOT DISTINCT FROM e.customer_id`;
   return db.query<AuditEvent & Record<string, unknown>>(sql`

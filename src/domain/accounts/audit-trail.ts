@@ -1,7 +1,7 @@
 /**
- * The audit trail: who did what, when, from where. One row for every change that went well, by whichever entry point, and for
- * failures to get in; names of what was given are kept, never what it was. Changes of how somebody gets in write their
- * row in their own transaction, others in batches behind it (decision records 0051, 0361).
+ * The audit trail: who did what, when, from where. One row for every successful change by any entry point, and for failed logins;
+ * it contains names of inputs, never their values. Changes of access write their row in their own transaction, others in batches
+ * afterwards (decision records 0051, 0361).
  */
 import { sql, type Database, type Queryable } from '../../db/database.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
@@ -12,22 +12,22 @@ import type { AuditEntry } from './audit-entry.ts';
 import { LateRows, type LateEntry } from './late-audit-rows.ts';
 
 export interface AuditTrail {
-  /** Resolves when the row is written, or when the first try failed: it is tried again, and what was done stays done. */
+  /** Resolves when the row is written, or when the first try failed: it is tried again, and the change stays. */
   record(entry: AuditEntry): Promise<void>;
-  /** The same for whoever must not wait. */
+  /** The same without waiting. */
   note(entry: AuditEntry): void;
-  /** Writes what waits; what cannot be written goes into the log. */
+  /** Writes what waits; rows that cannot be written go to the log. */
   close(): Promise<void>;
 }
 
-/** A statement's worth; more callers than this at once are rare. */
+/** Rows per statement; more concurrent callers are rare. */
 const BATCH_MAX = 500;
-/** A lone change hardly waits; under load a batch gathers while the one before is written. */
+/** A single change hardly waits; under load a batch gathers while the one before is written. */
 const WAIT_MS = 1;
-/** Every waiting row is a request that waits: far more than can be open. */
+/** Every waiting row is a waiting request: far more than can be open. */
 const WAITING_MAX = 50_000;
 
-/** A trail that gathers the rows of this process. */
+/** An audit trail that collects the rows of this process. */
 export function createAuditTrail(database: Database, log: Log): AuditTrail {
   const late = new LateRows((entries) => insertAuditEntries(database, entries), log);
   const commits = createGroupCommit<LateEntry>({
@@ -50,14 +50,14 @@ export function createAuditTrail(database: Database, log: Log): AuditTrail {
   };
 }
 
-/** Writes the row of the change that is being made, in its own transaction: both are there, or neither. */
+/** Writes the row of the current change in its transaction: both are committed, or neither. */
 export async function auditInTransaction({ change, tx }: TransactionContext, about: ChangedThing): Promise<void> {
   await change?.write?.(tx, about);
 }
 
 /**
- * Writes rows at once: for acts that have a transaction of their own. Of a user's failures no more than so many an hour
- * are written: strangers make them.
+ * Writes rows at once, for actions with their own transaction. Failures are limited per user and hour, because strangers cause
+ * them.
  */
 export async function insertAuditEntries(
   db: Queryable,
@@ -78,7 +78,7 @@ export async function insertAuditEntries(
     ip_address: entry.ipAddress,
     client: entry.client ?? null,
     failure: entry.failure ?? null,
-    // By the database's clock, though it was away when it happened.
+    // By the database's clock, although it was away when this happened.
     age_ms: entry.since === undefined ? 0 : now - entry.since,
   }));
   await db.execute(

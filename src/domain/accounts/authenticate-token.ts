@@ -1,6 +1,6 @@
 /**
- * From the text of a token to who is asking. Nothing is cached: a revoked token, a disabled user or customer is out
- * with the next request. One prepared statement finds the viewer and, at most once a minute, notes the use.
+ * Finds the viewer of a token. Nothing is cached: a revoked token, a disabled user or customer is refused at the next request.
+ * One prepared statement finds the viewer and, at most once a minute, records the use.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
@@ -14,16 +14,16 @@ export interface Authentication {
   readonly restDialect: RestDialect | null;
   /** False where the customer's plan says `api_access` no. */
   readonly mayUseApi: boolean;
-  /** Whether it is let in while the service is closed: administrators, and by the plan's `access_when_offline`. */
+  /** Whether it may be used during maintenance: administrators, and by the plan's `access_when_offline`. */
   readonly mayUseInMaintenance: boolean;
 }
 
-/** A use is noted this often at most: one write a minute and token instead of one a request. */
+/** How often a use is recorded: at most one write a minute per token instead of one per request. */
 const USE_NOTED_EVERY_SECONDS = 60;
-/** Ours have 60, an operator's own up to 100. What is longer is no token, and is not worth a digest. */
+/** Ours have 60, an operator's own up to 100. A longer text is no token and is not hashed. */
 const TOKEN_LENGTH_MAX = 100;
 
-/** A credential as it came in: an API token, or the text of a session's cookie. One is never taken for the other. */
+/** A credential from a request: an API token, or the text of a session's cookie. One is never taken for the other. */
 export interface Credential {
   readonly text: string;
   readonly isSession: boolean;
@@ -45,8 +45,8 @@ interface Row {
 }
 
 /**
- * Who this credential speaks for, or null when it is unknown, expired, revoked, of the other kind, or its user or
- * customer is disabled.
+ * The viewer of this credential, or null when it is unknown, expired, revoked, of the other kind, or its user or customer is
+ * disabled.
  */
 export async function authenticateToken(
   { database, installation }: Pick<Context, 'database' | 'installation'>,
@@ -75,7 +75,7 @@ export async function authenticateToken(
 }
 
 /**
- * Of the customer `c`: the latest subscription's word (decision record 0050); without one, or with one that ended before
+ * The options of the customer `c` by its latest subscription (decision record 0050); without one, or with one that ended before
  * it began, nothing is limited.
  */
 const planOptions = sql`
@@ -83,7 +83,7 @@ const planOptions = sql`
    WHERE s.customer_id = c.id AND s.status <> 'pending'
      AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
    ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1`;
-/** Of the token `t`, by the database's clock. A shorter time in all counts at once, whatever was promised before. */
+/** Whether the token `t` is valid by the database's clock. A shortened `sessionDays` applies at once. */
 const isCurrent = ({
   inAll,
 }: SessionDays) => sql`t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
@@ -91,8 +91,8 @@ const isCurrent = ({
 const mayUseApi = sql`(c.is_operator OR coalesce(o.options ->> 'api_access', 'yes') = 'yes')`;
 
 /**
- * Those of the tokens that still work, each with whether its user is an administrator now: for connections that stay
- * open longer than a request.
+ * Those of the tokens that are still valid, each with whether its user is an administrator now: for connections that stay open
+ * longer than a request.
  */
 export async function rightsOfTokens(
   db: Queryable,
@@ -114,7 +114,7 @@ export async function rightsOfTokens(
   return new Map(rows.map((row) => [row.id, row.is_admin]));
 }
 
-/** The ids of the caller's tokens that have not ended. A user has a few hundred at most. */
+/** The ids of the caller's valid tokens. A user has a few hundred at most. */
 export async function currentTokensOf(ctx: Context): Promise<bigint[]> {
   const { customerId, userId } = viewerOf(ctx);
   const rows = await ctx.db.query<{ id: bigint }>(sql`

@@ -1,6 +1,6 @@
 /**
- * The first start: the operator's account, its administrator and that user's primary API token (decision D45).
- * A row in `setting` says that it was done; it outlives every account, so nothing can bring the first start back.
+ * The first start creates the operator's account, its administrator and that user's primary API token (decision D45). A row in
+ * `setting` records that this was done; it outlives every account, so nothing can repeat it.
  */
 import { randomBytes } from 'node:crypto';
 import { sql, type Queryable } from '../../db/database.ts';
@@ -14,12 +14,12 @@ import { EVERY_SCOPE } from './scopes.ts';
 
 export interface BootstrapInput {
   readonly email: string;
-  /** Empty or absent: made here. */
+  /** Empty or absent: generated. */
   readonly password?: string | undefined;
   readonly apiToken?: string | undefined;
 }
 
-/** What must be shown, this once: nothing of it can be read back. What the operator chose is not repeated. */
+/** Credentials that must be shown now: they cannot be read later. What the operator chose is not repeated. */
 export interface Bootstrapped {
   readonly email: string;
   readonly password: string | null;
@@ -30,7 +30,10 @@ const DONE_KEY = 'installation.bootstrapped';
 /** 120 bits as 20 characters. */
 const PASSWORD_BYTES = 15;
 
-/** Sets up an empty installation, or throws for a password that everybody tries first; null when that was done before. Ten processes may call it at once: one does it. */
+/**
+ * Sets up an empty installation, or throws for a password that is too common; null when it was set up before. Ten processes may
+ * call it at once: one does it.
+ */
 export async function bootstrapInstallation(ctx: Context, input: BootstrapInput): Promise<Bootstrapped | null> {
   return inTransaction(ctx, async ({ db }) => {
     if (!(await claim(db))) return null;
@@ -48,13 +51,13 @@ export async function bootstrapInstallation(ctx: Context, input: BootstrapInput)
   });
 }
 
-/** A setting, read at the start: the operator gets it as a sentence, and nothing is set up. */
+/** A setting is read at the start: if it is wrong, the operator gets a sentence, and nothing is set up. */
 async function checkChosen(password: string, email: string): Promise<void> {
   const [fault] = await faultsOfNewPassword(password, { email });
   if (fault) throw new Error(`ADMIN_PASSWORD cannot be used: ${fault}`);
 }
 
-/** The unique key makes the others wait for the first one's commit, and then find its row. */
+/** The unique key makes the others wait for the first one's commit; then they find its row. */
 async function claim(db: Queryable): Promise<boolean> {
   return (
     (await db.execute(sql`INSERT INTO setting (key, value) VALUES (${DONE_KEY}, 'true') ON CONFLICT DO NOTHING`)) === 1

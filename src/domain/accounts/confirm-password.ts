@@ -1,4 +1,4 @@
-/** Asks for the password once more, before something that a stolen token alone must not be able to do. */
+/** Asks for the password again before an action that a stolen token alone must not allow. */
 import { sql } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { viewerOf, type Context } from '../context.ts';
@@ -8,8 +8,8 @@ import { noteFailure } from './note-failure.ts';
 import { verifyNobody, verifyPassword } from './password.ts';
 
 /**
- * Resolves when this is the password of the caller. Throws ValidationError on `field` when it is not; after ten
- * failures in 15 minutes RateLimitedError `LOGIN_RATE_LIMITED`.
+ * Resolves when this is the caller's password. Throws ValidationError on `field` when it is not; after ten failures in 15 minutes
+ * RateLimitedError `LOGIN_RATE_LIMITED`.
  */
 export async function confirmPassword(ctx: Context, password: string, field = 'password'): Promise<void> {
   const viewer = viewerOf(ctx);

@@ -1,6 +1,6 @@
 /**
- * The operator's limit on requests (specification 8.1: none by default): per token for those who have one that works,
- * per address for strangers. A token that does not work is a stranger's, or inventing tokens would be a way around.
+ * The operator's limit on requests (specification 8.1: none by default): per valid token, and per address for all others. An
+ * invalid token counts by address, or inventing tokens would evade the limit.
  */
 import { sql, type Database } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
@@ -14,11 +14,11 @@ export interface RequestLimits {
   readonly perAddress: RateLimit | null;
 }
 
-/** How long a token that was found is taken for the same without looking; that it still works is checked elsewhere. */
+/** For how long a valid token is remembered here; whether it is still valid is checked elsewhere. */
 const TOKEN_REMEMBERED_MS = 60_000;
 const TOKENS_REMEMBERED_MAX = 10_000;
 
-/** The function that entry points ask before they do anything else; undefined when there is no limit at all. */
+/** The function that entry points call first; undefined when there is no limit. */
 export function createRequestLimit(
   limits: RequestLimits,
   { database, log }: { database: Database; log: Log },
@@ -35,7 +35,7 @@ export function createRequestLimit(
     const found = tokens.get(name);
     if (found && found.until > performance.now()) return found.id;
     tokens.delete(name);
-    // Also behind an address that is used up: somebody's right token must not suffer from its neighbours.
+    // Also when the address's limit is reached: a valid token must not suffer from others at its address.
     const [row] = await database.query<{ id: bigint }>(
       sql`SELECT id FROM api_token
            WHERE digest = ${digest} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,

@@ -1,4 +1,4 @@
-/** A further token of the caller, named, with the scopes it needs and no more. */
+/** A further named token of the caller, with the scopes it needs and no more. */
 import { z } from 'zod';
 import { sql } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -12,7 +12,7 @@ import { EVERY_SCOPE, mayGrant, SCOPES } from './scopes.ts';
 
 export interface CreateApiTokenInput {
   readonly name: string;
-  /** `*`, or scopes; none: everything the caller's token may do. */
+  /** `*`, or scopes; none: those of the caller's token. */
   readonly scopes?: readonly string[] | null | undefined;
   readonly restDialect?: RestDialect | null | undefined;
   readonly expiresAt?: Date | null | undefined;
@@ -29,7 +29,7 @@ const schema = z.object({
   expiresAt: z.date().nullish(),
 });
 
-/** Makes a token and gives it in clear, this once. Throws ValidationError, ForbiddenError `SCOPE_NOT_HELD`. */
+/** Makes a token and returns it in clear, this once. Throws ValidationError, ForbiddenError `SCOPE_NOT_HELD`. */
 export async function createApiToken(ctx: Context, input: CreateApiTokenInput): Promise<IssuedToken> {
   const viewer = viewerOf(ctx);
   const { name, scopes, restDialect, expiresAt } = parseInput(schema, input);
@@ -47,7 +47,7 @@ export async function createApiToken(ctx: Context, input: CreateApiTokenInput): 
   });
 }
 
-/** By the clock that will end the token: the database's. */
+/** By the database's clock, which also ends the token. */
 async function refusePast({ db }: TransactionContext, expiresAt: Date | null | undefined): Promise<void> {
   if (!expiresAt) return;
   const [row] = await db.query<{ isAhead: boolean }>(sql`SELECT ${expiresAt}::timestamptz > now() AS "isAhead"`);
@@ -55,7 +55,7 @@ async function refusePast({ db }: TransactionContext, expiresAt: Date | null | u
 }
 
 async function refuseTooMany(ctx: TransactionContext, viewer: Viewer): Promise<void> {
-  // The user's row is the lock under which parallel calls count.
+  // Locks the user's row, so that parallel calls count correctly.
   await ctx.db.query(
     sql`SELECT 1 FROM app_user WHERE customer_id = ${viewer.customerId} AND id = ${viewer.userId} FOR UPDATE`,
   );

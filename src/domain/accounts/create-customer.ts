@@ -24,11 +24,11 @@ export interface CreateCustomerInput {
 export interface CreatedCustomer {
   readonly customerId: bigint;
   readonly uid: string;
-  /** In clear: shown once, and nowhere kept. */
+  /** In clear: shown once, not stored. */
   readonly apiToken: string;
 }
 
-/** Makes the customer. Throws ValidationError with every fault, an address that is taken included. */
+/** Creates the customer. Throws ValidationError with every fault, including a taken address. */
 export async function createCustomer(ctx: Context, input: CreateCustomerInput): Promise<CreatedCustomer> {
   const person = await checkedPerson(input);
   const uid = newUid();

@@ -6,7 +6,7 @@ import type { Customer } from './customer.ts';
 
 type CustomerRow = Customer & Record<string, unknown>;
 
-/** The customer, or undefined; `lock` holds it until the transaction ends (NO KEY: what refers to it must not wait). */
+/** The customer, or undefined; `lock` locks it until the transaction ends (NO KEY: rows that refer to it must not wait). */
 export async function findCustomer(
   db: Queryable,
   by: { uid: string } | { emailKey: string },
@@ -28,7 +28,7 @@ export async function findCustomer(
 type CustomerValues = ValuesOf<typeof customerFields>;
 type UserValues = ValuesOf<typeof userFields>;
 
-/** Inserts the tenant and answers its id. */
+/** Inserts the tenant and returns its id. */
 export async function insertCustomer(db: Queryable, values: CustomerValues): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
     sql`INSERT INTO customer ${insertion(customerFields, values)} RETURNING id`,
@@ -37,14 +37,14 @@ export async function insertCustomer(db: Queryable, values: CustomerValues): Pro
   return row.id;
 }
 
-/** Inserts the user and answers its id; undefined: the address belongs to somebody already. */
+/** Inserts the user and returns its id; undefined: the address is taken. */
 export async function insertUser(db: Queryable, user: UserValues): Promise<bigint | undefined> {
   const [row] = await db.query<{ id: bigint }>(sql`
     INSERT INTO app_user ${insertion(userFields, user)} ON CONFLICT (email_key) DO NOTHING RETURNING id`);
   return row?.id;
 }
 
-/** Writes what is given. Fails by the unique key when the address is another's: see `isEmailConflict`. */
+/** Writes the given values. Fails by the unique key when the address is taken: see `isEmailConflict`. */
 export async function writeUser(
   db: Queryable,
   { customerId, userId }: { customerId: bigint; userId: bigint },
@@ -54,7 +54,7 @@ export async function writeUser(
   await db.execute(sql`UPDATE app_user SET ${join(written)} WHERE customer_id = ${customerId} AND id = ${userId}`);
 }
 
-/** Writes what is given of the tenant itself; a name that was made from its user's follows. */
+/** Writes the given values of the tenant itself; a name that was derived from its user is derived again. */
 export async function writeCustomer(
   db: Queryable,
   customerId: bigint,

@@ -1,9 +1,9 @@
-/** Customers: what they are, and what may be said of them. A customer is a tenant; its first user is who it began with. */
+/** Customers: their fields and rules. A customer is a tenant; its first user is the one it was created with. */
 import { z } from 'zod';
 import { emailAddress, optionalLine } from '../../lib/text.ts';
 import { PERSON_NAME_LENGTH_MAX } from './account-limits.ts';
 
-/** `deleting`: gone to everybody, and being erased from the tables. */
+/** `deleting`: no longer visible, and being erased from the tables. */
 export type CustomerStatus = 'active' | 'disabled' | 'deleting';
 
 export interface Customer {
@@ -21,12 +21,12 @@ export interface Customer {
 
 /** Names of zones are shorter. */
 const TIMEZONE_LENGTH_MAX = 64;
-/** Languages are numbered by whoever translates; a number beyond this is a mistake. */
+/** Languages are numbered by translators; a larger number is a mistake. */
 const LANGUAGE_ID_MAX = 10_000;
 
 const personName = optionalLine(PERSON_NAME_LENGTH_MAX).nullish();
 
-/** What a person says of himself; undefined leaves alone, null clears. */
+/** What a user sets in the own profile; undefined changes nothing, null clears. */
 export const profileInput = z.object({
   firstName: personName,
   lastName: personName,
@@ -45,9 +45,9 @@ export const customerInput = profileInput.extend({
 export const newCustomerInput = customerInput.extend({ email: emailAddress() });
 export const changedCustomerInput = customerInput.extend({ email: emailAddress().optional() });
 
-/** Whether this names a zone of the IANA database. Empty: none, which is UTC. */
+/** Whether this names a zone of the IANA database. Empty: none, which means UTC. */
 export function isTimezone(name: string): boolean {
-  // Offsets such as +01:00 are taken by Intl as well, and are no names.
+  // Intl also accepts offsets such as +01:00, which are no names.
   if (name === '') return true;
   if (!/^[A-Za-z][\w+/-]*$/.test(name)) return false;
   try {
@@ -57,7 +57,7 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** How a customer is called that was given no name: as its first user, else by the address. */
+/** The name of a customer without one: its first user's name, else the address. */
 export function customerName(user: { firstName: string; lastName: string; email: string }): string {
   return `${user.firstName} ${user.lastName}`.trim() || user.email;
 }

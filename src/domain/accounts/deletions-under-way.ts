@@ -1,4 +1,4 @@
-/** What of the caller's was deleted and is still being erased (erase-deleted.ts). */
+/** The caller's deleted objects that are still being erased (erase-deleted.ts). */
 import { sql } from '../../db/database.ts';
 import { viewerOf, type Context } from '../context.ts';
 
@@ -12,7 +12,7 @@ export interface DeletionUnderWay {
   readonly requestedAt: Date;
 }
 
-/** More than anybody looks at; the rest follows when these are done. */
+/** The rest is shown when these are done. */
 const SHOWN_MAX = 100;
 
 /** The oldest first. */

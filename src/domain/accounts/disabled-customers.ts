@@ -1,6 +1,6 @@
 /**
- * Which customers are disabled, for paths that may not ask the database: the redirect of a click is answered from memory.
- * The set is small, and read anew often enough that a disabled customer's links stop within five seconds.
+ * The disabled customers, for paths that may not ask the database: the redirect of a click uses memory only. The set is small,
+ * and read often enough that a disabled customer's links stop within five seconds.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -12,12 +12,12 @@ export interface DisabledCustomers {
   close(): void;
 }
 
-/** With the time that a slow statement takes, under five seconds. */
+/** Together with a slow statement, under five seconds. */
 const READ_EVERY_MS = 2_000;
 
 /**
- * Reads the set, and again every two seconds until it is closed; while the database is away it stays as it was. Throws when
- * it cannot be read the first time: no link is to be served before.
+ * Reads the set now and every two seconds until it is closed; while the database is away it stays unchanged. Throws when it
+ * cannot be read the first time: no link may be served before.
  */
 export async function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | 'log'>): Promise<DisabledCustomers> {
   let disabled = await readDisabled(db);

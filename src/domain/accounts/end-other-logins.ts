@@ -1,23 +1,23 @@
 /**
- * After a change of how a user logs in (password, second factor, rights): every login made before ends at once, with
- * what is open under it; and so do one-time links. API tokens made by hand are credentials of their own and stay.
+ * After a change of how a user logs in (password, second factor, rights), every earlier login ends at once, with its open
+ * connections, and so do one-time links. API tokens made by hand are separate credentials and stay.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { UserKey } from './api-token-store.ts';
 
 export interface LoggedInUser extends UserKey {
-  /** The login that goes on: the one of this very request. */
+  /** The login that stays: the one of this request. */
   readonly tokenId?: bigint | undefined;
 }
 
-/** Ends all login tokens, sessions and one-time links of the user but one. */
+/** Ends all login tokens, sessions and one-time links of the user except one. */
 export async function endOtherLogins(db: Queryable, { customerId, userId, tokenId }: LoggedInUser): Promise<void> {
-  // Whoever is just logging in holds the user until its token is there; those after us see what was changed.
+  // A login in progress locks the user until its token exists; later logins see the change.
   await db.query(
     sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} FOR NO KEY UPDATE`,
     'accounts.hold_user',
   );
-  // Links before sessions: one that is being used is waited for, and its session is then seen.
+  // Links before sessions: one that is being used is waited for, and then its session is found.
   await db.execute(sql`DELETE FROM login_token WHERE customer_id = ${customerId} AND user_id = ${userId}`);
   await db.execute(sql`
     UPDATE api_token SET revoked_at = now()

@@ -1,4 +1,4 @@
-/** Switching the second factor off: by its user, who proves both factors, or by an administrator for somebody locked out. */
+/** Switching the second factor off: by its user, who proves both factors, or by an administrator for a user who is locked out. */
 import { sql } from '../../db/database.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
@@ -10,8 +10,8 @@ import { requireFullTokenFor } from './known-customer.ts';
 import { checkCode, notOn, refuseWhenOff } from './set-up-two-factor.ts';
 
 /**
- * Switches it off; a recovery code serves as well as one of the app. Every other login of the user ends. Throws
- * ValidationError (password, code), WrongStateError `TWO_FACTOR_IS_OFF`.
+ * Switches it off with a code of the app or a recovery code. All other logins of the user end. Throws ValidationError (password,
+ * code), WrongStateError `TWO_FACTOR_IS_OFF`.
  */
 export async function disableTwoFactor(
   ctx: Context,
@@ -25,7 +25,7 @@ export async function disableTwoFactor(
 }
 
 /**
- * For a user who lost the app and the codes; the caller has been found to be an administrator. Throws NotFoundError
+ * For a user who lost the app and the codes; the caller was checked to be an administrator. Throws NotFoundError
  * `USER_NOT_FOUND`, WrongStateError `TWO_FACTOR_IS_OFF`, ForbiddenError `FULL_TOKEN_NEEDED` for an administrator's.
  */
 export async function resetTwoFactor(ctx: Context, { userUid }: { userUid: string }): Promise<void> {

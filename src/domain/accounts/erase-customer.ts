@@ -1,20 +1,19 @@
 /**
- * Erases a deleted customer from every table: each table of the product that has a column `customer_id`, whichever
- * noun's it is, in slices that are a transaction of their own. Nothing has to be added here for a new table. What the
- * tables do not hold (files on disk) is erased by whoever keeps it, before this.
+ * Erases a deleted customer from every table with a column `customer_id`, in slices with a transaction each. A new table needs no
+ * change here. Data outside of tables (files on disk) must be erased before.
  */
 import { raw, sql, type Queryable } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import { eraseDeleted } from './erase-deleted.ts';
 
-/** Some milliseconds each, so that nobody waits for a lock, and an interrupted job loses little. */
+/** Some milliseconds each, so that locks are short, and an interrupted job loses little. */
 const ROWS_AT_ONCE = 5_000;
-/** What is referred to goes after what refers to it; foreign keys here are four levels deep at most. */
+/** Referenced rows are deleted after those that refer to them; foreign keys are at most four levels deep. */
 const LEVELS_MAX = 10;
 
 /**
- * Erases until nothing is left, or until `isStopping`: false then, and it has to be called again. A customer that is
- * not being deleted is left alone.
+ * Erases until nothing is left, or until `isStopping`: then it returns false and has to be called again. A customer that is not
+ * being deleted is not changed.
  */
 export async function eraseCustomer(
   ctx: Context,
@@ -28,7 +27,7 @@ export async function eraseCustomer(
       if (table.isBound === isBound && !(await eraseTable(ctx, table.name, customerId, isStopping))) return false;
     return true;
   };
-  // With its lists and campaigns gone, what they have gathered is erased by their keys.
+  // After its lists and campaigns, their data is erased by their keys.
   if (!(await goOn(true)) || !(await eraseDeleted(ctx, { customerId, isStopping })) || !(await goOn(false)))
     return false;
   await eraseOwnTrail(db, customerId);
@@ -36,7 +35,7 @@ export async function eraseCustomer(
   return true;
 }
 
-/** Its id is kept, and nothing else of it: without it the links in its mails would lead again (disabled-customers.ts). */
+/** Only its id is kept: without it the links in its mails would work again (disabled-customers.ts). */
 async function deleteCustomer(db: Queryable, customerId: bigint): Promise<void> {
   await db.execute(sql`
     WITH gone AS (DELETE FROM customer WHERE id = ${customerId} AND status = 'deleting' RETURNING id)
@@ -63,11 +62,11 @@ export async function isDeleting(db: Queryable, customerId: bigint): Promise<boo
 
 interface TenantTable extends Record<string, unknown> {
   readonly name: string;
-  /** A foreign key leads to it or from it. */
+  /** A foreign key refers to it or from it. */
   readonly isBound: boolean;
 }
 
-/** Plain tables and single partitions, those that refer to others first. The audit trail has a rule of its own. */
+/** Plain tables and single partitions, referring ones first. The audit trail has its own rule. */
 async function tenantTables(db: Queryable): Promise<readonly TenantTable[]> {
   return db.query<TenantTable>(sql`
     WITH RECURSIVE tenant AS (
@@ -90,16 +89,16 @@ async function tenantTables(db: Queryable): Promise<readonly TenantTable[]> {
 
 function eraseSlice({ database }: Context, table: string, customerId: bigint): Promise<number> {
   return database.transaction(async (tx) => {
-    // Statistics are of the time before: a customer that had most of a table is looked for in its index all the same.
+    // Statistics are out of date: an index must be used even for a customer that had most of a table.
     await tx.query(sql`SELECT set_config('enable_seqscan', 'off', true)`);
-    // The name comes from the catalogue, quoted by it.
+    // The name comes from the catalogue, quoted.
     return tx.execute(sql`
       DELETE FROM ${raw(table)} WHERE customer_id = ${customerId} AND ctid = ANY(ARRAY(
         SELECT ctid FROM ${raw(table)} WHERE customer_id = ${customerId} LIMIT ${ROWS_AT_ONCE}))`);
   });
 }
 
-/** What administrators did to it stays on record; what it did itself does not. */
+/** What administrators did to it is kept; what it did itself is not. */
 async function eraseOwnTrail(db: Queryable, customerId: bigint): Promise<void> {
   await db.execute(sql`
     DELETE FROM hot.audit_event

@@ -1,8 +1,8 @@
 /**
- * Erases what deleted lists and campaigns have gathered: people, ledgers, events, in slices that are a transaction of their
- * own. The tables are read from the catalogue: every one whose index begins with the customer and the list or campaign;
- * nothing has to be added here for a new table. It goes on where it was interrupted, and two at once do no harm. A deletion
- * that fails is tried again later, so that the others go on.
+ * Erases the data of deleted lists and campaigns: people, ledgers, events, in slices with a transaction each. The tables come
+ * from the catalogue: every one with an index that begins with customer and list or campaign; a new table needs no change here.
+ * It continues after an interruption, and two at once do no harm. A deletion that fails is tried again later, so that the others
+ * continue.
  */
 import { join, raw, sql, type Sql } from '../../db/database.ts';
 import { ERASE_DELETED_KEY, ERASE_FAILED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
@@ -13,9 +13,12 @@ import type { Context } from '../context.ts';
 
 /** Some tens of milliseconds each, so that nobody waits for long, and an interrupted job loses little. */
 const ROWS_AT_ONCE = 5_000;
-/** How often the log says how far it is. */
+/** How often the progress is logged. */
 const LOG_INTERVAL_MS = 10_000;
-/** When a failed deletion is tried again, and so how often the log says that it fails: four lines an hour are noticed and fill no log. */
+/**
+ * When a failed deletion is tried again, which is also how often it is logged: four lines an hour are noticed and do not fill the
+ * log.
+ */
 const RETRY_MINUTES = 15;
 
 interface Deletion extends Record<string, unknown> {
@@ -30,16 +33,16 @@ interface Deletion extends Record<string, unknown> {
 /** A plain table or a single partition. */
 interface Gathered extends Record<string, unknown> {
   readonly table: string;
-  /** Which rows are those of a list or campaign of this id: the condition up to the id. */
+  /** The condition for rows of a list or campaign, up to the id. */
   readonly owned: string;
-  /** The column behind customer and list or campaign in an index, and its type. */
+  /** The column after customer and list or campaign in an index, and its type. */
   readonly key: string;
   readonly type: string;
-  /** Its rows are what the deletion counts. */
+  /** Its rows are counted as the deletion's progress. */
   readonly isCounted: boolean;
 }
 
-/** The table whose rows are counted, and the columns that say what a row belongs to, as an index begins with them. */
+/** The table whose rows are counted, and the columns of the owner, in the order of an index. */
 const TARGETS = {
   list: { counted: 'public.subscriber', owners: sql`(VALUES ('list_id', NULL))` },
   campaign: {
@@ -48,17 +51,17 @@ const TARGETS = {
   },
 } as const;
 
-/** Statistics are of the time before: whatever they say, rows are found by the index. */
+/** Statistics are out of date: rows must be found by the index. */
 const BY_INDEX = sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)`;
 
-/** The job: erases all that is due. Another one goes on when the process has to stop, or later with what failed. */
+/** The job: erases all that is due. Another job continues when the process has to stop, or later with failed deletions. */
 export async function eraseAllDeleted(ctx: Context, abortSignal: AbortSignal): Promise<void> {
   const isDone = await eraseDeleted(ctx, { isStopping: () => abortSignal.aborted });
   if (isDone) await enqueueFailedDeletions(ctx);
   else await enqueue(ctx.db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
 }
 
-/** A job for the time at which the first failed deletion is tried again, where there is one. */
+/** Enqueues a job for the time at which the first failed deletion is tried again, if there is one. */
 export async function enqueueFailedDeletions({ db }: Pick<Context, 'db'>): Promise<void> {
   const delaySeconds = await secondsUntilNextTry({ db });
   if (delaySeconds === undefined) return;
@@ -66,8 +69,8 @@ export async function enqueueFailedDeletions({ db }: Pick<Context, 'db'>): Promi
 }
 
 /**
- * Erases all that is due, of one customer or of all, or until `isStopping`: false then, and it has to be called again. What
- * fails is left for later: `secondsUntilNextTry`.
+ * Erases all that is due, of one customer or of all, or until `isStopping`: then it returns false and has to be called again.
+ * Failed deletions are tried later: `secondsUntilNextTry`.
  */
 export async function eraseDeleted(
   ctx: Context,
@@ -99,7 +102,7 @@ async function eraseAll(
   return true;
 }
 
-/** Throws when the database does not answer at all: then the queue tries the whole job again. */
+/** Throws when the database does not answer: then the queue tries the whole job again. */
 async function postpone({ db, log }: Context, { customerId, id, kind, uid }: Deletion, error: unknown): Promise<void> {
   await db.execute(sql`
     UPDATE hot.deletion SET next_try_at = now() + make_interval(mins => ${RETRY_MINUTES}::int)
@@ -115,7 +118,7 @@ async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number 
   return typeof row?.seconds === 'number' ? Math.max(0, row.seconds) : undefined;
 }
 
-/** The oldest that is due. */
+/** The oldest deletion that is due. */
 async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<Deletion | undefined> {
   const [deletion] = await db.query<Deletion>(sql`
     SELECT customer_id AS "customerId", id, CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, target_id AS "targetId", uid, total FROM hot.deletion
@@ -124,8 +127,8 @@ async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<
 }
 
 /**
- * People first: while there are any, something may still be written about them. What foreign keys reach is gone with the list
- * or campaign itself.
+ * People first: while there are any, rows about them may still be written. Rows with foreign keys are deleted with the list or
+ * campaign itself.
  */
 async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<readonly Gathered[]> {
   const { owners, counted } = TARGETS[kind];
@@ -148,7 +151,7 @@ async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<read
      ORDER BY is_counted DESC, 1, i.indisprimary DESC`);
 }
 
-/** The tables that have something of it, asked all at once: of most partitions there is nothing. */
+/** The tables that have rows of it, found by one statement: most partitions have none. */
 function filledOf({ database }: Context, { customerId, targetId }: Deletion, tables: readonly Gathered[]) {
   const questions = tables.map(
     ({ table, owned }, no) => sql`
@@ -163,7 +166,7 @@ function filledOf({ database }: Context, { customerId, targetId }: Deletion, tab
   });
 }
 
-/** All that the table has of it, in the order of an index: what is erased already is not walked past again. */
+/** Erases all rows of the table in the order of an index, so that erased rows are not read again. */
 async function eraseFrom(
   ctx: Context,
   deletion: Deletion,
@@ -196,7 +199,7 @@ async function eraseSlice(
   from: string | null,
 ): Promise<{ rows: number; last: string | null; erased?: bigint | undefined }> {
   const { customerId, id, targetId } = deletion;
-  // Names and types come from the catalogue, quoted by it.
+  // Names and types come from the catalogue, quoted.
   const behind: Sql = from === null ? sql`true` : sql`${raw(key)} >= ${from}::text::${raw(type)}`;
   return database.transaction(async (tx) => {
     await tx.query(BY_INDEX);

@@ -1,7 +1,7 @@
 /**
- * Calls that came with an Idempotency-Key: of all with the same key and caller one runs, and its answer is kept for a
- * day, sealed, as it may show a token. Who runs holds a lease and renews it; when a process dies its calls are marked
- * by the lease that ended, and are never run again silently.
+ * Calls with an Idempotency-Key: of all calls with the same key and caller, one runs, and its answer is kept for a day,
+ * encrypted, as it may contain a token. The call that runs holds a lease and renews it. When its process dies the lease ends, and
+ * the call is never silently repeated.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ export interface KeyedCall {
   readonly content: string;
 }
 
-/** `Answer` is whatever can be written as JSON. */
+/** `Answer` is any type that can be written as JSON. */
 export type BegunCall<Answer> =
   | { readonly kind: 'unknown-caller' }
   | { readonly kind: 'first'; keep(answer: Answer): Promise<void>; discard(): Promise<void> }
@@ -35,12 +35,12 @@ export interface KeptCalls<Answer> {
 const KEPT_HOURS = 24;
 const LEASE_SECONDS = 30;
 const LEASE_RENEWED_EVERY_MS = 10_000;
-/** Most answers are there within a second; who waited this long is told to come again. */
+/** Most answers exist within a second; a call that waited this long is told to retry. */
 const WAIT_MS_MAX = 20_000;
 const POLL_MS = { first: 25, most: 500, factor: 1.6 } as const;
-/** An answer to a write is short; what is longer is remembered as given, not kept. */
+/** An answer to a write is short; a longer one is recorded as given, not stored. */
 const ANSWER_BYTES_MAX = 1024 * 1024;
-/** The strangers' part of the table: no customer has this id. */
+/** The id for callers without a customer. */
 const NOBODY = 0n;
 
 interface Key {
@@ -53,18 +53,18 @@ interface Options {
   readonly database: Database;
   readonly secret: string;
   readonly log: Log;
-  /** How long the same call waits for the first one's answer. */
+  /** How long a repeated call waits for the first one's answer. */
   readonly waitMsMax?: number;
 }
 
-/** The keeper of calls on this database; `parse` reads an answer back. */
+/** Keeps calls in this database; `parse` reads a stored answer. */
 export function createKeptCalls<Answer>(
   { database, secret, log, waitMsMax = WAIT_MS_MAX }: Options,
   parse: (json: string) => Answer,
 ): KeptCalls<Answer> {
   const sealing = deriveKey(secret, 'accounts.idempotent-call');
   const naming = deriveKey(secret, 'accounts.idempotency-key');
-  /** Calls that run in this process, so that those who wait here need not ask the database. */
+  /** Calls that run in this process, so that repeats of them need not ask the database. */
   const local = new Map<string, Promise<void>>();
 
   async function keyOf({ token, ipAddress, key, content }: KeyedCall): Promise<Key | undefined> {
@@ -90,7 +90,7 @@ export function createKeptCalls<Answer>(
     }, LEASE_RENEWED_EVERY_MS).unref();
     const ended = async (act: Promise<unknown>) => {
       clearInterval(renewal);
-      // The call itself went as it went: what cannot be kept must not change what its caller is told.
+      // If the answer cannot be stored, the caller gets it all the same.
       await act.catch((error: unknown) => log.warn('idempotency.not_kept', { message: messageOf(error) }));
       local.delete(name);
       end();
@@ -135,7 +135,7 @@ interface Caller {
 
 async function findCaller(database: Database, token: string): Promise<Caller | undefined> {
   const [row] = await database.query<Caller & { [column: string]: bigint }>(
-    // As authenticateToken finds it: a kept answer is for nobody who would not be let in.
+    // The same condition as in authenticateToken: a stored answer is only for valid callers.
     sql`SELECT t.customer_id AS "customerId", t.id AS "tokenId"
           FROM api_token t
           JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
@@ -147,7 +147,7 @@ async function findCaller(database: Database, token: string): Promise<Caller | u
   return row;
 }
 
-/** True: the call is ours to run. What is older than a day is nobody's. */
+/** True: this process runs the call. Rows older than a day do not count. */
 async function claim(database: Database, { customerId, id, fingerprint }: Key, runner: string): Promise<boolean> {
   const claimed = await database.execute(sql`
     INSERT INTO hot.idempotent_call AS c (customer_id, id, fingerprint, runner, lease_expires_at)
@@ -193,7 +193,7 @@ async function deleteCall(database: Database, { customerId, id }: Key, runner: s
     DELETE FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
 }
 
-/** Drops what was kept for a day; the clock's part. */
+/** Deletes what is older than a day; the scheduled part. */
 export async function dropOldCalls(database: Pick<Database, 'execute'>): Promise<number> {
   return database.execute(
     sql`DELETE FROM hot.idempotent_call WHERE created_at < now() - make_interval(hours => ${KEPT_HOURS})`,

@@ -1,4 +1,4 @@
-/** Resolves the customer that an administrator names. To an administrator no customer is foreign. */
+/** Finds the customer that an administrator names. To an administrator no customer is foreign. */
 import { isUid } from '../../lib/ids.ts';
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
 import { viewerOf, type Context, type Viewer } from '../context.ts';
@@ -14,7 +14,7 @@ export async function knownCustomer(ctx: Context, uid: string, options: { lock?:
   return customer;
 }
 
-/** Shows the customer whose user has this address. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
+/** The customer whose user has this address. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
 export async function customerWithEmail(ctx: Context, email: string): Promise<Customer> {
   const address = email.trim();
   const customer = isEmailAddress(address) ? await findCustomer(ctx.db, { emailKey: emailKey(address) }) : undefined;
@@ -22,14 +22,14 @@ export async function customerWithEmail(ctx: Context, email: string): Promise<Cu
   return customer;
 }
 
-/** Throws WrongStateError for the operator's account, and for the one of the administrator who asks. */
+/** Throws WrongStateError for the operator's account, and for the administrator's own customer. */
 export function refuseOwnOrOperator(ctx: Context, { id, isOperator }: Customer): void {
   if (isOperator) throw operatorStays();
   if (viewerOf(ctx).customerId === id) throw notYourself();
 }
 
 /**
- * Who decides how an administrator gets in could become one: that takes a token with every scope. Throws
+ * Changing an administrator's access could give these rights to the caller: that needs a token with every scope. Throws
  * ForbiddenError `FULL_TOKEN_NEEDED`.
  */
 export function requireFullTokenFor(viewer: Viewer, { isAdmin }: { isAdmin: boolean }): void {

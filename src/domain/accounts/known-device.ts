@@ -1,6 +1,6 @@
 /**
- * Devices and addresses that this user logged in from before. Their failed tries are counted apart, so that whoever
- * guesses at an account cannot lock its owner out. Knowing a device never replaces the password or the code.
+ * Devices and addresses from which this user logged in before. Their failed tries are counted separately, so that an attacker
+ * cannot lock the owner out. A known device never replaces the password or the code.
  */
 import { randomBytes } from 'node:crypto';
 import { addressBlock } from '../../lib/address-block.ts';
@@ -8,11 +8,11 @@ import { deriveKey, mac, sameBytes, sha256 } from '../../lib/crypto.ts';
 import type { Context } from '../context.ts';
 import { KNOWN_DEVICE_DAYS } from './account-limits.ts';
 
-/** What a device's token is bound to: another password or another second factor ends it (hard case E5). */
+/** What a device's token is bound to: a changed password or second factor ends it (hard case E5). */
 export interface DeviceOwner {
   readonly uid: string;
   readonly passwordHash: string;
-  /** The sealed secret, or null. */
+  /** The encrypted secret, or null. */
   readonly secondFactor: Uint8Array | null;
   /** Addresses from which tokens of the user were used. */
   readonly addresses: readonly string[];
@@ -22,18 +22,18 @@ const DEVICE_BYTES = 12;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PATTERN = /^([A-Za-z0-9_-]{16})\.([0-9a-z]{1,12})\.([A-Za-z0-9_-]{22})$/;
 
-/** A text for the device to keep and to show at the next login. It is no credential. */
+/** A text that the device keeps and shows at the next login. It is no credential. */
 export function newDeviceToken(ctx: Context, owner: DeviceOwner): string {
   const device = randomBytes(DEVICE_BYTES).toString('base64url');
   const expires = (ctx.clock.now().getTime() + KNOWN_DEVICE_DAYS * DAY_MS).toString(36);
   return `${device}.${expires}.${signature(ctx, owner, { device, expires }).toString('base64url')}`;
 }
 
-/** What this try is known by: a device, an address; null for a stranger. */
+/** What identifies this try: a device, an address; null for a stranger. */
 export function knownAs(ctx: Context, owner: DeviceOwner, token: string | null | undefined): string | null {
   const [, device, expires, signed] = PATTERN.exec(token ?? '') ?? [];
   if (device && expires && signed && Number.parseInt(expires, 36) > ctx.clock.now().getTime()) {
-    // As texts: several last letters stand for the same bytes, and only one of them is what was given out.
+    // Compared as texts: several last letters decode to the same bytes, and only one of them was issued.
     const expected = signature(ctx, owner, { device, expires }).toString('base64url');
     if (sameBytes(Buffer.from(signed), Buffer.from(expected))) return `device:${device}`;
   }

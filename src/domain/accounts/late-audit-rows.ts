@@ -1,23 +1,22 @@
 /**
- * Rows of the audit trail that could not be written when their change was made: kept in memory and tried again until
- * they are written. What must be given up (too many wait, the program ends, the row itself is refused) goes into the log,
- * whole: it holds names and uids only.
+ * Rows of the audit trail that could not be written with their change: kept in memory and tried again. Rows that must be given up
+ * (too many wait, the program ends, the row itself is refused) go to the log completely: they contain names and uids only.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { AuditEntry } from './audit-entry.ts';
 
-/** A row, and when its change was made, by the clock of this process that only goes forward. */
+/** A row, and the time of its change by the monotonic clock of this process. */
 export type LateEntry = AuditEntry & { readonly since: number };
 
-/** About 20 MB. A database that is away makes changes fail as well: few rows are ever late. */
+/** About 20 MB. When the database is away changes fail as well, so few rows are ever late. */
 const LATE_MAX = 50_000;
 const BATCH_MAX = 500;
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 /** The end of the program does not wait longer for a database that is away. */
 const CLOSE_MS_MAX = 2_000;
-/** An outage is told this often, with how many rows wait. */
+/** How often an outage is logged, with the number of waiting rows. */
 const TOLD_EVERY_MS = 60_000;
 
 export class LateRows {
@@ -33,7 +32,7 @@ export class LateRows {
     this.#log = log;
   }
 
-  /** Takes a row over whose first try failed. */
+  /** Takes a row whose first try failed. */
   add(entry: LateEntry, error: unknown): void {
     if (this.#closing.signal.aborted || this.#waiting.length >= LATE_MAX) return this.#giveUp(entry, messageOf(error));
     this.#waiting.push(entry);
@@ -41,7 +40,7 @@ export class LateRows {
     this.#retrying ??= this.#retry().finally(() => (this.#retrying = undefined));
   }
 
-  /** One last try; what is left then goes into the log. */
+  /** One last try; the rest goes to the log. */
   async close(): Promise<void> {
     this.#closing.abort();
     const over = new AbortController();
@@ -62,7 +61,7 @@ export class LateRows {
     }
   }
 
-  /** Throws when the database cannot write now; everything not written is still waiting then. */
+  /** Throws when the database cannot write now; then all unwritten rows still wait. */
   async #writeAll(): Promise<void> {
     let written = 0;
     while (this.#waiting.length > 0) {
@@ -76,7 +75,7 @@ export class LateRows {
     if (written > 0) this.#log.info('audit.written_late', { rows: written });
   }
 
-  /** One row that cannot be written must not keep the others. */
+  /** One row that cannot be written must not block the others. */
   async #writeSingly(batch: readonly LateEntry[]): Promise<void> {
     for (const entry of batch) {
       if (!(await this.#isWritten([entry]))) this.#giveUp(entry, 'The database refuses this row.');
@@ -84,7 +83,7 @@ export class LateRows {
     }
   }
 
-  /** False: something in it is refused for what it is. Throws for every other trouble, which passes. */
+  /** False: a row itself is refused. Throws for every temporary failure. */
   async #isWritten(entries: readonly LateEntry[]): Promise<boolean> {
     try {
       await this.#write(entries);
@@ -96,7 +95,7 @@ export class LateRows {
   }
 
   #giveUp({ since, ...entry }: LateEntry, reason: string): void {
-    // Without a `message`: lines of the same fault are left out, and each of these is a row.
+    // Without a `message`: equal faults are left out of the log, and each of these is a row.
     this.#log.error('audit.lost', { ...entry, secondsAgo: Math.round((performance.now() - since) / 1_000), reason });
   }
 

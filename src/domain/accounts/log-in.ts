@@ -1,6 +1,6 @@
 /**
- * Email and password, and the code where the user has a second factor, for a fresh token (decision D11). The user's
- * other tokens stay as they are. There is no half of a login: without all of it there is no token.
+ * Email and password, and the code if the user has a second factor, for a new token (decision D11). The user's other tokens stay.
+ * Without all of it there is no token.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -34,7 +34,7 @@ export interface LogInInput {
   readonly password: string;
   /** Six digits of the authenticator app, or a recovery code. */
   readonly code?: string | null | undefined;
-  /** What an earlier login gave to this device. */
+  /** The text that an earlier login gave to this device. */
   readonly deviceToken?: string | null | undefined;
 }
 
@@ -45,11 +45,11 @@ export interface LoggedIn {
   readonly userId: bigint;
 }
 
-/** Longer than any address; what is no address at all then fails like an unknown one. */
+/** Longer than any address; other texts fail like an unknown address. */
 const LOGIN_LENGTH_MAX = 320;
 const CODE_LENGTH_MAX = 40;
 const DEVICE_TOKEN_LENGTH_MAX = 100;
-/** Enough to tell names apart in a log. */
+/** Enough to distinguish names in a log. */
 const NAME_DIGEST_LENGTH = 12;
 
 const schema = z.object({
@@ -64,9 +64,9 @@ interface User extends UserKey, DeviceOwner {
 }
 
 /**
- * Gives a login token (ends as `sessionDays` says). Throws UnauthenticatedError `WRONG_CREDENTIALS`,
- * `TWO_FACTOR_CODE_REQUIRED`, `TWO_FACTOR_CODE_WRONG`; ForbiddenError `ACCOUNT_DISABLED`; RateLimitedError
- * `LOGIN_RATE_LIMITED`. An unknown address takes the same work as a wrong password.
+ * Returns a login token (valid as `sessionDays` says). Throws UnauthenticatedError `WRONG_CREDENTIALS`,
+ * `TWO_FACTOR_CODE_REQUIRED`, `TWO_FACTOR_CODE_WRONG`; ForbiddenError `ACCOUNT_DISABLED`; RateLimitedError `LOGIN_RATE_LIMITED`.
+ * An unknown address takes the same work as a wrong password.
  */
 export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> {
   const { email, password, code, deviceToken } = parseInput(schema, input);
@@ -83,7 +83,7 @@ export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> 
 }
 
 interface Try extends Omit<LogInInput, 'email'> {
-  /** What was typed as the address, in the form in which it is counted. */
+  /** The given address in the form in which it is counted. */
   readonly name: string;
   readonly user: User | undefined;
 }
@@ -105,13 +105,13 @@ async function admit(ctx: Context, { name, password, code, deviceToken, user }: 
   return { token, deviceToken: fresh, customerId: user.customerId, userId: user.userId };
 }
 
-/** A known device has a count of its own, which a stranger cannot use up. */
+/** A known device has a separate count, which a stranger cannot use up. */
 function subjectsOf(ctx: Context, account: string, known: string | null): LoginSubject[] {
   const guessed = known === null ? `account:${account}` : `account:${account}:${known}`;
   const subjects: LoginSubject[] = [{ key: hiddenSubject(ctx, guessed), bounds: GUESSES, isSlowedDown: true }];
   if (ctx.ipAddress === null) return subjects;
   const block = addressBlock(ctx.ipAddress);
-  // Others at the same address may use up its guesses, but not those of a device that is known by more.
+  // Others at the same address may use up its tries, but not those of a known device.
   if (!known?.startsWith('device:'))
     subjects.push({ key: hiddenSubject(ctx, `address:${block}`), bounds: GUESSES_OF_ADDRESS });
   return [...subjects, { key: hiddenSubject(ctx, `pace:${block}`), bounds: PACE_OF_ADDRESS, countsAll: true }];
@@ -146,7 +146,7 @@ async function findUser(ctx: Context, key: string): Promise<User | undefined> {
   return user;
 }
 
-/** A hash made with weaker settings is replaced while the password is at hand. */
+/** A hash with weaker settings is replaced while the password is known. */
 async function rehashed(ctx: Context, { customerId, userId, passwordHash }: User, password: string): Promise<string> {
   if (!isOutdated(passwordHash)) return passwordHash;
   const fresh = await hashPassword(password);
@@ -160,7 +160,7 @@ async function issueLoginToken(ctx: Context, user: User): Promise<IssuedToken> {
   const { customerId, userId, passwordHash } = user;
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
-    // Whoever changes the password or the second factor ends all tokens: none may slip in behind that.
+    // A change of password or second factor ends all tokens: none may be created after it with the old ones.
     const [same] = await db.query(sql`
       SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}
          FOR SHARE`);

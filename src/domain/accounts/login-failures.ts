@@ -1,7 +1,7 @@
 /**
- * What stops guessing: tries are counted per account, per address and per known device. A try reserves its failure
- * before the password is checked and gives it back when it succeeds, so that parallel tries cannot slip past the
- * count; and a refused try is not counted, so that trying on does not extend a lock.
+ * Limits guessing: tries are counted per account, per address and per known device. A try is counted as failed before the
+ * password is checked and is given back when it succeeds, so that parallel tries cannot evade the count; a refused try is not
+ * counted, so that further tries do not extend a lock.
  */
 import type { Queryable } from '../../db/database.ts';
 import { giveBackToWindows, takeFromWindows, type WindowLimit } from '../../db/rate-windows.ts';
@@ -26,21 +26,21 @@ export interface LoginBound {
   readonly seconds: number;
 }
 
-/** Something whose failures are counted together. */
+/** A subject whose failures are counted together. */
 export interface LoginSubject {
   /** Never an address or a device in clear: what was typed as an account may be a password. */
   readonly key: string;
   readonly bounds: readonly LoginBound[];
-  /** Counts the tries that went well, too. */
+  /** Counts successful tries, too. */
   readonly countsAll?: boolean;
-  /** After the first few failures of this subject the answer is late, twice as late with each further one. */
+  /** After the first few failures of this subject the answer is delayed, doubling with each further one. */
   readonly isSlowedDown?: boolean;
 }
 
 const DAY_SECONDS = 24 * 60 * 60;
 const WINDOW_SECONDS = LOGIN_WINDOW_MINUTES * 60;
 
-/** Decision D11, and an end that outlives the window. */
+/** Decision D11, and a limit per day that lasts longer than the window. */
 export const GUESSES: readonly LoginBound[] = [
   { max: LOGIN_FAILURES_MAX, seconds: WINDOW_SECONDS },
   { max: LOGIN_FAILURES_PER_DAY_MAX, seconds: DAY_SECONDS },
@@ -53,25 +53,28 @@ export const GUESSES_OF_CODE: readonly LoginBound[] = [
 ];
 
 export interface Reservation {
-  /** What is given back when the try goes well. */
+  /** Given back when the try succeeds. */
   readonly limits: readonly WindowLimit[];
-  /** How late the answer should be. */
+  /** The delay of the answer. */
   readonly delayMs: number;
 }
 
-/** A subject as it is stored. People type passwords where their address belongs; and addresses are nothing to keep either. */
+/** A subject in its stored form. People type passwords into the address field, and addresses should not be stored either. */
 export function hiddenSubject({ installation }: Pick<Context, 'installation'>, subject: string): string {
   return mac(deriveKey(installation.secret, 'accounts.login-subject'), subject).toString('base64url');
 }
 
-/** An attack must not take all connections to the database from everybody else. */
+/** An attack must not use all connections to the database. */
 const reserving = createConcurrencyLimit({
   runningMax: 2,
   waitingPerKeyMax: 1_000,
   refuse: () => tooManyLogins(10),
 });
 
-/** Counts this try as failed until `release`. Throws RateLimitedError `LOGIN_RATE_LIMITED` when a subject is used up. */
+/**
+ * Counts this try as failed until it is given back. Throws RateLimitedError `LOGIN_RATE_LIMITED` when a subject's limit is
+ * reached.
+ */
 export function reserveLoginTry(db: Queryable, subjects: readonly LoginSubject[]): Promise<Reservation> {
   return reserving.run(() => reserve(db, subjects));
 }
@@ -92,7 +95,7 @@ function windowKey(subject: string, seconds: number): string {
   return `login:${subject}/${seconds}`;
 }
 
-/** The try did not fail: it no longer counts. */
+/** The try succeeded: it no longer counts. */
 export async function countNoLoginTry(db: Queryable, { limits }: Pick<Reservation, 'limits'>): Promise<void> {
   await giveBackToWindows(db, limits);
 }

@@ -1,6 +1,6 @@
 /**
- * Links that log somebody in once (decision D13): 256 random bits, kept as a digest, for ten minutes. Whoever has the
- * link is in, so it may do no more than whoever asked for it.
+ * Links that log a person in once (decision D13): 256 random bits, stored as a digest, for ten minutes. Everybody with the link
+ * can log in, so it has no more rights than the user who requested it.
  */
 import { randomBytes } from 'node:crypto';
 import { sql, type Queryable } from '../../db/database.ts';
@@ -23,7 +23,7 @@ const TOKEN_PATTERN = /^[\w-]{43}$/;
 /** Below the base address. */
 export const LOGIN_LINK_PATH = '/login/token';
 
-/** Whose link it is to be; an administrator may name a customer, anybody else is himself. */
+/** The user of the link; an administrator may name a customer, others are themselves. */
 export interface LoginLinkTarget {
   readonly customerUid?: string | null | undefined;
   readonly email?: string | null | undefined;
@@ -32,7 +32,7 @@ export interface LoginLinkTarget {
 export interface LoginLink {
   readonly customerId: bigint;
   readonly userId: bigint;
-  /** In clear: shown once, and nowhere kept. */
+  /** In clear: shown once, not stored. */
   readonly token: string;
   readonly url: string;
   readonly expiresAt: Date;
@@ -54,7 +54,7 @@ export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Pr
   });
 }
 
-/** A session in exchange for a link: the text of its cookie. Undefined when the link is unknown, used or over. */
+/** A session in exchange for a link: the text of its cookie. Undefined when the link is unknown, used or expired. */
 export async function useLoginLink(ctx: Context, token: string): Promise<{ session: string } | undefined> {
   if (!TOKEN_PATTERN.test(token)) return noteRefusedLink(ctx, null);
   const used = await inTransaction(ctx, async (inner) => {
@@ -83,7 +83,7 @@ export async function useLoginLink(ctx: Context, token: string): Promise<{ sessi
   return { session: used.token };
 }
 
-/** Links are kept until their ten minutes are over and a bit more: what has just been used is still known as that. */
+/** Links are kept a bit longer than ten minutes, so that one that was just used is recognised. */
 async function noteRefusedLink(ctx: Context, token: string | null): Promise<undefined> {
   const [link] =
     token === null
@@ -112,7 +112,7 @@ async function targetOf(ctx: Context, { customerUid, email }: LoginLinkTarget): 
   return { customerId: customer.id, userId: customer.userId, scopes: [EVERY_SCOPE] };
 }
 
-/** Named twice, it must be the same one: a link for somebody else than was meant is worse than none. */
+/** If named twice, it must be the same customer: a link for the wrong one would be worse than none. */
 async function namedCustomer(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Customer> {
   const byUid = customerUid ? await knownCustomer(ctx, customerUid) : undefined;
   const byEmail = email ? await customerWithEmail(ctx, email) : undefined;
@@ -123,7 +123,7 @@ async function namedCustomer(ctx: Context, { customerUid, email }: LoginLinkTarg
   return named;
 }
 
-/** Clients that always name somebody name themselves; of everybody else a customer learns nothing, not even that he is. */
+/** Clients that always name a customer name themselves; about other customers nothing is revealed, not even that they exist. */
 async function namedOneself(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Target> {
   const viewer = viewerOf(ctx);
   const [own] = await ctx.db.query<{ uid: string; emailKey: string }>(sql`
@@ -151,7 +151,7 @@ async function insertLink(
   return row.expiresAt;
 }
 
-/** Those that are over, and the oldest beyond the bound. */
+/** Expired links, and the oldest beyond the limit. */
 async function dropOldLinks(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
   await db.execute(sql`
     DELETE FROM login_token WHERE customer_id = ${customerId} AND digest IN (
@@ -162,7 +162,7 @@ async function dropOldLinks(db: Queryable, { customerId, userId }: UserKey): Pro
        WHERE is_over OR place > ${LOGIN_LINKS_MAX})`);
 }
 
-/** Exactly one of any number of calls at once gets it: the others wait for its row, and find it used. */
+/** Exactly one of several concurrent calls gets it: the others wait for its row, and find it used. */
 async function takeLink(
   { db }: TransactionContext,
   token: string,

@@ -1,6 +1,6 @@
 /**
- * What a new password must be, wherever one is set: long enough and not one that everybody tries first. No rules
- * about kinds of characters: they make passwords worse (NIST SP 800-63B, 3.1.1.2).
+ * The rules of a new password: long enough and not a common one. No rules about kinds of characters: they make passwords worse
+ * (NIST SP 800-63B, 3.1.1.2).
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -9,23 +9,23 @@ import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from './account-limits.ts';
 import type { UserKey } from './api-token-store.ts';
 import { verifyPassword } from './password.ts';
 
-/** Whose password it is going to be: what names the person is the second thing that is tried. */
+/** The owner of the new password: attackers try names of the person early. */
 export interface PasswordOwner {
   readonly email?: string | undefined;
-  /** Of the person, and of the customer. */
+  /** Names of the person and of the customer. */
   readonly names?: readonly (string | null | undefined)[];
-  /** The password of now, where it was typed. */
+  /** The present password, if it was typed. */
   readonly oldPassword?: string | undefined;
-  /** The hash of the password of now. */
+  /** The hash of the present password. */
   readonly oldHash?: string | undefined;
 }
 
 const COMMON_MAX = 10_000;
 const PRODUCT_NAME = 'mailwright';
-/** A name shorter than this with something around it is no longer the name: `ann` and eight further characters. */
+/** A shorter name with additions is no longer the name: `ann` and eight further characters. */
 const CORE_LENGTH_MIN = 4;
 
-/** What a new password of this user is held against. */
+/** What a new password of this user is compared with. */
 export async function ownerOfPassword(
   db: Queryable,
   { customerId, userId }: UserKey,
@@ -38,13 +38,13 @@ export async function ownerOfPassword(
   return row ?? { email: '', names: [] };
 }
 
-/** Throws ValidationError on `field` when this must not become a password. */
+/** Throws ValidationError on `field` when this must not be a password. */
 export async function checkNewPassword(password: string, owner: PasswordOwner = {}, field = 'password'): Promise<void> {
   const faults = await faultsOfNewPassword(password, owner, field);
   if (faults.length > 0) throw new ValidationError({ [field]: faults });
 }
 
-/** The same as sentences (none: it may), for verbs that have more to find fault with. */
+/** The same as sentences (none: it is allowed), for verbs that find further faults. */
 export async function faultsOfNewPassword(
   password: string,
   owner: PasswordOwner = {},
@@ -69,7 +69,7 @@ function isName(password: string, { email, names = [] }: PasswordOwner): boolean
   return all.some((name) => typeof name === 'string' && isVariantOf(password, name));
 }
 
-/** Whether it is the same but for case, spaces, dots and hyphens, and digits and signs at its ends. */
+/** Whether it is the same apart from case, spaces, dots and hyphens, and digits and signs at its ends. */
 function isVariantOf(password: string, word: string): boolean {
   const [plain, same] = [plainOf(password), plainOf(word)];
   if (same === '') return false;
@@ -91,15 +91,15 @@ function coreOf(plain: string): string {
   return first && last ? plain.slice(plain.indexOf(first), plain.lastIndexOf(last) + last.length) : '';
 }
 
-/** Only a hash is kept of the old one: where it was not typed, the very same is refused. */
+/** Only a hash of the old one is stored: if it was not typed, only exactly the same is refused. */
 async function isOld(password: string, { oldPassword, oldHash }: PasswordOwner): Promise<boolean> {
   if (oldPassword !== undefined) return password === oldPassword || isVariantOf(password, oldPassword);
   return oldHash !== undefined && (await verifyPassword(password, oldHash));
 }
 
-/** Loaded with the first password that is set (2 MB): most processes never set one. */
+/** Loaded when the first password is set (2 MB): most processes never set one. */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');
-  // The most used first. No more of them: who has to try four times takes a worse one.
+  // The most used first. No more than these: people who are refused too often choose worse ones.
   return dictionary['passwords-common'].slice(0, COMMON_MAX).includes(password.toLowerCase());
 }

@@ -1,4 +1,4 @@
-/** Notes that somebody did not get in, or did not prove who he is: for the verbs that ask for a password or a code. */
+/** Records failed logins and failed proofs of a password or a code. */
 import { ExpectedError, RateLimitedError } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { Account } from '../security-event.ts';
@@ -7,13 +7,13 @@ export interface Failure {
   readonly operation: string;
   readonly account: Account | null;
   readonly error: unknown;
-  /** What it is called where the error's own code is too general. */
+  /** Its name where the error's own code is too general. */
   readonly reason?: string;
   /** Of an unknown account. */
   readonly nameDigest?: string | undefined;
 }
 
-/** Notes an expected error; a defect is no sign of anybody. */
+/** Records an expected error; a defect says nothing about the caller. */
 export function noteFailure(ctx: Context, { operation, account, error, reason, nameDigest }: Failure): void {
   if (!(error instanceof ExpectedError)) return;
   const isLocked = error instanceof RateLimitedError;

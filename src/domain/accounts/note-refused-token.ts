@@ -1,6 +1,6 @@
 /**
- * Notes that a credential was refused: whose it was and why, where that is known. Looked up behind the answer, and only
- * a few times a minute for one address: a stranger must not buy a statement with every made-up token.
+ * Records that a credential was refused, with its user and the reason if known. Looked up after the answer, and only a few times
+ * a minute per address: strangers must not cause a statement with every invented token.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';

@@ -1,7 +1,6 @@
 /**
- * Passwords at rest: Argon2id (RFC 9106) as PHC strings. 19 MiB, two passes, one lane is OWASP's smallest
- * recommended setting and takes about 40 ms. A Node without Argon2 (before 24.7) uses scrypt; both kinds verify
- * wherever the algorithm is there.
+ * Stored passwords: Argon2id (RFC 9106) as PHC strings. 19 MiB, two passes, one lane is OWASP's smallest recommended setting and
+ * takes about 40 ms. A Node without Argon2 (before 24.7) uses scrypt; both kinds verify wherever the algorithm exists.
  */
 import * as crypto from 'node:crypto';
 import { promisify } from 'node:util';
@@ -14,7 +13,7 @@ const HASHES_AT_ONCE_MAX = 2;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const ARGON2 = { algorithm: 'argon2id', memory: 19_456, passes: 2, parallelism: 1 } as const;
-/** OWASP's equal of the above for scrypt: N = 2^15, r = 8, p = 3. */
+/** OWASP's equivalent for scrypt: N = 2^15, r = 8, p = 3. */
 const SCRYPT = { algorithm: 'scrypt', logN: 15, blockSize: 8, parallelization: 3 } as const;
 const SCRYPT_MEMORY_MAX = 64 * 1024 * 1024;
 
@@ -35,27 +34,27 @@ type Settings = Argon2Settings | ScryptSettings;
 
 const scrypt = promisify<string, Buffer, number, crypto.ScryptOptions, Buffer>(crypto.scrypt);
 
-/** The PHC string of a password. Every call takes its own salt. */
+/** The PHC string of a password. Every call uses a new salt. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = crypto.randomBytes(SALT_BYTES);
   const settings = hasArgon2() ? ARGON2 : SCRYPT;
   return phcOf(settings, salt, await hashing.run(() => derive(settings, password, salt)));
 }
 
-/** Whether the password is the one behind the PHC string. A string it cannot read answers false. */
+/** Whether the password matches the PHC string. An unreadable string returns false. */
 export async function verifyPassword(password: string, phc: string): Promise<boolean> {
   const parts = parsePhc(phc);
   if (!parts) return verifyNobody(password);
   return sameBytes(await hashing.run(() => derive(parts.settings, password, parts.salt)), parts.hash);
 }
 
-/** Whether the string was made with other settings than a new one would be: then it is time for a new one. */
+/** Whether the string was made with older settings and should be replaced. */
 export function isOutdated(phc: string): boolean {
   const today = settingsText(hasArgon2() ? ARGON2 : SCRYPT);
   return !phc.startsWith(`${today}$`);
 }
 
-/** Does the work of `verifyPassword`: for unknown users, so that the time tells nothing. */
+/** Does the work of `verifyPassword` for unknown users, so that the time reveals nothing. */
 export async function verifyNobody(password: string): Promise<false> {
   await hashing.run(() => derive(hasArgon2() ? ARGON2 : SCRYPT, password, NOBODYS_SALT));
   return false;
@@ -108,7 +107,7 @@ interface PhcParts {
 const ARGON2_PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
 const SCRYPT_PHC = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([\w+/]+)\$([\w+/]+)$/;
 
-/** Reads both kinds with whatever costs they were made. */
+/** Reads both kinds with any costs. */
 function parsePhc(phc: string): PhcParts | undefined {
   const argon2id = ARGON2_PHC.exec(phc);
   const [a, b, c, salt, hash] = (argon2id ?? SCRYPT_PHC.exec(phc))?.slice(1) ?? [];
@@ -124,7 +123,7 @@ function base64(bytes: Buffer): string {
   return bytes.toString('base64').replaceAll('=', '');
 }
 
-/** Ten seconds of hashing: who comes later is better told so than kept. */
+/** Ten seconds of hashing: further callers are refused. */
 const HASHES_WAITING_MAX = 400;
 const COME_AGAIN_SECONDS = 10;
 

@@ -1,8 +1,8 @@
 /**
  * Counts requests against a limit, over all processes of the installation, in windows of the database (`db/rate-windows`). Each
- * process has at most one statement under way for all its keys: what comes meanwhile goes together with the next one.
- * A request waits for that statement, except where its window is used up, which is known without asking, and where
- * the limit is so high that a few requests told later are less than 1 % of it.
+ * process has at most one statement under way for all its keys: keys that come meanwhile go with the next one. A request waits
+ * for that statement, except where its window is known to be used up, and where the limit is so high that a few requests reported
+ * later are less than 1 % of it.
  */
 import type { Database } from '../../db/database.ts';
 import { countInWindows } from '../../db/rate-windows.ts';
@@ -10,7 +10,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import type { RateLimit } from '../../lib/rate-limit.ts';
 
-/** What is told to a request about its key. */
+/** The count that a request is told. */
 export interface Counted {
   readonly isAllowed: boolean;
   readonly remaining: number;
@@ -19,12 +19,12 @@ export interface Counted {
 
 /** With four processes, each late by this share of the limit, the count is wrong by 1 % at most. */
 const LATE_SHARE = 1 / 400;
-/** Windows remembered; what is forgotten is asked for again. */
+/** Windows in memory; others are read again. */
 const WINDOWS_MAX = 50_000;
 
 interface Window {
   used: number;
-  /** Let in, and not yet told to the database. */
+  /** Let in, and not reported to the database yet. */
   late: number;
   endsAtMs: number;
 }
@@ -69,7 +69,7 @@ export class RequestCounter {
 
   async #reportAll(): Promise<void> {
     this.#isTelling = true;
-    // Those of the same turn of the event loop go together.
+    // Requests of the same turn of the event loop go together.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const batch = this.#waiting;
@@ -89,12 +89,12 @@ export class RequestCounter {
       ...{ key, seconds: limit.windowSeconds, n: waiters.length + late },
     }));
     for (const { key, used, endsInSeconds } of await countInWindows(this.#database, counts)) {
-      // Those that came late meanwhile are told with the next statement.
+      // Late ones are reported with the next statement.
       const late = this.#waiting.get(key)?.late ?? 0;
       const window = { used, late, endsAtMs: askedAtMs + endsInSeconds * 1_000 };
       this.#remember(key, window);
       const { waiters, limit } = batch.get(key) ?? { waiters: [], limit: { requests: 0 } };
-      // Those that were let in before are part of what was used; of the others as many as there is space for.
+      // Those that were let in before are included in what was used; of the others as many as fit.
       for (const [place, answer] of waiters.entries()) {
         const nth = window.used - waiters.length + place + 1;
         answer(told({ ...window, used: nth }, limit, nth <= limit.requests));

@@ -1,4 +1,4 @@
-/** Ends a token, or gives it a new text. Both bite with the next request, open connections included. */
+/** Ends a token, or gives it a new text. Both take effect with the next request, and on open connections. */
 import { sql } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { newApiToken } from '../../lib/ids.ts';
@@ -8,7 +8,7 @@ import type { IssuedToken } from './api-token-store.ts';
 import { auditInTransaction } from './audit-trail.ts';
 import { mayGrant } from './scopes.ts';
 
-/** Ends one of the caller's tokens for good; doing it twice is harmless. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
+/** Ends one of the caller's tokens permanently; repeating it is harmless. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
 export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   const { customerId, userId } = viewerOf(ctx);
   return inTransaction(ctx, async (inner) => {
@@ -23,7 +23,7 @@ export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Pr
 
 /**
  * Gives one of the caller's tokens a new text; the old one ends at once. Throws NotFoundError `API_TOKEN_NOT_FOUND`;
- * ForbiddenError `SCOPE_NOT_HELD` for a token that may do more than the one that asks, which would learn its text.
+ * ForbiddenError `SCOPE_NOT_HELD` for a token with more rights than the caller's, which would learn its text.
  */
 export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Promise<IssuedToken> {
   const { customerId, userId, scopes } = viewerOf(ctx);
@@ -33,7 +33,7 @@ export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Pr
      WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL AND kind <> 'session'`);
   if (!held) throw await missingToken(ctx, uid);
   if (!held.scopes.every((scope) => mayGrant(scopes, scope))) throw scopeNotHeld();
-  // The row gets a new id as well: what is open under the old text is known by the old id, and ends.
+  // The row gets a new id as well: connections of the old text have the old id, and end.
   return inTransaction(ctx, async (inner) => {
     const touched = await inner.db.execute(sql`
       UPDATE api_token SET digest = ${sha256(token)}, id = DEFAULT, last_used_at = NULL, last_used_ip = NULL

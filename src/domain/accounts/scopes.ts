@@ -1,4 +1,4 @@
-/** What a token may do. `*` is everything its user may do; a write scope includes the read scope of the same noun. */
+/** The rights of a token. `*` is everything its user may do; a write scope includes the read scope of the same noun. */
 export const SCOPES = [
   'lists:read',
   'lists:write',
@@ -23,12 +23,12 @@ export type Scope = (typeof SCOPES)[number];
 
 export const EVERY_SCOPE = '*';
 
-/** Whether a token that holds `held` may do what needs `scope`. */
+/** Whether a token with the scopes `held` may do what needs `scope`. */
 export function holdsScope(held: readonly string[], scope: Scope): boolean {
   return held.some((one) => one === EVERY_SCOPE || one === scope || one === writingTwin(scope));
 }
 
-/** Whether a token that holds `held` may hand out `wanted` (`*` or a scope): never more than it has. */
+/** Whether a token with the scopes `held` may grant `wanted` (`*` or a scope): never more than it has. */
 export function mayGrant(held: readonly string[], wanted: string): boolean {
   if (held.includes(EVERY_SCOPE)) return true;
   return SCOPES.some((scope) => scope === wanted && holdsScope(held, scope));

@@ -1,7 +1,7 @@
 /**
- * Notes what concerns who gets in, so that an attack is seen and can be blocked: a line of the log for every event, and a
- * row of the audit trail for failures on an account that is known (what goes well has its row as a change). Passwords,
- * tokens and codes never come here. Strangers make failures: lines are bounded per address, rows per user.
+ * Records events about access, so that an attack is seen and can be blocked: a log line for every event, and a row of the audit
+ * trail for failures on a known account (a success has its row as a change). Passwords, tokens and codes are never included.
+ * Strangers cause failures: lines are limited per address, rows per user.
  */
 import { addressBlock } from '../../lib/address-block.ts';
 import type { Log } from '../../lib/log.ts';
@@ -10,17 +10,17 @@ import type { Caller, SecurityEvent, SecurityEvents } from '../security-event.ts
 import { FAILURES_PER_HOUR_MAX } from './account-limits.ts';
 import type { AuditTrail } from './audit-trail.ts';
 
-/** What blocks addresses acts on fewer; the next line of the address says how many were left out. */
+/** Tools that block addresses need fewer; the next line of the address says how many were left out. */
 const LINES_PER_MINUTE_MAX = 10;
-/** Of all addresses together: an attack by a whole network must not fill the disk. */
+/** For all addresses together: an attack by a whole network must not fill the disk. */
 const LINES_PER_MINUTE_IN_ALL_MAX = 1_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const ADDRESSES_MAX = 20_000;
 const USERS_MAX = 20_000;
 /**
- * A script with a token that has ended comes back every minute, and whoever is locked out may knock without end: one row an
- * hour says as much. All other failures are bounded a day by what locks out.
+ * A script with an expired token returns every minute, and a locked-out user may try without end: one row an hour is enough. All
+ * other failures are limited per day by the lock.
  */
 const REPEATED_ROWS_PER_HOUR_MAX = 1;
 
@@ -64,7 +64,7 @@ export function createSecurityEvents({ log, audit }: { log: Log; audit: AuditTra
   };
 }
 
-/** The address comes first: what reads lines to block addresses need not look behind anything else. */
+/** The address comes first, so that tools which read lines to block addresses need not parse the rest. */
 function fieldsOf({ ipAddress, client, entryPoint }: Caller, { account, targetUid, ...event }: SecurityEvent) {
   const { operation, reason, nameDigest, tokenUid, tokenKind, fields } = event;
   return {

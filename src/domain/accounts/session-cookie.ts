@@ -1,10 +1,9 @@
 /**
- * The cookie of a session. It is the browser's and nobody else's: no script reads it, it goes to this very host only
- * (`__Host-`, RFC 6265bis 4.1.3.2), and not with requests that other sites begin, but for following a link. The server
- * decides when the session ends, not the cookie.
+ * The cookie of a session. No script can read it, it is sent to this host only (`__Host-`, RFC 6265bis 4.1.3.2), and not with
+ * requests from other sites, except when a link is followed. The server decides when the session ends, not the cookie.
  */
 
-/** As long as browsers keep any cookie: 400 days. */
+/** The longest time for which browsers keep a cookie: 400 days. */
 const MAX_AGE_SECONDS = 400 * 86_400;
 const VALUE_PATTERN = /^[A-Za-z0-9]{60}$/;
 
@@ -18,12 +17,12 @@ export function sessionCookie(baseUrl: string, session: string): string {
   return `${sessionCookieName(baseUrl)}=${session}; Max-Age=${MAX_AGE_SECONDS}${attributes(baseUrl)}`;
 }
 
-/** The `Set-Cookie` that takes the cookie away. */
+/** The `Set-Cookie` that deletes the cookie. */
 export function noSessionCookie(baseUrl: string): string {
   return `${sessionCookieName(baseUrl)}=; Max-Age=0${attributes(baseUrl)}`;
 }
 
-/** The headers that matter, as they came. */
+/** The relevant headers of a request. */
 export interface BrowserHeaders {
   readonly cookie?: string | undefined;
   readonly origin?: string | undefined;
@@ -34,18 +33,17 @@ export interface BrowserHeaders {
 }
 
 /**
- * The session of a request that one of our own pages made; undefined for every other request. The proof is what pages
- * cannot forge: the browser's word that the request is of the same origin, or an Origin that is ours to the letter,
- * scheme included. A sibling subdomain is another origin; an old browser that says neither is a stranger.
+ * The session of a request from one of our own pages; undefined for every other request. The proof is what pages cannot forge:
+ * the browser's statement that the request is of the same origin, or exactly our Origin including the scheme. A sibling subdomain
+ * is another origin; an old browser that sends neither is a stranger.
  */
 export function sessionOf(headers: BrowserHeaders, baseUrl: string): string | undefined {
   return isFromOwnPage(headers, baseUrl) ? sessionIn(headers.cookie, baseUrl) : undefined;
 }
 
 /**
- * The session of a request that only shows a page: also where somebody types the address or follows a link from
- * elsewhere. What other sites load into their own pages (a picture, a frame, a script) has no session. Only for GET and HEAD
- * that change nothing.
+ * The session of a request that only shows a page: also when a person types the address or follows a link from another site. What
+ * other sites load into their own pages (a picture, a frame, a script) has no session. Only for GET and HEAD that change nothing.
  */
 export function sessionForReading(headers: BrowserHeaders, baseUrl: string): string | undefined {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers;
@@ -56,7 +54,7 @@ export function sessionForReading(headers: BrowserHeaders, baseUrl: string): str
 
 function isFromOwnPage(headers: BrowserHeaders, baseUrl: string): boolean {
   const { origin, host } = headers;
-  // A form of a page that tells nobody where it is (Referrer-Policy) comes with the Origin `null`.
+  // A form of a page with `Referrer-Policy: no-referrer` sends the Origin `null`.
   const isNamed = origin !== undefined && origin !== 'null';
   const own = new URL(baseUrl);
   // Behind a proxy the host may be another name of ours; never another scheme.
@@ -65,7 +63,7 @@ function isFromOwnPage(headers: BrowserHeaders, baseUrl: string): boolean {
   return site === undefined ? isNamed : site === 'same-origin';
 }
 
-/** Sent twice it is none: one of the two is somebody's trick. */
+/** Two cookies of this name count as none: one of them may be an attacker's. */
 function sessionIn(cookies: string | undefined, baseUrl: string): string | undefined {
   const prefix = `${sessionCookieName(baseUrl)}=`;
   const found = (cookies ?? '').split(';').flatMap((one) => {

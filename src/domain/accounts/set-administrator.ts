@@ -14,9 +14,9 @@ export interface SetAdministratorInput {
 }
 
 /**
- * Gives or takes the right. A change ends every login of the user and what is open under its tokens. Throws NotFoundError
- * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS` (nobody takes the right from himself) and `LAST_ADMINISTRATOR`: the
- * operator's account, which cannot be disabled, keeps one, however many take it from each other at once; ForbiddenError
+ * Grants or removes the right. A change ends every login of the user and its open connections. Throws NotFoundError
+ * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS` (administrators cannot remove their own right) and `LAST_ADMINISTRATOR`:
+ * the operator's account, which cannot be disabled, keeps one even if several remove each other's at once; ForbiddenError
  * `FULL_TOKEN_NEEDED`.
  */
 export async function setAdministrator(
@@ -48,7 +48,7 @@ export async function setAdministrator(
   });
 }
 
-/** The row of the operator's account is the lock under which parallel calls count. */
+/** Locks the row of the operator's account, so that parallel calls count correctly. */
 async function keepOneAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
   const [operator] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator FOR UPDATE`);
   if (!operator) return;

@@ -1,8 +1,7 @@
 /**
- * Shutting a customer out and letting it in again. A disabled customer's tokens are refused at once and its logins are
- * over; what it has under way is paused and stays so, because a newsletter of last month must not go out by itself when
- * the customer is back (decision record 0050). Clicks and web views of its mails stop (disabled-customers.ts); people can
- * still unsubscribe.
+ * Disabling and enabling a customer. A disabled customer's tokens are refused at once and its logins end; its campaigns are
+ * paused and stay so, because last month's newsletter must not be sent automatically when the customer is enabled again (decision
+ * record 0050). Clicks and web views of its mails stop (disabled-customers.ts); people can still unsubscribe.
  */
 import { sql } from '../../db/database.ts';
 import { pauseCustomerCampaignsJob } from '../../jobs/account-jobs.ts';
@@ -13,10 +12,10 @@ import type { Customer, CustomerStatus } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { knownCustomer, refuseOwnOrOperator } from './known-customer.ts';
 
-/** Sending is stopped before other work is begun. */
+/** Before other jobs, so that sending stops soon. */
 const PAUSE_PRIORITY = -100;
 
-/** Disables it; doing it twice is harmless. Throws NotFoundError; WrongStateError `CUSTOMER_IS_OPERATOR`, `CUSTOMER_IS_YOURS`. */
+/** Disables it; repeating it is harmless. Throws NotFoundError; WrongStateError `CUSTOMER_IS_OPERATOR`, `CUSTOMER_IS_YOURS`. */
 export async function disableCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });
@@ -34,7 +33,7 @@ export async function disableCustomer(ctx: Context, { uid }: { uid: string }): P
   });
 }
 
-/** Lets it in again; doing it twice is harmless. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
+/** Enables it; repeating it is harmless. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
 export async function enableCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });

@@ -1,6 +1,6 @@
 /**
- * Switching the second factor on, in two steps: a secret for the authenticator app, then a code that proves that the
- * app has it. Until the second step logging in works as before.
+ * Switching the second factor on, in two steps: a secret for the authenticator app, then a code as proof that the app has it.
+ * Until the second step logging in works as before.
  */
 import { sql } from '../../db/database.ts';
 import { ValidationError, WrongStateError } from '../../lib/errors.ts';
@@ -25,13 +25,13 @@ const notBegun = () =>
   new WrongStateError('TWO_FACTOR_NOT_BEGUN', 'Ask for a secret first, then confirm it with a code of the app.');
 export const notOn = () => new WrongStateError('TWO_FACTOR_IS_OFF', 'Two-factor login is off.');
 
-/** Recovery codes in clear: shown this once. */
+/** Recovery codes in clear: shown once. */
 export interface RecoveryCodes {
   readonly recoveryCodes: readonly string[];
 }
 
 /**
- * A secret for the app, shown this once; asking again replaces it. Throws ValidationError (password), WrongStateError
+ * A secret for the app, shown once; asking again replaces it. Throws ValidationError (password), WrongStateError
  * `TWO_FACTOR_IS_ON`.
  */
 export async function beginTwoFactor(ctx: Context, { password }: { password: string }): Promise<NewSecret> {
@@ -51,7 +51,7 @@ export async function beginTwoFactor(ctx: Context, { password }: { password: str
 }
 
 /**
- * Switches it on with a code of the app, and gives the recovery codes. Every other login of the user ends. Throws
+ * Switches it on with a code of the app, and returns the recovery codes. Every other login of the user ends. Throws
  * ValidationError (code), WrongStateError `TWO_FACTOR_IS_ON`, `TWO_FACTOR_NOT_BEGUN`.
  */
 export async function confirmTwoFactor(ctx: Context, { code }: { code: string }): Promise<RecoveryCodes> {
@@ -74,7 +74,10 @@ export async function confirmTwoFactor(ctx: Context, { code }: { code: string })
   return { recoveryCodes };
 }
 
-/** Ten new recovery codes; the old ones end. Throws ValidationError (password, code), WrongStateError `TWO_FACTOR_IS_OFF`. */
+/**
+ * Ten new recovery codes; the old ones become invalid. Throws ValidationError (password, code), WrongStateError
+ * `TWO_FACTOR_IS_OFF`.
+ */
 export async function renewRecoveryCodes(
   ctx: Context,
   { password, code }: { password: string; code: string },
@@ -91,7 +94,7 @@ export async function renewRecoveryCodes(
   return { recoveryCodes };
 }
 
-/** Resolves for a right code of the caller, which is used from then on. Five wrong ones stop it for 15 minutes. */
+/** Resolves for a valid code of the caller, which is used from then on. Five wrong ones lock it for 15 minutes. */
 export async function checkCode(ctx: Context, code: string): Promise<void> {
   const viewer = viewerOf(ctx);
   try {
@@ -111,7 +114,7 @@ async function takeCode(ctx: Context, viewer: Viewer, code: string): Promise<voi
   await countNoLoginTry(ctx.database, reservation);
 }
 
-/** Throws WrongStateError `TWO_FACTOR_IS_OFF` where the caller has not switched it on. */
+/** Throws WrongStateError `TWO_FACTOR_IS_OFF` when the caller has not switched it on. */
 export async function refuseWhenOff(ctx: Context): Promise<void> {
   const factor = await findTwoFactor(ctx.db, viewerOf(ctx));
   if (!factor?.isConfirmed) throw notOn();

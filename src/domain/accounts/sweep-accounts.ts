@@ -1,4 +1,4 @@
-/** Drops what has ended and nobody looks at any more. Run by the clock; slices, so that nobody waits for a lock. */
+/** Deletes expired data of accounts. Scheduled; in slices, so that locks are short. */
 import { sql, type Sql } from '../../db/database.ts';
 import { dropEndedWindows } from '../../db/rate-windows.ts';
 import type { Context } from '../context.ts';
@@ -7,12 +7,12 @@ import { enqueueFailedDeletions } from './erase-deleted.ts';
 import { dropOldCalls } from './idempotent-calls.ts';
 
 const ROWS_AT_ONCE = 5_000;
-/** An ended login is shown to its owner for a while: "who was that?" is asked late. */
+/** An ended login is shown to its owner for a while: questions about it come late. */
 const ENDED_KEPT_DAYS = 30;
 
-/** Drops ended logins and links, and what of the audit trail is older than it has to be; sees to deletions that failed. */
+/** Deletes ended logins and links, and old rows of the audit trail; enqueues failed deletions again. */
 export async function sweepAccounts(ctx: Context): Promise<void> {
-  // Normally a deletion enqueues it; this is for what a job that failed for days has left.
+  // Normally a deletion enqueues its job; this covers a job that failed for days.
   await enqueueFailedDeletions(ctx);
   await inSlices(
     ctx,
@@ -34,7 +34,7 @@ export async function sweepAccounts(ctx: Context): Promise<void> {
   );
 }
 
-/** Drops what is kept of requests and logins for a time only: windows of limits that ended, answers of idempotent calls. */
+/** Deletes expired data of requests and logins: windows of limits, answers of idempotent calls. */
 export async function sweepRequests({ database }: Context): Promise<void> {
   await dropEndedWindows(database);
   await dropOldCalls(database);

@@ -1,6 +1,6 @@
 /**
- * The second factor: codes of an authenticator app (TOTP, RFC 6238) and ten recovery codes. The secret is sealed with
- * the installation's key; of recovery codes only a keyed digest is kept. A code is taken once.
+ * The second factor: codes of an authenticator app (TOTP, RFC 6238) and ten recovery codes. The secret is encrypted with the
+ * installation's key; of recovery codes only a keyed digest is stored. A code is valid once.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
@@ -14,21 +14,21 @@ const PERIOD_SECONDS = 30;
 const DIGITS = 6;
 /** RFC 4226, 4: 160 bits are recommended. */
 const SECRET_BYTES = 20;
-/** The codes of the step before and the step after are taken as well: clocks differ, and typing takes time. */
+/** The codes of the steps before and after are accepted as well: clocks differ, and typing takes time. */
 const STEPS_AROUND = 1;
-// Without what is misread: 0 and o, 1, l and i.
+// Without characters that are easily confused: 0 and o, 1, l and i.
 const RECOVERY_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
-/** 12 letters of 31 are 59 bits; the digest is keyed, so the database alone gives nothing to guess at. */
+/** 12 letters of 31 are 59 bits; the digest is keyed, so the database alone is useless for guessing. */
 const RECOVERY_LENGTH = 12;
 
 export interface NewSecret {
   /** Base32, for typing. */
   readonly secret: string;
-  /** `otpauth://totp/…`, for a picture to scan. */
+  /** `otpauth://totp/…`, for a QR code. */
   readonly uri: string;
 }
 
-/** A secret as the app takes it. */
+/** A secret in the form for the app. */
 export function newTwoFactorSecret(ctx: Context, email: string): NewSecret & { readonly sealed: Buffer } {
   const secret = new Secret({ buffer: new Uint8Array(randomBytes(SECRET_BYTES)).buffer });
   const issuer = `Mailwright (${new URL(ctx.installation.baseUrl).host})`;
@@ -47,7 +47,7 @@ export function newRecoveryCodes(): string[] {
   });
 }
 
-/** Keeps the digests of these codes, and no others. */
+/** Stores the digests of these codes, and no others. */
 export async function storeRecoveryCodes(ctx: Context, user: UserKey, codes: readonly string[]): Promise<void> {
   const digests = codes.map((code) => recoveryDigest(ctx, user, code));
   await ctx.db.execute(
@@ -62,7 +62,7 @@ export interface SecondFactor extends UserKey {
   readonly sealedSecret: Uint8Array;
 }
 
-/** Whether this is a right code that nobody used before; from now on it is used. */
+/** Whether this is a valid code that was not used before; from now on it is used. */
 export async function takeSecondFactorCode(ctx: Context, factor: SecondFactor, code: string): Promise<boolean> {
   const typed = code.replace(/[\s-]/g, '').toLowerCase();
   return /^\d{6}$/.test(typed) ? takeAppCode(ctx, factor, typed) : takeRecoveryCode(ctx, factor, typed);
@@ -75,7 +75,7 @@ async function takeAppCode(ctx: Context, factor: SecondFactor, code: string): Pr
   const delta = totp.validate({ token: code, timestamp: now, window: STEPS_AROUND });
   if (delta === null) return false;
   const step = Math.floor(now / 1000 / PERIOD_SECONDS) + delta;
-  // One statement, so that of two calls with the same code one is late. Older codes are then used as well.
+  // One statement, so that of two calls with the same code only one succeeds. Older codes count as used, too.
   const taken = await ctx.db.execute(sql`
     UPDATE two_factor SET last_step = ${step}
      WHERE customer_id = ${factor.customerId} AND user_id = ${factor.userId}

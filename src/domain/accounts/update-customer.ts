@@ -23,7 +23,7 @@ export interface UpdateCustomerInput {
 }
 
 /**
- * Changes what is given; a new password ends every login of the user. Throws NotFoundError `CUSTOMER_NOT_FOUND`,
+ * Changes the given values; a new password ends every login of the user. Throws NotFoundError `CUSTOMER_NOT_FOUND`,
  * ValidationError, ForbiddenError `FULL_TOKEN_NEEDED` for an administrator's address or password.
  */
 export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): Promise<{ id: bigint; uid: string }> {
@@ -47,7 +47,7 @@ export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): 
 
 async function checkedValues({ db }: Context, input: UpdateCustomerInput, customer: Customer) {
   const { uid: _, email, password, ...others } = input;
-  // A form sends every field; an address or a password cannot be taken away, so nothing there changes nothing.
+  // A form sends every field. An address or a password cannot be removed, so an empty one changes nothing.
   const { data, errors } = checkInput(changedCustomerInput, { ...others, ...(email ? { email } : {}) });
   const faults = password ? await faultsOfNewPassword(password, await newOwner(db, input, customer)) : [];
   if (errors || faults.length > 0)
@@ -61,14 +61,14 @@ async function checkedValues({ db }: Context, input: UpdateCustomerInput, custom
   };
 }
 
-/** The person as he is, and as he is going to be called. */
+/** The person with present and new names. */
 async function newOwner(db: Queryable, { email, firstName, lastName }: UpdateCustomerInput, customer: Customer) {
   const owner = await ownerOfPassword(db, { customerId: customer.id, userId: customer.userId });
   const names = [...owner.names, firstName, lastName, `${firstName ?? ''}${lastName ?? ''}`];
   return { ...owner, email: email ?? owner.email, names };
 }
 
-/** undefined leaves alone, null clears. */
+/** undefined changes nothing, null clears. */
 export function profileValues(given: {
   firstName?: string | null | undefined;
   lastName?: string | null | undefined;
@@ -84,7 +84,7 @@ export function profileValues(given: {
 
 type NewNames = { firstName?: string | undefined; lastName?: string | undefined; email?: string | undefined };
 
-/** A customer is called as its first user, unless it is the operator's account. */
+/** A customer has its first user's name, except the operator's account. */
 function newName(customer: Customer, { firstName, lastName, email }: NewNames): string | undefined {
   if (customer.isOperator) return undefined;
   return customerName({
@@ -94,7 +94,7 @@ function newName(customer: Customer, { firstName, lastName, email }: NewNames): 
   });
 }
 
-/** An administrator who sets his own password this way stays in. */
+/** An administrator who changes the own password stays logged in. */
 function ownLogin(ctx: Context, userId: bigint): { tokenId?: bigint } {
   const viewer = viewerOf(ctx);
   return viewer.userId === userId ? { tokenId: viewer.tokenId } : {};

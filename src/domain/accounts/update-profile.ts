@@ -1,4 +1,4 @@
-/** What a user changes of himself: names, time zone, address and password. The last two need the password of now. */
+/** What users change of themselves: names, time zone, address and password. The last two need the present password. */
 import { ValidationError } from '../../lib/errors.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
@@ -17,7 +17,7 @@ export interface UpdateProfileInput {
   readonly lastName?: string | null | undefined;
   readonly timezone?: string | null | undefined;
   readonly email?: string | null | undefined;
-  /** Needed with a new address: whoever has a stolen token must not be able to make the account his own. */
+  /** Needed with a new address: a stolen token must not be enough to take over the account. */
   readonly currentPassword?: string | null | undefined;
 }
 
@@ -28,7 +28,7 @@ interface UserKey {
 
 const profile = changedCustomerInput.omit({ languageId: true });
 
-/** Changes what is given. Throws ValidationError. */
+/** Changes the given values. Throws ValidationError. */
 export async function updateProfile(ctx: Context, input: UpdateProfileInput): Promise<UserKey> {
   const { customerId, userId, userUid } = viewerOf(ctx);
   const { currentPassword, email, ...names } = input;
@@ -46,8 +46,8 @@ export async function updateProfile(ctx: Context, input: UpdateProfileInput): Pr
 }
 
 /**
- * Sets a new password. Every other login of the user ends at once, with what is open under it, and so do one-time links.
- * Throws ValidationError on `currentPassword` or `newPassword`; RateLimitedError after too many wrong ones.
+ * Sets a new password. Every other login of the user ends at once, with its open connections, and so do one-time links. Throws
+ * ValidationError on `currentPassword` or `newPassword`; RateLimitedError after too many wrong ones.
  */
 export async function changePassword(
   ctx: Context,

@@ -15,7 +15,7 @@ export async function addListField(ctx: Context, listUid: string, input: AddList
   const list = await findOwnedList(ctx, listUid);
   const field = parseInput(addListFieldInput, input);
   return inTransaction(ctx, async ({ db }) => {
-    // One at a time per list, so that the count below holds.
+    // One at a time per list, so that the following count is right.
     if (!(await lockListForChange(db, list))) throw listNotFound();
     if ((await fieldsOfList(db, list)).length >= LIST_FIELDS_MAX) throw tooManyFields(LIST_FIELDS_MAX);
     const added = await insertField(db, list, field);

@@ -1,7 +1,7 @@
 /**
- * Puts a person on a list: `subscribed` at once on a single opt-in list, `pending` with a confirmation mail on a
- * double opt-in one. An address that is on the list already is refused whatever its status: somebody who unsubscribed
- * comes back by `subscribeSubscriber`, which asks that person. A suppressed address is refused too.
+ * Adds a person to a list: `subscribed` at once on a single opt-in list, `pending` with a confirmation mail on a double opt-in
+ * one. An address that is on the list already is refused whatever its status: a person who unsubscribed comes back by
+ * `subscribeSubscriber`, which asks for consent. A suppressed address is refused too.
  */
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { requireSubscribersLeft } from '../billing/require-within-limit.ts';
@@ -20,7 +20,7 @@ import { addSubscriberInput, type ConsentSource, type Subscriber } from './subsc
 export interface AddSubscriberInput {
   readonly listUid: string;
   readonly email: string;
-  /** Values by tag; null or the empty text is no value. */
+  /** Values by tag; null or an empty text is no value. */
   readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
   readonly tags?: readonly string[] | null | undefined;
   readonly ignoreUnknownFields?: boolean | null | undefined;
@@ -41,10 +41,10 @@ export async function addSubscriber(
     const person = await checkPerson(inner, list, input);
     const key = emailKey(person.email);
     const digest = addressDigest(ctx.installation, key);
-    // Erased or suppressed: the same to whoever asks, who need not know that there was such a person.
+    // Erased and suppressed are answered alike: the caller need not know that the person existed.
     if (await barOf(inner.db, { customerId: list.customerId, emailKey: key, digest })) throw emailSuppressed();
     const status = list.subscribeConfirmation ? 'pending' : 'subscribed';
-    // Over the API the address is the caller's machine; only a form is filled in by the person.
+    // Over the API the address is the caller's machine; only a form is sent by the person.
     const ipAddress = source === 'form' ? ctx.ipAddress : null;
     return insert(inner, list, { ...person, status, source, ipAddress });
   });

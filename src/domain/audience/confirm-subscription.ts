@@ -1,6 +1,6 @@
 /**
- * The click on a confirmation link: `pending` or `unconfirmed` becomes `subscribed` (decision D17). The link is signed
- * and says until when it works; it works once: after the person subscribed or unsubscribed, a link of before is used up.
+ * The click on a confirmation link: `pending` or `unconfirmed` becomes `subscribed` (decision D17). The signed link contains its
+ * expiry. It works once: after a later subscription or unsubscription, an older link is used up.
  */
 import { databaseNow } from '../../db/now.ts';
 import { emailKey } from '../../lib/text.ts';
@@ -12,7 +12,7 @@ import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey
 import type { Subscriber } from './subscriber.ts';
 
 export interface ConfirmSubscriptionInput extends SubscriberKey {
-  /** The end that the link was signed with. */
+  /** The expiry in the signed link. */
   readonly expiresAt: Date;
 }
 
@@ -20,12 +20,12 @@ export type ConfirmationOutcome =
   | { readonly kind: 'confirmed' | 'already-subscribed'; readonly subscriber: Subscriber }
   | { readonly kind: 'expired' | 'used' | 'gone' };
 
-/** Whether it is too late for a link that works until then, as far as a page needs to know that asks first. */
+/** Whether a link with this expiry is too late, for the page before the confirmation. */
 export async function isConfirmationLate(ctx: Context, expiresAt: Date): Promise<boolean> {
   return expiresAt <= (await databaseNow(ctx.db));
 }
 
-/** Confirms, and says what came of it. Doing it twice is harmless. Takes only what a signed link said. */
+/** Confirms, and returns the result. Repeating it is harmless. Takes only values of a signed link. */
 export async function confirmSubscription(
   ctx: Context,
   { expiresAt, ...key }: ConfirmSubscriptionInput,
@@ -40,7 +40,7 @@ export async function confirmSubscription(
     const confirmed = await writeSubscriber(db, key, { ...subscriber, status: 'subscribed' });
     const entry = { status: 'subscribed', source: 'confirmation', ipAddress: ctx.ipAddress } as const;
     await afterConfirmation(db, key, await insertConsentEvent(db, key, entry));
-    // Somebody who was erased has come back by a click of its own.
+    // A person who was erased has come back by a click of their own.
     const digest = addressDigest(ctx.installation, emailKey(confirmed.email));
     await forgetErased(db, { customerId: key.customerId, digest });
     return { kind: 'confirmed', subscriber: confirmed };

@@ -1,4 +1,4 @@
-/** Confirmation mails: what one needs to know, and how many went to an address (hot.confirmation_mail). */
+/** Confirmation mails: their data, and how many went to an address (hot.confirmation_mail). */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { ListContact } from './list-fields.ts';
 import { CONTACT_OBJECT } from './list-store.ts';
@@ -6,7 +6,7 @@ import type { SubscriberKey } from './subscriber-store.ts';
 
 export interface ConfirmationRequest extends SubscriberKey {
   readonly email: string;
-  /** When the link stops working: whole seconds. */
+  /** When the link expires, in whole seconds. */
   readonly pendingUntil: Date;
   readonly customerUid: string;
   readonly listUid: string;
@@ -16,7 +16,7 @@ export interface ConfirmationRequest extends SubscriberKey {
   readonly contact: ListContact;
 }
 
-/** What the mail needs while the person is pending and not suppressed, and how often it was asked in the day before this asking. */
+/** The data of the mail while the person is pending and not suppressed, and how often they were asked in the day before. */
 export async function openConfirmation(
   db: Queryable,
   { customerId, listId, id, eventId }: SubscriberKey & { readonly eventId: bigint },
@@ -54,7 +54,7 @@ export async function insertConfirmationMail(db: Queryable, digest: Buffer, even
       INSERT INTO hot.confirmation_mail (address_digest, event_id) VALUES (${digest}, ${eventId}) ON CONFLICT DO NOTHING`);
 }
 
-/** Forgets who was asked more than a day ago. */
+/** Deletes rows older than a day. */
 export async function deleteOldConfirmationMails(db: Queryable): Promise<void> {
   await db.execute(sql`DELETE FROM hot.confirmation_mail WHERE at < now() - interval '1 day'`);
 }

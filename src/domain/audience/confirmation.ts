@@ -1,4 +1,4 @@
-/** Asking a pending person to confirm: the request for a mail, and what the mail needs to know. */
+/** Asking a pending person to confirm: the request for a mail, and its data. */
 import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { sendConfirmationJob } from '../../jobs/audience-jobs.ts';
@@ -9,17 +9,17 @@ import { openConfirmation, type ConfirmationRequest } from './confirmation-store
 import { insertConsentEvent, type ConsentEntry, type SubscriberKey } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** Confirmation mails an address gets in a day, however often and to however many lists it is added: nobody is bombed. */
+/** Confirmation mails per address and day, over all lists: nobody gets many. */
 export const CONFIRMATIONS_PER_DAY_MAX = 3;
 
-/** Writes into the history that a person is asked, and enqueues the mail; it goes when the transaction commits. */
+/** Writes to the consent history that a person is asked, and enqueues the mail; it is sent when the transaction commits. */
 export async function sendConfirmation(
   db: Queryable,
   person: Subscriber,
   by: Omit<ConsentEntry, 'status'>,
 ): Promise<void> {
   const { customerId, listId, id } = person;
-  // One asking of an address after the other: whoever counts those before it must see them all.
+  // One request per address at a time, so that each sees those before it.
   await lockUntilCommit(db, `asking:${customerId}:${emailKey(person.email)}`);
   const eventId = await insertConsentEvent(db, person, { ...by, status: 'pending' });
   const payload = {
@@ -32,8 +32,8 @@ export async function sendConfirmation(
 }
 
 /**
- * What the confirmation mail needs; undefined when none is to be sent (any more): nobody is pending, the address is
- * suppressed, or it had been asked too often in the day before this asking.
+ * The data of the confirmation mail; undefined when none is to be sent: the person is not pending, the address is suppressed, or
+ * was asked too often in the day before.
  */
 export async function confirmationRequest(
   ctx: Context,

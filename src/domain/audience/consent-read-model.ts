@@ -1,4 +1,4 @@
-/** What a person agreed to or withdrew, newest last: the answer to "why do I get this?". */
+/** What a person agreed to or withdrew, newest last: answers "why do I get this mail?". */
 import { sql, type Queryable } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { SubscriberKey } from './subscriber-store.ts';
@@ -12,13 +12,13 @@ export interface ConsentEvent extends SubscriberKey {
   readonly at: Date;
 }
 
-/** Events shown per person: the newest; nobody changes his mind more often in good faith. */
+/** Events shown per person, the newest; normal people have far fewer. */
 const EVENTS_MAX = 100;
 
 /**
- * The histories of several people of one customer, in the order asked for, in one statement. An import writes no entry
- * for those it puts on the list as subscribed, which would double what it writes: their row says it, and here it is
- * read from there. Whoever came otherwise, or with another status, has an entry of that moment.
+ * The consent histories of several people of one customer, in the order asked for, in one statement. An import writes no entry
+ * for those it adds as subscribed, which would double its writes: the entry is made here from their row. Others, or those with
+ * another status, have an entry of that moment.
  */
 export async function consentHistories(
   db: Queryable,
@@ -50,7 +50,7 @@ export interface ConfirmationLink {
   readonly used: boolean;
 }
 
-/** What became of a confirmation link that works until then. */
+/** The state of a confirmation link with this expiry. */
 export async function confirmationLink(db: Queryable, key: SubscriberKey, expiresAt: Date): Promise<ConfirmationLink> {
   const [link] = await db.query<ConfirmationLink & Record<string, unknown>>(sql`
       SELECT ${expiresAt}::timestamptz <= now() AS expired, EXISTS (

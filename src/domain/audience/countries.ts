@@ -1,6 +1,6 @@
 /**
- * The table of countries of decision D15: ISO 3166 in the order of their English names, numbered from 1. Names come
- * from a maintained package, pinned: a new version that adds a country must keep the numbers given before.
+ * The table of countries of decision D15: ISO 3166 in the order of their English names, numbered from 1. Names come from a
+ * maintained package, pinned: a new version with another country must keep the earlier numbers.
  */
 import english from 'i18n-iso-countries/langs/en.json' with { type: 'json' };
 

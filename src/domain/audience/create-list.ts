@@ -7,9 +7,8 @@ import { insertField } from './list-field-store.ts';
 import { insertContact, insertList } from './list-store.ts';
 
 /**
- * Creates a list of the caller's; `briefContact` asks of the contact only company, country and address, which is all
- * that older clients send. Throws ValidationError on the fields of the input or `PLAN_LIMIT_REACHED`,
- * WrongStateError `SUBSCRIPTION_ENDED`.
+ * Creates a list of the caller; `briefContact` demands only company, country and address of the contact, which is all that older
+ * clients send. Throws ValidationError on the fields of the input or `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function createList(ctx: Context, input: CreateListInput): Promise<MailList> {
   const { customerId } = viewerOf(ctx);

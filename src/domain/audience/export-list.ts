@@ -1,6 +1,6 @@
 /**
- * A list's people as a CSV file that an import takes back (decision D47), read page by page by key: no transaction is
- * open between two pages, and memory does not grow with the list. Whoever is added meanwhile is in it, at the end.
+ * A list's people as a CSV file that can be imported again (decision D47), read page by page by key: no transaction is open
+ * between two pages, and memory does not grow with the list. People who are added meanwhile are at the end.
  */
 import { csvLine } from '../../lib/csv.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -10,7 +10,7 @@ import { fieldsOfList } from './list-field-store.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import { peopleToExport, type ExportedPerson } from './subscriber-read-model.ts';
 
-/** People of a page: its overhead is nothing then, and many pages fit into memory at once. */
+/** People per page: the overhead is small then, and many pages fit into memory. */
 export const EXPORT_PAGE_MAX = 2_000;
 
 export interface ExportPage {
@@ -21,8 +21,8 @@ export interface ExportPage {
 }
 
 /**
- * One page of the caller's list in the order of adding. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of
- * the same code, ForbiddenError when the plan leaves exports out, ValidationError on `after`.
+ * One page of the caller's list in the order of adding. Throws NotFoundError `LIST_NOT_FOUND`, ForeignResourceError of the same
+ * code, ForbiddenError when the plan excludes exports, ValidationError on `after`.
  */
 export async function exportList(
   ctx: Context,
@@ -49,7 +49,7 @@ function lineOf(
   return csvLine([email, status, tags.map(escapedTag).join(','), ...values, source, createdAt, updatedAt]);
 }
 
-/** A comma separates tags, and imports of other products' files also take ; and | for separators. */
+/** A comma separates tags, and imports also accept ; and | as separators, as in files of other products. */
 function escapedTag(tag: string): string {
   return tag.replace(/[\\;|]/g, '\\$&');
 }

@@ -1,16 +1,16 @@
-/** Checks the values a caller gives for a list's custom fields and writes them as they are stored: texts by tag. */
+/** Checks a caller's values for a list's custom fields and converts them to their stored form: texts by tag. */
 import type { FieldErrors } from '../../lib/errors.ts';
 import { FIELD_VALUE_FAULTS, fieldValueFault, type ListField } from './list-field.ts';
 
 export interface FieldValues {
   readonly set: Readonly<Record<string, string>>;
-  /** Tags whose value goes. */
+  /** Tags whose value is removed. */
   readonly cleared: readonly string[];
   readonly errors: FieldErrors;
 }
 
 export interface FieldValueOptions {
-  /** Leave out what is no field of the list instead of refusing it: what REST clients are used to. */
+  /** Ignore names that are no field of the list instead of refusing them, as REST clients expect. */
   readonly ignoreUnknown: boolean;
   /** A new subscriber needs a value in every required field. */
   readonly isNew: boolean;
@@ -48,7 +48,7 @@ function faultOf({ type }: ListField, text: string): string | undefined {
   return fault && FIELD_VALUE_FAULTS[fault];
 }
 
-/** null clears; what is no plain value has no text. */
+/** null clears; a nested value has no text. */
 function textOf(value: unknown): string | undefined {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
@@ -56,5 +56,5 @@ function textOf(value: unknown): string | undefined {
     : undefined;
 }
 
-/** A caller's own text comes back in the answer: not a megabyte of it. */
+/** The caller's own text is repeated in the answer: not a megabyte of it. */
 const SHOWN_NAME_MAX = 64;

@@ -1,4 +1,4 @@
-/** Resolves a list's uid for the caller: his own, somebody else's, or nobody's. */
+/** Finds a list by its uid for the caller: own, foreign or unknown. */
 import type { Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context, type TransactionContext } from '../context.ts';
@@ -21,14 +21,14 @@ export async function findOwnedListHead(ctx: Context, uid: string, window: ListH
   return (await findListHead(ctx.db, { customerId, uid }, window)) ?? refuse(ctx.db, uid);
 }
 
-/** `findOwnedList`, and nobody deletes the list before the transaction ends. Everything that adds people needs this. */
+/** `findOwnedList`, and the list cannot be deleted before the transaction ends. Needed by everything that adds people. */
 export async function lockOwnedList(ctx: TransactionContext, uid: string): Promise<MailList> {
   const list = await holdList(ctx.db, await findOwnedList(ctx, uid));
   if (!list) throw listNotFound();
   return list;
 }
 
-/** A list that takes sign-ups from the public, whoever asks; held as `lockOwnedList` does. Throws NotFoundError `LIST_NOT_FOUND`. */
+/** A list with public sign-up, for any caller; locked as by `lockOwnedList`. Throws NotFoundError `LIST_NOT_FOUND`. */
 export async function lockPublicList(ctx: TransactionContext, uid: string): Promise<MailList> {
   const list = isUid(uid) ? await holdPublicList(ctx.db, uid) : undefined;
   if (!list) throw listNotFound();

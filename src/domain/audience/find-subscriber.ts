@@ -1,6 +1,6 @@
 /**
- * Resolves what callers put into a subscriber's slot (decision D7): a uid, an integer id or an address. An address is
- * looked for among the caller's own people only: that somebody else has it on a list is nobody's business.
+ * Finds a subscriber by a uid, an integer id or an address (decision D7). An address is searched among the caller's own people
+ * only: other customers' lists must not be revealed.
  */
 import { isUid, subscriberIdOf } from '../../lib/ids.ts';
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
@@ -14,12 +14,12 @@ import type { Subscriber, SubscriberRef } from './subscriber.ts';
 /** Ids are below 2^52 (src/lib/ids.ts): 16 digits. */
 const ID = /^[1-9]\d{0,15}$/;
 const INTEGER = /^\d+$/;
-/** More lists than anybody has one person on; bounds the answer. */
+/** The limit of lists with the same person in one answer. */
 const LISTS_PER_ADDRESS_MAX = 1_000;
 
 /**
- * The caller's subscriber, on the list named if one is. Throws NotFoundError `SUBSCRIBER_NOT_FOUND` or
- * `LIST_NOT_FOUND`, ForeignResourceError of the same codes, ValidationError `LIST_REQUIRED` for an address on several lists.
+ * The caller's subscriber, on the named list if any. Throws NotFoundError `SUBSCRIBER_NOT_FOUND` or `LIST_NOT_FOUND`,
+ * ForeignResourceError of the same codes, ValidationError `LIST_REQUIRED` for an address on several lists.
  */
 export async function findSubscriber(ctx: Context, { subscriber, listUid }: SubscriberRef): Promise<Subscriber> {
   const list = listUid ? await findOwnedList(ctx, listUid) : undefined;
@@ -27,7 +27,7 @@ export async function findSubscriber(ctx: Context, { subscriber, listUid }: Subs
   if (slot.includes('@')) return findByAddress(ctx, slot, list);
   const byUid = isUid(slot) ? await subscriberById(ctx.db, subscriberIdOf(slot)) : undefined;
   const found = byUid ?? (ID.test(slot) ? await subscriberById(ctx.db, BigInt(slot)) : undefined);
-  // An integer that is not the caller's own is answered alike whether somebody has it or not (decision D95).
+  // A foreign integer id is answered alike whether it exists or not (decision D95).
   if (!found) throw INTEGER.test(slot) ? foreignSubscriber() : subscriberNotFound();
   if (found.customerId !== viewerOf(ctx).customerId) throw foreignSubscriber();
   if (list && found.listId !== list.id) throw subscriberNotFound();

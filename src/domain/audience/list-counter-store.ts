@@ -1,4 +1,4 @@
-/** The numbers of lists (specification 2.1), from counters: no screen counts rows. */
+/** The numbers of lists (specification 2.1), from counters: no page counts rows. */
 import { SOURCE_KINDS } from '../source-key.ts';
 import { sql, type Queryable } from '../../db/database.ts';
 
@@ -9,7 +9,7 @@ export interface ListCounters {
   readonly pending: number;
   readonly openers: number;
   readonly clickers: number;
-  /** Messages of all its campaigns that were taken, those of deleted ones included. */
+  /** Accepted messages of all its campaigns, including deleted ones. */
   readonly sentCount: bigint;
   readonly uniqOpenCount: bigint;
   readonly uniqClickCount: bigint;
@@ -30,7 +30,7 @@ const NONE: ListCounters = {
   ...{ sentCount: 0n, uniqOpenCount: 0n, uniqClickCount: 0n },
 };
 
-/** Locks the counters of a list until the transaction ends, as everybody does who adds people to it. */
+/** Locks the counters of a list until the transaction ends, as all transactions do that add people to it. */
 export async function lockCounters(
   db: Queryable,
   { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
@@ -43,7 +43,7 @@ export async function lockCounters(
   );
 }
 
-/** Keeps with its list what a campaign that is about to be deleted has sent: its openers stay counted there too. */
+/** Keeps with its list what a campaign sent before it is deleted: its openers stay counted there too. */
 export async function keepSentCount(db: Queryable, { customerId, listId, sent }: SentOfList): Promise<void> {
   await db.execute(
     sql`UPDATE hot.list_counter SET sent_count = sent_count + ${sent}
@@ -97,6 +97,6 @@ export function listStatistics(counters: ListCounters): ListStatistics {
 }
 
 function rate(part: number, whole: number): number {
-  // A message of unknown fate may have been opened: still a rate.
+  // A message with an unknown outcome may have been opened: the rate is limited to 1.
   return whole === 0 ? 0 : Math.min(Math.round((part / whole) * 10_000) / 10_000, 1);
 }

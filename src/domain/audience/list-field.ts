@@ -15,14 +15,14 @@ export interface ListField {
   readonly required: boolean;
 }
 
-/** Every subscriber carries its values in one row: this bounds the row. */
+/** Every subscriber has its values in one row: this limits the row. */
 export const LIST_FIELDS_MAX = 100;
 const LABEL_MAX = 255;
 const TAG_MAX = 64;
 /** A text field holds a remark, not a document. */
 export const FIELD_VALUE_MAX = 4_000;
 
-/** Names that messages give another meaning: built-in merge tags, and the address itself. */
+/** Names with another meaning in messages: built-in merge tags, and the address itself. */
 const TAKEN_TAGS: ReadonlySet<string> = new Set([
   ...['EMAIL', 'UID', 'STATUS', 'TAGS', 'LIST_NAME', 'LIST_UID', 'LIST_SUBJECT', 'UNSUBSCRIBE_URL', 'UNSUBSCRIBE_LINK'],
   ...['WEB_VIEW_URL', 'UPDATE_PROFILE_URL', 'CAMPAIGN_NAME', 'CAMPAIGN_UID', 'CAMPAIGN_SUBJECT', 'CAMPAIGN_FROM_NAME'],
@@ -45,7 +45,7 @@ const TAKEN_TAGS: ReadonlySet<string> = new Set([
   ],
   ...['CURRENT_YEAR', 'CURRENT_MONTH', 'CURRENT_DAY', 'CURRENT_DATE'],
 ]);
-/** A field TAG also answers to SUBSCRIBER_TAG in messages, so no field may begin so. */
+/** In messages a field TAG is also called SUBSCRIBER_TAG, so no field may begin so. */
 const TAKEN_PREFIX = 'SUBSCRIBER_';
 
 export function isTakenTag(tag: string): boolean {
@@ -65,7 +65,7 @@ export const addListFieldInput = z.object({
   required: flag.nullish().transform((required) => required ?? false),
 });
 
-/** As callers give it. */
+/** Input of callers. */
 export interface AddListFieldInput {
   readonly type: string;
   readonly label: string;
@@ -78,7 +78,7 @@ const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})([T ](\d{2}):(\d{2})(:(\d{2})(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?$/i;
 
-/** What can be wrong with a value, and how a sentence about it ends. */
+/** Possible faults of a value, as the end of a sentence. */
 export const FIELD_VALUE_FAULTS = {
   too_long: `may not be greater than ${FIELD_VALUE_MAX} characters`,
   control_characters: 'must not contain control characters',
@@ -87,7 +87,7 @@ export const FIELD_VALUE_FAULTS = {
 } as const;
 export type FieldValueFault = keyof typeof FIELD_VALUE_FAULTS;
 
-/** What is wrong with `value` as a value of this type; undefined when nothing is. */
+/** The fault of `value` as a value of this type; undefined when it is valid. */
 export function fieldValueFault(type: FieldType, value: string): FieldValueFault | undefined {
   if (value.length > FIELD_VALUE_MAX) return 'too_long';
   if (!(type === 'text' ? isPlainText : isOneLine)(value)) return 'control_characters';
@@ -96,7 +96,7 @@ export function fieldValueFault(type: FieldType, value: string): FieldValueFault
   return undefined;
 }
 
-/** ISO 8601 in the spellings people use; a day that the calendar has. */
+/** ISO 8601 in usual spellings; the day must exist. */
 function isDateTime(text: string): boolean {
   const parts = DATE_TIME.exec(text);
   if (!parts) return false;

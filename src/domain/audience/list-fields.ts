@@ -6,11 +6,11 @@ import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../l
 import { countryOf } from './countries.ts';
 import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
 
-/** Names are shown in one line of a page and go into List-Id and merge tags. */
+/** Names are shown in one line of a page and are used in List-Id and merge tags. */
 export const LIST_NAME_MAX = 255;
 /** RFC 5322, 2.1.1: no header line is longer than 998 characters. */
 export const SUBJECT_MAX = 998;
-/** A display name beyond this is cut by every mail program. */
+/** Mail programs cut longer display names. */
 const FROM_NAME_MAX = 255;
 /** Shown above the footer: a paragraph. */
 const REMIND_MESSAGE_MAX = 2_000;
@@ -20,10 +20,10 @@ const PHONE_MAX = 64;
 const ZIP_MAX = 32;
 /** Tags of fields are shorter. */
 const FIELD_TAG_MAX = 100;
-/** What browsers take. */
+/** The limit of browsers. */
 const URL_MAX = 2_000;
 
-/** 0 is what forms send when nothing was chosen: it counts as missing. */
+/** Forms send 0 when nothing was chosen: it counts as missing. */
 const countryId = z.preprocess(
   (id) => (id === 0 ? undefined : id),
   z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
@@ -53,10 +53,10 @@ export const listFields = {
   publicSignup: { column: 'public_signup', type: bool, check: optionalFlag },
 } satisfies Fields;
 
-/** When the list's people are written to: not known yet when it is made. */
+/** Times of sending to the list's people; optional when it is made. */
 const timeFields = {
   timezone: { column: 'timezone', type: nullable(text), check: timezoneName.nullable() },
-  /** Of a field of the list; one that is not there yet is nobody's. */
+  /** A field of the list; it may not exist yet. */
   timezoneTag: {
     column: 'timezone_tag',
     type: nullable(text),
@@ -75,12 +75,12 @@ export const newListFields = { ...key, ...listFields };
 export const changedListFields = { ...listFields, ...timeFields };
 
 const { name, subscribeConfirmation, sendWelcomeEmail } = listFields;
-/** What the verbs know of a list. */
+/** The columns that verbs read of a list. */
 export const mailListColumns = {
   ...key,
   id: { column: 'id', type: bigint },
   name,
-  /** Double opt-in: who is added stays `pending` until the confirmation link is clicked. */
+  /** Double opt-in: new people stay `pending` until the confirmation link is clicked. */
   subscribeConfirmation,
   sendWelcomeEmail,
 } satisfies Fields;
@@ -103,7 +103,7 @@ export const newContactFields = {
   ...contactFields,
 } satisfies Fields;
 
-/** Absent and null are the empty text. */
+/** Absent and null mean the empty text. */
 function emptyOr<Check extends z.ZodType<string>>(check: Check) {
   return check.nullish().transform((value) => value ?? '');
 }
@@ -137,7 +137,7 @@ export const updateListInput = z
   .object({ ...checks, ...checksOf(timeFields), contact: z.object(contact).partial() })
   .partial();
 
-/** As callers give it; what is missing is found when it is parsed. */
+/** Input of callers; missing values are found when it is parsed. */
 type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
 type UpdateFields = z.input<typeof updateListInput>;
 export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>>;

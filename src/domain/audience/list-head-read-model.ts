@@ -1,7 +1,6 @@
 /**
- * An index of one list's people in one statement, as far as that goes: whose the list is, how many they are, which
- * fields they have, and the page itself when it is near the beginning. Indexes are asked for more than anything else,
- * and each statement costs a round trip.
+ * An index of one list's people in one statement if possible: the list, the number of its people, its fields, and the page itself
+ * when it is near the beginning. Indexes are the most frequent requests, and each statement costs a round trip.
  */
 import { preparedName, sql, type Queryable } from '../../db/database.ts';
 import type { MailList } from './list-fields.ts';
@@ -20,7 +19,7 @@ export interface ListHead extends PeopleCount {
   readonly list: Pick<MailList, 'customerId' | 'id'>;
   /** In the order the fields were made. */
   readonly fieldTags: readonly string[];
-  /** The page asked for, when it is near the beginning; else `subscriberPage` reads it. */
+  /** The requested page when it is near the beginning; else `subscriberPage` reads it. */
   readonly people: readonly Subscriber[] | undefined;
 }
 

@@ -14,7 +14,7 @@ import {
 } from './list-fields.ts';
 import { ofCustomer } from './suppression-store.ts';
 
-/** What a `MailList` is made of. */
+/** The columns of a `MailList`. */
 export const MAIL_LIST = selectList(mailListColumns);
 
 export type ListKey = Pick<MailList, 'customerId' | 'id'>;
@@ -27,7 +27,7 @@ export interface NewList extends ValuesOf<typeof newListFields> {
   readonly defaultSubject: string;
 }
 
-/** Of a list `l`: whether the public may sign up. Those of disabled customers take nobody. */
+/** For a list `l`: whether the public may sign up. Lists of disabled customers are closed. */
 export const TAKES_SIGN_UPS = sql`l.public_signup
   AND EXISTS (SELECT 1 FROM customer c WHERE c.id = l.customer_id AND c.status = 'active')`;
 
@@ -55,7 +55,7 @@ export async function listExists(db: Queryable, uid: string): Promise<boolean> {
   return (await db.query(sql`SELECT 1 FROM mail_list WHERE uid = ${uid} LIMIT 1`)).length > 0;
 }
 
-/** The list as it is now; nobody deletes it before the transaction ends. */
+/** The list as it is now; it cannot be deleted before the transaction ends. */
 export async function holdList(db: Queryable, { customerId, id }: ListKey): Promise<MailList | undefined> {
   const [list] = await db.query<MailList>(
     sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
@@ -64,7 +64,7 @@ export async function holdList(db: Queryable, { customerId, id }: ListKey): Prom
   return list;
 }
 
-/** The same of the list with this uid that takes sign-ups from the public. */
+/** The same for the list with this uid and public sign-up. */
 export async function holdPublicList(db: Queryable, uid: string): Promise<MailList | undefined> {
   const [list] = await db.query<MailList>(
     sql`SELECT ${MAIL_LIST} FROM mail_list l WHERE uid = ${uid} AND ${TAKES_SIGN_UPS} ORDER BY id LIMIT 1 FOR KEY SHARE OF l`,
@@ -73,7 +73,7 @@ export async function holdPublicList(db: Queryable, uid: string): Promise<MailLi
   return list;
 }
 
-/** Locks the list against other changes of it until the transaction ends. Answers whether it was there. */
+/** Locks the list against other changes until the transaction ends. Returns whether it exists. */
 export async function lockListForChange(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
   const held = await db.query(
     sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR NO KEY UPDATE`,
@@ -81,7 +81,7 @@ export async function lockListForChange(db: Queryable, { customerId, id }: ListK
   return held.length > 0;
 }
 
-/** Locks the list against everybody, those who add people included. Answers whether it was there. */
+/** Locks the list against all, including transactions that add people. Returns whether it exists. */
 export async function lockListForDeletion(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
   const held = await db.query(sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`);
   return held.length > 0;
@@ -96,12 +96,12 @@ export async function campaignsUsingList(db: Queryable, { customerId, id }: List
   return campaigns.map(({ name }) => name);
 }
 
-/** Takes the list away; what it has gathered is erased by a job. */
+/** Deletes the list; a job erases its other rows. */
 export async function deleteListRow(db: Queryable, { customerId, id }: ListKey): Promise<void> {
   await db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** What a list sends when somebody has left. */
+/** The mails that a list sends after an unsubscribe. */
 export interface UnsubscribeMails {
   readonly saysGoodbye: boolean;
   readonly tellsOwner: boolean;
@@ -119,7 +119,7 @@ export async function unsubscribeMailsOf(
   return list;
 }
 
-/** Whether the list welcomes those who join it. */
+/** Whether the list sends a welcome mail. */
 export async function sendsWelcome(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
   const lists = await db.query(
     sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} AND send_welcome_email`,
@@ -153,7 +153,7 @@ export async function insertContact(db: Queryable, list: MailList, contact: List
 /** A row of list_contact (called c) as one JSON object: a `ListContact`. */
 export const CONTACT_OBJECT = jsonObject(contactFields, 'c');
 
-/** Writes what is given and leaves the rest. Answers whether the list was still there. */
+/** Writes the given values. Returns whether the list still exists. */
 export async function updateListRow(db: Queryable, list: MailList, changes: ListChanges): Promise<boolean> {
   const written = [sql`updated_at = now()`, ...assignments(changedListFields, changes)];
   const touched = await db.execute(
@@ -174,12 +174,12 @@ export async function updateContactRow(
   );
 }
 
-/** Locks every list of the customer, or of all of them: whoever is adding somebody is waited for. */
+/** Locks every list of the customer, or of all customers: waits for transactions that add people. */
 export async function lockLists(db: Queryable, customerId: bigint): Promise<void> {
   await db.query(sql`SELECT 1 FROM mail_list WHERE ${ofCustomer(customerId)} ORDER BY customer_id, id FOR UPDATE`);
 }
 
-/** The list's owner was told who left. */
+/** Records that the list's owner was notified of unsubscribes. */
 export async function noteUnsubscribesNotified(db: Queryable, { customerId, id }: ListKey): Promise<void> {
   await db.execute(
     sql`UPDATE mail_list SET unsubscribes_notified_at = now() WHERE customer_id = ${customerId} AND id = ${id}`,

@@ -1,7 +1,7 @@
-/** The tags that lists know. */
+/** The tags used on lists. */
 import { sql, type Queryable } from '../../db/database.ts';
 
-/** Tags shown per list: more would be a list of their own, with pages. */
+/** Tags shown per list; more would need pages. */
 const TAGS_SHOWN_MAX = 1_000;
 
 /** The tags of several lists of one customer by name, in the order asked for, in one statement. */

@@ -1,4 +1,4 @@
-/** Pending people whose time to confirm has run out. */
+/** Pending people whose confirmation link has expired. */
 import { sql, type Queryable } from '../../db/database.ts';
 
 export interface PendingSlice extends Record<string, unknown> {
@@ -7,7 +7,7 @@ export interface PendingSlice extends Record<string, unknown> {
   readonly ids: readonly bigint[];
 }
 
-/** Whose time has run out, found by an index of the few whose time runs. Of one list each: one short lock of its counters. */
+/** Expired ones, by an index of pending people only. Of one list each: one short lock of its counters. */
 export function pendingDue(db: Queryable, peopleAtOnce: number): Promise<PendingSlice[]> {
   return db.query<PendingSlice>(sql`
     SELECT customer_id AS "customerId", list_id AS "listId", array_agg(id ORDER BY id) AS ids
@@ -16,7 +16,7 @@ export function pendingDue(db: Queryable, peopleAtOnce: number): Promise<Pending
      GROUP BY customer_id, list_id, slice ORDER BY customer_id, list_id, slice`);
 }
 
-/** Writes the status that each had before, or `unconfirmed`, and the history. Answers how many that were. */
+/** Writes the status before, or `unconfirmed`, and the history. Returns the number of people. */
 export function expireSlice(db: Queryable, { customerId, listId, ids }: PendingSlice): Promise<number> {
   // Locked in the order of ids, like all who write people do (docs/decisions/0352).
   return db.execute(sql`

@@ -1,4 +1,4 @@
-/** What a stranger may see of a list that takes sign-ups: its name, and the fields its owner made visible. */
+/** What a stranger may see of a list with public sign-up: its name, and the fields its owner made visible. */
 import { sql } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import type { Context } from '../context.ts';
@@ -16,7 +16,7 @@ export interface PublicField {
   readonly required: boolean;
 }
 
-/** Undefined when there is no such list, or it takes no sign-ups. */
+/** Undefined when there is no such list, or no public sign-up. */
 export async function publicList(ctx: Context, uid: string): Promise<PublicList | undefined> {
   if (!isUid(uid)) return undefined;
   const [list] = await ctx.db.query<PublicList & Record<string, unknown>>(

@@ -1,6 +1,6 @@
 /**
- * Hours in which nobody is written to, and the time zones of people: what a list or a campaign may say of them. When
- * somebody is written to is computed elsewhere (hot.send_time), by the database's clock and zones.
+ * Hours without mail, and time zones of people, as lists and campaigns set them. The send time of a person is computed by
+ * hot.send_time, with the database's clock and zones.
  */
 import { z } from 'zod';
 import { isTimezone } from '../accounts/customer.ts';
@@ -19,15 +19,15 @@ export const timezoneName = z
 export const quietHours = z
   .strictObject({
     from: localTime,
-    /** The first minute that is not quiet any more; before `from`: of the next day. */
+    /** The first minute after the quiet hours; before `from`: of the next day. */
     to: localTime,
-    /** Clocks by which this is; null: those of each person, as far as they are known. */
+    /** The time zone; null: the zone of each person, if known. */
     timezone: timezoneName.nullish(),
   })
   .refine(({ from, to }) => from !== to, 'must begin and end at different times');
 export type QuietHours = z.output<typeof quietHours>;
 
-/** As it is stored; what cannot be read is no quiet hour. */
+/** From the stored form; an invalid one means no quiet hours. */
 export function parseQuietHours(stored: unknown): QuietHours | null {
   const parsed = quietHours.safeParse(stored);
   return parsed.success ? parsed.data : null;

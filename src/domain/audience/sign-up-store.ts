@@ -1,9 +1,9 @@
-/** How often the public signed up from where: tokens of a bucket that fills again (hot.rate_bucket). */
+/** How often sign-ups came from an address: tokens of a bucket (hot.rate_bucket). */
 import { sql, type Queryable } from '../../db/database.ts';
 
 const BUCKET = 'sign-up:';
 
-/** Takes one try from whoever this digest stands for; false when there is none left. */
+/** Takes one try for the address with this digest; false when none is left. */
 export async function takeSignUp(
   db: Queryable,
   digest: string,
@@ -16,7 +16,7 @@ export async function takeSignUp(
   return row?.granted === 1;
 }
 
-/** Forgets who signed up from where, when it does not matter any more. */
+/** Deletes buckets that are full again. */
 export async function deleteOldSignUps(db: Queryable): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.rate_bucket WHERE key LIKE ${`${BUCKET}%`} AND refilled_at < now() - interval '1 day'`,

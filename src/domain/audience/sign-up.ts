@@ -1,6 +1,6 @@
 /**
- * Signing up by the public (decision D10): no token, only for lists that allow it, always double opt-in. Whoever asks
- * learns nothing of who is on the list: every right request is answered alike.
+ * Public sign-up (decision D10): no token, only for lists that allow it, always double opt-in. The answer reveals nothing about
+ * who is on the list: every valid request is answered alike.
  */
 import { ExpectedError, RateLimitedError } from '../../lib/errors.ts';
 import { addressBlock } from '../../lib/address-block.ts';
@@ -23,24 +23,24 @@ import { addSubscriberInput } from './subscriber.ts';
 export interface SignUpInput {
   readonly listUid: string;
   readonly email: string;
-  /** Values by tag; those of fields that the list does not show are left out. */
+  /** Values by tag; values of fields that the list does not show are ignored. */
   readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
-  /** A field that people do not see and robots fill in: then nothing happens, and the answer is the same. */
+  /** An invisible field that robots fill in: then nothing happens, and the answer is the same. */
   readonly trap?: string | null | undefined;
 }
 
-/** The same whatever came of it. */
+/** The same for every result. */
 export const SIGN_UP_MESSAGE = 'Please check your mailbox and confirm.';
 
-/** A family or an office behind one address signs up like this; a robot wants more. */
+/** Enough for a family or an office with one address; robots try more. */
 const TRIES_MAX = 20;
 const TRIES_PER_SECOND = TRIES_MAX / 3_600;
 const RETRY_SECONDS = Math.ceil(1 / TRIES_PER_SECOND);
 const BY = 'form';
 
 /**
- * Takes a sign-up: whoever is new, or on the list without consent, is asked by mail. Throws NotFoundError
- * `LIST_NOT_FOUND` (also for a list that takes none), ValidationError on EMAIL and the tags, RateLimitedError.
+ * Takes a sign-up: a person who is new, or on the list without consent, is asked by mail. Throws NotFoundError `LIST_NOT_FOUND`
+ * (also for a list without public sign-up), ValidationError on EMAIL and the tags, RateLimitedError.
  */
 export async function signUp(ctx: Context, input: SignUpInput): Promise<{ message: string }> {
   await refuseTooMany(ctx);
@@ -54,7 +54,7 @@ export async function signUp(ctx: Context, input: SignUpInput): Promise<{ messag
   return { message: SIGN_UP_MESSAGE };
 }
 
-/** Others were faster: the same as if it had been full before. */
+/** Another transaction was faster: the same as if the plan had been full before. */
 function isPlanFull(error: unknown): boolean {
   return error instanceof ExpectedError && ['PLAN_LIMIT_REACHED', 'SUBSCRIPTION_ENDED'].includes(error.code);
 }
@@ -76,11 +76,11 @@ async function take(
   { email, fields }: { email: string; fields: Readonly<Record<string, string>> },
 ): Promise<void> {
   const { db, ipAddress } = ctx;
-  // Before it is known whether the person is on the list: a full one says the same to everybody.
+  // Before the person is looked up: a full plan answers everybody alike.
   if (!(await hasSubscribersLeft(db, { customerId: list.customerId, listId: list.id }))) throw listFull();
   const key = emailKey(email);
   const digest = addressDigest(ctx.installation, key);
-  // Somebody who was erased may come back so: it is the person who asks, and the person who confirms.
+  // A person who was erased may come back this way, because the person asks and confirms.
   if ((await barOf(db, { customerId: list.customerId, emailKey: key, digest })) === 'suppressed') return;
   const fresh = { email, fields, status: 'pending', source: BY, ipAddress, tags: [] } as const;
   const added = await insertSubscriber(db, list, fresh);
@@ -89,10 +89,7 @@ async function take(
   if (asked) await sendConfirmation(db, asked, { source: BY, ipAddress });
 }
 
-/**
- * Somebody who is on the list already is asked again unless there is nothing to ask. What a stranger typed changes
- * nothing of what the list knows of that person.
- */
+/** A person who is on the list already is asked again if necessary. A stranger's input changes none of that person's data. */
 async function askAgain({ db }: TransactionContext, list: MailList, key: string) {
   const found = await memberWithAddress(db, list, key);
   const person = found && (await lockSubscriber(db, found));
@@ -100,7 +97,7 @@ async function askAgain({ db }: TransactionContext, list: MailList, key: string)
   return writeSubscriber(db, person, { ...person, status: 'pending' }, true);
 }
 
-/** Counted per block of the network, as a digest: who asked is not kept. */
+/** Counted per network block, as a digest: the address is not stored. */
 async function refuseTooMany(ctx: Context): Promise<void> {
   const digest = sha256(`${ctx.installation.secret}:${addressBlock(ctx.ipAddress ?? '')}`)
     .toString('hex')

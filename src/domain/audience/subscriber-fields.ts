@@ -5,7 +5,7 @@ import type { Fields } from '../../db/fields.ts';
 export const SUBSCRIBER_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed', 'pending'] as const;
 export type SubscriberStatus = (typeof SUBSCRIBER_STATUSES)[number];
 
-/** What a verb writes of a person. */
+/** The columns that verbs write of a person. */
 export const subscriberFields = {
   email: { column: 'email', type: text },
   emailKey: { column: 'email_key', type: text },

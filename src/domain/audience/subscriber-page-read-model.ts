@@ -1,15 +1,14 @@
 /**
- * Reads subscribers page by page: by number (REST, decision D2) and by key (GraphQL connections). Totals come from
- * counters; which blocks of ids a numbered page lies in is found from what is kept of each block (hot.subscriber_block,
- * hot.list_activity_block), so that any page of a long list costs what its first one costs. The order is by list and id,
- * and never changes.
+ * Reads subscribers page by page: by number (REST, decision D2) and by key (GraphQL connections). Totals come from counters. The
+ * blocks of ids of a numbered page are found by counts per block (hot.subscriber_block, hot.list_activity_block), so that any
+ * page of a long list costs as much as the first one. The order is by list and id, and never changes.
  */
 import { sql, empty, preparedName, type Queryable, type Sql } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { MailList } from './list-fields.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** Who is meant: one list or all of the customer's; by what they ever did with a campaign. */
+/** The people: of one list or of all lists of the customer; by what they ever did with a campaign. */
 export interface SubscriberFilter {
   readonly customerId: bigint;
   readonly list?: Pick<MailList, 'id'> | undefined;
@@ -17,10 +16,10 @@ export interface SubscriberFilter {
   readonly clicked?: boolean | undefined;
 }
 
-/** The filter inside a statement, where a list may also be a column. */
+/** The filter inside a statement, where the list may also be a column. */
 type Place = Omit<SubscriberFilter, 'list'> & { readonly list?: { readonly id: bigint | Sql } | undefined };
 
-/** How many people: all of them, those who ever opened, those who ever clicked. */
+/** How many people: all, those who ever opened, those who ever clicked. */
 export interface PeopleCount {
   readonly everybody: number;
   readonly openers: number;
@@ -32,18 +31,18 @@ export interface SubscriberWindow {
   readonly limit: number;
 }
 
-/** Where a row stands in the order. */
+/** A row's position in the order. */
 export interface SubscriberPosition {
   readonly listId: bigint;
   readonly id: bigint;
 }
 
-/** Ids per block are 2 to this: the same number as in the triggers that count (migration `hot`). */
+/** Ids per block are 2 to this power: the same number as in the triggers that count. */
 const BLOCK_BITS = 11;
-/** Up to here walking along the index is quicker than asking the blocks where to begin. */
+/** Up to this offset an index scan is faster than reading the counts per block. */
 const NEAR_OFFSET = 500;
 
-/** How many the filter means, from counters: those given, or read here; both filters at once from the blocks. */
+/** How many people the filter has, from counters: those given, or read here; with both filters from the blocks. */
 export async function countSubscribers(ctx: Context, filter: SubscriberFilter, known?: PeopleCount): Promise<number> {
   const { opened, clicked } = filter;
   const { everybody, openers, clickers } = known ?? (await countPeople(ctx.db, filter));
@@ -65,7 +64,7 @@ async function countPeople(db: Queryable, filter: SubscriberFilter): Promise<Peo
   return row ?? { everybody: 0, openers: 0, clickers: 0 };
 }
 
-/** One numbered page; `total` is what `countSubscribers` said. */
+/** One numbered page; `total` comes from `countSubscribers`. */
 export async function subscriberPage(
   ctx: Context,
   filter: SubscriberFilter,
@@ -82,19 +81,19 @@ export async function subscriberPage(
   return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset: offset - passed, within });
 }
 
-/** Whether walking along an index from the start finds the page soon. Those who never did something may be few and far. */
+/** Whether an index scan from the start finds the page soon. People who did something may be few. */
 export function isNearStart({ opened, clicked }: Omit<SubscriberFilter, 'customerId'>, offset: number): boolean {
   return offset <= NEAR_OFFSET && opened !== false && clicked !== false;
 }
 
-/** The blocks that a page lies in. */
+/** The blocks of a page. */
 interface Blocks {
   readonly listIds: readonly bigint[];
   readonly blocks: readonly bigint[];
 }
 
 interface PlaceOfPage extends Blocks, Record<string, unknown> {
-  /** How many the filter means before the first of the blocks; null when there is no block. */
+  /** How many people the filter has before the first of the blocks; null when there is no block. */
   readonly passed: number | null;
 }
 
@@ -116,7 +115,7 @@ async function countInBlocks(db: Queryable, filter: SubscriberFilter): Promise<n
   return row?.people ?? 0;
 }
 
-/** How many the filter means in each block. */
+/** How many people the filter has in each block. */
 function peopleInBlocks(filter: SubscriberFilter): Sql {
   return sql`SELECT b.list_id, b.block, ${peopleInBlock(filter)} AS people
       FROM hot.subscriber_block b
@@ -124,7 +123,7 @@ function peopleInBlocks(filter: SubscriberFilter): Sql {
      WHERE b.customer_id = ${filter.customerId} ${onList(sql`b`, filter)}`;
 }
 
-/** By the bits of those who ever opened or clicked; who has no row in the block did neither. */
+/** By the bits of people who ever opened or clicked; people without a row in the block did neither. */
 function peopleInBlock({ opened, clicked }: SubscriberFilter): Sql {
   const both = (bits: Sql) => sql`coalesce(bit_count(${bits}), 0)`;
   if (opened === undefined && clicked === undefined) return sql`b.members::bigint`;
@@ -147,7 +146,7 @@ export interface KeyWindow {
   readonly limit: number;
   readonly after?: SubscriberPosition | undefined;
   readonly before?: SubscriberPosition | undefined;
-  /** Take the last ones of the range; they come in reversed order. */
+  /** Take the last ones of the range, in reverse order. */
   readonly backward?: boolean | undefined;
 }
 
@@ -163,18 +162,18 @@ export interface Reading {
   readonly offset: number;
   readonly after?: SubscriberPosition | undefined;
   readonly before?: SubscriberPosition | undefined;
-  /** Nobody outside of these blocks. */
+  /** Only people in these blocks. */
   readonly within?: Blocks | undefined;
 }
 
-/** Finds the page's keys in an index alone, then its rows. */
+/** Finds the page's keys by an index only, then its rows. */
 async function rowsInOrder(db: Queryable, filter: SubscriberFilter, reading: Reading): Promise<Subscriber[]> {
   const statement = sql`SELECT ${peopleAsJson(filter, reading)} AS people`;
   const [row] = await db.query<{ people: PersonJson[] }>(statement, preparedName('audience.page', statement));
   return (row?.people ?? []).map((person) => personOf(filter.customerId, person));
 }
 
-/** A page as it comes from the database: one JSON text is read in a third of the time that rows take. */
+/** A page in the form in which it comes from the database: one JSON text is read in a third of the time of rows. */
 export interface PersonJson extends Omit<
   Subscriber,
   'customerId' | 'listId' | 'id' | 'createdAt' | 'updatedAt' | 'pendingUntil'
@@ -187,7 +186,7 @@ export interface PersonJson extends Omit<
   readonly pendingUntil: number | null;
 }
 
-/** The reading as an expression of SQL: the people in order as JSON. The list may be named by a column. */
+/** The page as an SQL expression: the people in order as JSON. The list may be given by a column. */
 export function peopleAsJson(filter: Place, reading: Reading): Sql {
   const order = reading.direction === 'forward' ? sql`ASC` : sql`DESC`;
   return sql`(
@@ -236,12 +235,12 @@ function keysOf(filter: Place, { after, before, within }: Reading): Sql {
   return sql`SELECT k.list_id, k.id FROM ${source} k WHERE k.customer_id = ${filter.customerId} ${onList(sql`k`, filter)} ${from} ${to} ${did}`;
 }
 
-/** On one list by the id alone: beside `list_id = …` a comparison of rows would be walked to, not jumped to. */
+/** On one list by the id alone: besides `list_id = …` a row comparison would be scanned instead of searched. */
 function comparison({ list }: Place, { listId, id }: SubscriberPosition, operator: Sql): Sql {
   return list ? sql`k.id ${operator} ${id}` : sql`(k.list_id, k.id) ${operator} (${listId}, ${id})`;
 }
 
-/** Conditions on the row of hot.subscriber_activity itself. */
+/** Conditions on the row of hot.subscriber_activity. */
 function didInRow({ opened, clicked }: Place): Sql {
   const open = opened === undefined ? empty : opened ? sql`AND k.opened_at IS NOT NULL` : sql`AND k.opened_at IS NULL`;
   const click =
@@ -249,7 +248,7 @@ function didInRow({ opened, clicked }: Place): Sql {
   return sql`${open} ${click}`;
 }
 
-/** Who did nothing has no row, or one without the time in question. */
+/** People who did nothing have no row, or one without the time in question. */
 function didNot({ opened, clicked }: Place): Sql {
   if (opened === undefined && clicked === undefined) return empty;
   const open = opened === undefined ? sql`false` : sql`a.opened_at IS NOT NULL`;

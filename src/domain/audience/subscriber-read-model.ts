@@ -1,11 +1,11 @@
-/** Subscribers as verbs look for them: by id, by address, for a mail, for the file of a list. */
+/** How verbs find subscribers: by id, by address, for a mail, for the export of a list. */
 import { empty, sql, type Queryable } from '../../db/database.ts';
 import type { ListKey } from './list-store.ts';
 import type { SubscriberStatus } from './subscriber-fields.ts';
 import { SUBSCRIBER_COLUMNS, type SubscriberKey } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** Whoever's it is. The block tells which lists have ids near this one: mostly a single list. */
+/** Of any customer. The block says which lists have ids near this one: usually a single list. */
 export async function subscriberById(db: Queryable, id: bigint): Promise<Subscriber | undefined> {
   const [row] = await db.query<Subscriber>(
     sql`SELECT ${SUBSCRIBER_COLUMNS}
@@ -31,7 +31,7 @@ export function subscribersOfAddress(
   limit: number,
 ): Promise<Subscriber[]> {
   const onList = listId === undefined ? empty : sql`AND list_id = ${listId}`;
-  // People of a deleted list are there until a job has erased them.
+  // People of a deleted list exist until a job has erased them.
   return db.query<Subscriber>(sql`
     SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
      WHERE EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = s.customer_id AND l.id = s.list_id)
@@ -39,7 +39,7 @@ export function subscribersOfAddress(
      ORDER BY list_id LIMIT ${limit}`);
 }
 
-/** Who has this address on the list. */
+/** The subscriber with this address on the list. */
 export async function memberWithAddress(
   db: Queryable,
   list: ListKey,
@@ -52,15 +52,15 @@ export async function memberWithAddress(
   return found;
 }
 
-/** What a mail to one person needs of it. */
+/** The data of a person for a mail. */
 export interface MailablePerson {
   readonly email: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** Until when a confirmation link works. */
+  /** When the confirmation link expires. */
   readonly pendingUntil: Date | null;
 }
 
-/** The person if it has this status and is not suppressed. */
+/** The person, if they have this status and are not suppressed. */
 export async function findMailable(
   db: Queryable,
   { customerId, listId, id }: SubscriberKey,
@@ -84,7 +84,7 @@ export interface ExportedPerson extends Record<string, unknown> {
   readonly updatedAt: string;
 }
 
-/** The next people of a list as its file shows them, in the order of adding. */
+/** The next people of a list for its export, in the order of adding. */
 export function peopleToExport(
   db: Queryable,
   list: ListKey,

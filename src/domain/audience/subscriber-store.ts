@@ -1,10 +1,10 @@
 /**
  * Writes of subscribers, their history and the tags a list knows. One row at a time; bulk has its own ways.
  *
- * Everything that writes people takes its locks in this order (docs/decisions/0352), so that no two wait for each other:
- *  1. the list (`mail_list`), by whoever adds or erases people or changes an address
- *  2. the people there are (`subscriber`), by ascending id; also who has an address that somebody else is to get
- *  3. new addresses: the unique index holds up whoever writes the same one
+ * Everything that writes people takes its locks in this order (docs/decisions/0352), so that there is no deadlock:
+ *  1. the list (`mail_list`), by transactions that add or erase people or change an address
+ *  2. existing people (`subscriber`), by ascending id; also the holder of an address that another person is to get
+ *  3. new addresses: the unique index blocks a second writer of the same one
  *  4. counters of the list (`hot.list_counter`, `hot.subscriber_block`), which triggers lock at the end of each statement
  *     that adds, deletes or changes a status
  *  5. tags of the list (`list_tag`), by key; then the import
@@ -24,7 +24,7 @@ import { ofCustomer } from './suppression-store.ts';
 
 export const SUBSCRIBER_COLUMNS = selectList(subscriberColumns, 's');
 
-// Whole seconds, because the link that carries it does; rounded up, so that a link is never older than its request.
+// Whole seconds, like in the link; rounded up, so that a link is never older than its request.
 const PENDING_UNTIL = sql`date_trunc('second', now()) + interval '1 second' + make_interval(days => ${CONFIRMATION_DAYS})`;
 
 export interface NewSubscriber {
@@ -67,8 +67,8 @@ export async function lockSubscriber(
 }
 
 /**
- * The same before the person's address is changed. Who has the new address now is locked, too: the unique index waits for
- * whoever writes that row, and they must not wait for us.
+ * The same before the person's address is changed. The holder of the new address is locked, too: the unique index waits for
+ * writers of that row, and they must not wait for us.
  */
 export async function lockForNewAddress(
   db: Queryable,
@@ -79,7 +79,7 @@ export async function lockForNewAddress(
     sql`SELECT id FROM subscriber
          WHERE customer_id = ${key.customerId} AND email_key = ${newEmailKey} AND list_id = ${key.listId}`,
   );
-  // The other one first, when its id is lower.
+  // The other one first if its id is lower.
   if (holder && holder.id < key.id) await lockSubscriber(db, { ...key, id: holder.id });
   const locked = await lockSubscriber(db, key);
   if (holder && holder.id > key.id) await lockSubscriber(db, { ...key, id: holder.id });
@@ -95,7 +95,7 @@ export interface SubscriberChange {
   readonly tags: readonly string[];
 }
 
-/** Writes a locked subscriber; `asked` says that a confirmation mail goes out and its time begins anew. */
+/** Writes a locked subscriber; `asked`: a confirmation mail is sent and its time starts again. */
 export async function writeSubscriber(
   db: Queryable,
   key: SubscriberKey,
@@ -112,7 +112,7 @@ export async function writeSubscriber(
   return row;
 }
 
-/** Adds a line to the history of what a person agreed to; answers its id. */
+/** Adds an event to a person's consent history; returns its id. */
 export async function insertConsentEvent(db: Queryable, key: SubscriberKey, event: ConsentEntry): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
     sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, ip_address)
@@ -130,14 +130,14 @@ export interface ConsentEntry {
   readonly ipAddress: string | null;
 }
 
-/** Makes the tags known to the list; the first spelling stays. */
+/** Adds the tags to the list's tags; the first spelling stays. */
 export async function rememberTags(
   db: Queryable,
   list: Pick<MailList, 'customerId' | 'id'>,
   tags: readonly string[],
 ): Promise<void> {
   if (tags.length === 0) return;
-  // In one order everywhere, so that two writers never wait for each other.
+  // In the same order everywhere, so that two writers never wait for each other.
   const byKey = tags.map((name) => ({ name, key: tagKey(name) })).sort((a, b) => (a.key < b.key ? -1 : 1));
   await db.execute(sql`
     INSERT INTO list_tag (customer_id, list_id, name_key, name)
@@ -146,7 +146,7 @@ export async function rememberTags(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Erases a subscriber, its history and what it opened or clicked. Answers whether it was there. */
+/** Erases a subscriber, its history and its opens and clicks. Returns whether it existed. */
 export async function eraseSubscriber(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<boolean> {
   const erased = await db.execute(
     sql`DELETE FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id}`,
@@ -164,7 +164,7 @@ export async function eraseSubscriber(db: Queryable, { customerId, listId, id }:
   return erased === 1;
 }
 
-/** Everybody with this address on a list of the customer, or of all of them, locked until the transaction ends. */
+/** All subscribers with this address on a list of the customer, or of all customers, locked until the transaction ends. */
 export function lockByAddress(db: Queryable, customerId: bigint, emailKey: string): Promise<SubscriberKey[]> {
   return db.query<SubscriberKey & Record<string, unknown>>(
     sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber

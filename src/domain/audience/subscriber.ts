@@ -1,21 +1,18 @@
-/**
- * A person on a list: states, limits and the checks of its input. One row per address and list (decision D20).
- *
- */
+/** A person on a list: states, limits and checks of input. One row per address and list (decision D20). */
 import { z } from 'zod';
 import type { RowOf } from '../../db/fields.ts';
 import { emailAddress, isOneLine } from '../../lib/text.ts';
 import type { subscriberColumns } from './subscriber-fields.ts';
 
-/** What a caller may set by hand: `pending` comes only with a confirmation mail (D18). */
+/** Statuses that a caller may set: `pending` comes only with a confirmation mail (D18). */
 export const SETTABLE_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
 
 export interface Subscriber extends RowOf<typeof subscriberColumns> {
-  /** The tags of the list's fields, where whoever read the row knew them. */
+  /** The tags of the list's fields, if the row was read with them. */
   readonly fieldTags?: readonly string[];
 }
 
-/** By which entry point a change of consent came: kept in the history. */
+/** The entry point of a change of consent, which is kept in the history. */
 export type ConsentSource =
   | 'api'
   | 'form'
@@ -26,12 +23,12 @@ export type ConsentSource =
   | 'expiry'
   | `import:${string}`;
 
-/** How long a confirmation link works (D17). */
+/** How long a confirmation link is valid (D17). */
 export const CONFIRMATION_DAYS = 14;
 
-/** A word or two; longer is a remark and belongs in a field. */
+/** A word or two; a longer text belongs in a field. */
 export const TAG_LENGTH_MAX = 100;
-/** All tags lie in the subscriber's row, which every page of a list reads. */
+/** All tags are in the subscriber's row, which every page of a list reads. */
 export const TAGS_MAX = 100;
 
 /** Tags as callers write them: each may hold several, separated by commas; empty ones are dropped (D19). */
@@ -45,7 +42,7 @@ export const tagsInput = z
   )
   .refine((tags) => tags.length <= TAGS_MAX, `may not be more than ${TAGS_MAX}`);
 
-/** Which subscriber is meant: a uid, an id or an address; an address on several lists needs the list (D7). */
+/** Names a subscriber: a uid, an id or an address; an address on several lists needs the list (D7). */
 export interface SubscriberRef {
   readonly subscriber: string;
   readonly listUid?: string | null | undefined;
@@ -57,7 +54,7 @@ export const updateSubscriberInput = z
   .object({ EMAIL: emailAddress(), tags: tagsInput, status: z.enum(SETTABLE_STATUSES) })
   .partial();
 
-/** The tags compared without case: the same key is the same tag. */
+/** Tags are compared without case: the same key is the same tag. */
 export function tagKey(tag: string): string {
   return tag.normalize('NFC').toLowerCase();
 }

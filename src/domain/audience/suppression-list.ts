@@ -1,6 +1,6 @@
 /**
- * The suppression list as its keeper sees and changes it: a customer its own, an administrator that of the whole
- * installation. What an entry of the installation does to a customer shows there only as "suppressed".
+ * Reading and changing suppression lists: a customer its own, an administrator that of the whole installation. A customer sees an
+ * entry of the installation only as "suppressed".
  */
 import { z } from 'zod';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
@@ -10,11 +10,11 @@ import { viewerOf, type Context } from '../context.ts';
 import { EVERY_CUSTOMER } from './suppression.ts';
 import { insertSuppressions, pageOfSuppressions, unsuppress, type SuppressionPage } from './suppression-store.ts';
 
-/** Addresses that one call may bring: about two megabytes. */
+/** Addresses per call: about two megabytes. */
 export const SUPPRESS_AT_ONCE_MAX = 10_000;
 const NOTE_MAX = 500;
 
-/** What a person may say as a reason; bounces and complaints are found out, not said. */
+/** Reasons that a user may give; bounces and complaints are recorded by the program. */
 export const SAID_REASONS = ['manual', 'bounce', 'complaint'] as const;
 
 interface Whose {
@@ -44,8 +44,8 @@ const suppressInput = z.object({
 export const notSuppressed = () => new NotFoundError('SUPPRESSION_NOT_FOUND', 'This address is not on the list.');
 
 /**
- * Puts addresses on the list; those that are there stay as they are. Answers how many are new. Throws ValidationError
- * on `emails`, `reason`, `note`, ForbiddenError.
+ * Adds addresses to the list; existing entries stay. Returns how many are new. Throws ValidationError on `emails`, `reason`,
+ * `note`, ForbiddenError.
  */
 export async function suppressAddresses(ctx: Context, input: SuppressInput): Promise<{ added: number }> {
   const { emails, reason, note } = parseInput(suppressInput, input);
@@ -60,7 +60,7 @@ export async function suppressAddresses(ctx: Context, input: SuppressInput): Pro
   return { added };
 }
 
-/** Takes an address off the list. Throws NotFoundError `SUPPRESSION_NOT_FOUND`, ValidationError, ForbiddenError. */
+/** Removes an address from the list. Throws NotFoundError `SUPPRESSION_NOT_FOUND`, ValidationError, ForbiddenError. */
 export async function unsuppressAddress(ctx: Context, input: Whose & { email: string }): Promise<{ email: string }> {
   const email = emailKey(parseInput(z.object({ email: emailAddress() }), input).email);
   if (!(await unsuppress(ctx.db, { customerId: keeperOf(ctx, input), emailKey: email }))) throw notSuppressed();
@@ -68,7 +68,7 @@ export async function unsuppressAddress(ctx: Context, input: Whose & { email: st
 }
 
 export interface SuppressionFilter extends Whose {
-  /** The one address, if it is there. */
+  /** Only this address, if it is on the list. */
   readonly email?: string | null | undefined;
 }
 
@@ -82,7 +82,7 @@ export async function suppressionPage(
 ): Promise<SuppressionPage> {
   const customerId = keeperOf(ctx, filter);
   const { email } = parseInput(filterInput, { email: filter.email ?? '' });
-  // What is no address is on no list.
+  // An invalid address is on no list.
   if (email !== '' && !isEmailAddress(email)) return { nodes: [], total: 0 };
   const question = { customerId, viewerId: viewerOf(ctx).customerId, offset, limit };
   return pageOfSuppressions(ctx.db, email === '' ? question : { ...question, emailKey: emailKey(email) });

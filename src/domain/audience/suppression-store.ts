@@ -1,4 +1,4 @@
-/** The suppression list, which only knows addresses: whoever sends asks. */
+/** The suppression list, which contains addresses only; sending checks it. */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { EVERY_CUSTOMER, type SuppressionReason } from './suppression.ts';
 
@@ -8,7 +8,7 @@ export interface SuppressionEntry {
   readonly reason: SuppressionReason;
 }
 
-/** Suppresses an address from now on; the first reason stays. Answers whether it is new. */
+/** Suppresses an address from now on; the first reason stays. Returns whether it is new. */
 export async function suppress(db: Queryable, { customerId, emailKey, reason }: SuppressionEntry): Promise<boolean> {
   const added = await db.execute(
     sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (${customerId}, ${emailKey}, ${reason})
@@ -30,7 +30,7 @@ export async function isSuppressed(
   return rows.length > 0;
 }
 
-/** Takes an address off the customer's list. Answers whether it was on it. */
+/** Removes an address from the customer's list. Returns whether it was on it. */
 export async function unsuppress(
   db: Queryable,
   { customerId, emailKey }: { customerId: bigint; emailKey: string },
@@ -46,8 +46,8 @@ export function ofCustomer(customerId: bigint): Sql {
 }
 
 /**
- * Takes an address off the customer's list, or off everybody's. Answers whether it was on one. The installation's own entry
- * stays as it is unless everybody's go.
+ * Removes an address from the customer's list, or from all lists. Returns whether it was on one. The installation's own entry
+ * stays unless all are removed.
  */
 export async function deleteSuppressions(db: Queryable, customerId: bigint, emailKey: string): Promise<boolean> {
   const every = customerId === EVERY_CUSTOMER;
@@ -62,11 +62,11 @@ export interface NewSuppressions {
   readonly emailKeys: readonly string[];
   readonly reason: SuppressionReason;
   readonly note: string | null;
-  /** The user who puts them there. */
+  /** The user who adds them. */
   readonly addedBy: bigint | null;
 }
 
-/** Suppresses addresses; those that are there stay as they are. Answers how many are new. */
+/** Suppresses addresses; existing entries stay. Returns how many are new. */
 export function insertSuppressions(db: Queryable, entries: NewSuppressions): Promise<number> {
   const { customerId, emailKeys, reason, note, addedBy } = entries;
   return db.execute(sql`
@@ -76,11 +76,11 @@ export function insertSuppressions(db: Queryable, entries: NewSuppressions): Pro
 }
 
 export interface Suppressed {
-  /** As it is compared: in lower case. */
+  /** In lower case, as it is compared. */
   readonly email: string;
   readonly reason: SuppressionReason;
   readonly note: string | null;
-  /** The user who put it there; null when it was no user, or somebody else's. */
+  /** The user who added it; null when it was no user, or another customer's. */
   readonly addedByUid: string | null;
   readonly createdAt: Date;
 }
@@ -92,9 +92,9 @@ export interface SuppressionPage {
 
 export interface SuppressionQuestion {
   readonly customerId: bigint;
-  /** The one address, if it is there. */
+  /** Only this address, if it is on the list. */
   readonly emailKey?: string | undefined;
-  /** Users of this customer are named. */
+  /** Only users of this customer are named. */
   readonly viewerId: bigint;
   readonly offset: number;
   readonly limit: number;

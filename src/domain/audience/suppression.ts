@@ -1,4 +1,4 @@
-/** Addresses that must not be mailed, by any path: a customer's own, and the whole installation's (customer 0). */
+/** Addresses that must get no mail: a customer's own, and the whole installation's (customer 0). */
 
 export type SuppressionReason = 'bounce' | 'complaint' | 'manual' | 'erased';
 

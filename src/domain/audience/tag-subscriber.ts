@@ -1,4 +1,4 @@
-/** Adds and removes a subscriber's tags (decision D19); both may be repeated without harm. */
+/** Adds and removes a subscriber's tags (decision D19); repeating either is harmless. */
 import { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
@@ -14,12 +14,12 @@ export interface TagSubscriberInput extends SubscriberRef {
 
 const input = z.object({ tags: tagsInput.refine((tags) => tags.length > 0, 'must name at least one tag') });
 
-/** Adds tags behind those there. Throws ValidationError (`TOO_MANY_TAGS`), NotFoundError, ForeignResourceError. */
+/** Adds tags after the existing ones. Throws ValidationError (`TOO_MANY_TAGS`), NotFoundError, ForeignResourceError. */
 export function tagSubscriber(ctx: Context, given: TagSubscriberInput): Promise<Subscriber> {
   return changeTags(ctx, given, (there, tags) => distinctTags([...there, ...tags]));
 }
 
-/** Removes tags, compared without case; those not there are no error. Throws as `tagSubscriber`. */
+/** Removes tags, compared without case; missing ones are no error. Throws as `tagSubscriber`. */
 export function untagSubscriber(ctx: Context, given: TagSubscriberInput): Promise<Subscriber> {
   return changeTags(ctx, given, (there, tags) => {
     const keys = new Set(tags.map(tagKey));

@@ -1,4 +1,4 @@
-/** Takes a person's consent back: the row stays on the list, no marketing mail is sent to it any more. */
+/** Withdraws a person's consent: the row stays on the list, and no marketing mail is sent to it any more. */
 import { inTransaction, type Context } from '../context.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { afterUnsubscribe } from './mails/person-mail.ts';
@@ -21,8 +21,8 @@ export interface UnsubscribeOutcome {
 }
 
 /**
- * Unsubscribes by key, for entry points that know the person from a signed link and not from a token; undefined when the
- * person is gone. Repeating it changes nothing.
+ * Unsubscribes by key, for entry points that know the person by a signed link and not by a token; undefined when the person is
+ * gone. Repeating it changes nothing.
  */
 export async function unsubscribePerson(
   ctx: Context,

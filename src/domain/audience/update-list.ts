@@ -1,4 +1,4 @@
-/** Changes a list's metadata, sender identity, opt-in settings and contact; what is absent stays. */
+/** Changes a list's metadata, sender identity, opt-in settings and contact; absent values stay. */
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedList } from './find-owned-list.ts';

@@ -1,4 +1,4 @@
-/** What a person changes about itself on the public page: values of custom fields, never address, status or tags. */
+/** The data that people change themselves on the public page: values of custom fields, never address, status or tags. */
 import { ValidationError } from '../../lib/errors.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { checkFieldValues } from './field-values.ts';
@@ -6,8 +6,8 @@ import { fieldsOfList } from './list-field-store.ts';
 import { lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
 
 /**
- * Sets the values given by tag (empty clears) for somebody known from a signed link; what is no field of the list is
- * left out. False when the person is gone. Throws ValidationError with the tags.
+ * Sets the given values by tag (empty clears) for the person of a signed link; names that are no field of the list are ignored.
+ * False when the person is gone. Throws ValidationError with the tags.
  */
 export async function updatePersonFields(
   ctx: Context,

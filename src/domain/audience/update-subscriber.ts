@@ -1,4 +1,4 @@
-/** Changes a subscriber's address, field values, tags (added to those there) and status; what is absent stays. */
+/** Changes a subscriber's address, field values, tags (added to the existing ones) and status; absent values stay. */
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { addressDigest, barOf } from './erasing/erased-person-store.ts';
@@ -32,7 +32,7 @@ export interface UpdateSubscriberInput extends SubscriberRef {
 export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInput): Promise<Subscriber> {
   const found = await findSubscriber(ctx, input);
   return inTransaction(ctx, async (inner) => {
-    // Whoever erases a person holds its lists: the address is looked up before or after that, never in the middle.
+    // Erasing a person locks the lists: the address is checked before or after that, never in between.
     const isNewAddress = typeof input.email === 'string' && input.email !== found.email;
     if (isNewAddress) await lockList(inner.db, found);
     const subscriber = isNewAddress
@@ -90,7 +90,7 @@ async function checkChange(
   };
 }
 
-/** The unique index decides, also between two callers at once. */
+/** The unique index decides, also between concurrent callers. */
 function takenOr(error: unknown): unknown {
   const isDuplicate = error instanceof Error && 'code' in error && error.code === UNIQUE_VIOLATION;
   return isDuplicate ? emailTaken() : error;

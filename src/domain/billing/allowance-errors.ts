@@ -1,7 +1,7 @@
-/** What a customer hears when its plan says no, with stable codes. */
+/** The errors when a customer's plan forbids something, with stable codes. */
 import { ForbiddenError, ValidationError, WrongStateError } from '../../lib/errors.ts';
 
-/** Decision record 0050: reading and deleting go on, nothing new is made or sent. */
+/** Decision record 0050: reading and deleting are still possible, nothing new is created or sent. */
 export function subscriptionEnded(): WrongStateError {
   return new WrongStateError(
     'SUBSCRIPTION_ENDED',
@@ -13,7 +13,7 @@ interface ReachedLimit {
   readonly max: number;
   /** What is counted, in the plural: `lists`. */
   readonly noun: string;
-  /** The field of the input that fits. */
+  /** The input field that the error names. */
   readonly field: string;
 }
 
@@ -25,17 +25,17 @@ export function limitReached({ max, noun, field }: ReachedLimit): ValidationErro
   );
 }
 
-/** The plan says `no`; `what` ends the sentence "The plan does not include ...". */
+/** The plan's option is `no`; `what` ends the sentence "The plan does not include ...". */
 export function notIncluded(what: string): ForbiddenError {
   return new ForbiddenError('PLAN_DOES_NOT_INCLUDE', `The plan does not include ${what}.`);
 }
 
-/** One file is larger than the plan lets files be. */
+/** One file is larger than the plan allows. */
 export function fileTooLarge(field: string, megabytes: number): ValidationError {
   return new ValidationError({ [field]: [`The plan allows files of at most ${megabytes} MB.`] }, 'PLAN_FILE_TOO_LARGE');
 }
 
-/** All files together would be more than the plan has space for. */
+/** All files together would exceed the plan's space. */
 export function uploadsFull(field: string, megabytes: number): ValidationError {
   return new ValidationError(
     { [field]: [`The plan allows uploaded files of ${megabytes} MB altogether: this file is too large for the rest.`] },

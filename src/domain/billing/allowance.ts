@@ -1,7 +1,7 @@
 /**
- * What a customer may do right now: the options of its subscription's plan, with the subscription's own ones over them.
- * The operator's account and customers that never had a plan are not limited; a customer whose
- * last subscription ended may read, but nothing new is made or sent (decision record 0050).
+ * What a customer may do now: the options of its subscription's plan, overridden by the subscription's own. The operator's
+ * account and customers that never had a plan are not limited; a customer whose last subscription ended may read, but nothing new
+ * is created or sent (decision record 0050).
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { parsePlanOptions, type PlanOptions } from './plan-options.ts';
@@ -11,14 +11,14 @@ export type AllowanceSource = 'unlimited' | 'plan' | 'ended';
 
 export interface Allowance {
   readonly source: AllowanceSource;
-  /** Null when no plan is behind it. */
+  /** Null without a plan. */
   readonly subscriptionId: bigint | null;
   readonly planUid: string | null;
   readonly planName: string | null;
-  /** The period that counts credits (`email_max`). */
+  /** The period for which credits (`email_max`) are counted. */
   readonly periodStartedAt: Date | null;
   readonly periodEndsAt: Date | null;
-  /** A plan that costs nothing is the operator's trial: there are no other ones. */
+  /** A plan without a price is the operator's trial: there are no other ones. */
   readonly isTrial: boolean;
   readonly options: PlanOptions;
 }

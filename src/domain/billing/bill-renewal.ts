@@ -1,11 +1,11 @@
-/** Asks for the next period of a subscription whose own is over. */
+/** Invoices the next period of a subscription whose period is over. */
 import { recordEvent, type BillingWork } from './billing-work.ts';
 import type { Invoice } from './invoice-store.ts';
 import type { Plan } from './plan.ts';
 import type { Subscription } from './subscription.ts';
 import { totalOf, writeInvoice } from './write-invoice.ts';
 
-/** The invoice is to be paid until then; one that asks for nothing, as credit pays it, is to be settled by the caller. */
+/** The invoice is due then; one with total zero, because credit pays it, must be settled by the caller. */
 export async function billRenewal(
   work: BillingWork,
   subscription: Subscription,

@@ -47,7 +47,7 @@ export const invoiceNotPending = (status: string) =>
 export const paymentNotFound = () => new NotFoundError('PAYMENT_NOT_FOUND', 'No payment has this uid.');
 export const paymentDecided = (status: string) =>
   new WrongStateError('PAYMENT_DECIDED', `This payment is ${status}: it was approved or rejected before.`);
-/** Somebody says that he paid: nothing may happen to the invoice before an administrator looked. */
+/** A payment was claimed: nothing may happen to the invoice before an administrator's decision. */
 export const paymentAwaitsApproval = () =>
   new WrongStateError(
     'PAYMENT_AWAITS_APPROVAL',

@@ -1,4 +1,4 @@
-/** Who may do what with money: administrators everything, everybody else what is the caller's own. */
+/** Rights about money: administrators everything, others only for their own customer. */
 import { holdsScope } from '../accounts/scopes.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { ForbiddenError } from '../../lib/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * One piece of work on a customer's money and plans: a transaction that holds the lock on the customer, so that two
- * acts on one customer come one after the other and everything in them may be read and written plainly.
+ * One piece of work on a customer's money and plans: a transaction that locks the customer, so that two of them run one after the
+ * other and rows can be read and written without further locks.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
@@ -15,18 +15,18 @@ import type { Subscription } from './subscription.ts';
 export interface BillingWork {
   readonly ctx: TransactionContext;
   readonly customer: { readonly id: bigint; readonly uid: string };
-  /** The moment of the act: one for all its rows. */
+  /** The time of the work, the same for all its rows. */
   readonly at: Date;
 }
 
-/** Runs `act` while nobody else changes this customer's plans or money. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
+/** Runs `act` while no other work changes this customer's plans or money. Throws NotFoundError `CUSTOMER_NOT_FOUND`. */
 export function workOnCustomer<T>(
   ctx: Context,
   customerId: bigint,
   act: (work: BillingWork) => Promise<T>,
 ): Promise<T> {
   return inTransaction(ctx, async (tx) => {
-    // NO KEY: the customer's other rows refer to it and must not wait.
+    // NO KEY: other rows refer to the customer's and must not wait.
     const [customer] = await tx.db.query<{ id: bigint; uid: string }>(
       sql`SELECT id, uid FROM customer WHERE id = ${customerId} FOR NO KEY UPDATE`,
     );
@@ -60,7 +60,7 @@ export async function visibleSubscription(ctx: Context, uid: string): Promise<Su
   return found;
 }
 
-/** The customer an act is for: the caller's own, or for an administrator any. Throws NotFoundError, ForeignResourceError. */
+/** The customer of the work: the caller's own, or for an administrator any. Throws NotFoundError, ForeignResourceError. */
 export async function customerFor(ctx: Context, uid: string | null | undefined): Promise<bigint> {
   const own = viewerOf(ctx).customerId;
   if (uid === null || uid === undefined) return own;
@@ -77,7 +77,7 @@ export interface HistoryEntry {
   readonly note?: string | null;
 }
 
-/** What may happen to a subscription. Clients read these words: none is ever renamed. */
+/** Events of a subscription. Clients read these words: never rename one. */
 export type HistoryEvent =
   | 'created'
   | 'started'

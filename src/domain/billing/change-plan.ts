@@ -1,6 +1,6 @@
 /**
- * Moves a customer to another plan (decision D35): what is left of the period already paid for comes off the price of
- * the new one; the plan changes when the invoice is paid, at once when nothing is due.
+ * Moves a customer to another plan (decision D35): the unused part of the paid period is subtracted from the price of the new
+ * one. The plan changes when the invoice is paid, at once when nothing is due.
  */
 import type { Context } from '../context.ts';
 import { billRenewal } from './bill-renewal.ts';
@@ -18,15 +18,14 @@ import { findPending, findRunning, findSubscription } from './subscription-store
 import { paidOf, type Subscription } from './subscription.ts';
 import { totalOf, voidInvoice, writeInvoice } from './write-invoice.ts';
 
-/** Each makes rows that are kept for ever; nobody changes his mind so often. */
+/** Each change makes rows that are kept; nobody changes more often. */
 const CHANGES_PER_DAY_MAX = 50;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Moves the caller's own customer, or for an administrator the one named. A customer without a plan gets one; asking
- * twice answers the same invoice; asking for the present plan takes a wish back that is not paid. Throws
- * WrongStateError `PLAN_UNCHANGED`, `PAYMENT_AWAITS_APPROVAL`; ValidationError `PLAN_NOT_ACTIVE`; NotFoundError,
- * ForeignResourceError; RateLimitedError.
+ * Moves the caller's own customer, or for an administrator the named one. A customer without a plan gets one; a repeated request
+ * returns the same invoice; a request for the present plan cancels an unpaid change. Throws WrongStateError `PLAN_UNCHANGED`,
+ * `PAYMENT_AWAITS_APPROVAL`; ValidationError `PLAN_NOT_ACTIVE`; NotFoundError, ForeignResourceError; RateLimitedError.
  */
 export async function changePlan(
   ctx: Context,
@@ -47,7 +46,7 @@ export async function changePlan(
   });
 }
 
-/** The same wish, not paid yet. */
+/** The same change, requested before and not paid yet. */
 async function alreadyWaiting({ ctx, customer }: BillingWork, plan: Plan): Promise<Wished | undefined> {
   for (const subscription of [await findPending(ctx.db, customer.id), await findRunning(ctx.db, customer.id)]) {
     const due = subscription && (await findPendingInvoice(ctx.db, subscription));
@@ -63,7 +62,7 @@ async function withdraw(work: BillingWork, running: Subscription): Promise<Wishe
   await voidInvoice(work, invoice);
   await recordEvent(work, running, { event: 'change_withdrawn', invoiceUid: invoice.uid });
   if (!running.graceEndsAt) return { subscription: running, due: null };
-  // Its period is over: the wish had taken the place of the renewal, which is due again.
+  // Its period is over: the requested change had replaced the renewal, which is due again.
   const plan = await planById(work.ctx.db, running.planId);
   const renewal = await billRenewal(work, running, { plan, dueAt: running.graceEndsAt });
   return renewal.totalMinor > 0n ? { subscription: running, due: renewal } : settle(work, running, renewal);
@@ -78,7 +77,7 @@ async function move(work: BillingWork, running: Subscription, plan: Plan): Promi
   const { db } = work.ctx;
   const open = await findPendingInvoice(db, running);
   if (open) await voidInvoice(work, open);
-  // A period that is over and not paid for: the new plan's begins where it should have gone on.
+  // A period that is over and not paid for: the new plan's period begins where the next one would have begun.
   const isOverdue = running.graceEndsAt !== null && running.currentPeriodEndsAt !== null;
   const periodStartsAt = (isOverdue ? running.currentPeriodEndsAt : null) ?? work.at;
   const invoice = await writeInvoice(work, running, {

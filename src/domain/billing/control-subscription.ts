@@ -1,4 +1,4 @@
-/** The acts on one subscription: activate, resume, cancel, terminate (decision D36). Each is refused in a wrong state. */
+/** Activating, resuming, cancelling and terminating a subscription (decision D36). Each is refused in a wrong state. */
 import type { Context } from '../context.ts';
 import { wrongSubscriptionState } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
@@ -13,8 +13,8 @@ import { voidPendingInvoice } from './write-invoice.ts';
 const WITHOUT_PAYMENT = 'By an administrator, without payment.';
 
 /**
- * Lets a subscription run, without payment: one that waits starts, one whose renewal is due gets its next period, a
- * cancelled one goes on. Throws WrongStateError `SUBSCRIPTION_STATE`, `PAYMENT_AWAITS_APPROVAL`; NotFoundError.
+ * Lets a subscription run without payment: a pending one starts, one with a due renewal gets its next period, a cancelled one
+ * continues. Throws WrongStateError `SUBSCRIPTION_STATE`, `PAYMENT_AWAITS_APPROVAL`; NotFoundError.
  */
 export async function activateSubscription(ctx: Context, { uid }: { uid: string }): Promise<Subscription> {
   requireAdministrator(ctx);
@@ -32,7 +32,7 @@ export async function activateSubscription(ctx: Context, { uid }: { uid: string 
   });
 }
 
-/** Takes a cancellation back. Throws WrongStateError `SUBSCRIPTION_STATE`; NotFoundError, ForeignResourceError. */
+/** Withdraws a cancellation. Throws WrongStateError `SUBSCRIPTION_STATE`; NotFoundError, ForeignResourceError. */
 export async function resumeSubscription(ctx: Context, { uid }: { uid: string }): Promise<Subscription> {
   return workOnSubscription(ctx, uid, async (work, subscription) => {
     if (subscription.status !== 'cancelled') throw wrongSubscriptionState(subscription.status, 'resumed');
@@ -41,9 +41,8 @@ export async function resumeSubscription(ctx: Context, { uid }: { uid: string })
 }
 
 /**
- * Lets a subscription run to the end of its period and no further; one that waits for payment, or whose period is
- * over, ends at once. Throws WrongStateError `SUBSCRIPTION_STATE`, `PAYMENT_AWAITS_APPROVAL`; NotFoundError,
- * ForeignResourceError.
+ * Lets a subscription run to the end of its period; one that waits for payment, or whose period is over, ends at once. Throws
+ * WrongStateError `SUBSCRIPTION_STATE`, `PAYMENT_AWAITS_APPROVAL`; NotFoundError, ForeignResourceError.
  */
 export async function cancelSubscription(ctx: Context, { uid }: { uid: string }): Promise<Subscription> {
   return workOnSubscription(ctx, uid, async (work, subscription) => {
@@ -70,7 +69,7 @@ export async function terminateSubscription(ctx: Context, { uid }: { uid: string
 
 async function resume(work: BillingWork, subscription: Subscription): Promise<Subscription> {
   const { currentPeriodEndsAt } = subscription;
-  // Its time is over, the clock just has not looked yet.
+  // Its time is over, but the scheduled job has not run yet.
   if (currentPeriodEndsAt !== null && currentPeriodEndsAt <= work.at) throw wrongSubscriptionState('over', 'resumed');
   const next = await saveSubscription(work.ctx.db, resumed(subscription), work.at);
   await recordEvent(work, next, { event: 'resumed' });

@@ -1,4 +1,4 @@
-/** A customer gets a subscription: at once when nothing is to be paid, else with an invoice (decision D36). */
+/** Gives a customer a subscription: at once when nothing is to be paid, else with an invoice (decision D36). */
 import { newUid } from '../../lib/ids.ts';
 import type { Context } from '../context.ts';
 import { planNotActive, planNotFound } from './billing-errors.ts';
@@ -16,16 +16,16 @@ import { totalOf, voidPendingInvoice, writeInvoice } from './write-invoice.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** What became of a wish: the subscription as it is now, and the invoice that has to be paid first, if there is one. */
+/** The result of a requested plan: the subscription as it is now, and the invoice that has to be paid first, if there is one. */
 export interface Wished {
   readonly subscription: Subscription;
   readonly due: Invoice | null;
 }
 
 /**
- * Makes a subscription for a customer. With a plan that costs something it is `pending` until its invoice is paid, and
- * what ran before goes on; without, or with `disableBilling`, it runs at once. Throws ValidationError
- * `PLAN_NOT_ACTIVE`, NotFoundError, WrongStateError `PAYMENT_AWAITS_APPROVAL`.
+ * Makes a subscription for a customer. With a price it is `pending` until its invoice is paid, and the previous one continues;
+ * without a price, or with `disableBilling`, it runs at once. Throws ValidationError `PLAN_NOT_ACTIVE`, NotFoundError,
+ * WrongStateError `PAYMENT_AWAITS_APPROVAL`.
  */
 export async function createSubscription(
   ctx: Context,
@@ -41,7 +41,7 @@ export async function createSubscription(
 }
 
 /**
- * Gives a customer a plan without the billing flow (decision D35): what it had ends, the new one runs at once. Throws
+ * Gives a customer a plan without billing (decision D35): the present subscription ends, the new one runs at once. Throws
  * ValidationError `PLAN_NOT_ACTIVE`, NotFoundError.
  */
 export async function assignPlan(
@@ -58,7 +58,7 @@ export async function assignPlan(
   });
 }
 
-/** A plan that somebody new may have, kept from changing meanwhile. */
+/** A plan for a new subscription, locked against changes. */
 export async function planForNew({ ctx }: BillingWork, uid: string): Promise<Plan> {
   const plan = await findPlan(ctx.db, uid, 'use');
   if (!plan) throw planNotFound();
@@ -74,7 +74,7 @@ export async function dropPending(work: BillingWork, options: { evenIfClaimed?: 
   await endSubscription(work, pending, { event: 'ended', note: 'Replaced before it was paid.' });
 }
 
-/** A new subscription of a customer that has none waiting. */
+/** A new subscription for a customer without a pending one. */
 export async function subscribe(
   work: BillingWork,
   plan: Plan,

@@ -1,8 +1,8 @@
-/** A customer's credit: what is left of plans it did not use up, per currency. The entries add up to the balance. */
+/** A customer's credit from unused parts of plans, per currency. The entries add up to the balance. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { Money } from './money.ts';
 
-/** What the customer has in this currency. */
+/** The customer's balance in this currency. */
 export async function readCredit(db: Queryable, customerId: bigint, currencyCode: string): Promise<bigint> {
   const [row] = await db.query<{ minor: bigint }>(sql`
     SELECT balance_minor AS minor FROM credit_balance
@@ -12,13 +12,13 @@ export async function readCredit(db: Queryable, customerId: bigint, currencyCode
 
 export interface CreditChange {
   readonly customerId: bigint;
-  /** Negative takes away; the database refuses a balance below zero. */
+  /** A negative amount reduces the balance; the database refuses one below zero. */
   readonly money: Money;
   readonly invoiceUid: string;
   readonly at: Date;
 }
 
-/** Adds to the balance, or takes from it. */
+/** Adds to the balance, or subtracts from it. */
 export async function changeCredit(db: Queryable, { customerId, money, invoiceUid, at }: CreditChange): Promise<void> {
   if (money.minor === 0n) return;
   await db.execute(sql`

@@ -1,6 +1,6 @@
 /**
- * The currencies that prices may be in: ISO 4217, numbered from 1 in the order of their codes. Codes and exponents come
- * from a maintained package, pinned: a new version that adds a currency must keep the numbers given before.
+ * The currencies of prices: ISO 4217, numbered from 1 in the order of their codes. Codes and exponents come from a maintained
+ * package, pinned: a new version with another currency must keep the earlier numbers.
  */
 import iso from 'currency-codes';
 
@@ -9,7 +9,7 @@ export interface Currency {
   /** ISO 4217, three capitals. */
   readonly code: string;
   readonly name: string;
-  /** Digits behind the decimal point: 2 for EUR, 0 for JPY, 3 for KWD. */
+  /** Digits after the decimal point: 2 for EUR, 0 for JPY, 3 for KWD. */
   readonly exponent: number;
 }
 
@@ -33,7 +33,7 @@ export function currencyById(id: number): Currency | undefined {
   return CURRENCIES[id - 1];
 }
 
-/** The currency of a row: only known ones are ever stored. */
+/** The currency of a row: only known ones are stored. */
 export function storedCurrency(code: string): Currency {
   const currency = byCode.get(code);
   if (!currency) throw new Error(`Currency ${code} is stored, but not in the table.`);

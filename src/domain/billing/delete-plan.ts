@@ -1,10 +1,10 @@
-/** Deletes a plan that nobody has; what remembers it (ended subscriptions, invoices) keeps it out of sight. */
+/** Deletes a plan without subscriptions; ended subscriptions and invoices keep its row, hidden. */
 import { inTransaction, type Context } from '../context.ts';
 import { planInUse, planNotFound } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
 import { countLiveSubscriptions, deletePlanRow, findPlan } from './plan-store.ts';
 
-/** Deletes it. Throws WrongStateError `PLAN_IN_USE` while subscriptions live on it; NotFoundError `PLAN_NOT_FOUND`. */
+/** Deletes it. Throws WrongStateError `PLAN_IN_USE` while subscriptions use it; NotFoundError `PLAN_NOT_FOUND`. */
 export async function deletePlan(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   requireAdministrator(ctx);
   return inTransaction(ctx, async (tx) => {

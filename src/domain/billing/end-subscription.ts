@@ -1,4 +1,4 @@
-/** Ends a subscription, for whatever reason, and tells those who listen. */
+/** Ends a subscription, for any reason, and notifies listeners. */
 import { recordEvent, type BillingWork, type HistoryEvent } from './billing-work.ts';
 import { planById } from './plan-store.ts';
 import { saveSubscription } from './subscription-store.ts';
@@ -8,13 +8,13 @@ import { voidPendingInvoice } from './write-invoice.ts';
 export interface Ending {
   readonly event: Extract<HistoryEvent, 'ended' | 'terminated'>;
   readonly note: string | null;
-  /** The moment it is over; now, unless it was over before anybody looked. */
+  /** When it ended; now, unless its end was earlier. */
   readonly at?: Date;
-  /** Another subscription takes its place: then the plan changes, and nothing is told of an end. */
+  /** Another subscription replaces it: then the plan changes, and no end is announced. */
   readonly isReplaced?: boolean;
 }
 
-/** Ends it; what it has to pay becomes void, claimed or not. Fires `subscription_terminated` after the commit. */
+/** Ends it; its open invoice becomes void, even if payment was claimed. Fires `subscription_terminated` after the commit. */
 export async function endSubscription(
   work: BillingWork,
   subscription: Subscription,

@@ -56,7 +56,7 @@ export async function insertInvoice(db: Queryable, given: NewInvoice): Promise<I
   return row;
 }
 
-/** From `pending` to `paid` or `void`; false when it was not pending any more. */
+/** From `pending` to `paid` or `void`; false when it was no longer pending. */
 export async function closeInvoice(
   db: Queryable,
   invoice: Invoice,
@@ -69,7 +69,7 @@ export async function closeInvoice(
   return closed === 1;
 }
 
-/** The subscription's invoice that waits for payment. */
+/** The subscription's unpaid invoice. */
 export function findPendingInvoice(
   db: Queryable,
   { customerId, id }: { customerId: bigint; id: bigint },
@@ -84,12 +84,12 @@ export function findInvoice(
   return findOne(db, sql`i.customer_id = ${customerId} AND i.id = ${id}`);
 }
 
-/** By uid, whoever's it is. */
+/** By uid, of any customer. */
 export function findInvoiceByUid(db: Queryable, uid: string): Promise<Invoice | undefined> {
   return findOne(db, sql`i.uid = ${uid}`);
 }
 
-/** Invoices that the customer's wishes made since then, and when the first of them was. */
+/** Invoices for the customer's changes since then, and the time of the first. */
 export async function countInvoicesSince(
   db: Queryable,
   { customerId, since }: { customerId: bigint; since: Date },

@@ -6,20 +6,20 @@ export interface Money {
   readonly currencyCode: string;
 }
 
-// A trillion of the cheapest currency is no price; it leaves space for every product within 64 bits.
+// A trillion of the cheapest currency is no price; products stay within 64 bits.
 const WHOLE_DIGITS_MAX = 12;
-// Zeros that a client's number format adds; longer is no number format.
+// Zeros that a client's number format adds.
 const FRACTION_DIGITS_MAX = 10;
 const DECIMAL = /^(\d+)(?:\.(\d+))?$/;
 
-/** The amount a text says, or in words why it says none: `9.999` is no amount of EUR, `10.5` none of JPY. */
+/** The amount in a text, or why it is none: `9.999` is no amount of EUR, `10.5` none of JPY. */
 export function parseAmount(text: string, { exponent, code }: Currency): bigint | string {
   const [, whole = '', fraction = ''] = DECIMAL.exec(text.trim()) ?? [];
   if (whole === '' || fraction.length > FRACTION_DIGITS_MAX)
     return 'must be a decimal number that is not negative, such as 9.99';
   if (whole.replace(/^0+/, '').length > WHOLE_DIGITS_MAX)
     return `may not have more than ${WHOLE_DIGITS_MAX} digits before the point`;
-  // 9.990 is 9.99; 9.999 is an amount that the currency does not have.
+  // 9.990 is 9.99; 9.999 does not exist in the currency.
   if (/[1-9]/.test(fraction.slice(exponent)))
     return `may not have more than ${exponent} digits after the point: ${code} has no smaller unit`;
   return BigInt(whole + fraction.slice(0, exponent).padEnd(exponent, '0'));

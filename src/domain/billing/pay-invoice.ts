@@ -1,6 +1,6 @@
 /**
- * The built-in offline payment (specification 3.6): the customer says that it paid, an administrator approves or
- * rejects. An administrator who sees money on the account may also record it unasked.
+ * The built-in offline payment (specification 3.6): the customer claims that it paid, an administrator approves or rejects. An
+ * administrator may also record a payment without a claim.
  */
 import { isUid, newUid } from '../../lib/ids.ts';
 import { multiLine, parseInput } from '../../lib/text.ts';
@@ -31,7 +31,7 @@ import { findSubscription } from './subscription-store.ts';
 import { totalOf } from './write-invoice.ts';
 import { z } from 'zod';
 
-/** Somebody who was told no so often is to write a letter. */
+/** After so many rejections the customer should contact the operator. */
 const CLAIMS_PER_INVOICE_MAX = 10;
 const NOTE_LENGTH_MAX = 1_000;
 
@@ -40,8 +40,8 @@ const statusInput = z.object({ status: z.enum(paymentStatuses).nullish() });
 const reasonInput = z.object({ reason: multiLine(NOTE_LENGTH_MAX).nullish() });
 
 /**
- * Says that an invoice was paid by transfer; saying it twice is saying it once. Throws WrongStateError
- * `INVOICE_NOT_PENDING`, `TOO_MANY_CLAIMS`; NotFoundError `INVOICE_NOT_FOUND`, ForeignResourceError.
+ * Claims that an invoice was paid by transfer; a repeated claim changes nothing. Throws WrongStateError `INVOICE_NOT_PENDING`,
+ * `TOO_MANY_CLAIMS`; NotFoundError `INVOICE_NOT_FOUND`, ForeignResourceError.
  */
 export async function claimPayment(
   ctx: Context,
@@ -62,8 +62,8 @@ export async function claimPayment(
 }
 
 /**
- * The money is there: the invoice is paid, and what it was for happens. Approving what is approved changes nothing.
- * Throws WrongStateError `PAYMENT_DECIDED`; NotFoundError `PAYMENT_NOT_FOUND`.
+ * The payment has arrived: the invoice is paid and takes effect. Repeating it changes nothing. Throws WrongStateError
+ * `PAYMENT_DECIDED`; NotFoundError `PAYMENT_NOT_FOUND`.
  */
 export async function approvePayment(ctx: Context, { uid }: { uid: string }): Promise<Payment> {
   return decide(ctx, uid, async (work, payment) => {
@@ -75,8 +75,8 @@ export async function approvePayment(ctx: Context, { uid }: { uid: string }): Pr
 }
 
 /**
- * The money is not there; the customer may claim it again. Rejecting what is rejected changes nothing. Throws
- * WrongStateError `PAYMENT_DECIDED`; NotFoundError `PAYMENT_NOT_FOUND`.
+ * The payment has not arrived; the customer may claim it again. Repeating it changes nothing. Throws WrongStateError
+ * `PAYMENT_DECIDED`; NotFoundError `PAYMENT_NOT_FOUND`.
  */
 export async function rejectPayment(
   ctx: Context,
@@ -91,7 +91,7 @@ export async function rejectPayment(
   });
 }
 
-/** Records money that came unasked, or approves what was claimed. Throws WrongStateError `INVOICE_NOT_PENDING`; NotFoundError. */
+/** Records a payment without a claim, or approves a claimed one. Throws WrongStateError `INVOICE_NOT_PENDING`; NotFoundError. */
 export async function recordPayment(
   ctx: Context,
   { invoiceUid, ...input }: { invoiceUid: string; note?: string | null | undefined },
@@ -109,7 +109,7 @@ export async function recordPayment(
   });
 }
 
-/** The state of payments that is asked for; by default those that wait for an administrator. Throws ValidationError. */
+/** The requested status of payments; by default those that wait for an administrator. Throws ValidationError. */
 export function wantedPaymentStatus(status: string | null | undefined): PaymentStatus {
   return parseInput(statusInput, { status }).status ?? 'AWAITING_ADMIN_APPROVAL';
 }
@@ -150,7 +150,7 @@ async function decide(
   });
 }
 
-/** Decided the same way before: that is what was wanted. */
+/** Decided the same way before, as wanted. */
 function answerDecided(payment: Payment, wanted: Payment['status']): Payment {
   if (payment.status !== wanted) throw paymentDecided(payment.status);
   return payment;

@@ -1,6 +1,6 @@
 /**
- * Writes of payment intents (specification 3.6): one try to pay an invoice. `offline` is the built-in method: the
- * customer says that it paid, an administrator looks at the bank account and approves or rejects.
+ * Writes of payment intents (specification 3.6): one try to pay an invoice. `offline` is the built-in method: the customer claims
+ * that it paid, an administrator checks the bank account and approves or rejects.
  */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import type { Invoice } from './invoice-store.ts';
@@ -26,7 +26,7 @@ export interface Payment {
 const COLUMNS = sql`p.customer_id AS "customerId", p.id, p.uid, p.invoice_id AS "invoiceId", p.status`;
 const IS_OPEN = sql`p.status IN ('PENDING', 'REQUIRES_ACTION', 'AWAITING_ADMIN_APPROVAL')`;
 
-/** Who decided it, and what was said. */
+/** Who decided it, and the reason. */
 export interface Decision {
   readonly status: 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
   readonly at: Date;
@@ -60,12 +60,12 @@ export async function closePayment(db: Queryable, payment: Payment, decision: De
   return closed === 1;
 }
 
-/** The invoice's payment that is not decided. */
+/** The invoice's undecided payment. */
 export function findOpenPayment(db: Queryable, invoice: Invoice): Promise<Payment | undefined> {
   return findOne(db, sql`p.customer_id = ${invoice.customerId} AND p.invoice_id = ${invoice.id} AND ${IS_OPEN}`);
 }
 
-/** By uid, whoever's it is. */
+/** By uid, of any customer. */
 export function findPaymentByUid(db: Queryable, uid: string): Promise<Payment | undefined> {
   return findOne(db, sql`p.uid = ${uid}`);
 }

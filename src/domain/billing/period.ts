@@ -1,7 +1,7 @@
 /**
- * Periods of a subscription, in UTC. Period n of an anchor ends n times the frequency after it, counted from the anchor
- * and never from the period before, so that a subscription of the 31st of January renews on the 28th of February and on
- * the 31st of March.
+ * Periods of a subscription, in UTC. Period n of an anchor ends n times the frequency after it, counted from the anchor and never
+ * from the period before, so that a subscription from the 31st of January renews on the 28th of February and on the 31st of
+ * March.
  */
 export const frequencyUnits = ['day', 'week', 'month', 'year'] as const;
 export type FrequencyUnit = (typeof frequencyUnits)[number];
@@ -31,14 +31,14 @@ export function periodEnd(anchor: Date, { amount, unit }: Frequency, count: numb
   }
 }
 
-/** The unit a row holds. */
+/** The unit in a row. */
 export function storedUnit(unit: string): FrequencyUnit {
   const known = frequencyUnits.find((one) => one === unit);
   if (!known) throw new Error(`The frequency unit ${unit} is stored, but not known.`);
   return known;
 }
 
-/** The same day and time `months` later; the last day of a month that has no such day. */
+/** The same day and time `months` later; the last day of a month without such a day. */
 function addMonths(anchor: Date, months: number): Date {
   const first = new Date(anchor);
   first.setUTCDate(1);

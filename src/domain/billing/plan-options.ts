@@ -1,12 +1,11 @@
 /**
- * The options of a plan (specification 2.8): what they are called, what they may hold, what they mean by default.
- * They are kept and shown as texts, the way clients write them: numbers with `-1` for unlimited, `yes` and `no`.
- * `allowance.ts` turns them into what the modules ask.
+ * The options of a plan (specification 2.8): names, allowed values and defaults. They are stored and shown as texts, as clients
+ * write them: numbers with `-1` for unlimited, `yes` and `no`. `allowance.ts` converts them for the modules.
  */
 import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
 
-/** At most so many of something, or -1. */
+/** A count of something, or -1. */
 const LIMIT_MAX = 2_000_000_000;
 const FOOTER_LENGTH_MAX = 64 * 1024;
 const TEXT_LENGTH_MAX = 255;
@@ -33,7 +32,7 @@ const text = (lengthMax: number) =>
 const oneOf = <const T extends readonly [string, ...string[]]>(words: T) =>
   z.enum(words, { error: () => `must be one of: ${words.join(', ')}` });
 
-/** Every option by its name, with the default that a new plan gets. */
+/** Every option by its name, with the default for a new plan. */
 const OPTIONS = {
   email_max: limit.default('-1'),
   list_max: limit.default('-1'),
@@ -76,17 +75,17 @@ const OPTIONS = {
 } as const;
 
 const complete = z.strictObject(OPTIONS);
-/** Every option of a plan, as it is kept and shown. */
+/** Every option of a plan, in the stored form. */
 export type PlanOptions = z.output<typeof complete>;
-/** Some of them: a change, or what a subscription has of its own. */
+/** Some of them: a change, or a subscription's own options. */
 export type PlanOptionsPatch = Partial<PlanOptions>;
 
-/** All options, those that are not given by their default. Throws ValidationError on `options.<name>`. */
+/** All options; missing ones get their default. Throws ValidationError on `options.<name>`. */
 export function parsePlanOptions(given: Readonly<Record<string, unknown>>): PlanOptions {
   return readOptions(complete, given);
 }
 
-/** Only what was given. Throws ValidationError on `options.<name>`. */
+/** Only the given ones. Throws ValidationError on `options.<name>`. */
 export function parsePlanOptionsPatch(given: Readonly<Record<string, unknown>>): PlanOptionsPatch {
   const names = Object.keys(given);
   const known: PlanOptions = readOptions(complete, given);

@@ -6,7 +6,7 @@ import type { Plan, PlanValues } from './plan.ts';
 
 const PLAN_COLUMNS = selectList(planColumns);
 
-/** A plan that comes without a place goes behind the others. */
+/** A plan without a position is put at the end. */
 export async function insertPlan(db: Queryable, plan: PlanValues): Promise<Plan> {
   const customOrder = plan.customOrder ?? sql`(SELECT coalesce(max(custom_order), 0) + 1 FROM plan)`;
   const [row] = await db.query<Plan>(sql`
@@ -15,13 +15,13 @@ export async function insertPlan(db: Queryable, plan: PlanValues): Promise<Plan>
   return row;
 }
 
-/** Writes what is given and leaves the rest. */
+/** Writes the given values. */
 export async function updatePlanRow(db: Queryable, plan: Plan, changes: PlanValues): Promise<void> {
   const written = [sql`updated_at = now()`, ...assignments(planFields, changes)];
   await db.execute(sql`UPDATE plan SET ${join(written)} WHERE id = ${plan.id}`);
 }
 
-/** `change` keeps others from reading it for a subscription meanwhile, `use` from changing or deleting it. */
+/** `change` prevents reading it for a subscription meanwhile, `use` prevents changing or deleting it. */
 export type PlanLock = 'change' | 'use';
 
 /** The plan with this uid, unless it was deleted. */
@@ -32,7 +32,7 @@ export async function findPlan(db: Queryable, uid: string, lock?: PlanLock): Pro
   return row;
 }
 
-/** A plan that something refers to: deleted ones too. */
+/** A plan that something refers to, also a deleted one. */
 export async function planById(db: Queryable, id: bigint): Promise<Plan> {
   const [row] = await db.query<Plan>(sql`SELECT ${PLAN_COLUMNS} FROM plan WHERE id = ${id}`);
   if (!row) throw new Error(`Plan ${id} is referred to, but not there.`);
@@ -54,7 +54,7 @@ export async function countPlans(db: Queryable): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Subscriptions that are running or wait for payment. */
+/** Subscriptions that run or wait for payment. */
 export async function countLiveSubscriptions(db: Queryable, plan: Plan): Promise<number> {
   const [row] = await db.query<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM subscription WHERE plan_id = ${plan.id} AND status <> 'ended'`,
@@ -62,7 +62,7 @@ export async function countLiveSubscriptions(db: Queryable, plan: Plan): Promise
   return row?.count ?? 0;
 }
 
-/** Takes the plan away; one that something remembers is kept out of sight. */
+/** Deletes the plan; one that is referred to is only hidden. */
 export async function deletePlanRow(db: Queryable, plan: Plan): Promise<void> {
   const deleted = await db.execute(sql`
     DELETE FROM plan WHERE id = ${plan.id}

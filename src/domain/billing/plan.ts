@@ -1,6 +1,6 @@
 /**
  * The noun: a plan, what a customer may do and what it costs. Plans belong to the operator's account; administrators make them,
- * everybody reads the active ones (decision D33). This file says what an input may hold.
+ * everybody reads the active ones (decision D33). This file says what an input may contain.
  */
 import { z } from 'zod';
 import type { RowOf, ValuesOf } from '../../db/fields.ts';
@@ -17,7 +17,7 @@ const COLOR_LENGTH_MAX = 50;
 const PRICE_LENGTH_MAX = 40;
 const ORDER_MAX = 1_000_000;
 
-/** Everybody reads them all on one page; an offer of a thousand plans is a program that went wrong. */
+/** They are shown together on one page; a thousand plans are a mistake of a program. */
 export const PLANS_MAX = 1_000;
 
 const common = {
@@ -42,7 +42,7 @@ export const updatePlanInput = z.object({
   status: z.enum(planStatuses).optional(),
 });
 
-/** As a entry point hands it over. */
+/** Input from an entry point. */
 export interface PlanInput {
   readonly name?: string | null | undefined;
   readonly currencyId?: number | null | undefined;
@@ -63,7 +63,7 @@ export function frequencyOfPlan(plan: Pick<Plan, 'frequencyAmount' | 'frequencyU
   return { amount: plan.frequencyAmount, unit: storedUnit(plan.frequencyUnit) };
 }
 
-/** Collects what is wrong with an input from several readers, so that one answer tells all. */
+/** Collects the faults of an input from several checks, so that one answer contains all. */
 export class Faults {
   readonly #fields = new Map<string, readonly string[]>();
 
@@ -72,14 +72,14 @@ export class Faults {
       this.#fields.set(name, [...(this.#fields.get(name) ?? []), ...messages]);
   }
 
-  /** What `schema` reads, or undefined with the faults noted. */
+  /** The result of `schema`, or undefined with its faults recorded. */
   read<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> | undefined {
     const { data, errors } = checkInput(schema, input);
     if (errors) this.add(errors);
     return data;
   }
 
-  /** What `read` gives; a ValidationError of it is noted. */
+  /** The result of `read`; a ValidationError of it is recorded. */
   catch<T>(read: () => T): T | undefined {
     try {
       return read();
@@ -90,13 +90,13 @@ export class Faults {
     }
   }
 
-  /** Throws ValidationError when anything was noted. */
+  /** Throws ValidationError when any fault was recorded. */
   check(): void {
     if (this.#fields.size > 0) throw new ValidationError(Object.fromEntries(this.#fields));
   }
 }
 
-/** The currency an input names by number or code; undefined when it names none. Notes what is wrong. */
+/** The currency of an input by number or code; undefined when there is none. Records faults. */
 export function readCurrency(faults: Faults, { currencyId, currencyCode }: PlanInput): Currency | undefined {
   if (currencyCode !== undefined && currencyCode !== null) {
     const currency = currencyByCode(currencyCode);
@@ -109,7 +109,7 @@ export function readCurrency(faults: Faults, { currencyId, currencyCode }: PlanI
   return currency;
 }
 
-/** The price in minor units; undefined when it is none. */
+/** The price in minor units; undefined when it is invalid. */
 export function readPrice(faults: Faults, price: string, currency: Currency): bigint | undefined {
   const amount = parseAmount(price, currency);
   if (typeof amount === 'bigint') return amount;
@@ -117,7 +117,7 @@ export function readPrice(faults: Faults, price: string, currency: Currency): bi
   return undefined;
 }
 
-/** Notes a period that is too long. */
+/** Records a fault for a period that is too long. */
 export function checkFrequency(faults: Faults, { amount, unit }: Frequency): void {
   const max = FREQUENCY_MAX[unit];
   if (amount > max) faults.add({ frequencyAmount: [`The frequency amount may not be greater than ${max} ${unit}s.`] });

@@ -1,9 +1,8 @@
 /**
- * What a change of plan costs (decision D35): the new plan's price, less what is left of the period already paid for,
+ * What a change of plan costs (decision D35): the new plan's price, less the unused part of the paid period,
  * less the customer's credit. Pure, in whole minor units.
  *
- * Rounding: both ends and the moment of change are cut to whole seconds, and what is given back is rounded down to the
- * minor unit. So used and unused parts always add up to what was paid, and changing to and fro never makes money.
+ * Rounding: both ends and the moment of change are cut to whole seconds, and refunds are rounded down to the minor unit. So used and unused parts always add up to what was paid, and repeated changes never create money.
  */
 import type { Money } from './money.ts';
 
@@ -13,7 +12,7 @@ export interface PaidPeriod {
   readonly endsAt: Date;
 }
 
-/** What is left of a paid period at this moment. */
+/** The unused part of a paid period at this time. */
 export function unusedPart({ paid, startsAt, endsAt }: PaidPeriod, at: Date): bigint {
   const total = seconds(endsAt) - seconds(startsAt);
   if (total <= 0n) return 0n;
@@ -34,15 +33,15 @@ export interface Bill {
   readonly lines: readonly Line[];
   /** Never negative. */
   readonly totalMinor: bigint;
-  /** Taken from the customer's balance of the invoice's currency. */
+  /** Taken from the customer's balance in the invoice's currency. */
   readonly creditUsedMinor: bigint;
-  /** What the customer keeps, in the currency it had paid in. */
+  /** The customer's new credit, in the currency it had paid in. */
   readonly creditKept: Money | null;
 }
 
-/** The bill for a period at `price`, with `unused` of the period before and a `balance` in the currency of the price. */
+/** The bill for a period at `price`, with the `unused` part of the period before and a `balance` in the currency of the price. */
 export function billFor(price: Money, unused: Money | null, balanceMinor: bigint): Bill {
-  // Currencies are not converted: what was paid in another one stays the customer's credit in that one.
+  // Currencies are not converted: an amount paid in another one becomes the customer's credit in that one.
   const fits = unused !== null && unused.currencyCode === price.currencyCode;
   const given = fits ? unused.minor : 0n;
   const afterUnused = price.minor - given;

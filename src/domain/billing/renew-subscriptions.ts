@@ -1,7 +1,7 @@
 /**
- * The clock of subscriptions: periods end and begin, renewals get invoices, what is cancelled or not paid for ends.
- * Each subscription is moved in a transaction of its own and only as far as its time has come, so a run that is killed,
- * doubled or late changes nothing twice: missed periods are caught up one by one, each billed once.
+ * The scheduled work on subscriptions: periods end and begin, renewals get invoices, cancelled and unpaid subscriptions end. Each
+ * subscription is processed in its own transaction and only up to now, so a run that is killed, repeated or late changes nothing
+ * twice: missed periods are processed one by one, each invoiced once.
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
@@ -17,11 +17,11 @@ import { nextStepAt, renewed, type Subscription } from './subscription.ts';
 import { voidInvoice } from './write-invoice.ts';
 
 const DUE_AT_ONCE_MAX = 100;
-/** Periods caught up in one transaction: more than a year of days. The next run goes on. */
+/** Periods per transaction: more than a year of days. The next run continues. */
 const STEPS_MAX = 500;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Moves every subscription whose time has come; answers how many were moved and how many failed (logged). */
+/** Processes every due subscription; returns how many were changed and how many failed (logged). */
 export async function renewSubscriptions(ctx: Context): Promise<{ moved: number; failed: number }> {
   const at = ctx.clock.now();
   const counts = { moved: 0, failed: 0 };
@@ -32,7 +32,7 @@ export async function renewSubscriptions(ctx: Context): Promise<{ moved: number;
       try {
         if ((await moveSubscription(ctx, key)) > 0) counts.moved += 1;
       } catch (error) {
-        // One that cannot be moved must not keep the others waiting.
+        // One that fails must not stop the others.
         counts.failed += 1;
         ctx.log.error('billing.renewal_failed', { subscription: String(key.id), message: messageOf(error) });
       }
@@ -45,7 +45,7 @@ export async function renewSubscriptions(ctx: Context): Promise<{ moved: number;
   return counts;
 }
 
-/** Moves one as far as its time has come; answers the number of steps. */
+/** Processes one subscription up to now; returns the number of steps. */
 function moveSubscription(ctx: Context, key: { customerId: bigint; id: bigint }): Promise<number> {
   return workOnCustomer(ctx, key.customerId, async (work) => {
     let steps = 0;
@@ -64,12 +64,12 @@ function isDue(subscription: Subscription, at: Date): boolean {
   return due !== null && due <= at;
 }
 
-/** One step of a subscription whose time has come; false when it has to wait for a decision. */
+/** One step of a due subscription; false when it has to wait for a decision. */
 async function step(work: BillingWork, subscription: Subscription): Promise<boolean> {
   const { db } = work.ctx;
   const { status, endsAt, currentPeriodEndsAt, graceEndsAt } = subscription;
   const invoice = await findPendingInvoice(db, subscription);
-  // Whoever says that he paid keeps what he has until an administrator has looked.
+  // A customer who claims to have paid keeps the plan until an administrator's decision.
   if (invoice && (await findOpenPayment(db, invoice))) return false;
   if (endsAt && endsAt <= work.at && (!currentPeriodEndsAt || endsAt <= currentPeriodEndsAt || graceEndsAt))
     return end(work, subscription, { note: status === 'cancelled' ? 'Cancelled.' : 'Its end was set.', at: endsAt });
@@ -90,7 +90,7 @@ async function end(
   return true;
 }
 
-/** The next period: at once when nobody pays for it or credit does, else when its invoice is paid. */
+/** The next period: at once when it is free or paid by credit, else when its invoice is paid. */
 async function renew(work: BillingWork, subscription: Subscription): Promise<boolean> {
   const { ctx, at } = work;
   const plan = await planById(ctx.db, subscription.planId);
@@ -99,7 +99,7 @@ async function renew(work: BillingWork, subscription: Subscription): Promise<boo
     await recordEvent(work, next, { event: 'renewed' });
     return true;
   }
-  // Counted from now: while nobody wrote the invoice, nobody could pay it.
+  // Counted from now: before the invoice was written, nobody could pay it.
   const graceEndsAt = new Date(at.getTime() + ctx.installation.limits.billingGraceDays * DAY_MS);
   const invoice = await billRenewal(work, subscription, { plan, dueAt: graceEndsAt });
   if (invoice.totalMinor === 0n) return settleInvoice(work, invoice);

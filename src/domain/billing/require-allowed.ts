@@ -1,13 +1,13 @@
 /**
- * Asked by verbs that a plan can leave out altogether: `requireAllowed(ctx, 'list_import')`. And
- * `requireRunningPlan` by those that start something which only a running plan carries on (sending).
+ * Checks for features that a plan may exclude: `requireAllowed(ctx, 'list_import')`. And `requireRunningPlan` for what only a
+ * running plan continues (sending).
  */
 import type { Queryable } from '../../db/database.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { notIncluded, subscriptionEnded } from './allowance-errors.ts';
 import { allowanceOf } from './allowance.ts';
 
-/** What the sentence "The plan does not include ..." ends with, and whether it is still allowed when the plan ended. */
+/** The end of the sentence "The plan does not include ...", and whether it is still allowed when the plan ended. */
 const FEATURES = {
   list_import: { what: 'importing people into lists', isReading: false },
   list_export: { what: 'exporting lists', isReading: true },
@@ -17,8 +17,8 @@ const FEATURES = {
 export type PlanFeature = keyof typeof FEATURES;
 
 /**
- * Whether the caller's customer may do this. Throws ForbiddenError `PLAN_DOES_NOT_INCLUDE`; for what makes something
- * new, WrongStateError `SUBSCRIPTION_ENDED`.
+ * Whether the caller's customer may do this. Throws ForbiddenError `PLAN_DOES_NOT_INCLUDE`; when it creates something,
+ * WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function requireAllowed(ctx: Context, feature: PlanFeature): Promise<void> {
   const { source, options } = await allowanceOf(ctx.db, viewerOf(ctx).customerId);

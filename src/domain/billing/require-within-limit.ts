@@ -1,16 +1,14 @@
 /**
- * Asked by every verb that makes something a plan counts, in the verb's own transaction, so that parallel callers
- * never go beyond a limit, not by one:
+ * Called by every verb that creates something a plan counts, in the verb's own transaction, so that parallel callers never exceed a limit:
  *
  * - `requireWithinLimit` before the row is written (lists, campaigns, segments, sending servers): the customer's makers of
  *   this noun take turns from here to their commit.
  * - `requireSubscribersLeft` after the row is written (people): by then the list's counter counts it, and only the
  *   short way to the commit is taken in turns.
- * - `remainingSubscribers` for many people at once: how many more fit. `hasSubscribersLeft` asks without waiting for anybody.
+ * - `remainingSubscribers` for many people at once: how many more are allowed. `hasSubscribersLeft` checks without a lock.
  * - `uploadLimitsOf`, `requireUploadSpace` for files, before the file's row is written.
  *
- * Nothing is limited for the operator's account and for customers who never had a plan. Who has more than a new plan allows keeps
- * it and makes no more.
+ * Nothing is limited for the operator's account and for customers who never had a plan. A customer with more than a new plan allows keeps it but cannot add.
  */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
@@ -21,9 +19,9 @@ import { countUsage, lockUsage, type CountedLimit } from './usage-store.ts';
 interface LimitRequest {
   readonly customerId: bigint;
   readonly limit: Exclude<CountedLimit, 'subscriber_max' | 'subscriber_per_list_max'>;
-  /** The field of the input that the error names. */
+  /** The input field that the error names. */
   readonly field: string;
-  /** For limits of a list. */
+  /** For limits per list. */
   readonly listId?: bigint;
 }
 
@@ -41,7 +39,7 @@ const PEOPLE_LIMITS = ['subscriber_per_list_max', 'subscriber_max'] as const;
 
 const BYTES_PER_MEGABYTE = 1_048_576;
 
-/** Room for one more. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */
+/** Requires that one more is allowed. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function requireWithinLimit(tx: Transaction, request: LimitRequest): Promise<void> {
   const { limit, field } = request;
   const max = limitOf(await runningAllowance(tx, request.customerId), limit);
@@ -56,8 +54,8 @@ interface ListKey {
 }
 
 /**
- * Whether the person who was just written to the list is still within the limits. Throws ValidationError
- * `PLAN_LIMIT_REACHED` on `field`, WrongStateError `SUBSCRIPTION_ENDED`; the transaction must then be rolled back.
+ * Checks the limits after a person was written to the list. Throws ValidationError `PLAN_LIMIT_REACHED` on `field`,
+ * WrongStateError `SUBSCRIPTION_ENDED`; the transaction must then be rolled back.
  */
 export async function requireSubscribersLeft(tx: Transaction, { field, ...list }: ListKey & { field: string }) {
   const allowance = await runningAllowance(tx, list.customerId);
@@ -65,7 +63,7 @@ export async function requireSubscribersLeft(tx: Transaction, { field, ...list }
   if (full) throw limitReached({ max: full.max, noun: NOUNS[full.limit], field });
 }
 
-/** Whether one more person would fit now. No promise: others may be faster. An ended subscription has no space. */
+/** Whether one more person would be allowed now, without a guarantee. After the end of a subscription none is. */
 export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: ListKey): Promise<boolean> {
   const allowance = await allowanceOf(db, customerId);
   if (allowance.source === 'ended') return false;
@@ -78,7 +76,7 @@ export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: 
 
 export type PeopleLimit = (typeof PEOPLE_LIMITS)[number];
 
-/** Space for people in one list: `left` more fit (below 0: so many are too many), and the limit that says so. */
+/** How many more people a list may have: `left` (below 0: so many are too many), and the limit behind it. */
 export interface RemainingSubscribers {
   readonly left: number;
   readonly limit: PeopleLimit;
@@ -91,9 +89,9 @@ export function limitText({ limit, max }: Pick<RemainingSubscribers, 'limit' | '
 }
 
 /**
- * How many more people fit into the list, or undefined when there is no limit. Counted under the lock that
- * `requireSubscribersLeft` takes; whoever asks before writing must hold the list's row of counters already, since
- * that is the order in which everybody takes the two. Throws WrongStateError `SUBSCRIPTION_ENDED`.
+ * How many more people the list may have, or undefined when there is no limit. Counted under the lock of
+ * `requireSubscribersLeft`; who calls this before writing must already have locked the list's counters, because all lock the two
+ * in this order. Throws WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function remainingSubscribers(tx: Transaction, list: ListKey): Promise<RemainingSubscribers | undefined> {
   const limits = await fullest(tx, await runningAllowance(tx, list.customerId), list);
@@ -102,7 +100,7 @@ export async function remainingSubscribers(tx: Transaction, list: ListKey): Prom
 
 async function fullest(tx: Transaction, allowance: Allowance, { customerId, listId }: ListKey) {
   const found: RemainingSubscribers[] = [];
-  // The list's own counter is held by who wrote to it, so it needs no lock. The customer's does: other lists count too.
+  // The list's own counter is locked by the writer already. The customer's needs a lock: other lists count too.
   for (const limit of PEOPLE_LIMITS) {
     const max = limitOf(allowance, limit);
     if (max === null) continue;
@@ -120,14 +118,14 @@ export interface UploadLimits {
   readonly totalBytesMax: number | null;
 }
 
-/** What the customer may upload, to refuse a file while it still comes in. Throws WrongStateError `SUBSCRIPTION_ENDED`. */
+/** The customer's upload limits, to refuse a file while it arrives. Throws WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function uploadLimitsOf(db: Queryable, customerId: bigint): Promise<UploadLimits> {
   const { options } = await runningAllowance(db, customerId);
   return { fileBytesMax: bytesOf(options.max_file_size_upload), totalBytesMax: bytesOf(options.max_size_upload_total) };
 }
 
 /**
- * Room for a file of `bytes`. Throws ValidationError `PLAN_FILE_TOO_LARGE` or `PLAN_LIMIT_REACHED` on `field`,
+ * Requires space for a file of `bytes`. Throws ValidationError `PLAN_FILE_TOO_LARGE` or `PLAN_LIMIT_REACHED` on `field`,
  * WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function requireUploadSpace(

@@ -1,4 +1,4 @@
-/** An invoice is paid: what it was for happens, once. */
+/** An invoice is paid and takes effect, once. */
 import { assert } from '../../lib/errors.ts';
 import { recordEvent, type BillingWork } from './billing-work.ts';
 import { changeCredit } from './credit-store.ts';
@@ -10,8 +10,8 @@ import { onPlan, renewed, type Subscription } from './subscription.ts';
 import { totalOf } from './write-invoice.ts';
 
 /**
- * Marks a pending invoice paid and does what it was for: the subscription starts, goes on for a period, or moves to
- * the other plan. Nothing happens to an invoice that is not pending; the answer says which it was.
+ * Marks a pending invoice as paid and applies it: the subscription starts, continues for a period, or moves to the other plan. An
+ * invoice that is not pending is not changed; the result says which it was.
  */
 export async function settleInvoice(work: BillingWork, invoice: Invoice): Promise<boolean> {
   const { db } = work.ctx;
@@ -58,7 +58,7 @@ async function change(work: BillingWork, subscription: Subscription, invoice: In
   announcePlanChange(work, next, { from, to });
 }
 
-/** What the period cost, whether it was paid with money or with credit: a part of it comes back when it is left early. */
+/** The price of the period, paid with money or with credit: a part of it is refunded when the period ends early. */
 function priceOf({ priceMinor, currencyCode }: Invoice) {
   return { minor: priceMinor, currencyCode };
 }

@@ -1,4 +1,4 @@
-/** A subscription begins, and takes the place of the one that ran. */
+/** Starts a subscription, which replaces the running one. */
 import { recordEvent, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import type { Money } from './money.ts';
@@ -9,7 +9,7 @@ import { started, type Subscription } from './subscription.ts';
 
 export interface Start {
   readonly plan: Plan;
-  /** What was paid for its first period; null: nobody pays. */
+  /** The price paid for its first period; null: it is free. */
   readonly paid: Money | null;
   readonly invoiceUid?: string;
   readonly note?: string;
@@ -35,7 +35,7 @@ export async function startSubscription(
   return running;
 }
 
-/** Tells those who listen, after the commit. */
+/** Notifies listeners after the commit. */
 export function announcePlanChange(
   { ctx, customer }: BillingWork,
   subscription: Subscription,

@@ -18,7 +18,7 @@ export interface NewSubscription {
   readonly createdAt: Date;
 }
 
-/** A new one, waiting: `saveSubscription` starts it. */
+/** A new, pending one: `saveSubscription` starts it. */
 export async function insertSubscription(db: Queryable, given: NewSubscription): Promise<Subscription> {
   const [row] = await db.query<Subscription>(sql`
     INSERT INTO subscription AS s (customer_id, uid, plan_id, status, disable_billing, created_at, updated_at)
@@ -29,7 +29,7 @@ export async function insertSubscription(db: Queryable, given: NewSubscription):
   return row;
 }
 
-/** Writes the whole subscription; the caller holds the lock on its customer. */
+/** Writes the whole subscription; the caller has locked its customer. */
 export async function saveSubscription(db: Queryable, next: Subscription, at: Date): Promise<Subscription> {
   await db.execute(sql`
     UPDATE subscription
@@ -45,7 +45,7 @@ export async function saveSubscription(db: Queryable, next: Subscription, at: Da
   return next;
 }
 
-/** The customer's subscription that is running. */
+/** The customer's running subscription. */
 export function findRunning(db: Queryable, customerId: bigint): Promise<Subscription | undefined> {
   return findOne(db, sql`s.customer_id = ${customerId} AND s.status IN ('active', 'cancelled')`);
 }
@@ -62,12 +62,12 @@ export function findSubscription(
   return findOne(db, sql`s.customer_id = ${customerId} AND s.id = ${id}`);
 }
 
-/** By uid, whoever's it is. */
+/** By uid, of any customer. */
 export function findSubscriptionByUid(db: Queryable, uid: string): Promise<Subscription | undefined> {
   return findOne(db, sql`s.uid = ${uid}`);
 }
 
-/** Subscriptions that the clock has to look at, in order of time, after those of `after`. */
+/** Subscriptions that are due, in order of time, after those of `after`. */
 export async function findDue(
   db: Queryable,
   { at, after, max }: { at: Date; after: { at: Date; id: bigint } | null; max: number },

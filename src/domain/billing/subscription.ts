@@ -1,6 +1,6 @@
 /**
- * The noun: a subscription, a customer's use of a plan, with its states (decision D34) and its periods. Pure: every
- * function here takes a subscription and gives the next one; verbs write them and the history.
+ * The noun: a subscription, a customer's use of a plan, with its states (decision D34) and its periods. Pure: every function here
+ * takes a subscription and returns the next one; verbs write them and the history.
  */
 import type { Money } from './money.ts';
 import { periodEnd, storedUnit, type Frequency } from './period.ts';
@@ -10,9 +10,9 @@ export const subscriptionStatuses = ['pending', 'active', 'cancelled', 'ended'] 
 export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** A first invoice that nobody pays ends its subscription. */
+/** An unpaid first invoice ends its subscription after this time. */
 export const PENDING_DAYS_MAX = 30;
-/** An end or a period further away is a mistake of a client. */
+/** An end or a period further ahead is a client's mistake. */
 export const YEARS_AHEAD_MAX = 50;
 
 export interface Subscription {
@@ -58,7 +58,7 @@ export function started(subscription: Subscription, plan: Plan, { at, paid }: { 
   } as const;
 }
 
-/** In the period after the present one; a change of length begins a new count from here. */
+/** In the period after the present one; a change of length starts a new count from here. */
 export function renewed(subscription: Subscription, plan: Plan, paid: Money | null): Subscription {
   const { anchorAt, anchorAmount, anchorUnit, periodNo, currentPeriodEndsAt } = subscription;
   if (!anchorAt || anchorAmount === null || anchorUnit === null || !currentPeriodEndsAt)
@@ -89,7 +89,7 @@ export function withPeriodEnd(subscription: Subscription, plan: Plan, endsAt: Da
   };
 }
 
-/** On another plan, in a new period from `startsAt` on; what it had of its own belonged to the old plan. */
+/** On another plan, in a new period from `startsAt` on; its own options belonged to the old plan and are dropped. */
 export function onPlan(
   subscription: Subscription,
   plan: Plan,
@@ -118,7 +118,7 @@ export function cancelled(subscription: Subscription): Subscription {
   };
 }
 
-/** Runs on. */
+/** Continues. */
 export function resumed(subscription: Subscription): Subscription {
   const { endsAt, currentPeriodEndsAt } = subscription;
   const wasItsEnd = endsAt?.getTime() === currentPeriodEndsAt?.getTime();
@@ -129,7 +129,7 @@ export function ended(subscription: Subscription, at: Date): Subscription {
   return { ...subscription, status: 'ended', graceEndsAt: null, endsAt: earliest(subscription.endsAt, at) };
 }
 
-/** When the clock has to look at it next. */
+/** When it is due next. */
 export function nextStepAt(subscription: Subscription): Date | null {
   switch (subscription.status) {
     case 'ended':
@@ -141,7 +141,7 @@ export function nextStepAt(subscription: Subscription): Date | null {
   }
 }
 
-/** What was paid for the current period; null when nobody pays for it. */
+/** The price paid for the current period; null when it is free. */
 export function paidOf({ paidMinor, paidCurrencyCode }: Subscription): Money | null {
   return paidCurrencyCode === null ? null : { minor: paidMinor, currencyCode: paidCurrencyCode };
 }

@@ -1,6 +1,6 @@
 /**
- * Changes a plan. Its options reach those who have it at once, its price and its period from their next renewal on;
- * who has options of its own keeps them.
+ * Changes a plan. Its options apply at once to those who have it, its price and its period from their next renewal on; own
+ * options of a subscription stay.
  */
 import { inTransaction, type Context } from '../context.ts';
 import { currencyInUse, planNotFound } from './billing-errors.ts';
@@ -21,8 +21,8 @@ import {
 } from './plan.ts';
 
 /**
- * Changes what is given; of the options those that are given, null puts one back to its default. Throws
- * ValidationError, also `PLAN_CURRENCY_FIXED`; NotFoundError `PLAN_NOT_FOUND`.
+ * Changes the given values; a null option is reset to its default. Throws ValidationError, also `PLAN_CURRENCY_FIXED`;
+ * NotFoundError `PLAN_NOT_FOUND`.
  */
 export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { uid: string }): Promise<Plan> {
   requireAdministrator(ctx);

@@ -1,4 +1,4 @@
-/** What an administrator sets on one subscription: its end, its period, options of its own (decision D36). */
+/** What an administrator sets on one subscription: its end, its period, its own options (decision D36). */
 import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
@@ -13,7 +13,7 @@ import { findPending, findRunning, saveSubscription } from './subscription-store
 import { cancelled, frequencyOf, withPeriodEnd, YEARS_AHEAD_MAX, type Subscription } from './subscription.ts';
 import { voidPendingInvoice } from './write-invoice.ts';
 
-/** As a entry point hands it over; undefined leaves alone, null clears. */
+/** Input from an entry point; undefined changes nothing, null clears. */
 export interface SubscriptionChanges {
   readonly endsAt?: Date | null | undefined;
   readonly currentPeriodEndsAt?: Date | null | undefined;
@@ -36,7 +36,7 @@ export async function updateSubscription(
   return workOnSubscription(ctx, uid, (work, subscription) => apply(work, subscription, changes));
 }
 
-/** Changes the subscription that a customer has now. Throws the same, and WrongStateError `NO_SUBSCRIPTION`. */
+/** Changes the customer's present subscription. Throws the same, and WrongStateError `NO_SUBSCRIPTION`. */
 export async function updateCustomerSubscription(
   ctx: Context,
   { customerUid, ...changes }: SubscriptionChanges & { customerUid: string },
@@ -62,7 +62,7 @@ async function apply(
   let next: Subscription = { ...subscription, ...wanted };
   const { currentPeriodEndsAt } = changes;
   if (currentPeriodEndsAt) {
-    // A renewal that waited is not due any more.
+    // A waiting renewal is no longer due.
     if (subscription.graceEndsAt) await voidPendingInvoice(work, subscription);
     next = withPeriodEnd(next, plan, currentPeriodEndsAt);
   }
@@ -74,7 +74,7 @@ async function apply(
   return saved;
 }
 
-/** All that is asked for, checked together. */
+/** All given values, checked together. */
 function read(
   work: BillingWork,
   { subscription, plan, changes }: { subscription: Subscription; plan: Plan; changes: SubscriptionChanges },
@@ -120,12 +120,12 @@ function readFrequency(faults: Faults, now: Frequency, changes: SubscriptionChan
   return { frequencyAmount: frequency.amount, frequencyUnit: frequency.unit };
 }
 
-/** Its own options and those given; null gives one back to the plan. */
+/** Its own options and the given ones; null resets one to the plan's. */
 function mergedOptions(subscription: Subscription, given: Readonly<Record<string, unknown>>) {
   const entries = Object.entries(given);
   const set = parsePlanOptionsPatch(Object.fromEntries(entries.filter(([, value]) => value !== null)));
   const dropped = entries.flatMap(([name, value]) => (value === null ? [name] : []));
-  // A name that is dropped must be one that there is.
+  // A removed option must have a known name.
   const unknown = dropped.filter((name) => !Object.hasOwn(parsePlanOptions({}), name));
   if (unknown.length > 0)
     throw new ValidationError(
@@ -135,7 +135,7 @@ function mergedOptions(subscription: Subscription, given: Readonly<Record<string
   return Object.fromEntries(merged.filter(([name]) => !dropped.includes(name)));
 }
 
-/** A cancelled subscription ends with its period at the latest, whatever was set. */
+/** A cancelled subscription ends with its period at the latest, whatever is set. */
 function withinCancellation(before: Subscription, next: Subscription, { endsAt }: SubscriptionChanges): Subscription {
   if (next.status !== 'cancelled') return next;
   const endedWithPeriod = before.endsAt?.getTime() === before.currentPeriodEndsAt?.getTime();

@@ -6,7 +6,7 @@ import { bytesOf } from './require-within-limit.ts';
 export interface LimitUsage {
   /** The option of the plan: `list_max`. */
   readonly name: string;
-  /** Of a limit per list: in the list that has most. */
+  /** For a limit per list: in the list with the most. */
   readonly used: number;
   /** Null: no limit. */
   readonly max: number | null;
@@ -23,7 +23,7 @@ interface Counts {
   readonly uploadedBytes: number;
 }
 
-/** Every counted limit with what is used of it; uploads in bytes. */
+/** Every counted limit with its usage; uploads in bytes. */
 export async function limitUsages(db: Queryable, customerId: bigint, allowance: Allowance): Promise<LimitUsage[]> {
   const counts = await countAll(db, customerId);
   return [

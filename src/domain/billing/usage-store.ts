@@ -1,11 +1,11 @@
 /**
- * How much of a plan's limits a customer uses. Small nouns are counted where they stand, people from the counters
- * that triggers keep. Whoever must not be overtaken asks under `lockUsage`.
+ * How much of a plan's limits a customer uses. Small nouns are counted from rows, people from the counters that triggers keep.
+ * For an exact limit call this under `lockUsage`.
  */
 import { sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 
-/** The limits of a plan that count things which exist. Automations join when there are any. */
+/** The limits of a plan that count existing things. */
 export type CountedLimit =
   | 'list_max'
   | 'subscriber_max'
@@ -15,17 +15,17 @@ export type CountedLimit =
   | 'sending_servers_max'
   | 'sending_domains_max';
 
-/** What is counted: of the customer, and of one of its lists where the limit is one of a list. */
+/** What is counted: for the customer, and for one of its lists if the limit is per list. */
 export interface UsageKey {
   readonly customerId: bigint;
   readonly limit: CountedLimit;
-  /** For limits of a list. */
+  /** For limits per list. */
   readonly listId?: bigint | undefined;
 }
 
 const PEOPLE = sql`coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)`;
 
-/** Lets nobody else make one of these for this customer until the transaction ends: what is counted then stays true. */
+/** Nobody else can create one of these for this customer until the transaction ends, so the count stays right. */
 export async function lockUsage(tx: Transaction, { customerId, limit }: UsageKey): Promise<void> {
   await lockUntilCommit(tx, `mailwright:usage:${limit}:${customerId}`);
 }

@@ -1,4 +1,4 @@
-/** Makes an invoice of a bill, and takes one back. */
+/** Makes an invoice from a bill, and voids one. */
 import { newUid } from '../../lib/ids.ts';
 import { paymentAwaitsApproval } from './billing-errors.ts';
 import type { BillingWork } from './billing-work.ts';
@@ -14,14 +14,14 @@ import type { Subscription } from './subscription.ts';
 export interface InvoiceWish {
   readonly kind: InvoiceKind;
   readonly plan: Plan;
-  /** What is left of the period before. */
+  /** The unused part of the period before. */
   readonly unused: Money | null;
   /** Null: the period begins with the payment. */
   readonly periodStartsAt: Date | null;
   readonly dueAt: Date | null;
 }
 
-/** A pending invoice for a period of `plan`, the customer's credit taken for it. */
+/** A pending invoice for a period of `plan`; the customer's credit is used for it. */
 export async function writeInvoice(work: BillingWork, subscription: Subscription, wish: InvoiceWish): Promise<Invoice> {
   const { db } = work.ctx;
   const price = { minor: wish.plan.priceMinor, currencyCode: wish.plan.currencyCode };
@@ -49,8 +49,8 @@ export async function writeInvoice(work: BillingWork, subscription: Subscription
 }
 
 /**
- * Takes a pending invoice back: its credit returns, its open payment is cancelled. Throws WrongStateError
- * `PAYMENT_AWAITS_APPROVAL` when somebody says that it was paid, unless `evenIfClaimed`.
+ * Voids a pending invoice: its credit is returned, its open payment is cancelled. Throws WrongStateError
+ * `PAYMENT_AWAITS_APPROVAL` when its payment was claimed, unless `evenIfClaimed`.
  */
 export async function voidInvoice(
   work: BillingWork,
@@ -66,7 +66,7 @@ export async function voidInvoice(
     await moveCredit(work, invoice, invoice.creditUsedMinor);
 }
 
-/** The same for whatever invoice of the subscription is pending, if one is. */
+/** The same for the subscription's pending invoice, if there is one. */
 export async function voidPendingInvoice(
   work: BillingWork,
   subscription: Subscription,
@@ -76,7 +76,7 @@ export async function voidPendingInvoice(
   if (invoice) await voidInvoice(work, invoice, options);
 }
 
-/** What somebody pays, or paid, with this invoice. */
+/** The amount to pay for this invoice. */
 export function totalOf({ totalMinor, currencyCode }: Invoice): Money {
   return { minor: totalMinor, currencyCode };
 }

@@ -15,14 +15,14 @@ export const tooManyHandlers = () =>
 export const hostNotAllowed = (reason: string) =>
   new ValidationError({ host: [reason] }, 'BOUNCE_HANDLER_HOST_REFUSED');
 
-/** A stored password goes to the host it was given for, and to no other. */
+/** A stored password is sent only to the host it was given for. */
 export const passwordNeeded = () =>
   new ValidationError(
     { password: ['The password field is required when the host, the port or the encryption changes.'] },
     'BOUNCE_HANDLER_PASSWORD_NEEDED',
   );
 
-/** The settings are well-formed, but the mailbox could not be opened with them. */
+/** The settings are valid, but the mailbox could not be opened with them. */
 export const mailboxFailed = (reason: string) =>
   new ValidationError(
     { connection: [reason] },

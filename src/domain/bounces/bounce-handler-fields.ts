@@ -14,7 +14,7 @@ const identity = {
   isSystem: { column: 'is_system', type: bool },
 } satisfies Fields;
 
-/** What its owner says of it. */
+/** The settings of its owner. */
 export const handlerSettings = {
   name: { column: 'name', type: text },
   protocol: { column: 'protocol', type: word<Protocol>() },

@@ -16,7 +16,7 @@ export async function insertHandler(db: Queryable, handler: NewBounceHandler): P
   return row;
 }
 
-/** Writes the handler as it is now. A changed one is polled at once, and its old messages are forgotten with its address. */
+/** Writes the handler. A changed one is polled at once; a new address drops the record of old messages. */
 export async function updateHandlerRow(
   db: Queryable,
   handler: BounceHandler,
@@ -54,7 +54,7 @@ export async function handlerExists(db: Queryable, uid: string): Promise<boolean
   return (await db.query(sql`SELECT 1 FROM bounce_handler WHERE uid = ${uid} LIMIT 1`)).length > 0;
 }
 
-/** Counts under a lock that makes creations of one customer wait for each other. */
+/** Counts under a lock, so that creations of one customer run one after the other. */
 export async function countHandlers(db: Queryable, customerId: bigint): Promise<number> {
   await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} FOR UPDATE`);
   const [row] = await db.query<{ count: number }>(
@@ -63,7 +63,7 @@ export async function countHandlers(db: Queryable, customerId: bigint): Promise<
   return row?.count ?? 0;
 }
 
-/** Handlers whose time has come and that nobody reads. */
+/** Handlers that are due and not being read. */
 export function dueHandlers(db: Queryable): Promise<BounceHandlerKey[]> {
   return db.query<BounceHandlerKey & Record<string, unknown>>(
     sql`SELECT customer_id AS "customerId", id FROM bounce_handler
@@ -85,7 +85,7 @@ export async function leaseHandler(
   return row;
 }
 
-/** Holds it longer; false when it is not active any more, or was given another address. */
+/** Extends the lease; false when the handler is not active any more, or has another address. */
 export async function renewLease(
   db: Queryable,
   { customerId, id }: BounceHandlerKey,
@@ -117,7 +117,7 @@ export interface PollResult {
   readonly nextSeconds: number;
 }
 
-/** Lets go of it, until it is read again. */
+/** Releases it until it is read again. */
 export async function letGoOfHandler(
   db: Queryable,
   { customerId, id }: BounceHandlerKey,
@@ -137,7 +137,7 @@ export function sealPassword(secret: string, uid: string, password: string): Buf
   return seal(deriveKey(secret, KEY_PURPOSE), password, uid);
 }
 
-/** Where the mailbox is, the password open; throws when the installation's secret is another one. */
+/** The address of the mailbox, with the decrypted password; throws when the installation's secret is another one. */
 export function mailboxAddressOf(secret: string, handler: BounceHandler): MailboxAddress {
   const { protocol, host, port, encryption, username, folder } = handler;
   const password = unseal(deriveKey(secret, KEY_PURPOSE), handler.sealedPassword, handler.uid);

@@ -1,6 +1,6 @@
 /**
- * The noun: a bounce handler, a mailbox that bounces and complaints come to. An administrator's takes reports about
- * everybody's messages, a customer's about its own. This file says what an input may hold; it never connects.
+ * The noun: a bounce handler, a mailbox for bounces and complaints. An administrator's takes reports about messages of all
+ * customers, a customer's about its own. This file says what an input may contain; it never connects.
  */
 import { z } from 'zod';
 import type { RowOf } from '../../db/fields.ts';
@@ -25,7 +25,7 @@ const host = singleLine(HOST_LENGTH_MAX).refine(
   (text) => /^[\p{L}\p{N}.:_-]+$/u.test(text),
   'must be a host name or an address',
 );
-// Both protocols write them into a line of their own.
+// Both protocols write them into a line.
 const password = z
   .string()
   .min(1)
@@ -57,7 +57,7 @@ export const updateBounceHandlerInput = z.object({
   status: z.enum(HANDLER_STATUSES).optional(),
 });
 
-/** As a entry point hands it over; the schemas above decide what of it is right. */
+/** Input from an entry point; the schemas above check it. */
 export interface UpdateBounceHandlerInput {
   readonly name?: string | null | undefined;
   readonly protocol?: string | null | undefined;
@@ -72,7 +72,7 @@ export interface UpdateBounceHandlerInput {
 }
 export type CreateBounceHandlerInput = Omit<UpdateBounceHandlerInput, 'status'>;
 
-/** Where a mailbox is and how to get in. */
+/** The address of a mailbox and its login. */
 export interface MailboxAddress {
   readonly protocol: Protocol;
   readonly host: string;
@@ -94,12 +94,12 @@ export type NewBounceHandler = Omit<BounceHandler, 'id' | 'status'>;
 
 const INBOX = 'INBOX';
 
-/** An empty one is the inbox. */
+/** An empty one means the inbox. */
 export function folderOf(folder: string | null | undefined): string {
   return folder || INBOX;
 }
 
-/** Where servers listen that follow the standards. */
+/** The standard ports. */
 export function usualPort(protocol: Protocol, encryption: Encryption): number {
   if (protocol === 'imap') return encryption === 'tls' ? 993 : 143;
   return encryption === 'tls' ? 995 : 110;

@@ -1,7 +1,7 @@
 /**
- * What mail programs write in their own name, in the languages they do it in: data, tested on lower case with single
- * blanks, the first that applies counts. What the refusing server said is the matter of sending/replies; these are the
- * words around it, and those of servers that speak no English. Gaps are bounded: a hostile text costs no time.
+ * The texts that mail programs write themselves, in their languages: data, tested on lower case with single blanks; the first
+ * match counts. Replies of refusing servers are judged in sending/replies; these are the texts around them, and replies that are
+ * not English. Gaps are bounded, so hostile texts cost no time.
  */
 import type { BounceClass } from './mail-report.ts';
 
@@ -11,15 +11,15 @@ export interface Wording {
 }
 
 /**
- * It is the sender who is not found, by a server that looks him up: asked before all else, because the words for it are
- * those for a recipient. A domain of ours that is missing from the DNS for an hour must not cost a customer the list.
+ * The sender was not found, by a server that looks it up: tested first, because the words are like those for a recipient. A
+ * missing DNS record of the sender's domain must not remove the recipients from a list.
  */
 export const ABOUT_SENDER =
   /\bsender(?:'s)? (?:e-?mail )?(?:address|domain|mailbox)(?: name)?(?!:) .{0,60}?(?:reject|refus|invalid|not |n't |null|unknown|fail)|\bsender address rejected|\b(?:invalid|unknown) sender\b|\bsender (?:verify|verification|callback|callout)\b|\bdomain (?:of|for|not found for) sender\b|\bmail from:? ?(?:address|domain)(?!:) .{0,20}?(?:reject|refus|not |unknown|invalid)|\breturn[- ]path(?!:) .{0,30}?(?:reject|refus|not |unknown|invalid)|\bverification failed for <|\bwhile verifying <|\bfrom:? (?:domain|header)\b|\bfrom:? address is |\bin from: |\b(?:spf|dkim|dmarc|ptr|rdns|reverse dns|helo|ehlo)\b.{0,60}?(?:not |no |invalid|fail|unknown)/;
 /** RFC 3463 3.2 and RFC 7505 4.2: bad sender's address, its domain, its null MX. */
 export const STATUS_ABOUT_SENDER = /^[45]\.(?:1\.[78]|7\.27)$/;
 
-/** What a program says that gave up itself; asked before the reply's own classification. */
+/** Texts of a program that gave up by itself; tested before the reply's own classification. */
 export const ownWordings: readonly Wording[] = [
   // Names that did not resolve now may resolve later.
   {
@@ -37,7 +37,7 @@ export const ownWordings: readonly Wording[] = [
     words:
       /user unknown in (?:local|virtual|relay)|unknown user: |unrouteable address|no mailbox here by that name|this address no longer accepts mail|mailbox (?:does not exist|unavailable or access denied)|the email account that you tried to reach (?:does not exist|is (?:disabled|inactive))|address couldn't be found|wasn't found at|couldn't be (?:found|delivered because the address)|address not found|#5\.1\.0 address rejected|isn't a valid address|is not a valid mailbox/,
   },
-  // Other languages, as the large providers and the programs' translations have it.
+  // Other languages, from large providers and translations of programs.
   {
     class: 'soft',
     words:
@@ -50,7 +50,7 @@ export const ownWordings: readonly Wording[] = [
   },
 ];
 
-/** A program's own summary when nothing more special is said. */
+/** A program's own summary when nothing more precise is given. */
 export const summaries: readonly Wording[] = [
   {
     class: 'soft',
@@ -63,11 +63,11 @@ export const summaries: readonly Wording[] = [
 export const DELAYED =
   /(?:delivery|message|mail|nachricht).{0,40}(?:has been|is|was|being|temporarily|still) (?:temporarily )?(?:delayed|deferred|queued)|delivery delayed|delayed mail|delivery status notification \(delay\)|warning: (?:message|could not send message|mail).{0,60}(?:still undelivered|delayed|for (?:the )?past)|will (?:be retried|keep trying|continue (?:to try|trying)|try again|retry)|no action is required|(?:has not|hasn't) (?:yet )?been (?:yet )?delivered|not been delivered yet|do(?:es)? not need to resend|this is a warning message only|zustellung .{0,30}verzögert|verzögerte zustellung|noch nicht zugestellt|remise .{0,30}retardée|entrega .{0,30}(?:retrasad|atrasad|demorad)|consegna .{0,30}ritardat|配送.{0,6}遅延|задерж/;
 
-/** Subjects of mails that a program wrote for somebody who is away. */
+/** Subjects of automatic replies. */
 export const AWAY_SUBJECT =
   /^(?:re: ?|aw: ?|antwort: ?|sv: ?){0,10}(?:out of (?:the )?office|automatic reply|auto(?:matic)?[- ]?(?:reply|response|antwort|svar)|autoreply|automatische antwort|abwesenheit|nicht im büro|abwesend|réponse automatique|absence du bureau|absent|respuesta automática|fuera de (?:la )?oficina|risposta automatica|fuori (?:sede|ufficio)|resposta automática|ausência|automatisch antwoord|afwezig|autosvar|frånvaro|automatyczna odpowiedź|poza biurem|автоответ|自动回复|自動返信|自動応答|away from|on (?:vacation|leave|holiday)|vacation|i am (?:away|out)|thank you for (?:contacting|your (?:e-?mail|message)))/;
 
-/** Subjects of bounces that say nothing else in their headers. */
+/** Subjects of bounces without other signs in their headers. */
 export const BOUNCE_SUBJECT =
   /undeliver|mail delivery (?:failed|failure|system|error|subsystem)|delivery (?:status notification|failure|has failed|failed|report|error|incomplete|problem)|failure notice|returned (?:mail|to sender|message)|mail (?:returned|system error|failure|not delivered)|message (?:could not|couldn't|not) (?:be )?deliver|non[- ]?(?:delivery|remise|delivered)|unzustellbar|nicht zugestellt|zustellung .{0,20}fehlgeschlagen|unable to deliver|could not be delivered|rejected:|notification d'échec|échec de (?:la )?remise|no se (?:puede|pudo) entregar|no entregado|error de entrega|impossibile recapitare|mancato recapito|não (?:foi )?(?:possível entregar|entregue)|falha na entrega|niet bezorgd|onbestelbaar|niedostarczon|zwrot|недоставлен|не доставлен|не удалось доставить|配信不能|配信できません|退信|系统退信|olevererbart|kunne ikke leveres/;
 

@@ -1,4 +1,4 @@
-/** A new bounce handler: an administrator makes it for everybody's messages, a customer for its own. */
+/** A new bounce handler: an administrator's is for messages of all customers, a customer's for its own. */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
 import { administers } from '../billing/billing-rights.ts';
@@ -19,7 +19,7 @@ import { tryMailbox } from './try-mailbox.ts';
 /** Stores the handler when its mailbox opens. Throws ValidationError on the input, `host` or `connection`. */
 export async function createBounceHandler(ctx: Context, input: CreateBounceHandlerInput): Promise<BounceHandler> {
   const { customerId } = viewerOf(ctx);
-  // A token that may not act as an administrator does not reach what only one may: private addresses, others' messages.
+  // A token without administrator rights has none of an administrator's access: private addresses, others' messages.
   const isSystem = administers(ctx);
   const { password, ...wanted } = parseInput(createBounceHandlerInput, input);
   const protocol = wanted.protocol ?? 'imap';
@@ -32,7 +32,7 @@ export async function createBounceHandler(ctx: Context, input: CreateBounceHandl
     username: wanted.username,
     folder: folderOf(wanted.folder),
   };
-  // Asked before the mailbox is opened, too: who may not have one need not wait for that.
+  // Checked before the mailbox is opened, too, so that a refusal comes at once.
   await inTransaction(ctx, ({ db }) => requireWithinLimit(db, customerId));
   await tryMailbox(ctx, { address: { ...place, password }, isSystem });
   const uid = newUid();

@@ -1,4 +1,4 @@
-/** The clock's part: a job for each mailbox that is due, one at a time of each. */
+/** The scheduled part: a job for each due mailbox, at most one per mailbox. */
 import { pollBounceHandlerJob } from '../../jobs/bounce-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import type { Context } from '../context.ts';

@@ -8,20 +8,20 @@ import { LISTED_MAX, MAILBOX_TIMEOUTS, type Mailbox, type MailboxSession } from 
 
 const { connectMs, idleMs, sessionMs } = MAILBOX_TIMEOUTS;
 const CLOSED = 'The connection to the mailbox is closed.';
-/** The uids of a million messages stand on one line; the library would take a gigabyte. */
+/** The uids of a million messages are on one line; the library would use a gigabyte. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
-/** A sentence of the server's is shorter; a hostile one may be as long as it likes. */
+/** A server's text is shorter; a hostile one may have any length. */
 const REASON_CHARS_MAX = 450;
 
-/** Opens the folder. Throws an Error with what the server said. */
+/** Opens the folder. Throws an Error with the server's text. */
 export async function openImapMailbox(
   address: MailboxAddress,
   { lookup, msMax = sessionMs }: MailboxSession = {},
 ): Promise<Mailbox> {
-  // An address is no name that could be asked for (RFC 6066, 3).
+  // An IP address cannot be used as a server name (RFC 6066, 3).
   const named = isIP(address.host) === 0 ? { servername: address.host } : {};
   const client = new ImapFlow({
-    // The address that was judged is the one that is connected to.
+    // Connects to the address that was checked.
     host: lookup ? await resolved(address.host, lookup) : address.host,
     ...named,
     port: address.port,
@@ -37,11 +37,11 @@ export async function openImapMailbox(
     maxLiteralSize: MAIL_BYTES_READ * 2,
     maxLineLength: LINE_BYTES_MAX,
     maxResponseSize: LINE_BYTES_MAX,
-    // A packed answer is as long as it likes to be.
+    // A compressed answer could have any length.
     disableCompression: true,
     clientInfo: { name: 'Mailwright' },
   });
-  // What breaks between two commands shows in the next one.
+  // A connection that breaks between two commands is noticed by the next one.
   client.on('error', () => undefined);
   const timer = setTimeout(() => client.close(), msMax);
   client.on('close', () => clearTimeout(timer));
@@ -74,7 +74,7 @@ function mailboxOf(client: ImapFlow, prefix: string): Mailbox {
         { source: { start: 0, maxLength: MAIL_BYTES_READ } },
         { uid: true },
       );
-      // The library says of a message that is gone and of a connection that is gone the same.
+      // The library reports a deleted message and a lost connection in the same way.
       if (!found && !client.usable) throw new Error(CLOSED);
       return found ? found.source : undefined;
     },
@@ -98,7 +98,7 @@ function resolved(host: string, lookup: LookupFunction): Promise<string> {
   });
 }
 
-/** What the server said says more than "command failed". */
+/** The server's text says more than "command failed". */
 function reasonOf(error: unknown): string {
   return `The mailbox cannot be opened: ${saidOf(error)}`;
 }

@@ -1,15 +1,15 @@
 /**
- * A mail as flat parts with their texts. Mails to bounce addresses are input from anybody: every size has a bound, and
- * what cannot be parsed is a mail of one part.
+ * A mail as flat parts with their texts. Mails to bounce addresses are not trusted: every size is limited, and what cannot be
+ * parsed is a mail with one part.
  */
 import PostalMime, { type Email } from 'postal-mime';
 import { MAIL_BYTES_READ } from './mail-report.ts';
 
 const NESTING_DEPTH_MAX = 20;
 const HEADER_BYTES_MAX = 65_536;
-/** Of each part; a diagnostic text is shorter, and rules are tested on it. */
+/** Per part; diagnostic texts are shorter, and rules are tested on it. */
 const TEXT_LENGTH_MAX = 32_768;
-/** The parser takes its time for each line, and what matters is in the first hundreds. */
+/** The parser needs time per line, and the important lines are the first hundreds. */
 const LINES_MAX = 8_000;
 /** A report has three. */
 const PARTS_MAX = 20;
@@ -21,11 +21,11 @@ export interface MailPart {
 }
 
 export interface MailParts {
-  /** All headers, one a line, as they came. */
+  /** All headers, one per line, unchanged. */
   readonly headerText: string;
   /** The first header of the name (in lower case), or an empty text. */
   header(name: string): string;
-  /** What a person would read. */
+  /** The readable text. */
   readonly text: string;
   readonly parts: readonly MailPart[];
 }
@@ -46,7 +46,7 @@ export async function readMailParts(raw: Buffer): Promise<MailParts> {
   }
 }
 
-/** Where the last line ends that is looked at. */
+/** Where the last line ends that is read. */
 function endOfLines(bytes: Buffer): number {
   let end = 0;
   for (let lines = 0; lines < LINES_MAX; lines++) {
@@ -97,14 +97,14 @@ export function fieldsOf(text: string): ReadonlyMap<string, string> {
     }
     const colon = line.indexOf(':');
     const found = colon > 0 ? line.slice(0, colon).trim().toLowerCase() : '';
-    // Of equal ones the first counts, and the folded lines of the others are dropped with them.
+    // Of equal names the first counts; folded lines of the others are dropped, too.
     name = found === '' || fields.has(found) ? '' : found;
     if (name !== '') fields.set(name, [line.slice(colon + 1).trim()]);
   }
   return new Map(Array.from(fields, ([key, lines]) => [key, lines.filter(Boolean).join(' ')]));
 }
 
-/** Exchange writes bounces that are html only. */
+/** Exchange writes bounces in html only. */
 function withoutTags(html: string): string {
   return html
     .slice(0, TEXT_LENGTH_MAX * 2)

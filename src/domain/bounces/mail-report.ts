@@ -1,15 +1,15 @@
 /**
- * The noun: what a mail that came back says about a message of ours. This module reads such mails, fetches them from
- * mailboxes and takes vendors' webhooks; what follows from a report is decided in tracking (report-on-delivery.ts).
+ * The noun: what a returned mail says about one of our messages. This module reads such mails, fetches them from mailboxes and
+ * takes vendors' webhooks; tracking (report-on-delivery.ts) decides what follows.
  */
 
 /** What a bounce says about the address: see `MailVerdict`. */
 export type BounceClass = 'hard' | 'soft' | 'blocked';
 
 /**
- * - `hard`: nobody is at this address; `soft`: its mailbox did not take the message this time; `blocked`: the sender or
+ * - `hard`: the address does not exist; `soft`: its mailbox did not take the message this time; `blocked`: the sender or
  *   the message was refused, which says nothing about the mailbox.
- * - `delayed`: it is still being tried. `complaint`: the reader called it unwanted.
+ * - `delayed`: it is still being tried. `complaint`: the reader reported it as unwanted.
  * - `autoReply`: out of office and the like. `none`: anything else (a receipt, a delivery's success, a person).
  */
 export type MailVerdict = BounceClass | 'delayed' | 'complaint' | 'autoReply' | 'none';
@@ -18,14 +18,14 @@ export interface MailReport {
   readonly verdict: MailVerdict;
   /** RFC 3463, where a bounce gave one. */
   readonly statusCode: string | null;
-  /** What the refusing system said, on one line. Of a complaint its kind: `abuse`. */
+  /** The refusing system's text, on one line. For a complaint its type: `abuse`. */
   readonly message: string | null;
   /**
-   * Texts in which our own marks may stand, the most trustworthy first: the headers of the report, those of the message
-   * that it is about, then its text.
+   * Texts that may contain our signed references, the most trustworthy first: the headers of the report, those of the quoted
+   * message, then its text.
    */
   readonly marks: readonly string[];
 }
 
-/** Bounces that carry the whole message hold what matters in their first pieces; the rest is not looked at. */
+/** A bounce with the whole message has the important parts at its beginning; the rest is not read. */
 export const MAIL_BYTES_READ = 262_144;

@@ -1,7 +1,7 @@
-/** Texts of other systems as the logs keep them. */
+/** Texts of other systems for the logs. */
 import { DESCRIPTION_LENGTH_KEPT } from '../tracking/delivery-report.ts';
 
-/** One line, nothing that a database or a terminal trips over; of a long one the beginning. */
+/** One line without characters that trouble a database or a terminal; of a long one the beginning. */
 export function oneLine(text: string): string {
   return text
     .slice(0, DESCRIPTION_LENGTH_KEPT * 4)

@@ -1,4 +1,4 @@
-/** Opens a mailbox by its protocol, where the caller may reach it. */
+/** Opens a mailbox by its protocol, at an address that the caller may reach. */
 import { messageOf } from '../../lib/errors.ts';
 import { formsOfPassword, hideSecrets } from '../../lib/hide-secrets.ts';
 import { addressGuard } from '../../lib/public-address.ts';
@@ -9,8 +9,8 @@ import type { Mailbox, MailboxSession } from './mailbox.ts';
 import { openPop3Mailbox } from './pop3-mailbox.ts';
 
 /**
- * Opens it, or throws an Error whose message is for whoever set it up: without the password, should the server repeat it.
- * A customer's may be at public addresses only (D44).
+ * Opens it, or throws an Error with a message for its owner, without the password if the server repeats it. A customer's mailbox
+ * must be at a public address (D44).
  */
 export async function openMailbox(
   ctx: Pick<Context, 'installation'>,
@@ -26,7 +26,7 @@ export async function openMailbox(
 
 async function open(address: MailboxAddress, session: MailboxSession): Promise<Mailbox> {
   if (address.protocol !== 'imap') return openPop3Mailbox(address, session);
-  // Loaded when there is such a mailbox: the library and its tables of characters take 10 MB.
+  // Loaded when there is such a mailbox: the library and its character tables take 10 MB.
   const { openImapMailbox } = await import('./imap-mailbox.ts');
   return openImapMailbox(address, session);
 }

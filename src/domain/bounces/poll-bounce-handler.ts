@@ -1,6 +1,6 @@
 /**
- * Reads a bounce handler's mailbox. What a message says, that it was dealt with and counted are one commit; only then is
- * it deleted. A message that makes the program fail, or die, is set aside after some tries, and the others go on.
+ * Reads a bounce handler's mailbox. The report, the record that the message was processed, and its count are one commit; only
+ * then is it deleted. A message that makes the program fail or crash is set aside after some tries, and the others continue.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
@@ -13,26 +13,26 @@ import type { Mailbox } from './mailbox.ts';
 import { openMailbox } from './open-mailbox.ts';
 import { receiveMailReport, type ReceivedReport } from './receive-mail-report.ts';
 
-/** Bounces are in no hurry, and servers dislike being asked all the time. */
+/** Bounces are not urgent, and servers dislike frequent polls. */
 const POLL_SECONDS = 120;
-/** More are waiting: come back at once. */
+/** More are waiting: poll again at once. */
 const AGAIN_SECONDS = 1;
-/** One process reads a mailbox; when it dies, another may after this. */
+/** How long one process holds a mailbox; if it dies, another may take it after this. */
 const HOLD_SECONDS = 300;
 const MESSAGES_PER_POLL = 500;
-/** Well within a session (mailbox.ts): what was dealt with is deleted in good order, and the rest comes with the next. */
+/** Well within a session (mailbox.ts): processed messages are deleted properly, and the rest is read by the next poll. */
 const READING_MS_MAX = 300_000;
 const RENEWED_EVERY = 25;
 const ATTEMPTS_MAX = 3;
 const KEY_BYTES = 16;
 
-/** Said of one of our messages, even if nothing was new: no use for it any more. */
+/** Outcomes about our messages, even if nothing was new: the mail is no longer needed. */
 const DEALT_WITH = new Set(['recorded', 'known', 'too old', 'not sent', 'not found']);
 /** The outcome of a message that was given up. */
 const SET_ASIDE = 'set aside';
 const ERROR_LENGTH_MAX = 500;
 
-/** Reads what is new, unless another process does. Does not throw for what a mailbox does: the handler says so. */
+/** Reads new messages, unless another process does. A mailbox's failure does not throw: the handler shows it. */
 export async function pollBounceHandler(ctx: Context, key: BounceHandlerKey, abortSignal: AbortSignal): Promise<void> {
   const handler = await leaseHandler(ctx.db, key, HOLD_SECONDS);
   if (!handler) return;
@@ -59,7 +59,7 @@ interface Reading {
   readonly abortSignal: AbortSignal;
 }
 
-/** Answers whether more is waiting. */
+/** Returns whether more is waiting. */
 async function readMailbox(reading: Reading): Promise<boolean> {
   const { ctx, handler, mailbox, abortSignal } = reading;
   const until = performance.now() + READING_MS_MAX;
@@ -71,7 +71,7 @@ async function readMailbox(reading: Reading): Promise<boolean> {
     handler,
     [...known.keys()].filter((key) => !keys.has(key)),
   );
-  // Dealt with, and still there: the connection broke before it was deleted.
+  // Processed, but still there: the connection broke before it was deleted.
   const left = handler.keepsReports ? [] : names.filter((name) => DEALT_WITH.has(known.get(hexOf(name)) ?? ''));
   await mailbox.remove(left);
   const fresh = names.filter((name) => (known.get(hexOf(name)) ?? null) === null);
@@ -93,7 +93,7 @@ async function readMailbox(reading: Reading): Promise<boolean> {
 
 /** Whether the message may be deleted. */
 async function take({ ctx, handler, mailbox }: Reading, name: string): Promise<boolean> {
-  // Counted before it is read: a message that kills the process is counted, too.
+  // Counted before it is read, so that a message that crashes the process is counted, too.
   if ((await noteAttempt(ctx.db, handler, name)) > ATTEMPTS_MAX) {
     ctx.log.warn('bounces.message_set_aside', { handlerId: handler.id });
     await inTransaction(ctx, async ({ db }) => {
@@ -127,7 +127,7 @@ function receive(
   return withPartitions(ctx, () =>
     inTransaction(ctx, async (inner) => {
       const report = await receiveMailReport(inner, { raw, ...owner });
-      // The handler before its message: the order in which both are deleted.
+      // The handler before its message: both are deleted in this order.
       await countFound(inner.db, handler, foundIn(report));
       await noteOutcome(inner.db, handler, { name, outcome: report.outcome });
       return report;
@@ -143,7 +143,7 @@ function hexOf(name: string): string {
   return keyOf(name).toString('hex');
 }
 
-/** Null: read at least once, and not to its end. */
+/** Null: started at least once, and not finished. */
 async function knownMessages(db: Queryable, { customerId, id }: BounceHandlerKey): Promise<Map<string, string | null>> {
   const rows = await db.query<{ key: Buffer; outcome: string | null }>(
     sql`SELECT message_key AS key, outcome FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`,
@@ -159,7 +159,7 @@ async function forget(db: Queryable, { customerId, id }: BounceHandlerKey, keys:
   );
 }
 
-/** How often it was begun with, this time included. */
+/** How often it was started, including now. */
 async function noteAttempt(db: Queryable, { customerId, id }: BounceHandlerKey, name: string): Promise<number> {
   const [row] = await db.query<{ attempts: number }>(
     sql`INSERT INTO hot.bounce_message AS m (customer_id, handler_id, message_key) VALUES (${customerId}, ${id}, ${keyOf(name)})

@@ -1,6 +1,6 @@
 /**
- * One conversation in POP3: a command, its answer, within bounds of time and size. Own code because no client on npm is
- * fit: they take an answer for whole when a piece of it has arrived, and hold messages of any size. One command at a time.
+ * One POP3 session: commands and answers, within limits of time and size. Our own code because no client on npm is suitable: they
+ * treat an answer as complete when a piece of it has arrived, and hold messages of any size. One command at a time.
  */
 import net, { type Socket } from 'node:net';
 import tls from 'node:tls';
@@ -9,11 +9,11 @@ import type { MailboxAddress } from './bounce-handler.ts';
 import { MAIL_BYTES_READ } from './mail-report.ts';
 import { LISTED_MAX, MAILBOX_TIMEOUTS, type MailboxSession } from './mailbox.ts';
 
-/** RFC 2449: 512 octets of an answer; some servers are more talkative. */
+/** RFC 2449: 512 octets; some servers send more. */
 const LINE_BYTES_MAX = 8_192;
-/** Lines of messages have no bound of their own; longer ones are cut. */
+/** Lines of messages have no limit of their own; longer ones are cut. */
 const MESSAGE_LINE_BYTES_MAX = 65_536;
-/** Of one answer; a server that sends more has lost its mind. */
+/** Of one answer; a server that sends more is broken. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const LF = 0x0a;
 
@@ -54,7 +54,7 @@ export class Pop3Connection {
     return connection;
   }
 
-  /** RFC 2595. What came before the handshake is not believed. */
+  /** RFC 2595. What came before the handshake is dropped. */
   async startTls(host: string): Promise<void> {
     await this.command('STLS');
     const plain = this.#socket;
@@ -70,7 +70,7 @@ export class Pop3Connection {
     this.#listen();
   }
 
-  /** Sends a command and gives the text of its +OK. Throws with what the server said, and without what may be secret. */
+  /** Sends a command and returns the text of its +OK. Throws with the server's text, without secrets. */
   async command(line: string, shown = line): Promise<string> {
     this.#send(line);
     return this.#answer(shown);
@@ -129,12 +129,12 @@ export class Pop3Connection {
 
   #take(chunk: Buffer): void {
     this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk]);
-    // Nobody asked for so much: whoever waits takes line by line.
+    // More than was asked for: lines are read one by one.
     if (this.#buffer.length > MESSAGE_LINE_BYTES_MAX * 4) this.#socket.pause();
     this.#serve();
   }
 
-  /** Hands the next line to whoever waits for it. */
+  /** Passes the next line to its reader. */
   #serve(): void {
     const waiting = this.#waiting;
     if (!waiting) return;
@@ -179,7 +179,7 @@ function isEnd(line: Buffer): boolean {
   return line.length === 1 && line[0] === 0x2e;
 }
 
-/** RFC 1939, 3: a dot in front of a dot. */
+/** RFC 1939, 3: removes the added dot. */
 function unstuffed(line: Buffer): Buffer {
   return line[0] === 0x2e ? line.subarray(1) : line;
 }

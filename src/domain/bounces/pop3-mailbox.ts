@@ -1,12 +1,12 @@
-/** A mailbox by POP3 (RFC 1939): messages are named by their UIDL; deletions count from QUIT on. */
+/** A mailbox by POP3 (RFC 1939): messages are named by their UIDL; deletions take effect with QUIT. */
 import type { MailboxAddress } from './bounce-handler.ts';
 import { LISTED_MAX, type Mailbox, type MailboxSession } from './mailbox.ts';
 import { Pop3Connection } from './pop3-connection.ts';
 
-/** Of each message: what matters is in the first hundreds. */
+/** Per message: the important lines are the first hundreds. */
 const LINES_READ = 8_000;
 
-/** Logs in. Throws an Error with what the server said. */
+/** Logs in. Throws an Error with the server's text. */
 export async function openPop3Mailbox(address: MailboxAddress, session: MailboxSession = {}): Promise<Mailbox> {
   const connection = await Pop3Connection.open(address, session);
   try {
@@ -21,7 +21,7 @@ export async function openPop3Mailbox(address: MailboxAddress, session: MailboxS
 }
 
 function mailboxOf(connection: Pop3Connection): Mailbox {
-  // By their names: numbers are good for one connection only.
+  // By their names: numbers are valid for one connection only.
   const numbers = new Map<string, number>();
   let canTop = true;
   return {

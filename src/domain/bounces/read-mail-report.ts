@@ -1,6 +1,6 @@
 /**
- * Reads a mail that came back: complaint (ARF, RFC 5965), bounce (DSN, RFC 3464 and 6533), or what programs wrote before
- * there were standards. What is neither says so. It knows no database and decides nothing.
+ * Reads a returned mail: complaint (ARF, RFC 5965), bounce (DSN, RFC 3464 and 6533), or the older texts of programs. Other mails
+ * are reported as neither. No database, and no decisions.
  */
 import { REPORT_WORD_LENGTH_MAX } from '../tracking/delivery-report.ts';
 import { AWAY_SUBJECT, BOUNCE_SENDER, BOUNCE_SUBJECT, DELAYED } from './bounce-wordings.ts';
@@ -18,7 +18,7 @@ const ORIGINALS = new Set([
   'message/global-headers',
   'message/partial',
 ]);
-/** Before the quoted message begins; what stands in that was written by its author. */
+/** The beginning of the quoted message, whose text is its author's. */
 const QUOTE_BEGINS =
   /\n[-_=*> ]{0,40}(?:(?:this is a copy of the (?:message|body)|below this line is a copy|original (?:message|e-?mail) (?:headers?|follows|text)?|message header|included is a copy|the header of the original|message contents follow|ursprüngliche nachricht|message d'origine|mensaje original|unsent message (?:below|follows)|received:|-{1,40} ?original message|return-path:)|content-type: message\/rfc822)/i;
 const TEXT_LOOKED_AT = 6_000;
@@ -27,20 +27,20 @@ const SENDER_LENGTH_MAX = 1_000;
 /** A report about a message with one recipient has one group; more are of a list behind the address. */
 const GROUPS_MAX = 50;
 
-/** Never throws: a mail that cannot be understood is a verdict, too. */
+/** Never throws: "cannot be understood" is a verdict, too. */
 export async function readMailReport(raw: Buffer): Promise<MailReport> {
   const mail = await readMailParts(raw);
   const finding = complaintIn(mail) ?? receiptIn(mail) ?? statusIn(mail) ?? oldBounceIn(mail) ?? otherIn(mail);
   return { ...finding, marks: marksOf(mail) };
 }
 
-/** The report's headers say whom it came to, then the quoted message says what it was. */
+/** The report's headers say to whom it came, then the quoted message says which it was. */
 function marksOf(mail: MailParts): readonly string[] {
   const parts = [...mail.parts].sort((a, b) => Number(ORIGINALS.has(b.type)) - Number(ORIGINALS.has(a.type)));
   return [mail.headerText, ...parts.map(({ text }) => text), mail.text];
 }
 
-/** A complaint in ARF, or in the form that Outlook's program sends without it. */
+/** A complaint in ARF, or in Outlook's own form. */
 function complaintIn(mail: MailParts): Finding | undefined {
   const part = mail.parts.find(({ type }) => type === 'message/feedback-report');
   if (part) return complaint(fieldsOf(part.text).get('feedback-type') ?? 'abuse');
@@ -52,14 +52,14 @@ function complaintIn(mail: MailParts): Finding | undefined {
   return isJunkReport ? complaint('abuse') : undefined;
 }
 
-/** Reports of failed authentication (RFC 6591) are about forgers, `not-spam` is praise: neither is a complaint. */
+/** Reports of failed authentication (RFC 6591) are about forgers, `not-spam` is the opposite: neither is a complaint. */
 function complaint(type: string): Finding {
   const word = oneLine(type).toLowerCase().slice(0, REPORT_WORD_LENGTH_MAX);
   const isNone = word === 'not-spam' || word === 'auth-failure';
   return { verdict: isNone ? 'none' : 'complaint', statusCode: null, message: word || 'abuse' };
 }
 
-/** Somebody has read or deleted it (RFC 8098). */
+/** The mail was read or deleted (RFC 8098). */
 function receiptIn(mail: MailParts): Finding | undefined {
   const isReceipt =
     mail.parts.some(({ type }) => type === 'message/disposition-notification') ||
@@ -100,7 +100,7 @@ function actionOf(group: Group, mail: MailParts): string {
 
 function bounceOf(group: Group, mail: MailParts): Finding {
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(group.get('status') ?? '')?.[0] ?? null;
-  // "smtp; 550 5.1.1 ..." (RFC 3464 2.3.6): the type says nothing to us.
+  // "smtp; 550 5.1.1 ..." (RFC 3464 2.3.6): the type is not needed.
   const said = oneLine((group.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}; ?/, ''));
   const isTelling = /[a-z]{3}/i.test(said);
   const text = isTelling ? said : `${said} ${firstText(mail)}`;
@@ -111,14 +111,14 @@ function bounceOf(group: Group, mail: MailParts): Finding {
   };
 }
 
-/** Before RFC 3464, and programs that never heard of it: by who writes, and what. */
+/** Bounces without RFC 3464: recognised by sender and text. */
 function oldBounceIn(mail: MailParts): Finding | undefined {
   const subject = mail.header('subject').toLowerCase();
   if (!looksReturned(mail, subject)) return undefined;
   if (AWAY_SUBJECT.test(subject)) return undefined;
   const text = firstText(mail);
   const words = `${subject} ${text}`.toLowerCase().replace(/\s+/g, ' ');
-  // "Permanent" and "giving up" stand beside "delayed" in texts that explain themselves.
+  // "Permanent" and "giving up" also occur in texts that explain a delay.
   if (
     DELAYED.test(words) &&
     !/permanent|giving up|giv(?:e|en) up|could not be delivered to one|has failed|undeliverable/.test(words)
@@ -148,7 +148,7 @@ function saysReturned(mail: MailParts): boolean {
   return BOUNCE_SUBJECT.test(firstText(mail).slice(0, 1_000).toLowerCase());
 }
 
-/** From the line that has a code or an address on, where there is one: what stands before it is politeness. */
+/** From the line with a code or an address on, if there is one: the text before it is only polite. */
 function diagnosticIn(text: string): string {
   const start =
     /(?:^|\n)[^\n]{0,200}(?:(?<![\d.])[45]\d\d[ -]|[45]\.\d{1,3}\.\d{1,3}|<[^\s<>@]{1,64}@[^\s<>]{1,255}>:?)/.exec(
@@ -170,7 +170,7 @@ function none(): Finding & { verdict: MailVerdict } {
   return { verdict: 'none', statusCode: null, message: null };
 }
 
-/** What the program says for itself, without the message it returns. */
+/** The program's own text, without the returned message. */
 function firstText({ text }: MailParts): string {
   const end = QUOTE_BEGINS.exec(text)?.index ?? text.length;
   return text.slice(0, Math.min(end, TEXT_LOOKED_AT));

@@ -1,6 +1,6 @@
 /**
- * Takes a mail that came to a bounce address, whichever way: reads it, finds whose message it is about by marks that we
- * alone can make, and records what it says. A mail that names nothing of ours, or nothing provably ours, has no effect.
+ * Takes a mail to a bounce address, received in any way: reads it, finds our message by references that only we can sign, and
+ * records the report. A mail that names no message of ours, or not provably, has no effect.
  */
 import type { Context } from '../context.ts';
 import type { ReportedOutcome } from '../tracking/delivery-report.ts';
@@ -11,13 +11,15 @@ import { readMailReport } from './read-mail-report.ts';
 
 export interface ReceivedMail {
   readonly raw: Buffer;
-  /** The address it was sent to, where that is known for sure: it outweighs what stands in the mail. */
+  /** The recipient of the mail, if it is known for sure: it overrides the content of the mail. */
   readonly recipient?: string;
-  /** Only about messages of this customer: the mailbox is its own. Absent: about everybody's. */
+  /** Only for messages of this customer: the mailbox is its own. Absent: for all. */
   readonly customerId?: bigint;
 }
 
-/** `nothing`: it says nothing about a message. `unmarked`: not one of ours, as far as anybody can prove. `foreign`: another customer's. */
+/**
+ * `nothing`: it says nothing about a message. `unmarked`: not provably about one of ours. `foreign`: about another customer's.
+ */
 export type MailOutcome = ReportOutcome | 'nothing' | 'unmarked' | 'foreign';
 
 export interface ReceivedReport {

@@ -1,7 +1,6 @@
 /**
- * Bounces at the entry point: a server that refused a message while it was handed over and said why. Where the reason lies in
- * the mailbox, that is the same news as a bounce that comes back by mail, and is acted on the same way. The message itself
- * has failed in the ledger already; nothing of it changes here.
+ * Bounces at delivery: a server refused a message during SMTP and said why. If the reason is the mailbox, this means the same as
+ * a bounce by mail, and is treated in the same way. The message has failed in the ledger already; nothing of it changes here.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
@@ -26,7 +25,7 @@ export interface RefusedMessage {
 }
 
 interface RefusedRow extends RefusedMessage {
-  /** The address that was refused, as it is compared. */
+  /** The refused address, as it is compared. */
   emailKey: string;
   reply: string;
 }
@@ -45,7 +44,9 @@ export async function recordRefusals(ctx: Context, refusals: Refusals): Promise<
   if (bounces.length > 0) await withPartitions(ctx, () => record(ctx, refusals, bounces));
 }
 
-/** Only what the ledger still calls failed, and only people who are still there. Asks every month that is kept: refusals are few. */
+/**
+ * Only deliveries that the ledger still calls failed, and only existing people. Reads every month that is kept: refusals are few.
+ */
 async function refusedRows(db: Queryable, refusals: Refusals): Promise<RefusedRow[]> {
   const { messages } = refusals;
   const rows = await db.query<RefusedMessage & { email: string; reply: string }>(
@@ -64,7 +65,7 @@ function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): 
   return inTransaction(ctx, async (inner) => {
     const bounces = (await isOnHold(inner.db, refusals)) ? await withoutHard(inner.db, refusals, refused) : refused;
     const reported = await write(inner, refusals, bounces);
-    // In one order, so that two batches never wait for one another's rows.
+    // In the same order everywhere, so that two batches never wait for each other.
     const people = bounces
       .filter((message) => reported.has(nameOf(message)))
       .toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1));
@@ -74,12 +75,12 @@ function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): 
   });
 }
 
-/** A message among those of its source. */
+/** The name of a message within its source. */
 function nameOf({ recipientId, occurrence }: RefusedMessage): string {
   return `${recipientId}:${occurrence}`;
 }
 
-/** A campaign that is paused, because too many were refused. Until this is written down nobody pauses it, or resumes it. */
+/** Whether the campaign is paused because of a bounce spike. Until this commits nobody can pause or resume it. */
 async function isOnHold(db: Queryable, refusals: Refusals): Promise<boolean> {
   const campaign = campaignOfSource(refusals);
   if (!campaign) return false;
@@ -91,7 +92,7 @@ async function isOnHold(db: Queryable, refusals: Refusals): Promise<boolean> {
   return row?.isOnHold === true;
 }
 
-/** Those who are said not to be there are tried again. */
+/** Recipients that were refused as unknown are tried again. */
 async function withoutHard(db: Queryable, refusals: Refusals, refused: readonly Refusal[]): Promise<Refusal[]> {
   const hard = refused.filter(({ type }) => type === 'hard');
   const campaign = campaignOfSource(refusals);
@@ -99,7 +100,7 @@ async function withoutHard(db: Queryable, refusals: Refusals, refused: readonly 
   return refused.filter(({ type }) => type !== 'hard');
 }
 
-/** Writes the bounces, their events and their counters in one statement, and answers whose were new (`nameOf`). */
+/** Writes the bounces, their events and their counters in one statement, and returns which were new (`nameOf`). */
 async function write(
   { db }: TransactionContext,
   { customerId, sourceKind, sourceId }: Refusals,

@@ -1,6 +1,6 @@
 /**
- * Finds whose message a report is about, by marks that only we can make (hard case B8): the return-path it came to, the
- * Message-ID of the message it quotes, its unsubscribe link. Each has a MAC; what does not verify says nothing.
+ * Finds the message of a report by references that only we can sign (hard case B8): the return-path it came to, the Message-ID of
+ * the quoted message, its unsubscribe link. Each has a MAC; one that does not verify is ignored.
  */
 import type { Installation } from '../context.ts';
 import { SOURCE_KINDS, type DeliveryKey } from '../source-key.ts';
@@ -13,7 +13,7 @@ const UNSUBSCRIBE_LINK = /\/u\/([A-Za-z0-9_-]{43,86})(?![A-Za-z0-9_-])/g;
 /** A report quotes one message; each try costs a digest. */
 const TRIES_MAX = 20;
 
-/** The delivery that the first mark of ours in these texts names. */
+/** The delivery of the first signed reference in these texts. */
 export function deliveryReferenced(installation: Installation, texts: readonly string[]): DeliveryKey | undefined {
   for (const text of texts) {
     const found = markIn(installation, text);
@@ -33,7 +33,7 @@ function markIn(installation: Installation, text: string): DeliveryKey | undefin
   }
   for (const [, token = ''] of [...unsubscribeHeader(text).matchAll(UNSUBSCRIBE_LINK)].slice(0, TRIES_MAX)) {
     const recipient = linkSignerOf(installation).read('unsubscribe', token);
-    // A notice that is in no ledger has nothing to file a report under.
+    // A mail that is in no ledger has nothing to record a report for.
     if (recipient && recipient.sourceKind !== SOURCE_KINDS.none) {
       const { customerId, sourceKind, sourceId, recipientId, occurrence } = recipient;
       return { customerId, sourceKind, sourceId, recipientId, occurrence };
@@ -42,7 +42,7 @@ function markIn(installation: Installation, text: string): DeliveryKey | undefin
   return undefined;
 }
 
-/** In the header only: the same link stands in the body, and bodies are forwarded to others. */
+/** In the header only: the body has the same link, and bodies are forwarded to others. */
 function unsubscribeHeader(text: string): string {
   if (!/^list-unsubscribe:/im.test(text)) return '';
   const [head = ''] = text.split(/\r?\n\r?\n/, 1);

@@ -1,4 +1,4 @@
-/** Opens a mailbox to see whether that works, and looks how much lies in it. */
+/** Opens a mailbox to see whether that works, and counts its messages. */
 import { messageOf, ValidationError } from '../../lib/errors.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { mailboxFailed } from './bounce-handler-errors.ts';
@@ -7,7 +7,7 @@ import type { MailboxAddress } from './bounce-handler.ts';
 import { openMailbox } from './open-mailbox.ts';
 import { findOwnedBounceHandler } from './find-owned-bounce-handler.ts';
 
-/** Somebody waits for the answer in a browser. */
+/** A person waits for the answer in a browser. */
 const TRY_MS_MAX = 20_000;
 
 export interface MailboxTest {
@@ -15,7 +15,7 @@ export interface MailboxTest {
   readonly messageCount: number;
 }
 
-/** Tries the caller's handler as it is stored. Throws as `tryMailbox` does. */
+/** Tests the caller's handler as it is stored. Throws as `tryMailbox` does. */
 export async function testBounceHandler(ctx: Context, { uid }: { uid: string }): Promise<MailboxTest> {
   viewerOf(ctx);
   const handler = await findOwnedBounceHandler(ctx, uid);

@@ -1,4 +1,4 @@
-/** Changes a bounce handler: a new address is tried like that of a new one before anything is stored. */
+/** Changes a bounce handler: a new address is tested before anything is stored. */
 import type { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
 import { administers } from '../billing/billing-rights.ts';
@@ -19,8 +19,8 @@ import { tryMailbox } from './try-mailbox.ts';
 type Changes = z.output<typeof updateBounceHandlerInput>;
 
 /**
- * Changes what is given; the password may be left out as long as it goes to the same server. Throws ValidationError on
- * the input, `host` or `connection`; NotFoundError, ForeignResourceError.
+ * Changes the given values; the password may be left out for the same server. Throws ValidationError on the input, `host` or
+ * `connection`; NotFoundError, ForeignResourceError.
  */
 export async function updateBounceHandler(
   ctx: Context,
@@ -65,7 +65,7 @@ function addressAfter(present: MailboxAddress, wanted: Changes): MailboxAddress 
   };
 }
 
-/** Who gets the password, and how well it is guarded on its way. */
+/** The server that gets the password, and how the connection is protected. */
 function serverOf({ host, port, encryption, protocol }: MailboxAddress): string {
   return JSON.stringify([host, port, encryption, protocol]);
 }

@@ -1,7 +1,7 @@
 /**
- * Takes what vendors post about messages. The request is answered when its events are in the queue, in the transaction
- * that remembers their ids; a job then finds the messages. A vendor may be faster than the sending loop, which records the
- * vendor's id with its next commit: so an id that is unknown is looked for again for up to five seconds.
+ * Takes vendors' events about messages. The request is answered when its events are in the queue, in the transaction that records
+ * their ids; a job then finds the messages. A vendor may be faster than the sending loop, which records the vendor's id with its
+ * next commit: so an unknown id is looked up again for up to five seconds.
  */
 import { z } from 'zod';
 import { sql } from '../../db/database.ts';
@@ -18,20 +18,20 @@ import { oneLine } from './one-line.ts';
 /** Specification 4.13. */
 const LOOK_UP_MS_MAX = 5_000;
 const LOOK_UP_AGAIN_SECONDS = 0.5;
-/** Vendors gather a few hundred at most. */
+/** Vendors send a few hundred at most. */
 const WEBHOOK_EVENTS_MAX = 5_000;
 const EVENTS_PER_JOB = 100;
 const ID_LENGTH_MAX = 998;
 const KEY_BYTES = 16;
 
 const text = z.string().transform(oneLine);
-// The queue's JSON cannot hold a NUL, and no message of ours has one in its name.
+// The queue's JSON cannot contain a NUL, and no message of ours has one in its name.
 const name = z
   .string()
   .max(ID_LENGTH_MAX)
   .transform((value) => value.replaceAll('\0', ''));
 const named = { id: name, messageId: name.pipe(z.string().min(1)) };
-/** Drivers are checked like everybody else who hands something over; the queue's JSON, too. */
+/** Drivers' results are checked like all input. */
 const messageEvent = z.discriminatedUnion('kind', [
   z.object({ ...named, kind: z.literal('delivered') }),
   z.object({
@@ -49,7 +49,7 @@ const messageEvent = z.discriminatedUnion('kind', [
 ]);
 type MessageEvent = z.output<typeof messageEvent>;
 
-/** The sending server whose vendor tells. */
+/** The sending server of the vendor. */
 export interface WebhookSource {
   readonly customerId: bigint;
   readonly serverId: bigint;
@@ -57,17 +57,17 @@ export interface WebhookSource {
 
 export interface TakenEvents {
   readonly taken: number;
-  /** Known by their ids already. */
+  /** Their ids are recorded already. */
   readonly repeated: number;
 }
 
-/** What a driver handed over, without what it ignores. Throws when it is something else than events, or too much. */
+/** A driver's events, without ignored ones. Throws when they are invalid or too many. */
 export function checkWebhookEvents(events: readonly WebhookEvent[]): MessageEvent[] {
   if (events.length > WEBHOOK_EVENTS_MAX) throw new Error(`more than ${WEBHOOK_EVENTS_MAX} events`);
   return events.filter((event) => event.kind !== 'ignored').map((event) => messageEvent.parse(event));
 }
 
-/** Puts what is new into the queue. */
+/** Enqueues new events. */
 export async function enqueueWebhookEvents(
   ctx: Context,
   source: WebhookSource,
@@ -91,7 +91,7 @@ export async function enqueueWebhookEvents(
 }
 
 function keyOf(event: MessageEvent): Buffer {
-  // A vendor without ids of events says the same thing about the same message.
+  // A vendor without event ids repeats the same event about the same message.
   const name =
     event.id === ''
       ? JSON.stringify([event.kind, event.messageId, 'bounceType' in event && event.bounceType])
@@ -114,7 +114,7 @@ function enqueueLookUp(
   return enqueue(db, takeWebhookEventsJob, payload, { delaySeconds });
 }
 
-/** Records events; those whose messages are not known yet come back in a job of their own while there is time. */
+/** Records events; those whose messages are not known yet are tried again in another job while there is time. */
 export async function takeWebhookEvents(
   ctx: Context,
   { events, ...lookUp }: LookUp & { events: readonly unknown[] },
@@ -126,7 +126,7 @@ export async function takeWebhookEvents(
   if (!server) return;
   const unknown: MessageEvent[] = [];
   for (const event of z.array(messageEvent).parse(events)) {
-    // The operator's servers send for everybody, a customer's for itself.
+    // The operator's servers send for all customers, a customer's for itself.
     const onlyOf = server.isSystem ? undefined : lookUp.customerId;
     if (!(await record(ctx, event, onlyOf))) unknown.push(event);
   }
@@ -135,7 +135,7 @@ export async function takeWebhookEvents(
   else ctx.log.warn('webhook.unknown_messages', { serverId: lookUp.serverId, events: unknown.length });
 }
 
-/** False: there is no such message, yet. */
+/** False: there is no such message yet. */
 async function record(ctx: Context, event: MessageEvent, onlyOf: bigint | undefined): Promise<boolean> {
   const keys = await deliveriesNamed(ctx, event.messageId);
   for (const key of keys) {
@@ -166,10 +166,10 @@ function reportedOutcomeOf(event: MessageEvent): ReportedOutcome {
   }
 }
 
-/** Vendors repeat for days; reports about older messages are not taken any more. */
+/** Vendors repeat for days; older events are no longer accepted. */
 const KEPT_DAYS = 31;
 
-/** Forgets events that no vendor repeats any more. */
+/** Deletes the ids of events that no vendor repeats any more. */
 export async function dropOldWebhookEvents({ db }: Pick<Context, 'db'>): Promise<void> {
   await db.execute(sql`DELETE FROM hot.webhook_event WHERE at < now() - make_interval(days => ${KEPT_DAYS})`);
 }

@@ -1,4 +1,4 @@
-/** Attaches uploaded files to a campaign, and takes them off again: they go along with every copy of its message. */
+/** Attaches uploaded files to a campaign, and detaches them: they are sent with every copy of its message. */
 import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
 import { optionalLine, parseInput, singleLine } from '../../lib/text.ts';
@@ -22,7 +22,7 @@ const NAME_LENGTH_MAX = 200;
 const input = z.object({
   uid: singleLine(64),
   fileUid: singleLine(64),
-  /** What readers see it called; the file's own name when absent. */
+  /** The name that recipients see; absent: the file's own name. */
   name: optionalLine(NAME_LENGTH_MAX).nullable().optional(),
   inline: z.boolean().nullable().optional(),
 });
@@ -30,9 +30,9 @@ const input = z.object({
 export type AttachFileInput = z.input<typeof input>;
 
 /**
- * Attaches the file; one of the same name is replaced. Inline ones are pictures that the html shows as `cid:<name>`.
- * Throws ValidationError (`ATTACHMENT_REFUSED`, on `fileUid`, `name`, `attachments`), CAMPAIGN_WRONG_STATE once
- * somebody has got the message, unless it stands in for one whose file was deleted; NotFoundError, ForeignResourceError.
+ * Attaches the file; one of the same name is replaced. Inline ones are pictures that the html shows as `cid:<name>`. Throws
+ * ValidationError (`ATTACHMENT_REFUSED`, on `fileUid`, `name`, `attachments`), CAMPAIGN_WRONG_STATE once the message was sent to
+ * anybody, unless it replaces one whose file was deleted; NotFoundError, ForeignResourceError.
  */
 export async function attachFile(ctx: Context, given: AttachFileInput): Promise<{ uid: string }> {
   const parsed = parseInput(input, given);
@@ -52,7 +52,7 @@ export async function attachFile(ctx: Context, given: AttachFileInput): Promise<
   });
 }
 
-/** Takes it off. Throws NotFoundError `ATTACHMENT_NOT_FOUND`, and what attaching throws. */
+/** Detaches it. Throws NotFoundError `ATTACHMENT_NOT_FOUND`, and what attaching throws. */
 export async function detachFile(
   ctx: Context,
   { uid, attachmentUid }: { uid: string; attachmentUid: string },
@@ -67,7 +67,7 @@ export async function detachFile(
   });
 }
 
-/** Checks that the file may go along, and answers what it will be called. */
+/** Checks that the file may be sent, and returns its name in the message. */
 function attachedName(file: StoredFile, given: { name: string | null | undefined; isInline: boolean }): string {
   if (file.status !== 'ready') throw refused('fileUid', 'The upload of this file is not complete.');
   if (file.sizeBytes > MESSAGE_FILE_BYTES_MAX)
@@ -80,7 +80,7 @@ function attachedName(file: StoredFile, given: { name: string | null | undefined
   return name;
 }
 
-/** What lost its file under a campaign may be put back or taken off at any time but while it is sent. */
+/** A missing file may be replaced or detached at any time, except while the campaign is sent. */
 async function mayChange(
   tx: TransactionContext,
   campaign: Campaign,
@@ -92,7 +92,7 @@ async function mayChange(
   return attachments.some((one) => one.file === null && isMeant(one));
 }
 
-/** The status that follows from what the campaign has now; whoever has it compiled compiles it anew. */
+/** Sets the status that follows from the present content; processes compile the message again. */
 async function settleStatus(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const isComplete = (await campaignFaults(tx.db, campaign)).length === 0;
   await writeCampaign(tx.db, campaign, {});

@@ -10,7 +10,7 @@ interface NewAttachment {
   readonly isInline: boolean;
 }
 
-/** Writes the attachment, in the place of one of the same name when that is there. */
+/** Writes the attachment; one of the same name is replaced. */
 export async function putAttachment(db: Queryable, { campaign, fileId, name, isInline }: NewAttachment): Promise<void> {
   await db.execute(sql`
     INSERT INTO campaign_attachment AS a (customer_id, uid, campaign_id, file_id, name, is_inline)

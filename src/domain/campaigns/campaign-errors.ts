@@ -1,4 +1,4 @@
-/** What can be wrong about a campaign, with stable codes. */
+/** The errors of campaigns, with stable codes. */
 import {
   ForeignResourceError,
   NotFoundError,
@@ -14,7 +14,7 @@ export function campaignNotFound(): NotFoundError {
   return new NotFoundError(...NO_CAMPAIGN);
 }
 
-/** In the words of the error above: whoever must not know of the campaign sees no difference. */
+/** With the same text as the error above, so that the campaign is not revealed. */
 export function foreignCampaign(): ForeignResourceError {
   return new ForeignResourceError(...NO_CAMPAIGN);
 }
@@ -31,7 +31,7 @@ export function noDryRun(): WrongStateError {
   return new WrongStateError('DRY_RUN_NOT_RUNNING', 'No dry run of this campaign is under way.');
 }
 
-/** `missing` says by field what is needed before the campaign can be sent. */
+/** `missing`: by field, what is needed before the campaign can be sent. */
 export function campaignNotReady(missing: Record<string, string[]>): ValidationError {
   return new ValidationError(missing, 'CAMPAIGN_NOT_READY', 'The campaign is not ready to be sent.');
 }

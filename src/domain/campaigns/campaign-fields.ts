@@ -1,5 +1,5 @@
 /**
- * The fields of a campaign: its columns, what callers may give, and until when. A field that is added here is checked, stored and
+ * The fields of a campaign: columns, input, and until when they may change. A field that is added here is checked, stored and
  * read by the verbs.
  */
 import { z } from 'zod';
@@ -16,21 +16,21 @@ import type { CampaignStatus } from './campaign-state-store.ts';
 const NAME_LENGTH_MAX = 255;
 const SENDER_NAME_LENGTH_MAX = 255;
 const UID_LENGTH_MAX = 64;
-/** Nobody plans a mailing further ahead; a typo in the year is caught. */
+/** Later times are mistakes in the year. */
 const DELIVERY_AHEAD_DAYS_MAX = 3_660;
 
 const deliveryAt = z
   .date()
   .refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
 
-/** Null leaves alone, as absent does: of these fields there is no "none". */
+/** Null changes nothing, like absent: these fields cannot be empty. */
 function given<Check extends z.ZodType>(check: Check) {
   return check.nullish().transform((value) => value ?? undefined);
 }
 
 /**
  * When a field of a campaign that has begun may still change: while it is paused and nobody has got its message (`unsent`), while
- * it is paused, when it is done. One without any is fixed then.
+ * it is paused, when it is done. A field without any cannot change then.
  */
 type Late = 'unsent' | 'paused' | 'done';
 
@@ -41,7 +41,7 @@ interface CampaignField extends Field {
 const unsent = ['unsent'] as const;
 const paused = ['paused'] as const;
 
-/** Undefined leaves alone, null clears. */
+/** Undefined changes nothing, null clears. */
 export const campaignFields = {
   listId: { column: 'list_id', type: bigint },
   segmentId: { column: 'segment_id', type: nullable(bigint) },
@@ -79,14 +79,14 @@ export const campaignFields = {
   localTime: { column: 'local_time', type: nullable(text), check: localTime.nullish() },
 } satisfies Record<string, CampaignField>;
 
-/** What only the program writes. */
+/** Columns that only the program writes. */
 export const campaignColumns = {
   id: { column: 'id', type: bigint },
   uid: { column: 'uid', type: text },
   customerId: { column: 'customer_id', type: bigint },
   ...campaignFields,
   status: { column: 'status', type: word<CampaignStatus>() },
-  /** The segment as it was at the start; the audience is planned by it. */
+  /** The segment at the start; the audience snapshot uses it. */
   segmentSnapshot: { column: 'segment_snapshot', type: nullable(json<SegmentSnapshot>()) },
   /** YYYY-MM-DD, once it was started. */
   snapshotOn: { column: 'snapshot_on', type: nullable(text) },
@@ -94,7 +94,7 @@ export const campaignColumns = {
   snapshotAt: { column: 'snapshot_at', type: nullable(time) },
 } satisfies Record<string, Field>;
 
-/** When the field of an input may still change; one that is none of these never. */
+/** When an input field may still change; an unknown field never. */
 export function lateChangesOf(name: string): readonly string[] {
   const fields: Readonly<Record<string, CampaignField>> = campaignFields;
   return fields[name]?.late ?? [];
@@ -109,7 +109,7 @@ const listUid = given(singleLine(UID_LENGTH_MAX));
 
 export const updateCampaignInput = z.object({
   listUid,
-  /** Empty and null mean everybody on the list. */
+  /** Empty and null mean all people of the list. */
   segmentUid: optionalLine(UID_LENGTH_MAX).nullish(),
   ...checks,
 });

@@ -1,16 +1,16 @@
-/** How campaigns that are under way get on (hot.campaign_progress). */
+/** The progress of campaigns under way (hot.campaign_progress). */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { LedgerKey } from '../delivery/delivery.ts';
 import { inLedger } from '../delivery/ledger-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
-/** Nothing is expected sooner: servers wait, retries wait, workers are replaced. */
+/** No alarm before this: servers wait, retries wait, workers are replaced. */
 const EXPECTED_SECONDS_MIN = 60;
-/** Beyond this, habits say nothing any more: a campaign at one message an hour is still alarming after a day. */
+/** The longest expected step: a campaign at one message an hour still gets an alarm after a day. */
 const EXPECTED_SECONDS_MAX = 28_800;
 const EXPECTED_TIMES_MAX = 3;
-/** An alarm that goes on is repeated for those who look at the latest lines only. */
+/** A continuing alarm is repeated for people who look at the latest lines only. */
 const REPEAT_SECONDS = 3_600;
 
 export interface Stall {
@@ -30,7 +30,10 @@ export function stalledCampaigns(db: Queryable): Promise<{ uid: string; since: D
   );
 }
 
-/** Writes down who got on, and forgets who is not under way. A campaign that waits for its plan or its hours is not. */
+/**
+ * Records campaigns with progress, and deletes those not under way. A campaign that waits for its plan or its hours is not under
+ * way.
+ */
 export async function noteProgress(db: Queryable): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.campaign_progress w WHERE NOT EXISTS (
@@ -50,7 +53,7 @@ export async function noteProgress(db: Queryable): Promise<void> {
   );
 }
 
-/** Those that are an alarm, or that have been one for long enough to say it again. */
+/** Campaigns with a new alarm, or with one that is due to be repeated. */
 export function stalledNow(db: Queryable): Promise<Stall[]> {
   return db.query<Stall & Record<string, unknown>>(
     sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.snapshot_on::text AS "snapshotOn", w.changed_at AS since
@@ -61,7 +64,7 @@ export function stalledNow(db: Queryable): Promise<Stall[]> {
 }
 
 export interface DueWork {
-  /** One of those who are due, with what was said of it. */
+  /** One due recipient, with the server's last reply. */
   readonly due: { readonly reason: string | null; readonly reply: string | null } | null;
   readonly isUnderWay: boolean;
   readonly hasSnapshot: boolean;
@@ -78,7 +81,7 @@ export async function dueOf(db: Queryable, key: LedgerKey): Promise<DueWork | un
   return row;
 }
 
-/** Retries and hours that are still to come: looked at again after as long. */
+/** Retries and send times are still to come: checked again after the same time. */
 export async function noteExcuse(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
   await db.execute(
     sql`UPDATE hot.campaign_progress SET changed_at = now(), alarmed_at = NULL WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,

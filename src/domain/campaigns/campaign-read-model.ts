@@ -1,4 +1,4 @@
-/** Questions about campaigns that the program asks of itself: what is left over, finished, changed. */
+/** Reads about campaigns that the program needs itself: unfinished, finished, changed. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sendAtTimeJob, sendBatchJob, snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
@@ -6,7 +6,7 @@ import type { LedgerRange, UnknownPolicy } from '../delivery/delivery.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
-/** Ranges that dead workers held of campaigns that are not being sent, with the policy of each. */
+/** Ranges of dead workers in campaigns that are not being sent, with the policy of each. */
 export function unknownRanges(db: Queryable): Promise<(LedgerRange & { readonly policy: UnknownPolicy })[]> {
   return db.query<LedgerRange & { policy: UnknownPolicy }>(
     sql`SELECT s.snapshot_on::text AS "snapshotOn", s.customer_id AS "customerId", s.source_kind AS "sourceKind", s.source_id AS "sourceId",
@@ -16,7 +16,7 @@ export function unknownRanges(db: Queryable): Promise<(LedgerRange & { readonly 
   );
 }
 
-/** Campaigns that are under way, wait for nothing, and have no job any more. */
+/** Campaigns that are under way, wait for nothing, and have no job. */
 export function campaignsWithoutJobs(db: Queryable): Promise<CampaignKey[]> {
   return db.query<CampaignKey & Record<string, unknown>>(
     sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId" FROM campaign c
@@ -27,7 +27,7 @@ export function campaignsWithoutJobs(db: Queryable): Promise<CampaignKey[]> {
   );
 }
 
-/** Whether the counters say that nothing is open: the cheap question. */
+/** Whether the counters say that nothing is open: a cheap check. */
 export async function looksFinished(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<boolean> {
   const rows = await db.query(
     sql`SELECT 1 FROM campaign c LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = c.id
@@ -37,7 +37,7 @@ export async function looksFinished(db: Queryable, { customerId, campaignId }: C
   return rows.length > 0;
 }
 
-/** Whether the content of the campaign is still that of the version. */
+/** Whether the campaign's content is still of this version. */
 export async function isAtVersion(
   db: Queryable,
   { customerId, campaignId, contentVersion }: CampaignKey & { readonly contentVersion: number | null },

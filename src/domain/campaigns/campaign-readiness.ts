@@ -1,4 +1,4 @@
-/** What a campaign lacks before it can be sent, its files included, and whether it may still be changed. */
+/** What a campaign lacks before it can be sent, files included, and whether it may still be changed. */
 import type { Queryable } from '../../db/database.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import type { TransactionContext } from '../context.ts';
@@ -10,7 +10,7 @@ import { EDITABLE } from './campaign-state-store.ts';
 import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
 import type { SendFault } from './send-fault.ts';
 
-/** Empty when nothing of the campaign itself is in the way. */
+/** Empty when the campaign itself is complete. */
 export async function campaignFaults(
   db: Queryable,
   campaign: Pick<Campaign, 'customerId' | 'id' | 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>,
@@ -20,8 +20,7 @@ export async function campaignFaults(
 }
 
 /**
- * The sender may have to be verified. The plan may ask for the author's own unsubscribe link; the one that is added by
- * itself does not make up for it.
+ * The sender may have to be verified. The plan may demand the author's own unsubscribe link; the added one does not replace it.
  */
 export async function missingForSending(
   tx: TransactionContext,
@@ -35,7 +34,7 @@ export async function missingForSending(
   return [{ code: 'no_unsubscribe_link', params: { field: html === '' ? 'plain' : 'html' } }];
 }
 
-/** What the campaign itself lacks, else what its sender or the plan do; empty: it may be sent. */
+/** The campaign's own faults, else those of its sender or plan; empty: it may be sent. */
 export async function lackingForSending(tx: TransactionContext, campaign: Campaign): Promise<SendFault[]> {
   const faults = await campaignFaults(tx.db, campaign);
   return faults.length > 0 ? faults : missingForSending(tx, campaign);

@@ -1,16 +1,16 @@
-/** When a scheduled campaign starts. One clock judges that, the database's: the queue wakes the job by the same one. */
+/** When a scheduled campaign starts. The database's clock decides, which also starts the queue's job. */
 import type { Queryable } from '../../db/database.ts';
 import { databaseNow } from '../../db/now.ts';
 import { startScheduledCampaignJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import type { Campaign } from './campaign.ts';
 
-/** Whether that time is still to come. */
+/** Whether that time is in the future. */
 export async function isAhead(db: Queryable, at: Date | null): Promise<boolean> {
   return at !== null && at > (await databaseNow(db));
 }
 
-/** Makes, or moves, the campaign's appointment with the queue. */
+/** Creates, or moves, the campaign's job for its time. */
 export async function appoint(
   db: Queryable,
   { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,

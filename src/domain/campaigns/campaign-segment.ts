@@ -1,19 +1,19 @@
-/** Which segment a campaign may be sent to: one of its own list, and never a wider audience by accident. */
+/** Which segment a campaign may be sent to: only one of its own list, and never a wider audience by accident. */
 import { ValidationError } from '../../lib/errors.ts';
 import { findOwnedSegment } from '../audience/segments/find-owned-segment.ts';
 import type { TransactionContext } from '../context.ts';
 
 interface Choice {
-  /** The list the campaign will have. */
+  /** The list that the campaign will have. */
   readonly listId: bigint;
-  /** As the caller gives it: undefined leaves alone, null or an empty text means everybody. */
+  /** Input: undefined changes nothing, null or an empty text means everybody. */
   readonly segmentUid: string | null | undefined;
-  /** What it has now. */
+  /** The present values. */
   readonly current?: { readonly listId: bigint; readonly segmentId: bigint | null } | undefined;
 }
 
 /**
- * The segment's id to write; undefined leaves alone. Nobody deletes the segment before the transaction ends. Throws
+ * The segment's id to write; undefined changes nothing. The segment cannot be deleted before the transaction ends. Throws
  * ValidationError for a segment of another list, also when only the list changes; `SEGMENT_NOT_FOUND`.
  */
 export async function segmentToWrite(tx: TransactionContext, choice: Choice): Promise<bigint | null | undefined> {

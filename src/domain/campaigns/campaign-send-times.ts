@@ -1,6 +1,6 @@
 /**
- * The later moments of a campaign (delivery/send-time-store.ts): one job each, which gives batches to whoever is due then. While
- * everybody who is left waits for one, the campaign says until when, and has no other job.
+ * The later send times of a campaign (delivery/send-time-store.ts): one job each, which makes batches of the recipients due then.
+ * While all open recipients wait for one, the campaign shows it, and has no other job.
  */
 import type { Queryable } from '../../db/database.ts';
 import { sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
@@ -15,10 +15,10 @@ import { enqueueBatches } from './enqueue-batches.ts';
 import { beginWait, endWait, isIdleUntil } from './campaign-state-store.ts';
 import { findCampaignById } from './campaign-store.ts';
 
-/** Batches cut in one statement; more come in the next. */
+/** Batches per statement; further ones come in the next. */
 const BATCHES_PER_STATEMENT = 1_000;
 
-/** Makes the appointments for the moments still to come; one that is there already stays one. */
+/** Enqueues a job for each future send time; an existing one stays. */
 export async function enqueueSendTimes(db: Queryable, key: CampaignKey): Promise<void> {
   const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };
   for (const at of await passSendTimes(db, key))
@@ -28,7 +28,7 @@ export async function enqueueSendTimes(db: Queryable, key: CampaignKey): Promise
     });
 }
 
-/** Gives jobs to whoever is due; a campaign that is not being sent keeps them for the day it is. */
+/** Enqueues jobs for due recipients; a campaign that is not being sent keeps them until it is. */
 export async function sendAtTime(ctx: Context, key: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
@@ -51,7 +51,7 @@ export async function sendAtTime(ctx: Context, key: CampaignKey): Promise<void> 
   });
 }
 
-/** Says until when the campaign waits, if all that is open waits for a later moment; true when it does. */
+/** If all open recipients wait for a later time, shows it in the campaign and returns true. */
 export async function waitForSendTime(ctx: Context, key: CampaignKey): Promise<boolean> {
   const at = await nextSendTimeIfIdle(ctx.db, key);
   if (at === null) return false;

@@ -1,8 +1,8 @@
 /**
- * The states of a campaign (decision D21), which one may follow which, and the only statements that write them: `status`,
- * why it has it (`reason_code`, `reason_params`), and what a campaign that is being sent waits for (`wait_kind`,
- * `wait_until`). `test/architecture/campaign-state.test.ts` refuses any other. The one thing that happens below this program, a
- * file that is deleted under a campaign, has its statement in the SQL function `hot.reopen_campaigns_without_file`.
+ * The states of a campaign (decision D21), the allowed transitions, and the only statements that write them: `status`, its reason
+ * (`reason_code`, `reason_params`), and what a campaign that is being sent waits for (`wait_kind`, `wait_until`).
+ * `test/architecture/campaign-state.test.ts` refuses any other. One change happens in the database: when a file of a campaign is
+ * deleted, the SQL function `hot.reopen_campaigns_without_file` writes the state.
  */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { storedParams } from '../../lib/coded-reason.ts';
@@ -11,13 +11,15 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { StatusReason, Stall, WaitReason } from './status-reason.ts';
 
 /**
- * new (something needed to send is missing) or ready -> scheduled -> queued (audience being planned) -> sending ->
- * done; paused from scheduled, queued or sending; error when it cannot go on by itself.
+ * new (something needed to send is missing) or ready -> scheduled -> queued (audience snapshot in progress) -> sending -> done;
+ * paused from scheduled, queued or sending; error when it cannot continue by itself.
  */
 export const campaignStatuses = ['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
 
-/** What may follow. A scheduled one may be scheduled anew; one that is done sends again what its owner wants resent. */
+/**
+ * The allowed transitions. A scheduled campaign may be scheduled again; a finished one sends again to recipients that are resent.
+ */
 const NEXT: Readonly<Record<CampaignStatus, readonly CampaignStatus[]>> = {
   new: ['ready', 'scheduled', 'queued'],
   ready: ['new', 'scheduled', 'queued'],
@@ -31,19 +33,19 @@ const NEXT: Readonly<Record<CampaignStatus, readonly CampaignStatus[]>> = {
 
 /** Statuses in which a campaign is under way: it cannot be deleted, its content cannot change. */
 export const UNDER_WAY: readonly CampaignStatus[] = ['queued', 'sending'];
-/** Statuses that `pause` takes. */
+/** Statuses that can be paused. */
 export const PAUSABLE: readonly CampaignStatus[] = campaignStatuses.filter((status) => NEXT[status].includes('paused'));
-/** Statuses in which content may still change; a paused one only while nothing was sent (decision D22). */
+/** Statuses in which content may change; a paused one only while nothing was sent (decision D22). */
 export const EDITABLE: readonly CampaignStatus[] = ['new', 'ready', 'scheduled', 'paused', 'error'];
 
 export interface Transition {
   readonly from: readonly CampaignStatus[];
   readonly to: CampaignStatus;
-  /** Why; whatever was said before is forgotten. */
+  /** The new reason; the old one is replaced. */
   readonly reason?: StatusReason | undefined;
 }
 
-/** Moves the campaign from one of `from` to `to`; false when it stood elsewhere. Starting and finishing times follow. */
+/** Moves the campaign from one of `from` to `to`; false when it had another status. Sets starting and finishing times. */
 export async function moveCampaign(
   db: Queryable,
   { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
@@ -56,17 +58,17 @@ export async function moveCampaign(
 /** For `moveCampaigns`: every campaign, of all customers. */
 export const EVERY_CAMPAIGN: Sql = sql`true`;
 
-/** Those of a customer that is not active. */
+/** Campaigns of a customer that is not active. */
 export function campaignsOfDisabled(customerId: bigint): Sql {
   return sql`customer_id = ${customerId} AND EXISTS (SELECT 1 FROM customer c WHERE c.id = ${customerId} AND c.status <> 'active')`;
 }
 
-/** Those whose time passed more than so many hours ago. */
+/** Campaigns whose time passed more than so many hours ago. */
 export function overdueCampaigns(hours: number): Sql {
   return sql`delivery_at < now() - make_interval(hours => ${hours}::int)`;
 }
 
-/** The same with all campaigns `campaign` that `which` is true of; answers the uids of those that were moved. */
+/** The same for all campaigns `campaign` for which `which` is true; returns the uids of those that were moved. */
 export async function moveCampaigns(
   db: Queryable,
   which: Sql,
@@ -92,16 +94,16 @@ export async function moveCampaigns(
 
 export interface CampaignWait {
   readonly reason: WaitReason;
-  /** Null: nobody knows. */
+  /** Null: not known. */
   readonly until: Date | null;
 }
 
-/** For `beginWait`: the audience is complete, nothing else is waited for, and the time is still to come. */
+/** For `beginWait`: the audience is complete, there is no other wait, and the time is in the future. */
 export function isIdleUntil(at: Date): Sql {
   return sql`snapshot_at IS NOT NULL AND wait_kind IS NULL AND ${at}::timestamptz > now()`;
 }
 
-/** Lets a campaign wait that is being sent and that `provided` is true of; false when there is none. */
+/** Lets a campaign wait that is being sent and for which `provided` is true; false when there is none. */
 export async function beginWait(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
@@ -115,7 +117,7 @@ export async function beginWait(
   return waits > 0;
 }
 
-/** Ends what the campaign waits for, or only what is due by now; false when there is nothing of the kind. */
+/** Ends the campaign's wait, or only one that is due; false when there is none. */
 export async function endWait(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
@@ -128,7 +130,7 @@ export async function endWait(
   return ended > 0;
 }
 
-/** Writes that the campaign makes no progress, unless it has another reason for where it stands. */
+/** Records that the campaign makes no progress, unless it has another reason. */
 export async function reportStall(db: Queryable, { customerId, campaignId }: CampaignKey, stall: Stall): Promise<void> {
   await db.execute(
     sql`UPDATE campaign SET reason_code = ${stall.code}, reason_params = ${storedParams(stall)}::jsonb
@@ -137,7 +139,7 @@ export async function reportStall(db: Queryable, { customerId, campaignId }: Cam
   );
 }
 
-/** Takes back what `reportStall` wrote about campaigns that make progress again: those without an alarm. */
+/** Removes the reason of `reportStall` from campaigns that make progress again: those without an alarm. */
 export async function clearStalls(db: Queryable): Promise<void> {
   const code: Stall['code'] = 'stalled';
   await db.execute(

@@ -1,4 +1,4 @@
-/** Reads and writes of campaigns, but for their state (campaign-state-store.ts). */
+/** Reads and writes of campaigns, except their state (campaign-state-store.ts). */
 import { empty, join, sql, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, selectList } from '../../db/fields.ts';
 import { assert } from '../../lib/errors.ts';
@@ -10,7 +10,7 @@ const COLUMNS = selectList(campaignColumns);
 
 type Row = Campaign & Record<string, unknown>;
 
-/** The campaign with this uid among the customer's, or undefined; `lock` holds it until the transaction ends. */
+/** The customer's campaign with this uid, or undefined; `lock` locks it until the transaction ends. */
 export async function findCampaign(
   db: Queryable,
   customerId: bigint,
@@ -47,7 +47,7 @@ export interface NewCampaign extends CampaignValues {
   readonly name: string;
 }
 
-/** Writes the campaign, which is `new`, and answers its id. */
+/** Writes the campaign, which is `new`, and returns its id. */
 export async function insertCampaign(db: Queryable, campaign: NewCampaign): Promise<bigint> {
   const [row] = await db.query<{ id: bigint }>(
     sql`INSERT INTO campaign ${insertion(campaignColumns, campaign)} RETURNING id`,
@@ -57,14 +57,14 @@ export async function insertCampaign(db: Queryable, campaign: NewCampaign): Prom
 }
 
 /**
- * Waits until every mark for the present content has committed, and keeps new ones waiting until the transaction ends:
- * they then find the next version. Taken after the campaign's row.
+ * Waits until every mark for the present content has committed, and blocks new ones until the transaction ends: they then find
+ * the next version. Locked after the campaign's row.
  */
 export async function lockContent(db: Queryable, { id }: Pick<Campaign, 'id'>): Promise<void> {
   await db.query(sql`SELECT pg_advisory_xact_lock(hot.content_lock(${id}))::text AS locked`);
 }
 
-/** Writes the values given, and answers the campaign as it is then; its content has a new version. */
+/** Writes the given values, and returns the campaign; its content has a new version. */
 export async function writeCampaign(
   db: Queryable,
   { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
@@ -81,14 +81,14 @@ export async function writeCampaign(
   return row;
 }
 
-/** What its server says of people who are not there counts for nothing until somebody resumes it. */
+/** Refusals as unknown do not count until the campaign is resumed. */
 export async function countRefusals(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<void> {
   await db.execute(
     sql`UPDATE campaign SET bounce_spike = 'held' WHERE customer_id = ${customerId} AND id = ${campaignId}`,
   );
 }
 
-/** Keeps the campaign's segment as it is now, or that it has none: the audience is planned by this and nothing later. */
+/** Stores the campaign's segment as it is now, or that it has none: the audience snapshot uses only this. */
 export async function keepSegment(
   db: Queryable,
   { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
@@ -101,7 +101,7 @@ export async function keepSegment(
      WHERE c.customer_id = ${customerId} AND c.id = ${id}`);
 }
 
-/** Remembers how far the audience is in the ledger. */
+/** Stores how far the audience is in the ledger. */
 export async function moveSnapshotCursor(
   db: Queryable,
   campaign: Campaign,
@@ -114,7 +114,7 @@ export async function moveSnapshotCursor(
   );
 }
 
-/** Removes the campaign; a trigger erases what hangs on it in the hot tables. */
+/** Deletes the campaign; a trigger deletes its rows in the hot tables. */
 export async function eraseCampaign(db: Queryable, campaign: Campaign): Promise<void> {
   await db.execute(sql`DELETE FROM campaign WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`);
 }

@@ -1,4 +1,4 @@
-/** What campaigns wait for, as far as rows say it: their own, the queue's, the ledger's. */
+/** What campaigns wait for by their rows, the queue and the ledger. */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
@@ -6,7 +6,7 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import type { StatusReason, WaitReason } from './status-reason.ts';
 
-/** Batches come and go in less. */
+/** Batches are shorter than this. */
 const WAIT_SECONDS_MIN = 3;
 
 export interface StoredReason {
@@ -17,7 +17,7 @@ export interface StoredReason {
   readonly isQueued: boolean;
 }
 
-/** What was written down of each, in their order. */
+/** The stored reasons, in order. */
 export function storedReasons(db: Queryable, keys: readonly CampaignKey[]): Promise<StoredReason[]> {
   return db.query<StoredReason>(
     sql`SELECT CASE WHEN coalesce(c.wait_kind, c.reason_code) IS NOT NULL THEN
@@ -36,13 +36,13 @@ function listed(keys: readonly CampaignKey[]): Sql {
 }
 
 export interface UnderWay extends CampaignKey {
-  /** Its place among those that were asked for, from 0. */
+  /** Its position among the given ones, from 0. */
   readonly no: number;
   readonly snapshotOn: string | null;
   readonly hasSnapshot: boolean;
 }
 
-/** Those that have somebody left and know of no wait themselves. */
+/** Those with open recipients and no stored wait. */
 export function campaignsUnderWay(db: Queryable, keys: readonly CampaignKey[]): Promise<UnderWay[]> {
   return db.query<UnderWay & Record<string, unknown>>(
     sql`SELECT k.no::int - 1 AS no, k.customer_id AS "customerId", k.campaign_id AS "campaignId",
@@ -61,7 +61,7 @@ export interface NextBatch extends UnderWay {
   readonly toId: string;
 }
 
-/** The batch that comes first, of each of which none is at work or due. */
+/** The next batch of each campaign that has none running or due. */
 export async function nextBatches(db: Queryable, campaigns: readonly UnderWay[]): Promise<NextBatch[]> {
   if (campaigns.length === 0) return [];
   const rows = await db.query<{ campaignId: string; at: Date; fromId: string; toId: string }>(
@@ -91,7 +91,7 @@ export interface BatchReason {
   readonly said: string | null;
 }
 
-/** Of each batch the row of the ledger that comes first, and what was said of it or of its provider. */
+/** For each batch the first row of the ledger, and the reason of its row or its provider. */
 export function reasonsOfBatches(db: Queryable, batches: readonly NextBatch[]): Promise<BatchReason[]> {
   return db.query<BatchReason & Record<string, unknown>>(
     sql`SELECT k.no::int - 1 AS index, d.reason, coalesce(d.reply, (
@@ -109,7 +109,7 @@ export function reasonsOfBatches(db: Queryable, batches: readonly NextBatch[]): 
   );
 }
 
-/** Campaigns that wait for something other than a send time, and whether its time has come. */
+/** Campaigns that wait for something other than a send time, and whether the wait is over. */
 export function waitingCampaigns(db: Queryable): Promise<(CampaignKey & { readonly isDue: boolean })[]> {
   return db.query<CampaignKey & { isDue: boolean }>(
     sql`SELECT customer_id AS "customerId", id AS "campaignId", coalesce(wait_until <= now(), false) AS "isDue" FROM campaign c

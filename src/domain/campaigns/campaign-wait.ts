@@ -1,7 +1,6 @@
 /**
- * What a campaign that is being sent waits for, and until when: its servers, or whoever is left. Derived when somebody
- * looks, so it says what is true now and goes away by itself; waits that the campaign's row knows (a plan's limit, quiet
- * hours, people's own times) are there.
+ * What a campaign that is being sent waits for, and until when: its servers or its recipients. Computed when it is read, so it is
+ * always current; waits that are stored in the campaign's row (a plan's limit, quiet hours, local times) are there.
  */
 import type { Queryable } from '../../db/database.ts';
 import type { Context } from '../context.ts';
@@ -17,18 +16,18 @@ import {
 import { standstillOf } from './standstill.ts';
 import { reasonText, type LiveWait } from './status-reason.ts';
 
-/** No page has more of them under way; of the last ones only what is written down is told. */
+/** No page has more of them under way; of further ones only the stored reason is shown. */
 const LOOKS_MAX = 1_000;
 const REPLY_LENGTH_MAX = 200;
 
-/** What a campaign waits for just now. */
+/** The present wait of a campaign. */
 export interface Wait {
   readonly reason: LiveWait;
-  /** Nothing has to be mended: it goes on by itself. */
+  /** Nothing has to be corrected: it continues automatically. */
   readonly isInOrder: boolean;
 }
 
-/** For each campaign, in their order; undefined: it gets on, or is not being sent. Four statements, however many they are. */
+/** For each campaign, in order; undefined: it makes progress, or is not being sent. Always four statements. */
 export async function campaignWaits(
   db: Queryable,
   keys: readonly CampaignKey[],
@@ -46,10 +45,7 @@ export async function campaignWaits(
   return waits;
 }
 
-/**
- * What readers of these campaigns are told, in their order: what keeps all of them from getting on, else what one waits for now,
- * else what was written down.
- */
+/** The status reasons of these campaigns, in order: what stops all of them, else the present wait, else the stored reason. */
 export async function statusReasonsOf(
   { db }: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
@@ -70,7 +66,7 @@ export async function statusReasonsOf(
   return reasons;
 }
 
-/** Why the first of those in each waits: another try, a provider that asked to wait, the limit of a domain. */
+/** Why the first recipient of each batch waits: another try, a provider that asked to wait, the limit of a domain. */
 async function waitsOfBatches(db: Queryable, batches: readonly NextBatch[]): Promise<{ no: number; wait: Wait }[]> {
   if (batches.length === 0) return [];
   const rows = await reasonsOfBatches(db, batches);

@@ -1,6 +1,6 @@
 /**
- * The noun of this module: a campaign, one mailing to one list. Its states: campaign-state-store.ts.
- * This module plans, schedules, starts, pauses and finishes; it never hands a message over.
+ * The noun of this module: a campaign, one mailing to one list. Its states: campaign-state-store.ts. This module takes the
+ * audience snapshot, schedules, starts, pauses and finishes; it never hands a message over.
  */
 import type { CampaignRow } from './campaign-fields.ts';
 import type { SendFault } from './send-fault.ts';
@@ -8,12 +8,12 @@ import type { SendFault } from './send-fault.ts';
 /** A campaign as the verbs of this module see it. */
 export type Campaign = CampaignRow;
 
-/** Whether anybody is in its ledger, or it is known that nobody will be: from then on audience and content are fixed. */
+/** Whether rows are in its ledger, or there are known to be none: from then on audience and content are fixed. */
 export function hasBegun({ snapshotCursor, snapshotAt }: Pick<Campaign, 'snapshotCursor' | 'snapshotAt'>): boolean {
   return snapshotCursor > 0n || snapshotAt !== null;
 }
 
-/** What a campaign still lacks before it can be sent; empty when it is ready. */
+/** What a campaign lacks before it can be sent; empty when it is ready. */
 export function missingToSend(
   campaign: Pick<Campaign, 'subject' | 'fromEmail' | 'fromName' | 'html' | 'plain'>,
 ): SendFault[] {

@@ -1,6 +1,6 @@
 /**
- * What may still change of a campaign that has begun (decision D22): how a paused one deals with trouble and which way it
- * goes, at any time; its content, as long as nobody has got the message.
+ * What may still change in a campaign that has begun (decision D22): its policies and servers while it is paused, at any time;
+ * its content, as long as nobody has got the message.
  */
 import type { TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
@@ -25,7 +25,7 @@ export async function mayChangeLate(
   return others.every((name) => lateChangesOf(name).includes('unsent')) && (await mayChangeContent(tx, campaign));
 }
 
-/** Also of one that has begun, while it is paused and nobody has got its message. */
+/** Also for one that has begun, while it is paused and nobody has got its message. */
 export async function mayChangeContent(tx: TransactionContext, campaign: Campaign): Promise<boolean> {
   if (isEditable(campaign)) return true;
   const { customerId, id: campaignId, snapshotOn, status } = campaign;
@@ -40,7 +40,7 @@ export function isContent(input: UpdateCampaignInput): boolean {
 }
 
 /**
- * Checks what was written as a start would, since going on asks no more questions, and shows its links. Throws
+ * Checks the changed content like a start would, since resuming does not check again, and registers its links. Throws
  * CAMPAIGN_NOT_READY.
  */
 export async function takeLateContent(tx: TransactionContext, campaign: Campaign): Promise<void> {

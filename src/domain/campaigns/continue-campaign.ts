@@ -1,6 +1,6 @@
 /**
- * Gives a campaign that was under way its jobs again: the rest of the plan, and a job for every batch that the
- * ledger says is open. Doubled jobs do no harm: the ledger decides who is sent to.
+ * Gives a campaign that was under way its jobs again: the rest of the snapshot, and a job for every open batch of the ledger.
+ * Repeated jobs do no harm: the ledger decides who is sent to.
  */
 import { enqueue } from '../../jobs/define-job.ts';
 import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
@@ -12,20 +12,20 @@ import { moveCampaign } from './campaign-state-store.ts';
 import type { Campaign } from './campaign.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 
-/** Batches cut in one statement; more come in the next. */
+/** Batches per statement; further ones come in the next. */
 const BATCHES_PER_STATEMENT = 1_000;
 
-/** Moves a paused campaign that has begun on and enqueues what it still owes. */
+/** Continues a paused campaign that has begun, and enqueues its open work. */
 export async function continueCampaign(tx: TransactionContext, campaign: Campaign): Promise<void> {
-  // `sending` even when the plan is not complete: as `queued` its batches would find it not being sent, and be dropped.
+  // `sending` even when the snapshot is not complete: as `queued` its batches would be dropped.
   await moveCampaign(tx.db, campaign, { from: ['paused'], to: 'sending' });
   await enqueueOpenWork(tx, campaign);
 }
 
-/** Enqueues the rest of the plan and every open batch, or the first `batchesMax` of them. */
+/** Enqueues the rest of the snapshot and every open batch, or the first `batchesMax` of them. */
 export async function enqueueOpenWork(ctx: Context, campaign: Campaign, batchesMax = Infinity): Promise<void> {
   const { customerId, id: campaignId, snapshotOn } = campaign;
-  // Also when the plan is complete: this job closes a campaign that has nothing left to send.
+  // Also when the snapshot is complete: this job finishes a campaign with nothing left to send.
   const payload = { customerId: String(customerId), campaignId: String(campaignId) };
   await enqueue(ctx.db, snapshotAudienceJob, payload, { key: `campaigns.plan:${campaignId}` });
   if (snapshotOn === null) return;

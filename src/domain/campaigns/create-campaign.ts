@@ -1,4 +1,4 @@
-/** Makes a campaign from what the caller says, after composing it once to see that it can be composed. */
+/** Creates a campaign, after composing it once to see that it can be composed. */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
 import { findOwnedList } from '../audience/find-owned-list.ts';
@@ -11,7 +11,7 @@ import { segmentToWrite } from './campaign-segment.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { insertCampaign } from './campaign-store.ts';
 
-/** Creates the campaign and answers its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
+/** Creates the campaign and returns its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
 export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
   const parsed = parseInput(createCampaignInput, input);

@@ -1,6 +1,6 @@
 /**
- * Decides by hand what the ledger could not: messages that were handed over and never answered. Whoever knows the
- * server's log accepts them as sent; whoever would rather mail somebody twice than not at all sends them again.
+ * A user's decision about messages with an unknown outcome. With the server's log at hand the user accepts them as sent, or sends
+ * them again at the risk of a second copy.
  */
 import { inTransaction, type Context } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
@@ -11,9 +11,9 @@ import { enqueueOpenWork } from './continue-campaign.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /**
- * Accepts or resends every parked delivery of the viewer's campaign and answers how many there were. A campaign that
- * was done is sending again until the resent ones are through; a paused one keeps them for its resuming. Throws
- * CAMPAIGN_WRONG_STATE before the campaign has started, CAMPAIGN_NOT_FOUND.
+ * Accepts or resends every parked delivery of the viewer's campaign and returns their number. A finished campaign is sending
+ * again until the resent ones are done; a paused one keeps them until it is resumed. Throws CAMPAIGN_WRONG_STATE before the
+ * campaign has started, CAMPAIGN_NOT_FOUND.
  */
 export async function decideUnknownDeliveries(
   ctx: Context,

@@ -1,4 +1,4 @@
-/** Deletes a campaign with all that hangs on it: at once for everybody who reads; a job erases its ledger and events (decision record 0031). */
+/** Deletes a campaign with all its data: it is invisible at once; a job erases its ledger and events (decision record 0031). */
 import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { keepSentCount } from '../audience/list-counter-store.ts';

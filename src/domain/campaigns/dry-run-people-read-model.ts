@@ -1,4 +1,4 @@
-/** The people of dry runs: the next ones to be composed for, and those whose faults one tells. */
+/** The people of dry runs: the next ones to be composed for, and those with faults. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { AudienceSlice } from '../audience/segments/segment-read-model.ts';
@@ -13,7 +13,10 @@ export interface FaultyPerson {
   readonly message: string;
 }
 
-/** The faults of each of the viewer's runs with their people: addresses are looked up when they are shown, and kept nowhere else. */
+/**
+ * The faults of each of the viewer's runs with their people: addresses are looked up when they are shown, and not stored
+ * elsewhere.
+ */
 export async function faultsOfEach(ctx: Context, runs: readonly DryRun[]): Promise<FaultyPerson[][]> {
   const ids = runs.flatMap(({ faults }) => faults.map(({ subscriberId }) => subscriberId));
   const people =
@@ -37,11 +40,11 @@ export interface PeopleQuestion {
   readonly listId: bigint;
   readonly afterId: bigint;
   readonly rows: number;
-  /** Who of the next people the segment picks; undefined: there is none. */
+  /** Those of the next people who are in the segment; undefined: there is no segment. */
   readonly slice: Pick<AudienceSlice, 'ids' | 'lastId'> | undefined;
 }
 
-/** The next people of the list, whoever they are, with what keeps a message from each of them. */
+/** The next people of the list, with the reason why each gets no message, if any. */
 export function peopleOfSlice(db: Queryable, question: PeopleQuestion): Promise<DryPerson[]> {
   const { customerId, listId, afterId, rows, slice } = question;
   return db.query<DryPerson & Record<string, unknown>>(

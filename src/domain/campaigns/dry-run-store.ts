@@ -1,4 +1,4 @@
-/** Reads and writes of dry runs. One at a time per campaign; a repeated job finds what the one before has done. */
+/** Reads and writes of dry runs. One at a time per campaign; a repeated job finds the previous progress. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { storedParams } from '../../lib/coded-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -7,7 +7,7 @@ import type { DryRunReason } from './status-reason.ts';
 export const dryRunStatuses = ['queued', 'running', 'done', 'cancelled', 'failed'] as const;
 export type DryRunStatus = (typeof dryRunStatuses)[number];
 
-/** Somebody for whom no message could be composed, and why. */
+/** A person for whom no message could be composed, and why. */
 export interface DryRunFault {
   readonly subscriberId: string;
   readonly text: string;
@@ -38,7 +38,7 @@ export interface DryRun {
   readonly finishedAt: Date | null;
 }
 
-/** What one slice of a dry run came to. */
+/** The result of one slice of a dry run. */
 export interface DryRunStep {
   readonly cursor: bigint;
   readonly checked: number;
@@ -51,7 +51,7 @@ export interface DryRunStep {
   readonly faults: readonly DryRunFault[];
 }
 
-/** Faults that are kept: whoever has more has one cause. */
+/** Stored faults: more of them have the same cause. */
 export const FAULTS_KEPT_MAX = 100;
 /** Earlier runs of a campaign that are kept. */
 const RUNS_KEPT = 20;
@@ -62,7 +62,7 @@ const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId"
 
 type Row = DryRun & Record<string, unknown>;
 
-/** Writes a new one; undefined when one is open. Forgets the oldest. */
+/** Writes a new one; undefined when one is open. Deletes the oldest. */
 export async function insertDryRun(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
@@ -85,7 +85,7 @@ export async function latestDryRun(
   return run ?? undefined;
 }
 
-/** The latest of each of these campaigns, in their order; null: there was none. */
+/** The latest of each of these campaigns, in order; null: there was none. */
 export async function latestDryRunOfEach(
   db: Queryable,
   customerId: bigint,
@@ -103,7 +103,7 @@ export interface DryRunKey {
   readonly id: bigint;
 }
 
-/** Begins it, or goes on with it; undefined when it is over. The campaign's version is that of the beginning. */
+/** Starts or continues it; undefined when it has ended. The campaign's version is that of the start. */
 export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): Promise<DryRun | undefined> {
   const [run] = await db.query<Row>(sql`
     UPDATE dry_run r SET status = 'running', started_at = coalesce(r.started_at, now()),
@@ -118,7 +118,7 @@ export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): 
   return run;
 }
 
-/** Adds a slice; false when the run is over, or somebody else did this slice already. */
+/** Adds a slice; false when the run has ended, or another worker did this slice already. */
 export async function addDryRunStep(
   db: Queryable,
   { customerId, id, cursor }: DryRunKey & Pick<DryRun, 'cursor'>,
@@ -138,7 +138,7 @@ export async function addDryRunStep(
   return added > 0;
 }
 
-/** Ends one that is open; false when it was over. */
+/** Ends an open one; false when it had ended. */
 export async function endDryRun(
   db: Queryable,
   { customerId, id }: DryRunKey,

@@ -1,7 +1,7 @@
 /**
- * A dry run composes the message of everybody a campaign would be sent to now, and sends nothing: who cannot be
- * composed for, who gets none and why, how much it all weighs and how long it takes is known before the first mail
- * leaves. It works through the list slice by slice; the ledger knows nothing of it.
+ * A dry run composes the message for everybody who would get the campaign now, and sends nothing. It shows who cannot be composed
+ * for, who gets no message and why, the total size and the time, before the first mail is sent. It goes through the list slice by
+ * slice; the ledger is not used.
  */
 import type { Queryable } from '../../db/database.ts';
 import { dryRunJob } from '../../jobs/campaign-jobs.ts';
@@ -31,13 +31,16 @@ import {
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 import type { DryRunReason } from './status-reason.ts';
 
-/** People looked at between two looks at whether to go on: some tenths of a second. */
+/** People between two checks for a stop: some tenths of a second. */
 const SLICE_ROWS = 500;
 
 /** Enough of a fault to find it. */
 const FAULT_LENGTH_MAX = 1_000;
 
-/** Starts one. Throws ValidationError (what cannot be composed at all), DRY_RUN_RUNNING, NotFoundError, ForeignResourceError. */
+/**
+ * Starts one. Throws ValidationError (a message that cannot be composed at all), DRY_RUN_RUNNING, NotFoundError,
+ * ForeignResourceError.
+ */
 export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
   return inTransaction(ctx, async (tx) => {
     const { customerId, id: campaignId } = await findOwnedCampaign(tx, uid);
@@ -53,7 +56,7 @@ async function enqueueDryRun(db: Queryable, { customerId, id }: DryRunKey): Prom
   await enqueue(db, dryRunJob, { customerId: String(customerId), dryRunId: String(id) });
 }
 
-/** Cancels the one that is open; it composes nothing more after its present slice. Throws DRY_RUN_NOT_RUNNING. */
+/** Cancels the open one; it composes nothing after its present slice. Throws DRY_RUN_NOT_RUNNING. */
 export async function cancelDryRun(ctx: Context, uid: string): Promise<DryRun> {
   return inTransaction(ctx, async (tx) => {
     const { customerId, id: campaignId } = await findOwnedCampaign(tx, uid);
@@ -63,7 +66,7 @@ export async function cancelDryRun(ctx: Context, uid: string): Promise<DryRun> {
   });
 }
 
-/** Works a dry run off; `stopped` when the process has to stop before its end: a new job goes on with it. */
+/** Runs a dry run; `stopped` when the process has to stop before its end: a new job continues it. */
 export async function workDryRun(
   ctx: Context,
   key: DryRunKey,
@@ -110,7 +113,7 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
   }
 }
 
-/** The next people of the list, whoever they are, with what keeps a message from each of them. */
+/** The next people of the list, with the reason why each gets no message, if any. */
 async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Promise<DryPerson[]> {
   const { customerId, listId } = campaign;
   return inTransaction(ctx, async ({ db }) => {
@@ -120,7 +123,7 @@ async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Pr
   });
 }
 
-/** Who of the next people the campaign's segment picks; undefined: it has none. */
+/** Those of the next people who are in the campaign's segment; undefined: it has none. */
 async function segmentSlice({ db }: Context, campaign: Campaign, afterId: bigint) {
   const { customerId, listId, id, segmentId, segmentSnapshot } = campaign;
   const segment = segmentId === null ? undefined : await ruleOfSegment(db, { customerId, id: segmentId });

@@ -1,4 +1,4 @@
-/** Gives batches of a campaign's ledger to the queue. */
+/** Enqueues batches of a campaign's ledger. */
 import type { Queryable } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { enqueueMany } from '../../jobs/define-job.ts';
@@ -6,7 +6,7 @@ import type { IdRange } from '../delivery/audience-snapshot-store.ts';
 import { jobPayload } from '../delivery/batch.ts';
 import type { Campaign } from './campaign.ts';
 
-/** One sending job for each batch. */
+/** One sending job per batch. */
 export async function enqueueBatches(db: Queryable, campaign: Campaign, batches: readonly IdRange[]): Promise<void> {
   const key = { customerId: campaign.customerId, campaignId: campaign.id };
   await enqueueMany(

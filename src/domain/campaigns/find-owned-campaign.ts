@@ -1,4 +1,4 @@
-/** Finds a campaign for the one who asks: the caller's own, or the error that fits. */
+/** Finds a campaign for the caller: own, foreign or unknown. */
 import { viewerOf, type Context } from '../context.ts';
 import { campaignNotFound, foreignCampaign } from './campaign-errors.ts';
 import { campaignExists, findCampaign } from './campaign-store.ts';

@@ -1,4 +1,4 @@
-/** Says `done` when, and only when, the plan is complete and the ledger balances with nothing open. */
+/** Sets `done` if and only if the snapshot is complete and the ledger balances with nothing open. */
 import { inTransaction, type Context } from '../context.ts';
 import { lockOpenCount, writeBalance } from '../delivery/delivery-counter-store.ts';
 import { countLedger } from '../delivery/ledger-read-model.ts';
@@ -10,8 +10,8 @@ import { looksFinished } from './campaign-read-model.ts';
 import { findCampaignById } from './campaign-store.ts';
 
 /**
- * Finishes the campaign if it is finished; true when it now is `done`. May be called at any time, by anybody. Counts
- * the ledger only when the counters say that nothing is open, unless they are not to be trusted.
+ * Finishes the campaign if nothing is open; true when it is `done` now. May be called at any time. Counts the ledger only when
+ * the counters say that nothing is open, unless they are not to be trusted.
  */
 export async function finishCampaign(
   ctx: Context,
@@ -26,7 +26,7 @@ export async function finishCampaign(
     const balance = await countLedger(tx.db, ledgerOfCampaign({ ...key, snapshotOn: campaign.snapshotOn }));
     const open = balance.queued + balance.leased + balance.sending;
     if (shown !== open) {
-      // The counters and the ledger disagree: the ledger is the truth.
+      // The counters and the ledger disagree: the ledger is right.
       tx.log.error('campaign.counters_wrong', { campaign: campaign.uid, shown, balance });
       await writeBalance(tx.db, sourceOfCampaign(key), balance);
     }

@@ -1,7 +1,7 @@
-/** Whether the installation is held: the row that domain/installation writes. */
+/** Whether the installation is on hold: the row that domain/installation writes. */
 import { sql, type Queryable } from '../../db/database.ts';
 
-/** The setting that holds an installation; its value has `since`. */
+/** The setting for the hold of an installation; its value has `since`. */
 export const HOLD_KEY = 'installation.hold';
 
 export async function installationHold(db: Queryable): Promise<{ readonly since: Date | null } | undefined> {

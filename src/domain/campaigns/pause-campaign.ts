@@ -1,4 +1,4 @@
-/** Pauses a campaign: what is in flight, or being marked at that moment, is finished and recorded; nothing more is begun. */
+/** Pauses a campaign: messages in flight, or being marked, are finished and recorded; no more are started. */
 import { inTransaction, type Context } from '../context.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign, PAUSABLE } from './campaign-state-store.ts';

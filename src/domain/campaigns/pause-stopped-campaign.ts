@@ -1,4 +1,4 @@
-/** Pauses a campaign that something of its own stands in the way of (its template, its sender, its people), and says what. */
+/** Pauses a campaign because of its own fault (its template, its sender, its recipients), and records the reason. */
 import { inTransaction, type Context } from '../context.ts';
 import type { CampaignStop } from '../delivery/campaign-stop.ts';
 import { takeBackRefusals } from '../delivery/take-back-refusals.ts';
@@ -6,7 +6,7 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { countRefusals } from './campaign-store.ts';
 
-/** Answers whether it was being sent until now. Whoever is left stays in the ledger: resumed, it goes on with them. */
+/** Returns whether it was being sent until now. The rest of the recipients stays in the ledger until it is resumed. */
 export async function pauseStoppedCampaign(
   ctx: Context,
   key: CampaignKey,

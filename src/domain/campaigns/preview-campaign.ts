@@ -1,4 +1,4 @@
-/** Shows a campaign's message as somebody would get it, in any state of the campaign, and sends nothing. */
+/** Previews a campaign's message as a person would get it, in any state, and sends nothing. */
 import { randomBytes } from 'node:crypto';
 import { ValidationError } from '../../lib/errors.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
@@ -17,10 +17,10 @@ import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 export interface CampaignPreview {
   readonly subject: string;
-  /** Null: there is only plain text. Hostile like everything of authors: show it in a sandbox. */
+  /** Null: there is only plain text. Not trusted: show it in a sandbox. */
   readonly html: string | null;
   readonly plain: string;
-  /** As they leave, unfolded; what signing and the way back of bounces add is not there. */
+  /** As they are sent, unfolded; without signatures and return-path. */
   readonly headers: readonly { readonly name: string; readonly value: string }[];
   readonly sizeBytes: number;
   readonly links: readonly TrackedLink[];
@@ -32,7 +32,7 @@ interface PreviewWish {
   readonly subscriber?: string | null | undefined;
 }
 
-/** A message with its files is held several times over while it is composed, a hundred megabytes of the web's process. */
+/** A message with its files is in memory several times while it is composed: a hundred megabytes of the web process. */
 const composing = createConcurrencyLimit({
   runningMax: 2,
   runningPerKeyMax: 1,
@@ -41,9 +41,8 @@ const composing = createConcurrencyLimit({
 });
 
 /**
- * The message for a subscriber (uid, id or address) of the campaign's list, or for nobody in particular. Throws
- * ValidationError (what cannot be composed; `SUBSCRIBER_OF_OTHER_LIST`), RateLimitedError `TOO_MANY_PREVIEWS`,
- * NotFoundError, ForeignResourceError.
+ * The message for a subscriber (uid, id or address) of the campaign's list, or with sample values. Throws ValidationError (what
+ * cannot be composed; `SUBSCRIBER_OF_OTHER_LIST`), RateLimitedError `TOO_MANY_PREVIEWS`, NotFoundError, ForeignResourceError.
  */
 export async function previewCampaign(ctx: Context, wish: PreviewWish): Promise<CampaignPreview> {
   return composing.run(() => preview(ctx, wish), String(viewerOf(ctx).customerId));
@@ -71,7 +70,7 @@ async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<
   };
 }
 
-/** Links that tell which addresses are none as this reader's fields fill them: a merge tag in the place of the host. */
+/** Links that collect addresses which are invalid with this reader's values, for example with a merge tag as the host. */
 function watchedLinks(links: RecipientLinks): { links: RecipientLinks; broken: ReadonlySet<string> } {
   const broken = new Set<string>();
   const click = (no: number, url: string): string => {
@@ -81,7 +80,7 @@ function watchedLinks(links: RecipientLinks): { links: RecipientLinks; broken: R
   return { links: { ...links, click }, broken };
 }
 
-/** The id of a subscriber of the campaign's list; null: nobody in particular. */
+/** The id of a subscriber of the campaign's list; null: sample values. */
 export async function readerOf(
   ctx: Context,
   { customerId, listId }: Campaign,

@@ -7,7 +7,7 @@ import { pauseCustomerCampaigns } from './pause-customer-campaigns.ts';
 
 /**
  * Pauses the customer's campaigns, so that nothing is sent meanwhile, and erases it from the tables. When the process has to stop
- * before the end, another one goes on. A customer that is not being deleted is left alone.
+ * before the end, another one continues. A customer that is not being deleted is not changed.
  */
 export async function removeCustomer(
   ctx: Context,

@@ -1,4 +1,4 @@
-/** Lets a paused campaign go on from where it stopped. */
+/** Continues a paused campaign from where it stopped. */
 import type { Context } from '../context.ts';
 import { inTransaction } from '../context.ts';
 import { wrongCampaignState } from './campaign-errors.ts';

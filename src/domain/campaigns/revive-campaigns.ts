@@ -1,6 +1,6 @@
 /**
- * The safety net below the queue: the ledger, not the queue, is the truth. A campaign that is under way and has no
- * job any more (given up after too many tries, lost by hand) gets new ones; one that is finished is closed.
+ * The safety net below the queue: the ledger decides, not the queue. A campaign that is under way and has no job any more (given
+ * up after too many tries, or deleted by hand) gets new ones; one with nothing open is finished.
  */
 import { renumberPriorities } from '../../jobs/fair-queueing.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -12,8 +12,8 @@ import { findCampaignById } from './campaign-store.ts';
 import { finishCampaign } from './finish-campaign.ts';
 
 /**
- * Revives what stands still, and keeps the numbers of the queue's priorities small. Answers how many campaigns got new jobs.
- * Trouble with one is logged and stops no other.
+ * Gives jobs to campaigns without any, and keeps the numbers of the queue's priorities small. Returns how many campaigns got new
+ * jobs. A failure of one is logged and stops no other.
  */
 export async function reviveCampaigns(ctx: Context): Promise<number> {
   await renumberPriorities(ctx.database);
@@ -30,7 +30,7 @@ export async function reviveCampaigns(ctx: Context): Promise<number> {
 }
 
 async function revive(ctx: Context, key: CampaignKey): Promise<boolean> {
-  // Without a job nobody would look again, so the ledger itself is asked, not the counters.
+  // Without a job nobody would check again, so the ledger itself is counted, not the counters.
   if (await finishCampaign(ctx, key, { mayTrustCounters: false })) return false;
   const campaign = await findCampaignById(ctx.db, key.customerId, key.campaignId);
   if (!campaign) return false;

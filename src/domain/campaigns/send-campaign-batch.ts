@@ -1,4 +1,4 @@
-/** Sends one batch of a campaign, and does for the campaign what follows from how the batch ended. */
+/** Sends one batch of a campaign, and updates the campaign by the result. */
 import type { Context } from '../context.ts';
 import type { Batch, BatchWorker } from '../delivery/batch.ts';
 import { sendBatch } from '../delivery/send-batch.ts';
@@ -8,7 +8,7 @@ import { finishCampaign } from './finish-campaign.ts';
 import { pauseStoppedCampaign } from './pause-stopped-campaign.ts';
 import { waitForPlan } from './wait-for-plan.ts';
 
-/** Pauses the campaign, lets it wait, or finishes it, when that is what the batch led to. */
+/** Pauses the campaign, lets it wait, or finishes it, by the batch's result. */
 export async function sendCampaignBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<void> {
   const announce = (): void => worker.announce(sourceOfCampaign(batch));
   const end = await sendBatch(ctx, batch, worker);
@@ -17,7 +17,7 @@ export async function sendCampaignBatch(ctx: Context, batch: Batch, worker: Batc
     return;
   }
   if (typeof end === 'object') await waitForPlan(ctx, batch, end);
-  // At a limit too: another job may have sent the last of it meanwhile.
+  // At a limit too: another job may have sent the last messages meanwhile.
   if (end !== 'settled' && typeof end !== 'object') return;
   if (await finishCampaign(ctx, batch)) worker.campaigns.close(batch);
   else if (!(await waitForSendTime(ctx, batch))) return;

@@ -1,4 +1,4 @@
-/** What keeps a campaign from being sent: codes with parameters, as a paused one stores them, and their texts by field. */
+/** What prevents sending a campaign: codes with parameters, as a paused one stores them, and their texts by field. */
 import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
 import { fileFaultTexts, type FileFaultParams } from '../delivery/campaign-files.ts';
 import { senderFaultTexts, type SenderFaultParams } from '../sending/addresses/usable-sender.ts';
@@ -8,7 +8,7 @@ interface SendFaultParams extends FileFaultParams, SenderFaultParams {
   no_from_email: NoParams;
   no_from_name: NoParams;
   no_content: NoParams;
-  /** The plan asks for one in the part that the author wrote. */
+  /** The plan demands one in the author's own part. */
   no_unsubscribe_link: { readonly field: 'html' | 'plain' };
 }
 export type SendFault = CodedReason<SendFaultParams>;

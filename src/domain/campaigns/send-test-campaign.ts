@@ -1,4 +1,4 @@
-/** Sends tests of a campaign's message to addresses of the author's choice. */
+/** Sends tests of a campaign's message to addresses that the author chooses. */
 import { z } from 'zod';
 import { RateLimitedError, ValidationError } from '../../lib/errors.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
@@ -20,7 +20,7 @@ import { readerOf } from './preview-campaign.ts';
 
 /** A test is for colleagues; a mailing is a campaign. */
 export const TEST_ADDRESSES_MAX = 10;
-/** Addresses of one customer in one hour: enough for a day of hard work, and nothing to mail the world with. */
+/** Test addresses per customer and hour: enough for real work, too few for abuse. */
 export const TESTS_PER_HOUR_MAX = 100;
 const HOUR_SECONDS = 3_600;
 
@@ -37,10 +37,10 @@ const input = z.object({
 export type SendTestInput = z.input<typeof input>;
 
 /**
- * Queues a test to each address, filled with the values of `subscriber` (uid, id or address), else of the one on the
- * list with that address, else with those that stand for no value. Works in any state of the campaign. Throws
- * ValidationError (`ADDRESS_SUPPRESSED`, what cannot be composed), CAMPAIGN_NOT_READY without a server,
- * RateLimitedError `TOO_MANY_TESTS`, SUBSCRIPTION_ENDED, NotFoundError, ForeignResourceError.
+ * Queues a test to each address, with the values of `subscriber` (uid, id or address), else of the subscriber of the list with
+ * that address, else sample values. Works in any state of the campaign. Throws ValidationError (`ADDRESS_SUPPRESSED`, what cannot
+ * be composed), CAMPAIGN_NOT_READY without a server, RateLimitedError `TOO_MANY_TESTS`, SUBSCRIPTION_ENDED, NotFoundError,
+ * ForeignResourceError.
  */
 export async function sendTestCampaign(
   ctx: Context,

@@ -1,6 +1,6 @@
 /**
- * Puts the audience into the ledger, slice by slice; each slice, its batches' jobs and the cursor are one
- * transaction, so a crash repeats nothing and skips nothing. Sending begins with the first slice.
+ * Writes the audience to the ledger, slice by slice; each slice, its batches' jobs and the cursor are one transaction, so a crash
+ * repeats and skips nothing. Sending begins with the first slice.
  */
 import { inTransaction, type Context } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
@@ -14,10 +14,10 @@ import { enqueueBatches } from './enqueue-batches.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { findCampaignById, moveSnapshotCursor } from './campaign-store.ts';
 
-/** The first slice is small: the first message should leave at once, however large the audience is. */
+/** The first slice is small: the first message should be sent at once, however large the audience is. */
 const FIRST_SLICE_ROWS = 1_000;
 
-/** Plans until the audience is complete, or the campaign is no longer under way, or the process stops. */
+/** Continues until the audience is complete, or the campaign is no longer under way, or the process stops. */
 export async function snapshotAudience(
   ctx: Context,
   key: CampaignKey,

@@ -1,13 +1,13 @@
 /**
- * What keeps every campaign of the installation from getting on: it is held, or the database takes no writes. Asked when
- * somebody looks, because the second cannot be written down.
+ * What stops every campaign of the installation: a hold, or a database that takes no writes. Checked when it is read, because the
+ * second cannot be written to the database.
  */
 import type { Queryable } from '../../db/database.ts';
 import { writeProblem } from '../../db/full-disk.ts';
 import { readableTime } from '../../lib/units.ts';
 import { installationHold } from './installation-hold-read-model.ts';
 
-/** As a sentence; null: nothing of the kind. */
+/** As a sentence; null: nothing stops them. */
 export async function standstillOf(db: Queryable): Promise<string | null> {
   const trouble = writeProblem();
   if (trouble === 'full')

@@ -31,7 +31,7 @@ export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: s
   });
 }
 
-/** Starts a scheduled campaign when its time has come; one that was moved, paused or started meanwhile is left alone. */
+/** Starts a scheduled campaign at its time; one that was moved, paused or started meanwhile is not changed. */
 export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
@@ -71,7 +71,7 @@ async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<v
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const { customerId, id: campaignId } = campaign;
   const message = await compileCampaign(tx.db, { customerId, campaignId });
-  // A report shows every link from the beginning, also those that nobody clicks.
+  // Reports show every link from the beginning, also without clicks.
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
   await keepSegment(tx.db, campaign);
   await moveCampaign(tx.db, campaign, { from: [campaign.status], to: 'queued' });

@@ -1,6 +1,6 @@
 /**
  * Why a campaign has its status, and what it waits for: codes with parameters, as they are stored, and the one catalogue of their
- * texts. `status_reason` of the API is made here.
+ * texts. The API's `status_reason` is made here.
  */
 import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
 import { readableTime } from '../../lib/units.ts';
@@ -16,7 +16,7 @@ interface StatusParams extends StopParams {
   /** Its time passed while no process was running. */
   overdue: NoParams;
   restored_from_backup: NoParams;
-  /** Its time came, and something was missing. */
+  /** At its time something was missing. */
   not_ready: { readonly faults: readonly SendFault[] };
   attachment_missing: { readonly name: string };
   stalled: { readonly since: string; readonly cause: StallCause };
@@ -36,7 +36,7 @@ export type DryRunReason = CodedReason<DryRunParams>;
 interface WaitParams {
   credits: { readonly emails: string };
   sending_quota: { readonly emails: string; readonly time: string; readonly unit: string };
-  /** Other jobs of the customer hold the rest of its budget, and soon send it or give it back. */
+  /** Other jobs of the customer hold the rest of its budget, and will send it or return it soon. */
   budget_in_use: NoParams;
   quiet_hours: NoParams;
   quiet_hours_of_recipients: NoParams;
@@ -44,16 +44,16 @@ interface WaitParams {
 }
 export type WaitReason = CodedReason<WaitParams>;
 
-/** Found when somebody asks. */
+/** Computed when it is read. */
 interface LiveParams extends ServerWaitParams {
   next_batch: { readonly at: string; readonly reason: string | null; readonly said: string | null };
 }
 export type LiveWait = CodedReason<LiveParams>;
 
-/** What a stalled campaign has in its way. */
+/** The cause of a stall. */
 interface StallCauseParams extends LiveParams {
   not_planned: NoParams;
-  /** One who is due, with what a server said to the last try, and why it waits where the ledger says so. */
+  /** A due recipient with the server's last reply, and the ledger's reason for waiting. */
   server_silent: { readonly reply: string | null };
   not_taken_up: { readonly reply: string | null };
   delivery: { readonly reason: string; readonly reply: string | null };
@@ -114,7 +114,7 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   delivery: ({ reason, reply }) => withReply(deliveryReasonText(reason), reply),
 };
 
-/** The text of a reason; of one that only a newer version of the program knows, its code. */
+/** The text of a reason; the code itself if only a newer version of the program knows it. */
 export function reasonText<Code extends keyof AllParams>(
   reason: CodedReason<AllParams, Code>,
   until: Date | null = null,

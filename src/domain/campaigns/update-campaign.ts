@@ -1,4 +1,4 @@
-/** Changes a campaign that is not under way (decision D22; what has begun: change-late.ts). */
+/** Changes a campaign that is not under way (decision D22; one that has begun: change-late.ts). */
 import { parseInput } from '../../lib/text.ts';
 import { findOwnedList } from '../audience/find-owned-list.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
@@ -16,9 +16,9 @@ import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /**
- * Writes the fields given; the others stay. A scheduled campaign follows its new time; without a time, or lacking
- * something again, it is no longer scheduled. Throws ValidationError (CAMPAIGN_NOT_READY for one that has begun and would
- * lack something), CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
+ * Writes the given fields. A scheduled campaign is moved to its new time; without a time, or with something missing, it is no
+ * longer scheduled. Throws ValidationError (CAMPAIGN_NOT_READY for one that has begun and would be incomplete),
+ * CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
  */
 export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
   const parsed = parseInput(updateCampaignInput, input);
@@ -49,7 +49,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
   });
 }
 
-/** Gives the campaign the status that follows from what it has now, and answers it. */
+/** Gives the campaign the status that follows from its content, and returns it. */
 export async function followContent(
   { db }: TransactionContext,
   campaign: Campaign,

@@ -1,7 +1,7 @@
 /**
- * A campaign whose customer reached a limit of its plan. Credits and quota come back: it stays `sending`, says until
- * when it waits, and goes on by itself, sooner when the plan is changed. Without a running subscription it is
- * paused. Nothing fails and no worker sleeps (decision D37).
+ * A campaign whose customer reached a limit of its plan. Credits and quota return: it stays `sending`, shows until when it waits,
+ * and continues automatically, sooner when the plan is changed. Without a running subscription it is paused. Nothing fails and no
+ * worker sleeps (decision D37).
  */
 import type { Queryable } from '../../db/database.ts';
 import { databaseNow } from '../../db/now.ts';
@@ -19,13 +19,13 @@ import { waitingCampaigns } from './campaign-wait-read-model.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
 import type { WaitReason } from './status-reason.ts';
 
-/** A period may be over and its renewal late by some seconds: nobody asks more often than this. */
+/** A period may be over and its renewal some seconds late: checks are not more frequent than this. */
 const WAIT_SECONDS_MIN = 30;
-/** The time in which a job sends a slice or gives it back, roughly. One look in this time does for the whole campaign. */
+/** Roughly the time in which a job sends a slice or returns it. One check per campaign and this time is enough. */
 const HELD_SECONDS = 2;
-/** The first batches may be in the hands of jobs that run already; this many are not, and cost little when refused. */
+/** The first batches may belong to running jobs; of so many some are free, and refused ones cost little. */
 const BATCHES_TO_SPARE = 100;
-/** Lets the campaign wait, or pauses it. One that was paused or finished meanwhile is left alone. */
+/** Lets the campaign wait, or pauses it. One that was paused or finished meanwhile is not changed. */
 export async function waitForPlan(ctx: Context, key: CampaignKey, limit: PlanLimit): Promise<void> {
   const kind = limit.limit;
   if (kind === 'subscription') return pauseWithoutPlan(ctx, key);
@@ -34,21 +34,21 @@ export async function waitForPlan(ctx: Context, key: CampaignKey, limit: PlanLim
     const until = await endOfWaiting(db, limit);
     const waits = await beginWait(db, key, { reason: reasonFor(kind, limit.allowance), until });
     if (!waits || until === null) return;
-    // A moment like those of people: no change of the plan ends it before its time.
+    // Stored like a send time: no change of the plan ends it early.
     if (kind === 'hours') await keepSendTime(db, key, until);
     const payload = { customerId: String(customerId), campaignId: String(campaignId) };
     await enqueue(db, wakeCampaignJob, payload, { runAt: until, key: `campaigns.wake:${campaignId}` });
   });
 }
 
-/** Pauses what is under way, and says why. */
+/** Pauses campaigns under way, with the reason. */
 export async function pauseWithoutPlan(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<void> {
   const campaign = { customerId, id: campaignId };
   const reason = { code: 'subscription_ended', params: {} } as const;
   await moveCampaign(ctx.db, campaign, { from: PAUSABLE, to: 'paused', reason });
 }
 
-/** Null: nobody knows. A subscription without periods never gets new credits by itself. */
+/** Null: not known. A subscription without periods never gets new credits by itself. */
 async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise<Date | null> {
   if (limit !== 'held' && until === null) return null;
   const secondsMin = limit === 'held' ? HELD_SECONDS : WAIT_SECONDS_MIN;
@@ -64,20 +64,20 @@ function reasonFor(limit: Exclude<PlanLimit['limit'], 'subscription'>, { options
   return { code: 'sending_quota', params: { emails, time, unit } };
 }
 
-/** Lets a waiting campaign go on, with as many jobs as there is something to send for. */
+/** Continues a waiting campaign, with as many jobs as there are messages to send. */
 export async function wakeCampaign(ctx: Context, { customerId, campaignId }: CampaignKey): Promise<void> {
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
     if (!campaign || !(await endWait(tx.db, { customerId, campaignId }))) return;
     const remaining = await remainingOf(tx.db, customerId);
-    // More than there is space for: some of them find out that there is no more, and let the campaign wait again.
+    // More jobs than the plan allows: some of them find nothing left, and let the campaign wait again.
     const { sendBatchSize } = tx.installation.limits;
     const batchesMax = remaining === null ? undefined : Math.ceil(remaining / sendBatchSize) + BATCHES_TO_SPARE;
     await enqueueOpenWork(tx, campaign, batchesMax);
   });
 }
 
-/** Wakes the campaigns whose customers may send again before their time: the plan was changed. Answers how many. */
+/** Wakes campaigns whose customers may send again early because the plan was changed. Returns their number. */
 export async function wakeCampaigns(ctx: Context): Promise<number> {
   const waiting = await waitingCampaigns(ctx.db);
   const remainingByCustomer = new Map<bigint, number | null>();
@@ -93,7 +93,10 @@ export async function wakeCampaigns(ctx: Context): Promise<number> {
   return woken;
 }
 
-/** Messages the customer may send now; null: any number. An ended subscription counts as space: its campaigns are then paused. */
+/**
+ * Messages the customer may send now; null: unlimited. After the end of a subscription any number, so that its campaigns are
+ * paused.
+ */
 async function remainingOf(db: Queryable, customerId: bigint): Promise<number | null> {
   const allowance = await allowanceOf(db, customerId);
   return allowance.source === 'plan' ? remainingIn(await sendUsage(db, customerId, allowance)) : null;

@@ -1,8 +1,7 @@
 /**
- * Watches campaigns that are under way: one that has something to send and does not get on for three times as long as
- * it usually takes to the next step, and waits for nothing that comes by itself (campaign-wait.ts), is an alarm, in the
- * log and in its `status_reason`. Every process watches, those that only serve too: when all workers are dead nobody
- * else would notice.
+ * Watches campaigns under way. A campaign with due recipients that makes no progress for three times as long as usual, and waits
+ * for nothing that comes by itself (campaign-wait.ts), gets an alarm in the log and in its `status_reason`. Every process
+ * watches, also web processes: when all workers are dead nobody else would notice.
  */
 import type { Queryable } from '../../db/database.ts';
 import { tryLockUntilCommit } from '../../db/lock.ts';
@@ -13,7 +12,7 @@ import { clearStalls, reportStall } from './campaign-state-store.ts';
 import { campaignWaits } from './campaign-wait.ts';
 import { reasonText, type StallCause } from './status-reason.ts';
 
-/** Looks once, unless another process is looking. Answers the campaigns that have just become an alarm. */
+/** Checks once, unless another process does. Returns the campaigns with a new alarm. */
 export async function watchProgress(ctx: Context): Promise<string[]> {
   return inTransaction(ctx, async ({ db, log }) => {
     if (!(await tryLockUntilCommit(db, 'mailwright:watch'))) return [];
@@ -37,7 +36,7 @@ export async function watchProgress(ctx: Context): Promise<string[]> {
   });
 }
 
-/** What is in the way of one who is due; undefined: nobody is due, and then there is nothing to wait for. */
+/** What a due recipient waits for; undefined: nobody is due. */
 async function causeOf(db: Queryable, { customerId, campaignId, snapshotOn }: Stall): Promise<StallCause | undefined> {
   if (snapshotOn === null) return { code: 'not_planned', params: {} };
   const row = await dueOf(db, ledgerOfCampaign({ customerId, campaignId, snapshotOn }));

@@ -1,7 +1,7 @@
 /**
- * A campaign that this process is sending. It is made when the first job of the process takes the campaign up and closed when
- * the process stops sending it: paused, finished, its text changed. What is counted of it lives as long; its message is
- * compiled anew whenever something changes that the message is made of, such as its list or its customer's plan.
+ * A campaign that this process is sending. It is created when the first job of the process takes the campaign and closed when the
+ * process stops sending it: paused, finished, its text changed. Its counts live as long; its message is compiled again whenever
+ * its sources change, such as its list or its customer's plan.
  */
 import type { Context } from '../context.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -20,7 +20,7 @@ export class ActiveCampaign {
   /** Its part of the ledger. */
   readonly key: LedgerKey;
   readonly refusals: RefusalCounts;
-  /** Of jobs that wait until others of their customer are through: they come back one after the other, whichever campaign they are of. */
+  /** For jobs that wait for other jobs of their customer: they return one after the other, whichever campaign they belong to. */
   readonly line: JobLine;
   readonly #recorders = new Map<bigint, OutcomeRecorder>();
   #edition: Edition | undefined;
@@ -35,18 +35,18 @@ export class ActiveCampaign {
     this.refusals = new RefusalCounts(bouncePause);
   }
 
-  /** Undefined: others needed the memory. */
+  /** Undefined: its memory was needed for others. */
   get edition(): Edition | undefined {
     return this.#edition;
   }
 
-  /** Batches that begin from now on send this one. */
+  /** Batches that start from now on send this one. */
   use(edition: Edition | undefined): void {
     this.#edition = edition;
     if (edition) this.refusals.believesBounces = edition.believesRefusals;
   }
 
-  /** The recorder that all jobs of this process share for a server: their writes become one. */
+  /** The recorder that all jobs of this process share for a server: their writes are combined. */
   recorder(ctx: Context, by: { serverId: bigint; holder: Leaseholder }): OutcomeRecorder {
     const known = this.#recorders.get(by.serverId);
     if (known) return known;
@@ -56,7 +56,7 @@ export class ActiveCampaign {
   }
 }
 
-/** A campaign and its message as one batch sends it. */
+/** A campaign and its message for one batch. */
 export interface CampaignInHand {
   readonly campaign: ActiveCampaign;
   readonly edition: Edition;
@@ -66,25 +66,25 @@ export interface CampaignInHand {
 export interface ActiveCampaigns {
   /** The campaign, ready to be sent; undefined when it is not being sent (paused, deleted, done, waiting for its plan). */
   take(ctx: TakeContext, key: CampaignKey): Promise<CampaignInHand | undefined>;
-  /** This process sends it no more: whoever takes it up again counts anew. */
+  /** This process stops sending it: its counts start again when it is taken again. */
   close(key: CampaignKey): void;
-  /** Holds the range for the worker, and answers what to call to let go; or who is there already. */
+  /** Locks the range for the worker, and returns a function that unlocks it; or what holds it already. */
   lockRange(workerId: string, range: LedgerRange): (() => void) | Refused;
 }
 
-/** The installation's secret opens the keys that sign. */
+/** The installation's secret decrypts the signing keys. */
 export type TakeContext = Pick<Context, 'db' | 'installation'>;
 
-/** A compiled message holds its html several times over; more campaigns than this are rarely under way in one process. */
+/** A compiled message has its html in memory several times; a process rarely sends more campaigns than this. */
 const EDITIONS_MAX = 20;
 /** Files of messages count with their encoded bytes: a process has 250 MB for everything. */
 const EDITION_BYTES_MAX = 67_108_864;
 /** Without their messages they are small. One that another process finished is closed when so many are newer. */
 const CAMPAIGNS_MAX = 1_000;
 
-/** None yet. */
+/** An empty set. */
 export function createActiveCampaigns(): ActiveCampaigns {
-  /** The one that was taken up longest ago comes first. */
+  /** The one that was taken longest ago comes first. */
   const campaigns = new Map<bigint, ActiveCampaign>();
   const loading = new Map<bigint, { version: string; campaign: Promise<CampaignInHand | undefined> }>();
   const ranges = new HeldRanges();
@@ -113,7 +113,7 @@ export function createActiveCampaigns(): ActiveCampaigns {
       const head = await readEditionHead(ctx.db, key);
       const campaign = campaigns.get(key.campaignId);
       if (head?.status !== 'sending') {
-        // One that waits for a time goes on by itself, with all that was counted.
+        // A campaign that waits for a time continues with all its counts.
         if (head?.status !== 'waiting') campaigns.delete(key.campaignId);
         return undefined;
       }
@@ -129,7 +129,7 @@ export function createActiveCampaigns(): ActiveCampaigns {
   };
 }
 
-/** Forgets the messages, and then the campaigns, that were loaded longest ago; never the last one. */
+/** Drops the messages, and then the campaigns, that were loaded longest ago; never the last one. */
 function yieldSlot(campaigns: Map<bigint, ActiveCampaign>): void {
   const compiled = [...campaigns.values()].flatMap((campaign) => campaign.edition ?? []);
   let bytes = compiled.reduce((sum, { message }) => sum + message.staticBytes, 0);

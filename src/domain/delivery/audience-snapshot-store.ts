@@ -1,7 +1,4 @@
-/**
- * Writes that set the ledger up: the audience goes in slice by slice, and ranges that still owe something are cut
- * into batches for the queue.
- */
+/** Writes that fill the ledger: the audience slice by slice; and cuts open ranges into batches for the queue. */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { audienceSlice } from '../audience/segments/segment-read-model.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
@@ -10,7 +7,7 @@ import { inLedger } from './ledger-read-model.ts';
 import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times-read-model.ts';
 import { atLaterSendTime, SEND_TIME_REASON } from './send-time-store.ts';
 
-/** Makes the partition of the ledger for that day, unless it is there. */
+/** Makes the partition of the ledger for that day if it does not exist. */
 export async function ensurePartitionOf(db: Queryable, snapshotOn: string): Promise<void> {
   await db.query(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
 }
@@ -18,9 +15,9 @@ export async function ensurePartitionOf(db: Queryable, snapshotOn: string): Prom
 export interface SnapshotSlice {
   /** Rows written. */
   readonly planned: number;
-  /** The highest subscriber id that was looked at, or null when there was none. */
+  /** The highest subscriber id that was checked, or null when there was none. */
   readonly lastId: bigint | null;
-  /** Nobody is left behind it. */
+  /** No people are left after it. */
   readonly isComplete: boolean;
   readonly batches: readonly IdRange[];
 }
@@ -44,8 +41,8 @@ export interface SliceInput {
 }
 
 /**
- * Writes the next slice of the list's subscribed people into the ledger, suppressed ones closed at once, counts
- * them, and cuts the slice into batches. Runs in the transaction that moves the campaign's cursor.
+ * Writes the next slice of the list's subscribed people to the ledger, suppressed ones closed at once, counts them, and cuts the
+ * slice into batches. Runs in the transaction that moves the campaign's cursor.
  */
 export async function snapshotSlice(db: Queryable, input: SliceInput): Promise<SnapshotSlice> {
   const next = sql`s.id > ${input.afterId} AND s.status = 'subscribed' ORDER BY s.id LIMIT ${input.rows}`;
@@ -54,8 +51,8 @@ export async function snapshotSlice(db: Queryable, input: SliceInput): Promise<S
 }
 
 /**
- * The same with the people of the list that the rule picks. The cursor goes behind those who were looked at, however few
- * of them belong to it: the work of a slice is bounded.
+ * The same with people of the list in a segment. The cursor moves behind all that were checked, however few belong to it, so the
+ * work of a slice is limited.
  */
 export async function snapshotSegmentSlice(
   db: Queryable,
@@ -65,15 +62,15 @@ export async function snapshotSegmentSlice(
   const { key, listId, afterId, rows } = input;
   const { customerId, sourceId: campaignId } = key;
   const question = { customerId, listId, rule, asOf: new Date(asOf), exceptCampaignId: campaignId, afterId, rows };
-  // The first slice looks no further: its messages should leave at once.
+  // The first slice searches no further: its messages should be sent at once.
   const isOneStretch = afterId === 0n;
   const { ids, lastId, isLast } = await audienceSlice(db, { ...question, isOneStretch });
-  // The status is asked again: it may have changed since.
+  // The status is checked again: it may have changed since.
   const picked = sql`s.id = ANY (${[...ids]}::bigint[]) AND s.status = 'subscribed'`;
   return { ...(await writeSlice(db, input, { fitting: picked })), lastId, isComplete: isLast };
 }
 
-/** Writes the list's people that fit, counts them and cuts them into batches. */
+/** Writes matching people of the list, counts them and cuts them into batches. */
 async function writeSlice(
   db: Queryable,
   { key, listId, batchSize, times }: SliceInput,
@@ -112,7 +109,7 @@ async function writeSlice(
   };
 }
 
-/** Whoever waits for a later moment is in no batch. */
+/** Recipients with a later send time are in no batch. */
 function dueNow(batchSize: number): Sql {
   return sql`SELECT recipient_id, CASE WHEN not_before IS NULL THEN
                (row_number() OVER (PARTITION BY not_before IS NULL ORDER BY recipient_id) - 1) / ${batchSize}::int END AS batch FROM inserted`;
@@ -124,7 +121,7 @@ function keepSendTimes({ customerId, sourceId }: LedgerKey): Sql {
              ON CONFLICT (customer_id, campaign_id, at) DO UPDATE SET people = w.people + excluded.people`;
 }
 
-/** Cuts what came due at its moment, after `afterId`, into batches as `openBatches` does. */
+/** Cuts recipients whose send time has come, after `afterId`, into batches as `openBatches` does. */
 export async function sendTimeBatches(
   db: Queryable,
   key: LedgerKey,
@@ -136,7 +133,7 @@ export async function sendTimeBatches(
   });
 }
 
-/** Cuts what the ledger still owes after `afterId` into at most `batchesMax` batches, in order of the ids. */
+/** Cuts open recipients after `afterId` into at most `batchesMax` batches, in order of the ids. */
 export async function openBatches(
   db: Queryable,
   key: LedgerKey,

@@ -1,4 +1,4 @@
-/** A batch: a range of a campaign's ledger that one job sends. The words of those who work on it. */
+/** A batch: a range of a campaign's ledger that one job sends. Types for all who work on it. */
 import type { Allowance } from '../billing/allowance.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import type { SourceKey } from '../source-key.ts';
@@ -7,7 +7,7 @@ import type { ActiveCampaigns } from './active-campaign.ts';
 export interface SendingTools {
   readonly drivers: DriverPool;
   readonly campaigns: ActiveCampaigns;
-  /** Tells whoever watches that the source's counters moved. Must not throw and must be cheap. */
+  /** Announces that the source's counters changed. Must not throw and must be cheap. */
   readonly announce: (source: SourceKey) => void;
 }
 
@@ -18,24 +18,24 @@ export interface Batch {
   readonly toId: bigint;
 }
 
-/** The process that works, and the tools its jobs share. */
+/** The process, and the tools that its jobs share. */
 export interface BatchWorker extends SendingTools {
   readonly workerId: string;
   readonly abortSignal: AbortSignal;
 }
 
 /**
- * What of the customer's plan is used up: the subscription itself, its credits, or its quota until a time. `held`: the
- * rest of them is in the hands of other jobs, which soon send it or give it back. `hours`: these are quiet ones.
+ * The limit of the customer's plan that was reached: the subscription, its credits, or its quota until a time. `held`: other jobs
+ * hold the rest, and will send it or return it soon. `hours`: quiet hours.
  */
 export interface PlanLimit {
   readonly limit: 'subscription' | 'credits' | 'quota' | 'held' | 'hours';
   readonly allowance: Allowance;
-  /** Null: somebody has to act first. */
+  /** Null: a person has to act first. */
   readonly until: Date | null;
 }
 
-/** A batch as the queue's JSON holds it. */
+/** A batch as the queue's JSON. */
 export function jobPayload(batch: Batch): { customerId: string; campaignId: string; fromId: string; toId: string } {
   return {
     customerId: String(batch.customerId),

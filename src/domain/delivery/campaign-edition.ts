@@ -1,4 +1,4 @@
-/** A campaign's message, compiled, and all else that its batches are sent by, as it was at one moment. */
+/** A campaign's compiled message and everything else its batches need, of one moment. */
 import { assert } from '../../lib/errors.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { CompiledMessage } from '../content/message.ts';
@@ -11,20 +11,20 @@ import { ledgerOfCampaign, type LedgerKey, type UnknownPolicy } from './delivery
 import { peopleTimesOf, type PeopleTimes } from './people-times-read-model.ts';
 
 export interface Edition {
-  /** Of everything below: what has another one has to be loaded anew. */
+  /** The version of everything below: with another one it must be loaded again. */
   readonly version: string;
-  /** Of the campaign's content: recipients are marked for this one only. */
+  /** Of the campaign's content: recipients are marked for this version only. */
   readonly contentVersion: number;
   readonly policy: UnknownPolicy;
-  /** Whom no message can be composed for is left out; otherwise the campaign is paused. */
+  /** Recipients without a composable message are left out; otherwise the campaign is paused. */
   readonly skipsFailed: boolean;
-  /** Somebody resumed it after too many were refused as if nobody were there. */
+  /** The campaign was resumed after a bounce spike. */
   readonly believesRefusals: boolean;
   /** The sender's domain in ASCII, for Message-IDs. */
   readonly fromDomain: string;
   readonly message: CompiledMessage;
   readonly identity: SendingIdentity;
-  /** When its people are written to; null: at any time. */
+  /** When its recipients get it; null: at any time. */
   readonly times: PeopleTimes | null;
 }
 

@@ -1,4 +1,4 @@
-/** Reads what campaigns have attached and which files their html shows. */
+/** Reads campaigns' attachments and the files that their html shows. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
@@ -18,13 +18,13 @@ export interface StoredBytes {
   readonly size: number;
 }
 
-/** What the campaign has attached, in the order of attaching. */
+/** The campaign's attachments, in the order of attaching. */
 export async function attachmentsOf(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Attachment[]> {
   const [attachments = []] = await attachmentsOfEach(db, customerId, [campaignId]);
   return attachments;
 }
 
-/** The same for several campaigns of a customer, in their order. */
+/** The same for several campaigns of a customer, in order. */
 export async function attachmentsOfEach(
   db: Queryable,
   customerId: bigint,
@@ -50,7 +50,7 @@ export async function attachmentsOfEach(
   return [...found.values()];
 }
 
-/** Files of the customer by the tokens of their addresses, in the order of their making. */
+/** Files of the customer by the tokens of their addresses, the oldest first. */
 export function storedFiles(db: Queryable, customerId: bigint, tokens: readonly string[]): Promise<StoredBytes[]> {
   return db.query<StoredBytes & Record<string, unknown>>(
     sql`SELECT id, token, name, content_type AS type, size_bytes::float8 AS size FROM uploaded_file

@@ -1,6 +1,6 @@
 /**
- * The files of a campaign's messages: those attached to it, and the pictures of the file store that its html shows,
- * when they are to go along. Their bytes are read when the message is to leave, and not for a page or a check.
+ * The files of a campaign's messages: its attachments, and the stored pictures that its html shows, if they are to be embedded.
+ * Their bytes are read only for messages that are sent, not for a page or a check.
  */
 import type { Queryable } from '../../db/database.ts';
 import type { CodedReason, ReasonTexts } from '../../lib/coded-reason.ts';
@@ -20,9 +20,9 @@ import { attachmentsOf, storedFiles, type Attachment, type StoredBytes } from '.
 
 export type FilesWanted = 'none' | 'whole';
 
-/** The texts of a message have their own limits; pictures that are only shown may take what attachments leave. */
+/** The texts of a message have their own limits; embedded pictures may take what attachments leave. */
 const EMBEDDED_BYTES_MAX = MESSAGE_BYTES_MAX * 0.8;
-/** A file of this installation by its public address, on whatever host. */
+/** A file of this installation by its public address, on any host. */
 const FILE_URL = /https?:\/\/[^\s"'<>()]{1,255}\/files\/([0-9a-f]{32})\/[^\s"'<>()?#&]{1,700}/g;
 
 export interface FileFaultParams {
@@ -44,7 +44,7 @@ export function fileFaultText<Code extends keyof FileFaultParams>(fault: CodedRe
   return fileFaultTexts[fault.code](fault.params);
 }
 
-/** What is wrong with them: files that were deleted, and too much of everything. */
+/** Their faults: deleted files, and too large a sum. */
 export function faultsOf(attachments: readonly Attachment[]): FileFault[] {
   const faults: FileFault[] = attachments
     .filter(({ file }) => file === null)
@@ -57,7 +57,7 @@ export function faultsOf(attachments: readonly Attachment[]): FileFault[] {
   return faults;
 }
 
-/** Files as a message is compiled with. Throws ValidationError on `attachments` when a whole message lacks one. */
+/** Files for compiling a message. Throws ValidationError on `attachments` when a complete message lacks one. */
 export async function filesOfMessage(
   db: Queryable,
   key: CampaignKey,
@@ -83,7 +83,7 @@ export async function filesOfMessage(
   return { attachments: files, images };
 }
 
-/** Pictures of the file store that the html shows, as many as fit; the others stay addresses. */
+/** Stored pictures that the html shows, as many as fit; the others stay addresses. */
 async function shownIn(
   db: Queryable,
   { customerId }: CampaignKey,

@@ -1,6 +1,6 @@
 /**
- * A campaign's message as its row, its list, its customer's plan and its files make it: read in any state, compiled
- * for sending, previews and the web view.
+ * A campaign's message from its row, its list, its customer's plan and its files: in any state, compiled for sending, previews
+ * and the web view.
  */
 import type { Queryable } from '../../db/database.ts';
 import { countryOf } from '../audience/countries.ts';
@@ -12,9 +12,9 @@ import { filesOfMessage, type FilesWanted } from './campaign-files.ts';
 import { readSource, type SourceRow } from './campaign-source-read-model.ts';
 
 export interface CompileOptions {
-  /** `none`: for checks of the texts and for pages; `whole`: the message as it leaves, which fails when a file is gone. */
+  /** `none`: for checks of the texts and for pages; `whole`: the message as it is sent, which fails when a file is missing. */
   readonly files: FilesWanted;
-  /** Where pages find the pictures; relative to the page without it. */
+  /** The address of pictures on pages; absent: relative to the page. */
   readonly baseUrl?: string;
 }
 
@@ -28,7 +28,7 @@ export async function compileCampaign(
   return row && compileSource(db, { key, row, ...options });
 }
 
-/** The same from a row that was read already. */
+/** The same from a row that was read before. */
 export async function compileSource(
   db: Queryable,
   options: CompileOptions & { key: CampaignKey; row: SourceRow },
@@ -36,7 +36,7 @@ export async function compileSource(
   return compileMessage(await messageSource(db, options));
 }
 
-/** All that the message of a row is made from. */
+/** All sources of a row's message. */
 export async function messageSource(
   db: Queryable,
   { key, row, files: wanted, baseUrl = '' }: CompileOptions & { key: CampaignKey; row: SourceRow },
@@ -46,7 +46,7 @@ export async function messageSource(
   return { ...messageSourceOf(row), files, footer: await footerOf(db, key.customerId) };
 }
 
-/** What the customer's plan adds to its mails: to all of them, or only while the plan costs nothing. */
+/** The footer of the customer's plan: for all its mails, or only while the plan is free. */
 async function footerOf(db: Queryable, customerId: bigint): Promise<MessageFooter | null> {
   const { options, isTrial } = await allowanceOf(db, customerId);
   if (options.email_footer_enabled === 'no') return null;

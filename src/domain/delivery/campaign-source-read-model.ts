@@ -1,4 +1,4 @@
-/** Reads what a campaign's message is made from, and the version of it. */
+/** Reads the sources of a campaign's message, and their version. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { identityVersion } from '../sending/identity.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -30,7 +30,7 @@ export interface SourceRow {
   field_defaults: Record<string, string> | null;
 }
 
-/** What the message of a campaign is made from, or undefined when there is no such campaign. */
+/** The sources of a campaign's message, or undefined when there is no such campaign. */
 export async function readSource(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
@@ -48,13 +48,13 @@ export async function readSource(
   return rows[0];
 }
 
-/** Whether the campaign is being sent, and the version of what it is sent by. */
+/** Whether the campaign is being sent, and the version of its sources. */
 export async function readEditionHead(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
 ): Promise<{ status: string; version: string } | undefined> {
   const rows = await db.query<{ status: string; version: string }>(
-    // A customer that was just disabled sends nothing more, even before its campaigns are paused.
+    // A disabled customer sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
                concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, (
                  SELECT concat_ws('|', u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id

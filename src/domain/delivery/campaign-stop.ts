@@ -1,4 +1,4 @@
-/** What a campaign is paused for while it is being sent. Its author has to act before anybody else gets it. */
+/** Why a campaign is paused while it is being sent. Its author has to act before more recipients get it. */
 import type { ValidationError } from '../../lib/errors.ts';
 import type { CodedReason } from '../../lib/coded-reason.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
@@ -7,15 +7,15 @@ import type { CampaignVerdict } from '../sending/replies/judge-reply.ts';
 import { REFUSED_WITH_MANY } from '../tracking/refused-again-store.ts';
 import { REPLY_LENGTH_MAX } from './delivery.ts';
 
-/** By code, what its text is made of (campaigns/status-reason.ts). `fault` and `reply` are of others' making, and bounded. */
+/** By code, the parameters of its text (campaigns/status-reason.ts). `fault` and `reply` come from others, and are limited. */
 export interface StopParams {
   /** The message cannot be composed for anybody, or its template took too long. */
   message_fault: { readonly fault: string };
-  /** It cannot be composed for this subscriber, by uid, or not be signed. */
+  /** It cannot be composed for this subscriber, by uid, or cannot be signed. */
   recipient_fault: { readonly subscriber: string; readonly fault: string };
-  /** The server refuses what is the same for everybody: the sender, or the size. */
+  /** The server refuses what all copies share: the sender, or the size. */
   refused_by_server: { readonly reply: string };
-  /** So many of the latest were refused as if nobody were there. */
+  /** So many of the latest recipients were refused as unknown. */
   bounce_spike: { readonly refused: number; readonly of: number; readonly reply: string };
 }
 
@@ -23,7 +23,7 @@ export type StopReason = CodedReason<StopParams>;
 
 export interface CampaignStop {
   readonly pauseFor: StopReason;
-  /** Since when its recipients have been refused as if nobody were there, by the clock of this process. */
+  /** Since when its recipients have been refused as unknown, by the clock of this process. */
   readonly refusedSince?: Date | undefined;
 }
 
@@ -42,7 +42,7 @@ export function recipientFault(subscriber: string, fault: string): StopReason {
 /** Enough of the last reply of a spike to understand it. */
 const SPIKE_REPLY_LENGTH_MAX = 300;
 
-/** Why the recipient of that reply waits, as the ledger tells it, and what the campaign is paused for. */
+/** Why the recipient of that reply waits, in the ledger, and why the campaign is paused. */
 export function stopFor(verdict: CampaignVerdict, reply: string): [reason: DeliveryReason, stop: CampaignStop] {
   if (verdict.problem === 'refused') {
     const params = { reply: reply.slice(0, REPLY_LENGTH_MAX) };

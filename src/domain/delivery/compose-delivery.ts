@@ -1,4 +1,4 @@
-/** Composes the message of one recipient of a campaign, and says what follows when it cannot be composed. */
+/** Composes the message of one recipient of a campaign, and decides what follows when it cannot be composed. */
 import { giveBack } from '../../lib/blocks.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
@@ -23,7 +23,7 @@ import { fieldValues } from './field-values.ts';
 /** A key that cannot sign, or a process that cannot. */
 class NotSignedError extends Error {}
 
-/** The message, signed where its sender's domain signs. Throws what `composeFault` reads. */
+/** The message, signed if its sender's domain signs. Throws errors for `composeFault`. */
 export async function composeDelivery(
   ctx: Context,
   { campaign, edition }: CampaignInHand,
@@ -52,11 +52,11 @@ export async function composeDelivery(
 
 export interface ComposeFault {
   readonly outcome: DeliveryOutcome;
-  /** The campaign is paused for it, and the recipient waits; absent: the recipient alone is left out. */
+  /** The campaign is paused for it, and the recipient waits; absent: only the recipient is left out. */
   readonly stop?: CampaignStop;
 }
 
-/** What follows from what `composeDelivery` threw. */
+/** What follows from an error of `composeDelivery`. */
 export function composeFault(
   error: unknown,
   delivery: LeasedDelivery,
@@ -66,7 +66,7 @@ export function composeFault(
   if (isRunaway(error)) return { outcome: waiting, stop: { pauseFor: messageFault(error) } };
   const fault = faultSentence(error);
   const isOwn = isHeaderTooLong(error);
-  // What cannot be signed is no fault of the recipient's: nobody is skipped for it.
+  // A failed signature is not the recipient's fault: nobody is skipped for it.
   if (!isOwn && (!skipsFailed || error instanceof NotSignedError))
     return { outcome: waiting, stop: { pauseFor: recipientFault(subscriberUid(delivery.recipientId), fault) } };
   const reason = isOwn ? HEADER_TOO_LONG : NOT_COMPOSED;

@@ -1,4 +1,4 @@
-/** Composes messages as the sending loop does and hands none over: what a dry run is made of. */
+/** Composes messages like the sending loop and hands none over: for dry runs. */
 import { giveBack } from '../../lib/blocks.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
@@ -34,14 +34,14 @@ export interface DryResult {
   readonly faults: readonly { readonly subscriberId: string; readonly text: string }[];
 }
 
-/** As many at once as a server takes; copies of a message with large files are not held all at once. */
+/** As many at once as a server takes; of a message with large files not all copies are in memory at once. */
 const AT_ONCE = 50;
 const OPEN_BYTES_MAX = 33_554_432;
-/** Names nobody: the domain of a Message-ID that never leaves. */
+/** The domain of a Message-ID that is never sent. */
 const DOMAIN = 'dry-run.invalid';
 const FAULT_LENGTH_MAX = 500;
 
-/** Throws ValidationError `TEMPLATE_RUNAWAY`: a template that has to be killed for one is not tried on all. */
+/** Throws ValidationError `TEMPLATE_RUNAWAY`: a template that has to be stopped for one is not tried for all. */
 export async function composeAll(
   ctx: Context,
   campaign: DryCampaign,
@@ -67,7 +67,7 @@ export async function composeAll(
   return { composed, faulty: faults.length, bytes, largestBytes, workMs, skipped, faults };
 }
 
-/** Bytes of the person's message, or what is wrong with it. */
+/** The size of the person's message, or its fault. */
 async function sizeFor(ctx: Context, { message, ...key }: DryCampaign, { id, email, fields }: DryPerson) {
   const recipient = recipientOfCampaign({ ...key, subscriberId: id });
   try {

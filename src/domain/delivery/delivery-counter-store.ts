@@ -1,10 +1,13 @@
-/** The counters of the ledger (hot.delivery_counter) where they are set anew from it; what changes rows counts in the same statement. */
+/**
+ * The counters of the ledger (hot.delivery_counter) where they are set from a count; statements that change rows update them
+ * themselves.
+ */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { SourceKey } from '../source-key.ts';
 import { ofSource } from '../statistics/source-read-model.ts';
 import type { LedgerBalance } from './ledger-read-model.ts';
 
-/** Locks the counters, so that no outcome comes between counting and writing; answers how many they show as open. */
+/** Locks the counters, so that no outcome comes between counting and writing; returns their number of open rows. */
 export async function lockOpenCount(db: Queryable, source: SourceKey): Promise<number> {
   const [row] = await db.query<{ open: number }>(
     sql`SELECT open FROM hot.delivery_counter c WHERE ${ofSource('c', source)} FOR UPDATE`,
@@ -12,7 +15,7 @@ export async function lockOpenCount(db: Queryable, source: SourceKey): Promise<n
   return row?.open ?? 0;
 }
 
-/** Writes what was counted in the ledger. */
+/** Writes the counts of the ledger. */
 export async function writeBalance(db: Queryable, source: SourceKey, balance: LedgerBalance): Promise<void> {
   await db.execute(
     sql`UPDATE hot.delivery_counter c SET audience = ${balance.audience}, open = ${balance.queued + balance.leased + balance.sending}, sent = ${balance.sent},

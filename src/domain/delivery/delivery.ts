@@ -1,7 +1,6 @@
 /**
- * The noun of this module: a delivery, one message's row in the ledger, and the states it goes through.
- * The ledger is the truth about who got what; queue jobs only say where to look. This module never decides who is in
- * the audience.
+ * The noun of this module: a delivery, one message's row in the ledger, and its states. The ledger decides who got what; queue
+ * jobs only say where to look. This module never decides who is in the audience.
  */
 import { unreachable } from '../../lib/errors.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -11,8 +10,8 @@ import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { RecipientVerdict } from '../sending/replies/judge-reply.ts';
 
 /**
- * queued -> sending (about to be handed over) -> sent | failed | unknown, and back to queued for a deferral; by way of
- * leased (a worker has it) where a plan's budget is counted. skipped and suppressed never leave the installation.
+ * queued -> sending (about to be handed over) -> sent | failed | unknown, and back to queued for a deferral; through leased (a
+ * worker has it) where a plan's budget is counted. skipped and suppressed are never sent.
  */
 export const deliveryStates = [
   'queued',
@@ -26,7 +25,7 @@ export const deliveryStates = [
 ] as const;
 export type DeliveryState = (typeof deliveryStates)[number];
 
-/** What to do with a message that was handed over and never answered. */
+/** What to do with a message with an unknown outcome. */
 export type UnknownPolicy = 'park' | 'retry';
 
 /** Names one source's part of the ledger; `snapshotOn` (YYYY-MM-DD) picks the partition. */
@@ -39,7 +38,7 @@ export function ledgerOfCampaign(campaign: CampaignKey & { readonly snapshotOn: 
   return { ...sourceOfCampaign(campaign), snapshotOn: campaign.snapshotOn };
 }
 
-/** A run of recipients' ids within it, both ends included. */
+/** A range of recipients' ids within it, both ends included. */
 export interface LedgerRange extends LedgerKey {
   readonly fromId: bigint;
   readonly toId: bigint;
@@ -54,37 +53,37 @@ export function byRecipient(a: RecipientKey, b: RecipientKey): number {
   return a.occurrence < b.occurrence ? -1 : 1;
 }
 
-/** A row that this worker holds, or may take by marking it. Every later write must carry the epoch. */
+/** A row that this worker holds, or may take by marking it. Every later write must contain the epoch. */
 export interface Lease extends RecipientKey {
-  /** The list by which the recipient gets it; null: by none. */
+  /** The list by which the recipient gets it; null: none. */
   readonly listId: bigint | null;
   readonly epoch: number;
   readonly attempts: number;
 }
 
-/** A claimed row with what its message is filled with. */
+/** A leased row with the values for its message. */
 export interface LeasedDelivery extends Lease {
   readonly listId: bigint;
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** A row that is due, with the person behind it. */
+/** A due row, with its person. */
 export interface DueDelivery extends Lease {
   readonly email: string | null;
   readonly fields: Readonly<Record<string, unknown>> | null;
-  /** Why there is no mail: `deleted`, `suppressed`, or the status that is not `subscribed`; null: there is. */
+  /** Why no mail is sent: `deleted`, `suppressed`, or the status if it is not `subscribed`; null: mail is sent. */
   readonly denialReason: NoMailReason | null;
 }
 
-/** Why somebody in the ledger gets no mail. */
+/** Why a recipient in the ledger gets no mail. */
 export type NoMailReason = 'deleted' | 'suppressed' | 'pending' | 'unconfirmed' | 'unsubscribed';
 
-/** What became of one attempt, as the ledger stores it. */
+/** The result of one attempt, as the ledger stores it. */
 export interface DeliveryOutcome extends RecipientKey {
   readonly epoch: number;
   readonly state: Extract<DeliveryState, 'queued' | 'sent' | 'failed' | 'skipped' | 'suppressed' | 'unknown'>;
-  /** Whether the recipient's number of tries goes up: trouble with the server does not count. */
+  /** Whether the attempt counts as a try of the recipient: trouble with the server does not count. */
   readonly isTry: boolean;
   readonly reply: string | null;
   readonly reason: DeliveryReason | null;
@@ -93,12 +92,12 @@ export interface DeliveryOutcome extends RecipientKey {
   readonly delaySeconds: number;
 }
 
-/** Why a message failed that never left: it cannot be made from what stands in it. */
+/** The reason of a message that failed without being sent: it cannot be composed. */
 export const NOT_COMPOSED = 'not_composed';
-/** The same for a subject or a sender's name that only this recipient's values make too long: nobody else is held up by it. */
+/** The same for a subject or a sender's name that only this recipient's values make too long: no other recipient waits for it. */
 export const HEADER_TOO_LONG = 'header_too_long';
 
-/** The outcome for somebody whom nothing was handed over for: closed, or back in the queue. */
+/** The outcome for a recipient for whom nothing was handed over: closed, or back in the queue. */
 export function untried(
   { recipientId, occurrence, epoch }: RecipientKey & Pick<Lease, 'epoch'>,
   end: Pick<DeliveryOutcome, 'state' | 'reason'> & { delaySeconds?: number },
@@ -106,24 +105,24 @@ export function untried(
   return { recipientId, occurrence, epoch, isTry: false, reply: null, runtimeMessageId: null, delaySeconds: 0, ...end };
 }
 
-/** A lease is renewed this often within its time: two renewals may fail before it runs out. */
+/** How often a lease is renewed within its time: two renewals may fail before it ends. */
 export const RENEWALS_PER_LEASE = 3;
 /** Half a working day: after that a retry is a matter of hours anyway. */
 const RETRY_DELAY_SECONDS_MAX = 21_600;
-/** What a server may ask for more than that: none needs longer to forget a greylisting. */
+/** The longest extra wait that a server may ask for: no greylisting needs more. */
 const ASKED_DELAY_SECONDS_MAX = 3_600;
 const JITTER = 0.1;
-/** After three days of waiting a newsletter is old; mail programs give up after two to five (RFC 5321 4.5.4.1). */
+/** After three days a newsletter is old; mail programs give up after two to five (RFC 5321 4.5.4.1). */
 const RETRY_SECONDS_MAX = 259_200;
-/** Without any server to send through, somebody has to act first. */
+/** Without any server, a person has to act first. */
 export const NO_SERVER_DELAY_SECONDS = 15;
-/** Enough of a reply to understand it; some servers answer with essays. */
+/** Enough of a reply to understand it; some are very long. */
 export const REPLY_LENGTH_MAX = 1_000;
 
-/** Before its request a message may wait for others: so much of the key's life, or half of it, is kept back. */
+/** A message may wait before its request: so much of the key's lifetime, or half of it, is kept in reserve. */
 const SPARE_SECONDS = 60;
 
-/** The time within which a message of unknown fate may go out again. */
+/** The time within which a message with an unknown outcome may be sent again. */
 export function retrySecondsOf(keySeconds: number): number {
   return keySeconds - Math.min(SPARE_SECONDS, keySeconds / 2);
 }
@@ -131,14 +130,14 @@ export function retrySecondsOf(keySeconds: number): number {
 export interface RetryRule {
   readonly attemptsMax: number;
   readonly delaySeconds: number;
-  /** How long the server's vendor knows a message again by its key; undefined: it does not. */
+  /** How long the server's vendor recognises a repeated message by its key; undefined: it does not. */
   readonly keySeconds?: number | undefined;
 }
 
 interface EndedAttempt {
   readonly delivery: RecipientKey & Pick<Lease, 'epoch' | 'attempts'>;
   readonly verdict: RecipientVerdict;
-  /** What the server said. */
+  /** The server's reply. */
   readonly reply: string;
   readonly policy: UnknownPolicy;
   readonly rule: RetryRule;
@@ -194,8 +193,8 @@ function mayTryAgain(tries: number, rule: RetryRule): boolean {
 }
 
 /**
- * The wait after try number `tries`: doubling, capped, not shorter than the server asked for, with up to 10 % jitter so
- * that retries do not march in step.
+ * The wait after try number `tries`: doubling, limited, at least what the server asked for, with up to 10 % jitter so that
+ * retries do not come at the same time.
  */
 export function retryDelaySeconds(tries: number, rule: RetryRule, askedSeconds = 0): number {
   const delay = Math.max(backOffSeconds(tries, rule), Math.min(askedSeconds, ASKED_DELAY_SECONDS_MAX));

@@ -1,23 +1,23 @@
 /**
- * Drops months that the operator does not keep: of the ledger, and of what came back. Counters and figures stay. Never
- * a long lock: a month is taken off its table beside the running work, then dropped by itself.
+ * Drops months that the operator does not keep: of the ledger and of events. Counters and statistics stay. No long locks: a month
+ * is detached from its table while work continues, then dropped.
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import { dropMonth, forgetReceived, isNeeded, monthsBefore } from '../tracking/partition-store.ts';
 
-/** How many whole months are kept besides the one that runs; 0 keeps everything. */
+/** How many whole months are kept besides the present one; 0 keeps everything. */
 export interface Retention {
   readonly ledgerMonths: number;
   readonly eventMonths: number;
 }
 
-/** What holds where nothing is set. */
+/** The default. */
 const KEEP_ALL: Retention = { ledgerMonths: 0, eventMonths: 0 };
 
 const EVENTS = ['open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'];
 
-/** Drops what is older; answers the partitions dropped. A month whose campaigns are not all at their end stays. */
+/** Drops older months; returns the dropped partitions. A month with unfinished campaigns stays. */
 export async function dropPartitions(
   ctx: Context,
   { ledgerMonths, eventMonths }: Retention = KEEP_ALL,

@@ -1,7 +1,7 @@
-/** A subscriber's stored values as merge tags take them. */
+/** A subscriber's stored values in the form for merge tags. */
 import type { FieldValue } from '../content/message.ts';
 
-/** The column holds scalars; anything else shows as its JSON. */
+/** The column contains scalars; anything else becomes its JSON. */
 export function fieldValues(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, FieldValue>> {
   if (areFieldValues(fields)) return fields;
   return Object.fromEntries(
@@ -9,7 +9,7 @@ export function fieldValues(fields: Readonly<Record<string, unknown>>): Readonly
   );
 }
 
-/** Nearly always, and then nothing is copied. */
+/** Nearly always true, and then nothing is copied. */
 function areFieldValues(fields: Readonly<Record<string, unknown>>): fields is Readonly<Record<string, FieldValue>> {
   for (const tag in fields) if (!isFieldValue(fields[tag])) return false;
   return true;

@@ -1,6 +1,6 @@
 /**
- * Hands one message that no ledger knows to a server: a notice, a test. Signed as its sender's other mail is, and
- * under a permit of the server like everything that leaves. What a server cannot be used for, the next one carries.
+ * Hands over one message that is in no ledger: a notification, a test. Signed like its sender's other mail, and with a permit of
+ * the server like every message. If a server cannot be used, the next one is tried.
  */
 import { domainOf } from '../../lib/mail-domain.ts';
 import { SendingError } from '../../plugin-api/index.ts';
@@ -15,12 +15,12 @@ interface Handover {
   /** The first choice. */
   readonly channel: SendingChannel;
   readonly customerId: bigint;
-  /** Absent: no campaign's servers are asked for. */
+  /** Absent: not of a campaign's servers. */
   readonly campaignId?: bigint;
   readonly identity: SendingIdentity;
 }
 
-/** Answers what the server said. Throws what the driver of the last one throws (`SendingError`). */
+/** Returns the server's reply. Throws what the last driver throws (`SendingError`). */
 export async function handOver(
   ctx: Context,
   message: FilledMessage,
@@ -33,8 +33,8 @@ export async function handOver(
     try {
       return await sendThrough(ctx, channel, { customerId, message: signed });
     } catch (error) {
-      // Certainly not taken, and the server is to blame: no later try of a job would choose another one by itself. What it
-      // says of its set-up may be about this recipient's own host; of one message another server is soon asked.
+      // Certainly not accepted, and the server is at fault: without this no later try would choose another server. A fault of
+      // set-up may be about this recipient's host; for one message another server is soon tried.
       const isUnusable = error instanceof SendingError && (error.kind === 'unavailable' || speaksOfSetUp(error));
       without.add(channel.serverId);
       const next = isUnusable && (await drivers.channelBeside(ctx, { customerId, campaignId, without }));

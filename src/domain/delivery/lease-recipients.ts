@@ -1,6 +1,6 @@
 /**
- * Takes or reads a range's due rows and looks at the people behind them: whoever left the list or was suppressed since
- * the plan is closed at once, the others are ready to be sent to.
+ * Leases or reads a range's due rows with their people: recipients who left the list or were suppressed since the snapshot are
+ * closed at once, the others can be sent to.
  */
 import type { Queryable } from '../../db/database.ts';
 import {
@@ -17,8 +17,8 @@ import { leaseRange, dueInRange, settle, type Leaseholder } from './ledger-store
 const NOBODY: Omit<Person, 'id'> = { email: null, fields: null, denialReason: 'deleted' };
 
 /**
- * Reads what is due in the range and answers who may be mailed. Nothing is taken: whoever marks a row first has it
- * (`settle`), and one that was taken by another meanwhile is not marked.
+ * Reads what is due in the range and returns who may be mailed. Nothing is leased: the first worker that marks a row has it
+ * (`settle`), and one that another took meanwhile is not marked.
  */
 export async function findRecipients(
   db: Queryable,
@@ -28,7 +28,7 @@ export async function findRecipients(
   return mailable(db, range, { holder, due: await dueInRange(db, range) });
 }
 
-/** Leases what is due in the range to `holder` and answers who may be mailed. */
+/** Leases what is due in the range to `holder` and returns who may be mailed. */
 export async function leaseRecipients(
   db: Queryable,
   range: LedgerRange,
@@ -41,7 +41,7 @@ export async function leaseRecipients(
   return mailable(db, range, { holder, due });
 }
 
-/** Closes those whom there is no mail for. */
+/** Closes recipients who get no mail. */
 async function mailable(
   db: Queryable,
   range: LedgerRange,

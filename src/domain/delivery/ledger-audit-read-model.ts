@@ -1,6 +1,6 @@
 /**
- * The ledger for people who ask whether it is right: a campaign's counters beside its rows, counted at one instant, and
- * all that is known of one recipient. Slow by nature, and for operators: no entry point leads here.
+ * The ledger for operators who check it: a campaign's counters and its rows, counted at one moment, and all data about one
+ * recipient. Slow; used by no entry point.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
@@ -29,20 +29,20 @@ export type StateCounts = Readonly<Record<DeliveryState, number>>;
 
 export interface LedgerAudit {
   readonly rows: StateCounts;
-  /** What is shown; `open` is queued, leased and sending together. Undefined: the campaign has none. */
+  /** The counters; `open` is queued, leased and sending together. Undefined: the campaign has none. */
   readonly counters:
     | Readonly<Record<'audience' | 'open' | 'sent' | 'failed' | 'skipped' | 'suppressed' | 'unknown', number>>
     | undefined;
-  /** Rows that were in doubt at some time, and the most often that one was. */
+  /** Rows whose outcome was unknown at some time, and the highest count of one row. */
   readonly ambiguousRows: number;
   readonly ambiguousMost: number;
-  /** Rows that somebody holds although the campaign is at its end. */
+  /** Rows that are still held although the campaign has ended. */
   readonly heldRows: number;
-  /** Each a sentence; none: it balances. */
+  /** One sentence each; none: it balances. */
   readonly faults: readonly string[];
 }
 
-/** Counts the ledger and sets the counters beside it, in one statement: both are of the same instant. */
+/** Counts the ledger and compares the counters, in one statement: both are of the same moment. */
 export async function auditLedger(db: Queryable, campaign: AuditedCampaign): Promise<LedgerAudit> {
   const { customerId, campaignId, snapshotOn } = campaign;
   const [row] = await db.query<{
@@ -82,7 +82,7 @@ function completed(counts: Partial<StateCounts>): StateCounts {
   };
 }
 
-/** What is wrong, in words: the counters against the rows, and `done` against what is open. */
+/** The faults in words: the counters against the rows, and `done` against what is open. */
 function faultsOf(
   { status, hasSnapshot }: Pick<AuditedCampaign, 'status' | 'hasSnapshot'>,
   rows: StateCounts,
@@ -123,7 +123,7 @@ export interface StoryEvent {
   readonly detail: string | null;
 }
 
-/** The rows of an address, whatever its case: an address may have been imported twice in different writing. */
+/** The rows of an address in any case: it may have been imported in two spellings. */
 export function storyRows(db: Queryable, campaign: AuditedCampaign, address: string): Promise<StoryRow[]> {
   return db.query<StoryRow & Record<string, unknown>>(
     sql`SELECT d.recipient_id AS "subscriberId", d.email, d.state::text AS state, d.attempts, d.epoch, d.ambiguous_count AS "ambiguousCount",
@@ -143,7 +143,7 @@ const EVENTS = [
   ['complained', sql`hot.feedback_event`, sql`concat_ws(' ', type, message)`],
 ] as const;
 
-/** What came back from the recipient, in order of time. */
+/** Events of the recipient, in order of time. */
 export async function storyEvents(
   db: Queryable,
   { customerId, campaignId }: AuditedCampaign,

@@ -1,4 +1,4 @@
-/** Reads of the ledger: what a range still owes, the balance, one recipient's story. */
+/** Reads of the ledger: open work of a range, the balance, one recipient's history. */
 import { raw, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { ofSource } from '../statistics/source-read-model.ts';
 import { atLaterSendTime } from './send-time-store.ts';
@@ -16,11 +16,11 @@ export function inLedger(key: LedgerKey): Sql {
 
 export interface OpenWork {
   readonly open: number;
-  /** Seconds until the first of it can be taken up: 0 now, null when nothing is open. */
+  /** Seconds until the first of it is due: 0 now, null when nothing is open. */
   readonly dueInSeconds: number | null;
 }
 
-/** What the range still owes, and when to come back for it; whoever waits for a later moment has a job of its own. */
+/** The open work of the range, and when it is due; recipients with a later send time have a job of their own. */
 export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<OpenWork> {
   const [row] = await db.query<{ open: number; due: number | null }>(
     sql`SELECT count(*)::int AS open,
@@ -36,7 +36,7 @@ export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<Ope
 
 export type LedgerBalance = Readonly<Record<DeliveryState, number>> & { readonly audience: number };
 
-/** Counts the ledger's rows by state: exact, at one instant, and as slow as the campaign is large. */
+/** Counts the ledger's rows by state: exact, of one moment, and slow for a large campaign. */
 export async function countLedger(db: Queryable, key: LedgerKey): Promise<LedgerBalance> {
   const rows = await db.query<{ state: DeliveryState; rows: number }>(
     sql`SELECT state::text AS state, count(*)::int AS rows FROM hot.delivery d WHERE ${inLedger(key)} GROUP BY 1`,
@@ -57,8 +57,8 @@ export async function countLedger(db: Queryable, key: LedgerKey): Promise<Ledger
 }
 
 /**
- * Whether nobody can have got the campaign's message: nothing was taken, nothing is in doubt, and no worker has anybody in
- * its hands. The figures answer for campaigns that were sent; only of the others is the ledger looked through.
+ * Whether nobody can have got the campaign's message: none was accepted, none has an unknown outcome, and no worker holds a
+ * recipient. For campaigns that were sent the counters answer; only for others is the ledger read.
  */
 export async function isUnsent(db: Queryable, key: LedgerKey): Promise<boolean> {
   const [row] = await db.query<{ isUnsent: boolean }>(
@@ -98,7 +98,7 @@ export async function deliveryPage(
   db: Queryable,
   { key, afterId, limit, state }: DeliveryPageInput,
 ): Promise<DeliveryRow[]> {
-  // Of most campaigns nobody is in the state that is asked for, and their whole ledger would be read to find that out.
+  // Most campaigns have nobody in the requested state, and their whole ledger would be read to find that out.
   if (state !== null && !(await isAnybodyIn(db, key, state))) return [];
   return db.query<DeliveryRow & Record<string, unknown>>(
     sql`SELECT recipient_id AS "recipientId", occurrence, email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
@@ -109,12 +109,15 @@ export async function deliveryPage(
   );
 }
 
-/** Tells the planner nothing: where it knows that a state is rare, it reads the month's ledgers of all campaigns, instead of this one's by key. */
+/**
+ * Hides the state from the planner: if it knew that a state is rare, it would read the month's ledgers of all campaigns instead
+ * of this one's by key.
+ */
 function inState(state: DeliveryState): Sql {
   return sql`CASE WHEN state = ${state}::hot.delivery_state THEN true ELSE false END`;
 }
 
-/** By the counters, which know only the sum of what is open. */
+/** By the counters, which contain only the sum of open rows. */
 async function isAnybodyIn(db: Queryable, key: LedgerKey, state: DeliveryState): Promise<boolean> {
   const counter = state === 'queued' || state === 'leased' || state === 'sending' ? 'open' : state;
   const rows = await db.query(

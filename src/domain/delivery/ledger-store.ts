@@ -1,6 +1,6 @@
 /**
- * Writes of the ledger. Each is one statement that also keeps the campaign's counters, is conditional on owner and
- * epoch, and uses the database's clock; so repeating one is harmless and two workers never write over each other.
+ * Writes of the ledger. Each is one statement that also updates the campaign's counters, is conditional on owner and epoch, and
+ * uses the database's clock; so repeating one is harmless and two workers never overwrite each other.
  */
 import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
@@ -17,7 +17,7 @@ import {
 } from './delivery.ts';
 import { inRange } from './ledger-read-model.ts';
 
-/** Who holds rows, and for how long without a renewal. */
+/** The holder of rows, and for how long without a renewal. */
 export interface Leaseholder {
   readonly owner: string;
   readonly leaseSeconds: number;
@@ -28,8 +28,8 @@ function leaseEnd({ leaseSeconds }: Leaseholder) {
 }
 
 /**
- * Leases to `holder` what is due in the range: queued rows whose time has come, and rows whose leaseholder's lease ran
- * out or who is dead. Each gets a new epoch, so whatever the former holder still writes finds nothing.
+ * Leases to `holder` what is due in the range: queued rows whose time has come, and rows whose lease ended or whose holder is
+ * dead. Each gets a new epoch, so that later writes of the former holder have no effect.
  */
 export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<Lease[]> {
   return db.query<Lease & Record<string, unknown>>(
@@ -43,9 +43,9 @@ export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leas
   );
 }
 
-/** What is due in the range and in nobody's hands, as `settle` takes it: with the epoch that marking will give it. */
+/** Due rows in the range that nobody holds, as `settle` takes them: with the epoch that marking will set. */
 export async function dueInRange(db: Queryable, range: LedgerRange): Promise<DueDelivery[]> {
-  // One look-up by the whole key for each, whatever the planner thinks of a list that was just imported.
+  // One look-up by the whole key per row, whatever the planner expects of a new list.
   return db.query<DueDelivery & Record<string, unknown>>(
     sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
@@ -62,36 +62,36 @@ export async function dueInRange(db: Queryable, range: LedgerRange): Promise<Due
 
 export interface Handover extends RecipientKey {
   readonly epoch: number;
-  /** The address that was read, and that the message goes to. */
+  /** The address that was read, to which the message goes. */
   readonly email: string;
 }
 
 export interface SettleInput {
   readonly key: LedgerKey;
   readonly holder: Leaseholder;
-  /** null: no server had a part in it. */
+  /** null: no server was used. */
   readonly serverId: bigint | null;
   /** Attempts that ended. */
   readonly outcomes: readonly DeliveryOutcome[];
-  /** Rows that are about to be handed over: leased to the holder, or as `dueInRange` gave them. */
+  /** Rows that are about to be handed over: leased to the holder, or from `dueInRange`. */
   readonly next: readonly Handover[];
-  /** Of the message that `next` are to get: once the content has changed, nobody is marked for it. Null: `next` is empty. */
+  /** The content version for `next`: once the content has changed, nobody is marked for it. Null: `next` is empty. */
   readonly contentVersion: number | null;
 }
 
 export interface Settled {
-  /** Those of `next` that may not be handed over; all others may, now. */
+  /** Those of `next` that must not be handed over; all others may. */
   readonly notMarked: ReadonlySet<Handover>;
-  /** Outcomes that found their row as expected. */
+  /** Outcomes whose row was found as expected. */
   readonly recorded: number;
-  /** The campaign is being sent, as it was read. */
+  /** The campaign is being sent, in the same version. */
   readonly goesOn: boolean;
 }
 
 /**
- * Records outcomes and marks the next rows as `sending`, in one statement and one commit. Turned away is everybody when
- * the campaign is no longer sending or was changed, and who unsubscribed, was suppressed, was erased, has another address or was
- * taken by another meanwhile. May be repeated after a lost connection.
+ * Records outcomes and marks the next rows as `sending`, in one statement and one commit. Nobody is marked when the campaign is
+ * no longer sending or was changed; nor a recipient who unsubscribed, was suppressed, was erased, has another address or was
+ * taken by another worker meanwhile. May be repeated after a lost connection.
  */
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
@@ -122,7 +122,7 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
 
 const NOBODY: ReadonlySet<Handover> = new Set();
 
-/** Keeps the ids that a vendor gave the messages; none are kept of what goes out under our own Message-ID. */
+/** Stores the ids that a vendor gave the messages; none are stored for our own Message-IDs. */
 function runtimeMessages({ customerId, sourceKind, sourceId }: LedgerKey, named: readonly DeliveryOutcome[]): Sql {
   if (named.length === 0) return empty;
   return sql`WITH named AS (
@@ -134,7 +134,7 @@ function runtimeMessages({ customerId, sourceKind, sourceId }: LedgerKey, named:
   `;
 }
 
-/** Puts back what `owner` leased in the range and did not begin. */
+/** Puts back what `owner` leased in the range and did not start. */
 export async function releaseLeases(db: Queryable, range: LedgerRange, owner: string): Promise<number> {
   return db.execute(
     sql`UPDATE hot.delivery d SET state = 'queued', owner = NULL, lease_expires_at = NULL, updated_at = now()
@@ -144,8 +144,8 @@ export async function releaseLeases(db: Queryable, range: LedgerRange, owner: st
 }
 
 /**
- * Keeps the leases of `owner` in the range while its dialogues go on. Passes by rows that are being written to: these
- * are marked or settled at this moment, and to wait for them while holding others is how a deadlock is made.
+ * Renews the leases of `owner` in the range while its messages are in flight. Skips rows that are being written: these are being
+ * marked or settled now, and waiting for them while holding others could cause a deadlock.
  */
 export async function renewLeases(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<void> {
   await db.execute(

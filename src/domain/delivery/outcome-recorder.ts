@@ -1,6 +1,6 @@
 /**
- * Group commit for the ledger: several jobs of one process send the same campaign, and every write of theirs touches
- * the same row of counters. While one write is on its way the next ones gather and become one statement.
+ * Group commit for the ledger: several jobs of one process send the same campaign, and all their writes update the same row of
+ * counters. While one write is under way the next ones gather into one statement.
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../../db/database.ts';
@@ -15,11 +15,11 @@ import { resolveUnknownAsSent } from './unknown-outcome-store.ts';
 /** What one job has to record and wants to hand over next. */
 export type RecordRequest = Pick<SettleInput, 'outcomes' | 'next' | 'contentVersion'>;
 
-/** What is the same for all of a process's jobs that send one campaign through one server. */
+/** What is the same for all jobs of a process that send one campaign through one server. */
 type RecorderScope = Omit<SettleInput, keyof RecordRequest>;
 
 export interface OutcomeRecorder {
-  /** Records the outcomes and answers which of `next` may not be handed over. Outlasts a database that is away. */
+  /** Records the outcomes and returns which of `next` must not be handed over. Waits while the database is away. */
   record(request: RecordRequest): Promise<Settled>;
 }
 
@@ -28,14 +28,14 @@ interface Waiting extends RecordRequest {
   reject(error: unknown): void;
 }
 
-/** The database may be away for a moment; outcomes are kept and tried again until it is back. */
+/** When the database is away outcomes are kept and tried again after this time. */
 const DATABASE_RETRY_MS = 500;
 /**
- * SQLSTATE classes that pass: connection lost, transaction undone (a deadlock's victim), too many connections or a
- * full disk, a lock not to be had, stopped by an operator, input and output, a server that only reads meanwhile.
+ * Temporary SQLSTATE classes: connection lost, transaction rolled back (a deadlock's victim), too many connections or a full
+ * disk, a lock not available, stopped by an operator, I/O errors, a server that is read-only meanwhile.
  */
 const PASSING_CLASSES = ['08', '25', '40', '53', '55', '57', '58'];
-/** Those that begin with a letter are not of the kind above; `EPIPE` is none at all. */
+/** Codes that begin with a letter are not of these classes; `EPIPE` is no SQLSTATE. */
 const SQLSTATE = /^[0-9][0-9A-Z]{4}$/;
 
 /** One for all jobs of a process that send the same campaign through the same server. */
@@ -45,17 +45,17 @@ export function createOutcomeRecorder(db: Queryable, log: Log, scope: RecorderSc
 
   const writeAll = async (): Promise<void> => {
     isWriting = true;
-    // Whoever was just answered asks again at once: those requests belong in the next write, not in the one after.
+    // Jobs that just got an answer send their next request at once: those belong in the next write, not in the one after.
     for (await setImmediate(); waiting.length > 0; await setImmediate()) {
       const [{ contentVersion } = { contentVersion: null }] = waiting;
-      // Jobs that still have the text from before an edit write for themselves.
+      // Jobs with the text before an edit write separately.
       const group = waiting.filter((one) => one.contentVersion === contentVersion);
       waiting = waiting.filter((one) => one.contentVersion !== contentVersion);
       const input = {
         ...scope,
         contentVersion,
         outcomes: group.flatMap((one) => one.outcomes),
-        // In one order for all workers: two that mark the same rows then wait for each other, not in a circle.
+        // In the same order for all workers: two that mark the same rows then wait for each other without a deadlock.
         next: group.flatMap((one) => one.next).sort(byRecipient),
       };
       await writeGroup(db, log, input).then(
@@ -92,7 +92,7 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
   }
 }
 
-/** Who was refused because nobody is there must not be mailed again: a job of its own looks at what was said. */
+/** Recipients who were refused as unknown must not be mailed again: a separate job checks the replies. */
 async function logRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInput): Promise<void> {
   const refused = outcomes.filter(
     ({ state, reply, reason }) =>
@@ -111,12 +111,12 @@ async function logRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInp
       })),
     });
   } catch (error) {
-    // The outcomes are recorded, and that is what counts: the next message to a dead mailbox will be refused, too.
+    // The outcomes are recorded, which is what counts: the next message to an unknown mailbox will be refused, too.
     log.warn('delivery.refusals_untold', { message: messageOf(error), refused: refused.length });
   }
 }
 
-/** Whether writing again may help. What the server took must not be forgotten for trouble that passes. */
+/** Whether writing again may help. Accepted messages must not be lost for a temporary failure. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';

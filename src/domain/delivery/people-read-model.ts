@@ -1,4 +1,4 @@
-/** The people behind rows of the ledger and behind links, as messages are filled with them. */
+/** The people of ledger rows and of links, with the values for messages. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { DueDelivery, Lease } from './delivery.ts';
 
@@ -6,7 +6,7 @@ export interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'denialRe
   readonly id: bigint;
 }
 
-/** One look-up by the whole key for each, whatever the planner thinks of a list that was just imported. */
+/** One look-up by the whole key per row, whatever the planner expects of a new list. */
 export function peopleBehind(db: Queryable, customerId: bigint, rows: readonly Lease[]): Promise<Person[]> {
   return db.query<Person & Record<string, unknown>>(
     sql`SELECT i.id, s.email, s.fields,
@@ -20,7 +20,7 @@ export function peopleBehind(db: Queryable, customerId: bigint, rows: readonly L
   );
 }
 
-/** Address and values of somebody on the list; undefined: nobody of that id is. */
+/** Address and values of a person on the list; undefined: there is none with that id. */
 export async function personOnList(
   db: Queryable,
   { customerId, listId, id }: { customerId: bigint; listId: bigint; id: bigint },

@@ -1,24 +1,24 @@
 /**
- * When each of a campaign's people is written to: at once, at a time of their own day, never in quiet hours. Computed
- * when the audience goes into the ledger, in SQL, by the database's zones (which know the changes of clocks).
+ * When each of a campaign's recipients gets it: at once, at a local time, never in quiet hours. Computed in SQL when the audience
+ * is written to the ledger, by the database's time zones (which know clock changes).
  */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { parseQuietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 export interface PeopleTimes {
-  /** Nobody is written to before. */
+  /** No mail is sent before. */
   readonly base: Date;
-  /** `HH:MM[:SS]` of each one's own day; null: at once. */
+  /** `HH:MM[:SS]` local time; null: at once. */
   readonly localTime: string | null;
   readonly quiet: QuietHours | null;
-  /** Whose own zone is not known lives here. */
+  /** The zone of people without their own. */
   readonly zone: string;
-  /** The field that holds somebody's own zone; null: nobody's is known. */
+  /** The field with a person's own zone; null: unknown for all. */
   readonly zoneTag: string | null;
 }
 
-/** What the campaign and its list say of times; null: everybody is written to at once. */
+/** The times that the campaign and its list set; null: everybody gets it at once. */
 export async function peopleTimesOf(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
@@ -40,7 +40,7 @@ export async function peopleTimesOf(
   return times.localTime === null && quiet === null ? null : { ...times, quiet };
 }
 
-/** For people of the set `person (zone)`: a set `moment (zone, at)`, one row a zone. */
+/** For people of the set `person (zone)`: a set `moment (zone, at)`, one row per zone. */
 export function sendTimesOfPeople({ base, localTime, quiet, zone }: PeopleTimes, zones: readonly string[]): Sql {
   return sql`SELECT z.zone, hot.send_time(coalesce(n.name, ${zone}), ${base}::timestamptz, ${localTime}::time,
                       ${quiet?.from ?? null}::time, ${quiet?.to ?? null}::time, ${quiet?.timezone ?? null}::text) AS at
@@ -48,7 +48,7 @@ export function sendTimesOfPeople({ base, localTime, quiet, zone }: PeopleTimes,
                LEFT JOIN unnest(${[...zones]}::text[]) AS n(name) ON lower(n.name) = lower(trim(z.zone))`;
 }
 
-/** A person's own zone as it is written in the field, empty when there is none; of a subscriber `s`. */
+/** A person's own zone as it is in the field, empty when there is none; of a subscriber `s`. */
 export function zoneOf({ zoneTag, quiet, localTime }: PeopleTimes): Sql {
   const isAsked = zoneTag !== null && (localTime !== null || (quiet !== null && !quiet.timezone));
   return isAsked ? sql`coalesce(s.fields ->> ${zoneTag}, '')` : sql`''`;
@@ -56,7 +56,7 @@ export function zoneOf({ zoneTag, quiet, localTime }: PeopleTimes): Sql {
 
 let known: Promise<readonly string[]> | undefined;
 
-/** The zones that the database knows: asked once, for it reads files. */
+/** The zones that the database knows: read once, because it reads files. */
 export function knownZones(db: Queryable): Promise<readonly string[]> {
   known ??= db
     .query<{ name: string }>(
@@ -70,9 +70,9 @@ export function knownZones(db: Queryable): Promise<readonly string[]> {
   return known;
 }
 
-/** When quiet hours that go by one clock for everybody end; null: it is not quiet. */
+/** When quiet hours by one clock for all end; null: it is not quiet. */
 export async function quietUntil(db: Queryable, { quiet, zone, zoneTag }: PeopleTimes): Promise<Date | null> {
-  // By each person's own clock there is no hour that is quiet for all.
+  // By each person's own clock no hour is quiet for all.
   if (quiet === null || (!quiet.timezone && zoneTag !== null)) return null;
   const [row] = await db.query<{ until: Date | null }>(
     sql`SELECT CASE WHEN t.at > now() THEN t.at END AS until
@@ -82,7 +82,7 @@ export async function quietUntil(db: Queryable, { quiet, zone, zoneTag }: People
   return row?.until ?? null;
 }
 
-/** Where it is quiet by people's own clocks: seconds until it is not, by the zone as their field has it. */
+/** The zones in which it is quiet by people's own clocks, as in their field: seconds until it ends. */
 export async function quietZones(
   db: Queryable,
   { quiet, zone, zoneTag }: PeopleTimes,

@@ -1,12 +1,12 @@
 /**
  * The ledger's permission to send one message. It is given when the row is marked, and the message may wait after that: to be
- * composed, and in the driver, behind others on their way to a slow server. Meanwhile its recipient may unsubscribe, be
- * suppressed or erased, or change the address.
+ * composed, and in the driver behind others for a slow server. Meanwhile its recipient may unsubscribe, be suppressed or erased,
+ * or change the address.
  */
 
 /**
- * A permission is good for so long; after that the ledger is asked again. No message goes to an address that was changed,
- * suppressed or erased a second ago: the other half of that second is for the way to the server.
+ * How long a permission is valid; then the ledger is asked again. No message goes to an address that was changed, suppressed or
+ * erased a second ago: the other half of that second is for the transfer to the server.
  */
 const GOOD_MS = 500;
 
@@ -15,17 +15,17 @@ export class PermissionToSend {
   #givenAt = performance.now();
   #isWithdrawn = false;
 
-  /** Given now. `askAgain` marks the row once more and answers whether it could. */
+  /** Given now. `askAgain` marks the row once more and returns whether it could. */
   constructor(askAgain: () => Promise<boolean>) {
     this.#askAgain = askAgain;
   }
 
-  /** The ledger was asked again and said no. */
+  /** The ledger was asked again and refused. */
   get isWithdrawn(): boolean {
     return this.#isWithdrawn;
   }
 
-  /** Whether the message may leave now. Nothing is asked while the permission is good. */
+  /** Whether the message may be sent now. Nothing is asked while the permission is valid. */
   isGood(): boolean | Promise<boolean> {
     return !this.#isWithdrawn && performance.now() - this.#givenAt < GOOD_MS ? true : this.#renew();
   }

@@ -1,15 +1,15 @@
 /**
- * Tells the planner how large the tables are that sending looks people up in. By itself the database looks about once a
- * minute; until then it takes a list that was just imported, or the first campaign of a month, for a handful of rows, and
- * reads all of them wherever one is looked up.
+ * Updates the planner's statistics of the tables in which sending looks people up. The database itself does so about once a
+ * minute; until then it expects a handful of rows in a new list, or in the first campaign of a month, and reads all of them for
+ * each look-up.
  */
 import { raw, sql, type Queryable } from '../../db/database.ts';
 
-/** What the look-ups go by; all other columns are left to the database's own round. */
+/** The columns of these look-ups; other columns are left to the regular ANALYZE. */
 const PEOPLE = 'public.subscriber (customer_id, list_id, id, status)';
 const LEDGER_COLUMNS = '(snapshot_on, customer_id, source_kind, source_id, recipient_id)';
 
-/** Looks at what has at least doubled since it was last looked at. A table that somebody else is looking at is left out. */
+/** Analyses tables that have at least doubled since the last time. A table that another session analyses is skipped. */
 export async function refreshStatistics(db: Queryable, snapshotOn: string): Promise<void> {
   const grown = await db.query<{ name: string; isLedger: boolean }>(
     sql`SELECT c.oid::regclass::text AS name, c.oid <> 'public.subscriber'::regclass AS "isLedger" FROM pg_class c

@@ -1,13 +1,13 @@
 /**
- * Which ranges of the ledger this process is working on. A row that a job has only read may be marked by that job alone
- * among those of its process: to the ledger they are one worker, which may repeat a mark. So two jobs of one worker never
- * work on the same people at the same time, however often a job was enqueued.
+ * The ranges of the ledger on which this process works. A row that a job has only read may be marked by that job alone within its
+ * process: to the ledger they are one worker, which may repeat a mark. So two jobs of one worker never work on the same people at
+ * the same time, however often a job was enqueued.
  */
 import type { LedgerRange } from './delivery.ts';
 
 type Ids = Pick<LedgerRange, 'fromId' | 'toId'>;
 
-/** Another job of the worker is at work there; `isCovered`: with all of the range, so whatever it leaves open is looked after. */
+/** Another job of the worker is at work there; `isCovered`: with the whole range, so it takes care of everything left open. */
 export interface Refused {
   readonly isCovered: boolean;
 }
@@ -15,7 +15,7 @@ export interface Refused {
 export class HeldRanges {
   readonly #held = new Map<string, Ids[]>();
 
-  /** Holds the range for the worker, and answers what to call to let go; or who is there already. */
+  /** Locks the range for the worker, and returns a function that unlocks it; or what holds it already. */
   hold(workerId: string, range: LedgerRange): (() => void) | Refused {
     const key = `${workerId}:${range.sourceKind}:${range.sourceId}`;
     const ranges = this.#held.get(key) ?? [];

@@ -1,4 +1,4 @@
-/** Statements of who received a campaign, kept as bits (refresh-received.ts). */
+/** Statements for the bits of who received a campaign (refresh-received.ts). */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
@@ -8,7 +8,7 @@ export interface SentCampaign extends Record<string, unknown> {
   readonly snapshotOn: string;
 }
 
-/** Campaigns that were sent to so many and whose bits are missing or old. */
+/** Campaigns with so many accepted messages whose bits are missing or old. */
 export function campaignsWithoutBits(db: Queryable, peopleMin: number): Promise<SentCampaign[]> {
   return db.query<SentCampaign>(sql`
     SELECT n.customer_id AS "customerId", n.source_id AS "campaignId", c.snapshot_on::text AS "snapshotOn"
@@ -20,9 +20,9 @@ export function campaignsWithoutBits(db: Queryable, peopleMin: number): Promise<
      ORDER BY c.started_at DESC, c.id DESC`);
 }
 
-/** The counter, the ledger and what is written are of one moment: the last statement reads and writes all of it. */
+/** The counter, the ledger and the written rows are of one moment: the last statement reads and writes all of it. */
 export async function makeBits(tx: Transaction, { customerId, campaignId, snapshotOn }: SentCampaign): Promise<void> {
-  // Two clocks of two processes: the second waits, and finds the rows of the first.
+  // Two processes at the same time: the second waits, and finds the rows of the first.
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:received:${campaignId}`}, 0))`);
   await tx.execute(
     sql`DELETE FROM hot.received_block WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,

@@ -1,7 +1,7 @@
 /**
- * Keeps who received a campaign as bits (hot.received_block, decision record 0071), which segments read instead of the
- * ledger. Made after the campaign was sent, so that sending costs nothing more; made again when the ledger says `sent` of
- * further people. Segments look at the counter themselves: until this has run they read the ledger.
+ * Stores who received a campaign as bits (hot.received_block, decision record 0071), which segments read instead of the ledger.
+ * Made after the campaign was sent, so that sending costs no more; made again when the ledger has further accepted messages.
+ * Segments check the counter themselves: until this has run they read the ledger.
  */
 import type { Context } from '../context.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -13,7 +13,7 @@ const PEOPLE_MIN = 5_000;
 /** The rest follows a minute later: no job should hold its place for long. A campaign of 600,000 takes half a second. */
 const SECONDS_MAX = 30;
 
-/** Makes the bits of all campaigns that need it and are not under way; answers how many were made. */
+/** Makes the bits of all campaigns that need them and are not under way; returns how many were made. */
 export async function refreshReceived(
   ctx: Pick<Context, 'database' | 'log'>,
   { peopleMin = PEOPLE_MIN } = {},

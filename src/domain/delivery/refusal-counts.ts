@@ -1,24 +1,23 @@
 /**
- * How the messages of a campaign end, as this process has seen it; what follows is the judge's (sending/replies/judge-reply.ts).
+ * How the messages of a campaign end, as this process has seen it; the consequences are decided there (sending/replies/judge-reply.ts).
  *
  * Refusals of what is the same for everybody: a campaign's sender ("not owned by user", "not authorized to send from this
- * domain"), or its size. They are met by this campaign only, so the server stays in use. One recipient's host may say the same
- * of its own accord; what everybody before it met tells them apart.
+ * domain"), or its size. They concern this campaign only, so the server stays in use. One recipient's host may say the same
+ * of its own accord; the outcomes of earlier recipients show which it is.
  *
- * Bounce spikes: a server that says of one recipient after the other that nobody is there. Either it is broken and says so of
- * everybody, or the list was never a list; the campaign pauses before all of it is failed and suppressed.
+ * Bounce spikes: a server that refuses one recipient after the other as unknown. Either it is broken and does so for everybody, or the list is bad; the campaign pauses before all of it is failed and suppressed.
  */
 import type { Limits } from '../limits.ts';
 import type { BounceSpike, CampaignWitness } from '../sending/replies/judge-reply.ts';
 
-/** Nobody was written to yet, and so many were refused for it. */
+/** Nobody was accepted yet, and so many were refused for it. */
 const FIRST_REFUSALS_MAX = 3;
-/** So many new ones in a row, after others were taken. */
+/** So many first tries in a row, after others were accepted. */
 const REFUSALS_IN_A_ROW_MAX = 10;
 
 export class RefusalCounts implements CampaignWitness {
   readonly #rule: Limits['bouncePause'];
-  /** Somebody resumed the campaign after a bounce spike: none is too many. */
+  /** The campaign was resumed after a bounce spike: no number is too high. */
   believesBounces = false;
   #hasTaken = false;
   #inARow = 0;
@@ -36,7 +35,7 @@ export class RefusalCounts implements CampaignWitness {
   }
 
   refused(attempts: number): boolean {
-    // Whoever comes again was refused while others were not.
+    // A repeated recipient was refused before while others were not.
     if (attempts === 0 || !this.#hasTaken) this.#inARow += 1;
     return this.#inARow >= (this.#hasTaken ? REFUSALS_IN_A_ROW_MAX : FIRST_REFUSALS_MAX);
   }

@@ -1,6 +1,6 @@
 /**
- * Whom a message is shown to when nobody gets it: previews, tests and pages of tests. The values may be a real
- * person's; the links never are, so that nothing that is done with them counts or changes anything.
+ * The recipient of a message that is not sent: previews, tests and pages of tests. The values may be a real person's; the links
+ * never are, so that using them counts and changes nothing.
  */
 import { subscriberUid } from '../../lib/ids.ts';
 import type { Context, Installation } from '../context.ts';
@@ -23,11 +23,11 @@ export interface SampleValues {
   readonly fields: Readonly<Record<string, FieldValue>>;
 }
 
-/** Subscriber 0 is nobody: whoever follows the links is told so, or led where they lead. */
+/** Subscriber 0: pages of the links say so, or the links lead to their targets. */
 const NOBODY = 0n;
 export const NOBODYS_EMAIL = 'reader@example.com';
 
-/** Values of the person, or those that stand for no value when there is none. */
+/** Values of the person, or sample values when there is none. */
 export async function sampleValues(
   ctx: Context,
   { customerId, listId }: SampleCampaign,
@@ -39,7 +39,7 @@ export async function sampleValues(
   return { email: person.email, uid: subscriberUid(subscriberId), fields: fieldValues(person.fields) };
 }
 
-/** Links that lead where they should and belong to nobody: clicks and opens count for no campaign. */
+/** Links that lead to their targets without a subscriber: clicks and opens count for no campaign. */
 export function sampleLinks(installation: Installation, campaign: SampleCampaign, at?: string): RecipientLinks {
   const signer = linkSignerOf(installation);
   const nobody = { ...campaign, subscriberId: NOBODY };

@@ -1,7 +1,7 @@
 /**
- * Sends what is due in one range of a campaign's ledger: finds it, hands messages over with as many in flight as the
- * server takes, and records outcomes while the next ones are marked. It never decides who is in the audience
- * and never closes a campaign.
+ * Sends what is due in one range of a campaign's ledger: reads it, hands messages over with as many in flight as the server
+ * takes, and records outcomes while the next ones are marked. It never decides who is in the audience and never finishes a
+ * campaign.
  */
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
@@ -18,20 +18,20 @@ import { HELD_BY_OTHERS_SECONDS, sendRange, type RangeWork } from './send-range.
 import type { LoopEnd } from './sending-loop.ts';
 
 /**
- * Why a batch ended; `settled` means that nothing of it is open any more. At a limit of the plan the batch is left
- * without a job: the whole campaign waits, or is paused, and whoever lets it go on makes new ones.
+ * Why a batch ended; `settled`: nothing of it is open. At a limit of the plan the batch has no job any more: the whole campaign
+ * waits, or is paused, and new jobs are made when it continues.
  */
 export type BatchEnd = 'settled' | 'open' | 'not sending' | PlanLimit | CampaignStop;
 
 /**
- * Works the batch off and answers whether it is settled. What stays open (deferred, held by others, interrupted) has
- * a job of its own again, due when it can go on; a campaign that is not sending keeps its rows for the day it is.
+ * Processes the batch and returns whether it is settled. What stays open (deferred, held by others, interrupted) gets another
+ * job, due when it can continue; a campaign that is not sending keeps its rows.
  */
 export async function sendBatch(ctx: Context, batch: Batch, worker: BatchWorker): Promise<BatchEnd> {
   try {
     return await sendDueDeliveries(ctx, batch, worker);
   } catch (error) {
-    // It may run away while it is compiled: a field of the list has another default by now. Or one of its files is gone.
+    // Compiling may fail now: a field of the list has another default, for example. Or one of its files is gone.
     if (!(error instanceof ValidationError)) throw error;
     worker.campaigns.close(batch);
     return { pauseFor: messageFault(error) };
@@ -50,7 +50,7 @@ async function sendDueDeliveries(ctx: Context, batch: Batch, worker: BatchWorker
   const channel = await worker.drivers.channelFor(ctx, batch.customerId, batch.campaignId);
   if (!channel) return followUp(ctx, batch, range, { reason: 'unavailable', waitSeconds: NO_SERVER_DELAY_SECONDS });
   const work = { ctx, ...inHand, range, channel, worker, allowance };
-  // Asked before anybody is leased: to lease a batch and put it back is the dearest way to find out.
+  // Checked before anybody is leased: leasing a batch and putting it back would be expensive.
   const denial = await channel.gate.denial(ctx, batch.customerId);
   const end = denial ? await unlessElsewhere(work, denial) : await sendRange(work);
   if (end === 'covered') return 'open';
@@ -61,20 +61,20 @@ async function sendDueDeliveries(ctx: Context, batch: Batch, worker: BatchWorker
     const { serverUid: server, serverName: name } = channel;
     ctx.log.warn('delivery.server_unavailable', { server, name, campaignId: batch.campaignId, message: end.message });
   }
-  // Resumed in the meantime, its new jobs may have found the rows still leased here.
+  // If it was resumed meanwhile, its new jobs may have found the rows still leased here.
   if (end.reason === 'stopped' && !(await worker.campaigns.take(ctx, batch))) return 'not sending';
   if (end.reason !== 'paced') return followUp(ctx, batch, range, end);
   return followUp(ctx, batch, range, { ...end, waitSeconds: channel.line.placeInSeconds(end.waitSeconds) });
 }
 
-/** Chosen before its trouble was known: now that it is, another one may be chosen. */
+/** The server was chosen before its trouble was known: now another one may be chosen. */
 async function unlessElsewhere({ ctx, campaign, channel, worker }: RangeWork, stop: GateStop): Promise<GateStop> {
   if (stop.reason !== 'unavailable') return stop;
   const next = await worker.drivers.channelFor(ctx, campaign.campaignKey.customerId, campaign.campaignKey.campaignId);
   return next && next.serverId !== channel.serverId ? { ...stop, waitSeconds: HELD_BY_OTHERS_SECONDS } : stop;
 }
 
-/** Whatever is still open gets a job for the time when it can go on. */
+/** Enqueues a job for what is still open, for the time when it can continue. */
 async function followUp(ctx: Context, batch: Batch, range: LedgerRange, end: LoopEnd): Promise<BatchEnd> {
   const { open, dueInSeconds } = await openWorkIn(ctx.db, range);
   if (open === 0) return 'settled';

@@ -1,4 +1,4 @@
-/** Sends the mails that lists send by themselves: to the people on them, and to their owners. */
+/** Sends the mails that lists send automatically: to the people on them, and to their owners. */
 import { subscriberUid } from '../../lib/ids.ts';
 import { contactOf, tagsOf } from '../audience/mails/compile-list-mail.ts';
 import type { MailSender } from '../audience/mails/mail-sender-read-model.ts';
@@ -12,7 +12,7 @@ import { linkSignerOf } from '../tracking/link-signer.ts';
 import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { sendTransactional } from './send-transactional.ts';
 
-/** Sends the person the mail, if it is still due. Throws what sending throws. */
+/** Sends the person the mail, if it is still wanted. Throws what sending throws. */
 export async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: PersonMailCause): Promise<void> {
   const found = await personMail(ctx, cause);
   if (!found) return;
@@ -23,12 +23,12 @@ export async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: P
     to: { email: found.email, uid: subscriberUid(id), fields: found.fields },
     links: await linksOf(ctx, cause, found),
     isToMember: kind === 'welcome',
-    // Asked again is another mail; a job that is repeated is the same one.
+    // Asking again is another mail; a repeated job is the same one.
     purpose: `${kind} ${eventId}`,
   });
 }
 
-/** Sends the owner of the list what has been unsubscribed since the last digest, if anything has. */
+/** Sends the owner of the list the unsubscribes since the last digest, if any. */
 export async function sendUnsubscribeDigest(
   ctx: Context,
   drivers: DriverPool,
@@ -56,7 +56,7 @@ function messageOf(sender: MailSender, mail: ListMail) {
   };
 }
 
-/** Links that belong to no campaign; the one that confirms only where there is something to confirm. */
+/** Links that belong to no campaign; a confirmation link only if there is something to confirm. */
 async function linksOf(
   ctx: Context,
   { customerId, listId, id }: PersonMailCause,

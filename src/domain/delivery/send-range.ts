@@ -1,4 +1,6 @@
-/** Sends what is due in one range through one server: as far as the customer's plan allows, and alone in its process. */
+/**
+ * Sends what is due in one range through one server: as far as the customer's plan allows, and as the only job of its process.
+ */
 import { messageOf } from '../../lib/errors.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import type { Context } from '../context.ts';
@@ -14,10 +16,10 @@ import { releaseLeases, renewLeases } from './ledger-store.ts';
 import { recoverAmbiguous } from './unknown-outcome-store.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
 
-/** The news of a server's trouble is in the database by then. */
+/** After this time a server's trouble is in the database. */
 const HEALTH_KNOWN_SECONDS = 2;
 
-/** Rows that are due and were not to be had are in another worker's hands for a moment. */
+/** Due rows that could not be taken are held by another worker for a moment. */
 export const HELD_BY_OTHERS_SECONDS = 1;
 
 export interface RangeWork extends CampaignInHand {
@@ -29,8 +31,8 @@ export interface RangeWork extends CampaignInHand {
 }
 
 /**
- * The job of a range that another job of this process is working on comes again later; `covered`: it need not, for the
- * other leaves a job for all that stays open.
+ * The job of a range that another job of this process works on returns later; `covered`: it need not, because the other one
+ * leaves a job for all that stays open.
  */
 export async function sendRange(work: RangeWork): Promise<LoopEnd | PlanLimit | 'covered'> {
   const held = work.worker.campaigns.lockRange(work.worker.workerId, work.range);
@@ -44,15 +46,15 @@ export async function sendRange(work: RangeWork): Promise<LoopEnd | PlanLimit | 
 }
 
 /**
- * Whoever was in the middle when a server fell ill asks again as soon as all know how it stands: another one may carry
- * the mail. If none can, it is told to wait before anybody is taken.
+ * A batch that was interrupted by a server's trouble tries again as soon as all processes know of it: another server may take the
+ * mail. If none can, the job waits before anybody is leased.
  */
 function soonAgain(end: LoopEnd | PlanLimit): LoopEnd | PlanLimit {
   if (!('reason' in end) || end.reason !== 'unavailable') return end;
   return { ...end, waitSeconds: Math.min(end.waitSeconds, HEALTH_KNOWN_SECONDS) };
 }
 
-/** Sends as much as the plan has left, and says what is in the way of the rest. */
+/** Sends as much as the plan allows, and returns what prevents the rest. */
 async function sendAsPlanAllows(work: RangeWork): Promise<LoopEnd | PlanLimit> {
   const { ctx, campaign, edition, range, worker, allowance } = work;
   const { sendAttemptsMax, sendBatchSize } = ctx.installation.limits;
@@ -81,7 +83,7 @@ async function sendAsPlanAllows(work: RangeWork): Promise<LoopEnd | PlanLimit> {
 async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
   const { ctx, campaign, edition, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
-  // A slice of a budget must be able to take back what was not begun, so its rows are leased; others need not be.
+  // A slice of a budget must be able to return what was not started, so its rows are leased; others need not be.
   const find = sliceId === null ? findRecipients : leaseRecipients;
   const found = await find(ctx.db, range, holder);
   const claimed = await waitForQuietHours(ctx.db, { campaign, edition, holder }, found);

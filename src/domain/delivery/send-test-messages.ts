@@ -1,6 +1,6 @@
 /**
- * Sends tests of a campaign's message: composed, signed and handed over as its recipients' messages are, with links
- * that belong to nobody. No ledger, no counter and no credit knows of them. Each goes at most once.
+ * Sends tests of a campaign's message: composed, signed and handed over like messages to its recipients, with links of subscriber
+ * 0. They are in no ledger, counter or credit. Each is sent at most once.
  */
 import { randomBytes } from 'node:crypto';
 import { SendingError } from '../../plugin-api/index.ts';
@@ -21,7 +21,7 @@ import { handOver } from './hand-over.ts';
 import { sampleLinks, sampleValues } from './sample-recipient.ts';
 import { settleTest, takeTest, type TestMessage } from './test-message-store.ts';
 
-/** So that nobody takes a test for the message. */
+/** So that nobody takes a test for the real message. */
 const MARK = '[Test] ';
 
 export interface TestBatch extends CampaignKey {
@@ -40,7 +40,7 @@ interface Composer {
 
 type Outcome = Pick<TestMessage, 'state' | 'reason' | 'reply'>;
 
-/** Sends those that nobody has taken up. Throws when there is no way out now, unless this is the last try. */
+/** Sends those that were not taken yet. Throws when no server can be used now, unless this is the last try. */
 export async function sendTestMessages(
   ctx: Context,
   { testIds, ...key }: TestBatch,
@@ -91,7 +91,7 @@ async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
     return { state: 'sent', reason: null, reply: reply.slice(0, REPLY_LENGTH_MAX) };
   } catch (error) {
     const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);
-    // Only what was certainly not taken goes again: a test that comes twice says less than one that is missing.
+    // Only certainly unaccepted tests are sent again: a missing test is better than a double one.
     const isFree = error instanceof SendingError && (error.kind === 'unavailable' || error.kind === 'deferred');
     return { state: isFree ? 'queued' : 'failed', reason: null, reply };
   }

@@ -1,7 +1,7 @@
 /**
- * The later moments of a campaign: people who are written to by their own clocks, or after quiet hours, wait in the
- * ledger until theirs. Each moment has one row here and one job, however many people wait for it; until then their rows
- * are in no batch, so a million people in all zones of the world make as many jobs as there are moments.
+ * The later send times of a campaign: recipients with local times, or after quiet hours, wait in the ledger until theirs. Each
+ * send time has one row here and one job, however many people wait for it; until then their rows are in no batch, so a million
+ * people in all zones of the world make only as many jobs as there are send times.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
@@ -14,13 +14,13 @@ export interface SendTime {
   readonly people: number;
 }
 
-/** Why a row of the ledger waits for its moment. */
+/** Why a row of the ledger waits for its send time. */
 export const SEND_TIME_REASON: DeliveryReason = 'own_time';
 
-/** True for a row `d` of the ledger that waits for a later moment: not yet the work of any batch. */
+/** True for a row `d` of the ledger that waits for a later send time: not yet in any batch. */
 export const atLaterSendTime = sql`((d.state = 'queued' AND d.not_before > now() AND d.reason = ${SEND_TIME_REASON}) IS TRUE)`;
 
-/** The moments still to come of these campaigns, the next one first. */
+/** The future send times of these campaigns, the next one first. */
 export async function sendTimesOf(
   db: Queryable,
   customerId: bigint,
@@ -33,14 +33,14 @@ export async function sendTimesOf(
   );
 }
 
-/** Keeps a moment for which nobody in particular waits: the end of quiet hours. `at` in whole milliseconds. */
+/** Stores a send time for no particular recipient: the end of quiet hours. `at` in whole milliseconds. */
 export async function keepSendTime(db: Queryable, { customerId, campaignId }: CampaignKey, at: Date): Promise<void> {
   await db.execute(
     sql`INSERT INTO hot.campaign_send_time (customer_id, campaign_id, at, people) VALUES (${customerId}, ${campaignId}, ${at}, 0) ON CONFLICT DO NOTHING`,
   );
 }
 
-/** Forgets the moments that have come; answers those still to come. */
+/** Deletes past send times; returns the future ones. */
 export async function passSendTimes(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date[]> {
   await db.execute(
     sql`DELETE FROM hot.campaign_send_time WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at <= now()`,
@@ -52,8 +52,8 @@ export async function passSendTimes(db: Queryable, { customerId, campaignId }: C
 }
 
 /**
- * The next moment, when everybody who is still open waits for one: nothing is to be done until then. Null: somebody is
- * due, or being sent to, or nobody is open.
+ * The next send time, if all open recipients wait for one: nothing is to be done until then. Null: a recipient is due or being
+ * sent to, or none is open.
  */
 export async function nextSendTimeIfIdle(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date | null> {
   const [row] = await db.query<{ at: Date | null }>(

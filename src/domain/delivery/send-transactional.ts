@@ -1,6 +1,6 @@
 /**
- * Sends one message that is not a campaign's (a confirmation, a notice) through the server its customer sends
- * through. The caller is a job: a failure is thrown, and the queue tries again.
+ * Sends one message outside of campaigns (a confirmation, a notification) through the customer's server. The caller is a job: a
+ * failure is thrown, and the queue tries again.
  */
 import { createHash } from 'node:crypto';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
@@ -21,18 +21,18 @@ export interface TransactionalMessage {
   readonly html: string;
   /** Null or absent: made from the html. */
   readonly plain?: string | null;
-  /** The tags that the message may name besides the built-in ones, with what stands for no value. */
+  /** The tags that the message may use besides the built-in ones, with the text for a missing value. */
   readonly fieldDefaults?: Readonly<Record<string, string>>;
-  /** Its reader is on the list, and `links` say how to leave it. */
+  /** Its reader is on the list, and `links` contain the unsubscribe link. */
   readonly isToMember?: boolean;
-  /** Addresses of ours; those not given are empty. */
+  /** Our addresses; missing ones are empty. */
   readonly links?: Partial<RecipientLinks>;
   readonly to: Pick<MessageRecipient, 'email' | 'uid' | 'fields'>;
-  /** Tells this message from every other to the same person: a repeated job sends the same Message-ID. */
+  /** Distinguishes this message from others to the same person: a repeated job sends the same Message-ID. */
   readonly purpose: string;
 }
 
-/** Links of a message that carries none of a campaign's. */
+/** Links of a message without campaign links. */
 const noLinks: RecipientLinks = {
   click: (_no, url) => url,
   open: () => '',
@@ -41,13 +41,13 @@ const noLinks: RecipientLinks = {
   updateProfile: () => '',
 };
 
-/** Hands the message over. Throws when there is no server, it was not taken, or its sender's domain is another customer's. */
+/** Hands the message over. Throws when there is no server, it was not accepted, or its sender's domain is another customer's. */
 export async function sendTransactional(
   ctx: Context,
   drivers: DriverPool,
   message: TransactionalMessage,
 ): Promise<void> {
-  // A campaign says so to its author when it is started; nobody is there to be told here, and the job ends in the log.
+  // For a campaign the author is told at the start; here nobody can be told, and the job's failure is logged.
   const sender = { customerId: message.customerId, email: message.from.email };
   const fault = await senderFault(ctx.db, { ...ctx.installation, fromAddresses: 'any' }, sender);
   if (fault !== undefined) throw new Error(fault);

@@ -1,7 +1,7 @@
 /**
- * The loop that sends a batch: the window says who is next, their rows are marked, each message is composed and handed over,
- * and outcomes are recorded. At any moment at most `capacity` messages of a server are marked `sending`, so a crash can
- * leave no more than those in doubt. Marks and outcomes of all loops share commits (outcome-recorder.ts).
+ * The loop that sends a batch: the window decides who is next, their rows are marked, each message is composed and handed over,
+ * and outcomes are recorded. At any moment at most `capacity` messages of a server are marked `sending`, so a crash leaves no
+ * more than those with an unknown outcome. Marks and outcomes of all loops share commits (outcome-recorder.ts).
  */
 import { giveBack } from '../../lib/blocks.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -20,8 +20,8 @@ import { PermissionToSend } from './permission-to-send.ts';
 import { SendingWindow, type Recipient } from './sending-window.ts';
 
 /**
- * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or
- * something that the campaign has to be paused for.
+ * Why the loop ended: nothing left, campaign or process stopping, server down, its pace or the plan's limit reached, or a fault
+ * for which the campaign is paused.
  */
 export type LoopEnd =
   | { readonly reason: 'finished' | 'stopped' | 'aborted' }
@@ -34,26 +34,26 @@ export interface LoopInput extends CampaignInHand {
   readonly channel: SendingChannel;
   readonly recorder: OutcomeRecorder;
   readonly claimed: readonly LeasedDelivery[];
-  /** So many may be taken by the server, or left in doubt; what is refused does not count. */
+  /** So many may be accepted or have an unknown outcome; refused ones do not count. */
   readonly sendsMax: number;
   readonly abortSignal: AbortSignal;
   readonly announce: (source: SourceKey) => void;
 }
 
-/** Messages composed in one turn of a loop, some 40 microseconds each; more a turn are fewer and larger writes to sockets. */
+/** Messages composed per turn of the event loop, some 40 microseconds each; more make fewer and larger writes to sockets. */
 const HAND_OVERS_PER_TICK = 64;
 
-/** Sends the claimed deliveries until they are done or something ends the loop; every attempt's outcome is recorded. */
+/** Sends the leased deliveries until they are done or something ends the loop; every attempt's outcome is recorded. */
 export async function runSendingLoop(input: LoopInput): Promise<LoopEnd> {
   return new SendingLoop(input).run();
 }
 
-/** One that the ledger lets go. */
+/** A recipient that the ledger has marked. */
 interface VersionedRecipient extends Recipient {
   readonly permission: PermissionToSend;
 }
 
-/** The message may have left. */
+/** The message may have been sent. */
 function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof SendingError) || error.kind === 'unknown';
 }
@@ -61,9 +61,9 @@ function isOutcomeUnknown(error: unknown): boolean {
 class SendingLoop {
   readonly #input: LoopInput;
   readonly #window: SendingWindow;
-  /** Those that the ledger lets go, in order. */
+  /** The marked ones, in order. */
   readonly #marked: VersionedRecipient[] = [];
-  /** Outcomes of this turn, on their way to the recorder. */
+  /** Outcomes of this turn, for the recorder. */
   #ended: DeliveryOutcome[] = [];
   #end: LoopEnd | undefined;
   #failure: Error | undefined;
@@ -91,7 +91,7 @@ class SendingLoop {
     return this.#end ?? { reason: 'finished' };
   }
 
-  /** Marks as many deliveries as the window has space for, and hands over those that the ledger lets go. */
+  /** Marks as many deliveries as the window has space for, and hands over those that were marked. */
   async #markNext(): Promise<void> {
     const window = this.#window;
     if (!window.hasSends) return this.#untilSendsAreLeft();
@@ -117,26 +117,26 @@ class SendingLoop {
     return { ...recipient, permission: new PermissionToSend(() => this.#markAgain(recipient)) };
   }
 
-  /** Marks a row that is marked already, which asks everything anew. */
+  /** Marks a marked row again, which repeats all checks. */
   async #markAgain({ delivery }: Recipient): Promise<boolean> {
     const settled = await this.#record({ outcomes: [], next: [delivery] });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     return settled !== undefined && !settled.notMarked.has(delivery);
   }
 
-  /** After the next write was begun, so that the database works meanwhile; and never so many that replies wait for long. */
+  /** After the next write was started, so that the database works meanwhile; and never so many that replies wait for long. */
   #handOverSome(): void {
     for (const recipient of this.#marked.splice(0, HAND_OVERS_PER_TICK)) void this.#handOver(recipient);
     if (this.#marked.length > 0) setImmediate(() => this.#handOverSome());
   }
 
-  /** The ledger did not let it go. */
+  /** The ledger did not mark it. */
   #refuse(recipient: Recipient): void {
     this.#input.channel.gate.withdraw([recipient]);
     this.#close({ count: 1, spent: 0 });
   }
 
-  /** What is under way may yet be refused, and then another may go in its place. */
+  /** Messages in flight may be refused, and then others may be sent instead. */
   async #untilSendsAreLeft(): Promise<void> {
     if (this.#window.open > 0) return this.#somethingHappens();
     this.#finishWith({ reason: 'limited', waitSeconds: 0 });
@@ -144,7 +144,7 @@ class SendingLoop {
 
   async #handOver(recipient: VersionedRecipient): Promise<void> {
     const outcome = await this.#attempt(recipient);
-    // What ends in one turn is recorded, closed and told of together: most replies come by the dozen.
+    // Outcomes of one turn are recorded, closed and reported together: most replies come in groups.
     if (this.#ended.push(outcome) === 1) queueMicrotask(() => void this.#recordEnded());
   }
 
@@ -157,7 +157,7 @@ class SendingLoop {
     this.#input.announce(this.#input.campaign.key);
   }
 
-  /** Records; a fault that is not the database being away ends the loop, the rows are then decided by their leases. */
+  /** Records; an error other than an unavailable database ends the loop, and its rows are decided when their leases end. */
   async #record(request: Omit<RecordRequest, 'contentVersion'>): Promise<Settled | undefined> {
     try {
       return await this.#input.recorder.record({ ...request, contentVersion: this.#input.edition.contentVersion });
@@ -167,7 +167,7 @@ class SendingLoop {
     }
   }
 
-  /** What is under way comes to its end before the loop fails. */
+  /** Messages in flight are finished before the loop fails. */
   #fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(messageOf(error));
     this.#finishWith({ reason: 'aborted' });
@@ -216,26 +216,26 @@ class SendingLoop {
     }
   }
 
-  /** Back into the queue: whoever takes it up next reads the person, and the address, as they are then. */
+  /** Back into the queue: the next worker reads the person, and the address, again. */
   #withdrawn(recipient: Recipient): DeliveryOutcome {
     this.#input.channel.gate.withdraw([recipient]);
     return untried(recipient.delivery, { state: 'queued', reason: 'recipient_changed' });
   }
 
   #failed(recipient: Recipient, thrown: unknown): DeliveryOutcome {
-    // A driver that throws anything else broke its contract; the message may have left.
+    // A driver that throws anything else broke its contract; the message may have been sent.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
     return this.#outcomeFor(recipient, error, error.message);
   }
 
-  /** Does what the verdict says for the campaign and the server, and answers its part for the ledger. */
+  /** Applies the verdict to the campaign and the server, and returns its part for the ledger. */
   #outcomeFor(recipient: Recipient, error: SendingError | undefined, reply: string): DeliveryOutcome {
     const { ctx, campaign, channel, edition } = this.#input;
     const { delivery } = recipient;
     const { attempts } = delivery;
     const { verdict, stop } = channel.gate.ended(ctx, recipient, { error, attempts, campaign: campaign.refusals });
     if (verdict.campaign) {
-      // The campaign is to blame, not the recipient: whoever is left waits for the day when it is put right.
+      // The campaign is at fault, not the recipient: the rest waits until it is corrected.
       const [reason, pause] = stopFor(verdict.campaign, reply);
       this.#finishWith({ reason: 'pause', ...pause });
       return untried(delivery, { state: 'queued', reason });

@@ -1,6 +1,6 @@
 /**
- * Which recipients of a batch are next, and how many may be under way at once: as many as the server has permits for, as fit
- * into memory, as the plan has left, and as the gate lets go. Knows nothing of messages and outcomes.
+ * Which recipients of a batch are next, and how many may be in flight at once: limited by the server's permits, memory, the plan
+ * and the gate. Knows nothing about messages and outcomes.
  */
 import { domainOf } from '../../lib/mail-domain.ts';
 import type { Context } from '../context.ts';
@@ -19,21 +19,21 @@ export interface WindowInput {
   readonly customerId: bigint;
   readonly channel: SendingChannel;
   readonly claimed: readonly LeasedDelivery[];
-  /** So many may be taken by the server, or left in doubt; what is refused does not count. */
+  /** So many may be accepted or have an unknown outcome; refused ones do not count. */
   readonly sendsMax: number;
   /** Of one copy of the message. */
   readonly messageBytes: number;
 }
 
-/** Copies of a message that one loop holds at once, in bytes: a process has several loops, and 250 MB for everything. */
+/** Copies of a message that one loop has in memory at once, in bytes: a process has several loops, and 250 MB for everything. */
 const OPEN_BYTES_MAX = 33_554_432;
 
 export class SendingWindow {
   readonly #input: WindowInput;
   readonly #permits: Permits;
-  /** The next one is the last. */
+  /** In reverse: the last one is next. */
   readonly #waiting: LeasedDelivery[];
-  /** Of a message with large files, fewer than the server would take. */
+  /** For a message with large files, fewer than the server would take. */
   readonly #openMax: number;
   #open = 0;
   #sendsLeft: number;
@@ -50,12 +50,12 @@ export class SendingWindow {
     return this.#waiting.length === 0;
   }
 
-  /** Whether the plan lets another one go, if none of those under way gives its send back. */
+  /** Whether the plan allows another one, if none in flight returns its send. */
   get hasSends(): boolean {
     return this.#sendsLeft > 0;
   }
 
-  /** Recipients that were let go and have not come to their end; each holds a permit. */
+  /** Recipients that were let go and have no outcome yet; each holds a permit. */
   get open(): number {
     return this.#open;
   }
@@ -66,14 +66,14 @@ export class SendingWindow {
     return freePlaces > 0 ? this.#permits.tryTake(freePlaces) : 0;
   }
 
-  /** Resolves when a permit may have come free; never while the memory is what is full. */
+  /** Resolves when a permit may be free; never while the memory is full. */
   whenPermitsAreFree(): Promise<void> {
     return this.#open < this.#openMax ? this.#permits.whenFree() : new Promise(() => undefined);
   }
 
   /**
-   * Asks the gate for as many as there are permits. Those that go are open; whom it neither lets go nor sends back is next
-   * again. Their permits are given back, also when the gate cannot be asked.
+   * Asks the gate for as many as there are permits. Those that may go are open; those that are neither let go nor sent back are
+   * next again. Their permits are returned, also when the gate fails.
    */
   async admit(ctx: Context, permits: number): Promise<Admission<Recipient>> {
     const { channel, customerId } = this.#input;
@@ -98,7 +98,7 @@ export class SendingWindow {
     this.#waiting.push(...others.toReversed());
   }
 
-  /** So many have come to their end; `spent` of them have used a send. */
+  /** So many have an outcome; `spent` of them used a send. */
   close({ count, spent }: { count: number; spent: number }): void {
     this.#open -= count;
     this.#sendsLeft += count - spent;

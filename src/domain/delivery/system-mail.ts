@@ -1,6 +1,6 @@
 /**
- * A mail that the program itself writes to somebody: from the operator's address (the setting `mail_from`), through the operator's own
- * server, in plain words. The caller is a job: a failure is thrown, and the queue tries again.
+ * A mail of the program itself: from the operator's address (the setting `mail_from`), through the operator's own server, in
+ * plain words. The caller is a job: a failure is thrown, and the queue tries again.
  */
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
@@ -15,13 +15,13 @@ export interface SystemMail {
   readonly subject: string;
   /** One paragraph each. */
   readonly paragraphs: readonly string[];
-  /** Tells this mail from every other to the same person: a repeated job sends the same Message-ID. */
+  /** Distinguishes this mail from others to the same person: a repeated job sends the same Message-ID. */
   readonly purpose: string;
 }
 
 const NAME = 'Mailwright';
 
-/** Sends the mail. Throws when there is no server or it was not taken. */
+/** Sends the mail. Throws when there is no server or it was not accepted. */
 export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: SystemMail): Promise<void> {
   const operator = await operatorAccount(ctx.db);
   if (!operator) throw new Error('The installation has no operator account.');
@@ -40,7 +40,7 @@ export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: Sy
   });
 }
 
-/** Tells the people of a customer what became of one of its domains. */
+/** Notifies the users of a customer about a change of one of its domains. */
 export async function sendDomainMails(
   ctx: Context,
   drivers: DriverPool,
@@ -49,7 +49,7 @@ export async function sendDomainMails(
   for (const mail of await domainMail(ctx, domain)) await sendSystemMail(ctx, drivers, mail);
 }
 
-/** Asks whether somebody may send from an address. */
+/** Sends the mail that verifies a sender's address. */
 export async function sendAddressMail(
   ctx: Context,
   drivers: DriverPool,

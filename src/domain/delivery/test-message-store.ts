@@ -1,8 +1,8 @@
-/** Reads and writes of tests of a campaign's message: one row for each address that was asked for. */
+/** Reads and writes of tests of a campaign's message: one row per requested address. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
-/** One that stays `sending` may have left: the process died, or the server never answered. */
+/** One that stays `sending` may have been sent: the process died, or the server never answered. */
 export type TestMessageState = 'queued' | 'sending' | 'sent' | 'failed' | 'suppressed';
 
 /** A text for each code; null: the reply says it. */
@@ -14,7 +14,7 @@ const TEXTS = {
 
 export type TestReason = keyof typeof TEXTS;
 
-/** What became of a test, as its author reads it. */
+/** The result of a test, as its author reads it. */
 export function testReply({ reason, reply }: Pick<TestMessage, 'reason' | 'reply'>): string | null {
   return reason === null ? reply : (TEXTS[reason] ?? reply);
 }
@@ -23,9 +23,9 @@ export interface TestMessage {
   readonly id: bigint;
   readonly email: string;
   readonly state: TestMessageState;
-  /** Why it was not sent; null: the server decided. */
+  /** Why it was not sent; null: the server refused it. */
   readonly reason: TestReason | null;
-  /** What the server said, or what is wrong with the message. */
+  /** The server's reply, or what is wrong with the message. */
   readonly reply: string | null;
   readonly createdAt: Date;
 }
@@ -37,16 +37,16 @@ interface DueTest extends TestMessage {
 
 interface NewTests {
   readonly campaign: CampaignKey;
-  /** Who gets one, and whose values it is filled with; null: nobody's. */
+  /** The recipients, and whose values are used; null: sample values. */
   readonly readers: readonly { readonly email: string; readonly subscriberId: bigint | null }[];
   readonly isMarked: boolean;
 }
 
-/** What was tested is of interest for a while. */
+/** How long results of tests are kept. */
 const KEPT_DAYS = 30;
 const COLUMNS = sql`id, email, state, reason, reply, created_at AS "createdAt"`;
 
-/** Writes them, and forgets the customer's old ones. */
+/** Writes them, and deletes the customer's old ones. */
 export async function insertTests(db: Queryable, { campaign, readers, isMarked }: NewTests): Promise<TestMessage[]> {
   await db.execute(
     sql`DELETE FROM test_message WHERE customer_id = ${campaign.customerId} AND created_at < now() - make_interval(days => ${KEPT_DAYS})`,
@@ -59,7 +59,7 @@ export async function insertTests(db: Queryable, { campaign, readers, isMarked }
     RETURNING ${COLUMNS}`);
 }
 
-/** Takes a test up; undefined when it was taken up before. */
+/** Takes a test; undefined when it was taken before. */
 export async function takeTest(db: Queryable, customerId: bigint, id: bigint): Promise<DueTest | undefined> {
   const [test] = await db.query<DueTest & Record<string, unknown>>(sql`
     UPDATE test_message SET state = 'sending', updated_at = now()
@@ -68,7 +68,7 @@ export async function takeTest(db: Queryable, customerId: bigint, id: bigint): P
   return test;
 }
 
-/** Says what became of a test that was taken up. */
+/** Records the result of a test. */
 export async function settleTest(
   db: Queryable,
   { customerId, id }: { customerId: bigint; id: bigint },

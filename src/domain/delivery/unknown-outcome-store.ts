@@ -1,6 +1,6 @@
 /**
- * Writes of messages whose outcome is unknown: their worker died, their server never answered. What the rules of ledger-store.ts
- * promise holds here too.
+ * Writes of messages whose outcome is unknown: their worker died, or their server never answered. The promises of ledger-store.ts
+ * apply here too.
  */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
@@ -22,9 +22,9 @@ export interface RecoveryRule {
 }
 
 /**
- * Decides messages whose worker died between handing over and recording: parks them as `unknown`, or queues them
- * again while tries are left. Waits for the lease even when the worker is known to be dead: its last message may
- * still be on its way. What a dead worker had merely leased is queued again at once.
+ * Decides messages whose worker died between handing over and recording: parks them as `unknown`, or queues them again while
+ * tries are left. Waits for the lease even when the worker is known to be dead: its last message may still be in flight. What a
+ * dead worker had only leased is queued again at once.
  */
 export async function recoverAmbiguous(
   db: Queryable,
@@ -52,10 +52,7 @@ export async function recoverAmbiguous(
   );
 }
 
-/**
- * A late answer for a row that was given up, as `unknown` or for another try that nobody has begun: the server did take
- * it.
- */
+/** A late answer for a row that was given up, as `unknown` or for another try that has not started: the server accepted it. */
 export async function resolveUnknownAsSent(
   db: Queryable,
   key: LedgerKey,
@@ -90,10 +87,10 @@ const BY_HAND: Readonly<Record<UnknownDecision, DeliveryReason>> = {
   resend: 'resent_by_hand',
 };
 
-/** `accept`: the server did take them. `resend`: they go out again, maybe for the second time. */
+/** `accept`: the server accepted them. `resend`: they are sent again, maybe for the second time. */
 export type UnknownDecision = 'accept' | 'resend';
 
-/** Closes or reopens every `unknown` row of the campaign, counters included; answers how many there were. */
+/** Closes or reopens every `unknown` row of the campaign, including counters; returns their number. */
 export async function decideUnknown(db: Queryable, key: LedgerKey, decision: UnknownDecision): Promise<number> {
   const state = decision === 'accept' ? 'sent' : 'queued';
   const [row] = await db.query<{ decided: number }>(
@@ -118,11 +115,10 @@ export async function decideUnknown(db: Queryable, key: LedgerKey, decision: Unk
 }
 
 /**
- * For a vendor that knows a message again by its key: sending one again is harmless while the vendor remembers the key, and a
- * second copy afterwards. Drivers say how long that is (`idempotencyKeySeconds`).
+ * For a vendor that recognises a repeated message by its key: sending one again is harmless while the vendor remembers the key, and makes a second copy afterwards. Drivers say how long that is (`idempotencyKeySeconds`).
  *
- * Notes since when queued messages of the range are in doubt, and parks those that the vendor may not know any more, or
- * that were handed to another server. To be asked before anybody is taken from the range.
+ * Records since when the outcome of queued messages of the range is unknown, and parks those that the vendor may no longer recognise, or
+ * that were handed to another server. Call it before anybody is taken from the range.
  */
 export async function parkOldUnknownOutcomes(
   db: Queryable,

@@ -1,11 +1,11 @@
-/** People by whose own clocks it is quiet now: they go back into the ledger until it is not. */
+/** Recipients for whom it is quiet now by their own clocks: they wait in the ledger until the quiet hours end. */
 import type { Queryable } from '../../db/database.ts';
 import { untried, type LeasedDelivery } from './delivery.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { settle, type Leaseholder } from './ledger-store.ts';
 import { quietZones } from './people-times-read-model.ts';
 
-/** Answers those who may be written to now. */
+/** Returns those who may get mail now. */
 export async function waitForQuietHours(
   db: Queryable,
   { campaign, edition, holder }: CampaignInHand & { holder: Leaseholder },

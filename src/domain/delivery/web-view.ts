@@ -1,4 +1,4 @@
-/** The message of one recipient as a page, composed anew from the campaign as it stands. */
+/** The message of one recipient as a page, composed again from the present campaign. */
 import { isDeepStrictEqual } from 'node:util';
 import { subscriberUid } from '../../lib/ids.ts';
 import { compileMessage } from '../content/compile-message.ts';
@@ -14,13 +14,13 @@ import { fieldValues } from './field-values.ts';
 import { personOnList } from './people-read-model.ts';
 import { isNobody, NOBODYS_EMAIL, sampleLinks } from './sample-recipient.ts';
 
-/** Readers of a campaign come together, soon after it was sent; compiling takes up to a second for each. */
+/** Readers of a campaign come at the same time, soon after it was sent; compiling takes up to a second for each. */
 const KEPT_MS = 10_000;
 
 let kept: { readonly source: MessageSource; readonly message: Promise<CompiledMessage> } | undefined;
 const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
 
-/** The message that was compiled last, when it is made from exactly the same. */
+/** The message that was compiled last, if its source is exactly the same. */
 async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
   const one = kept && isDeepStrictEqual(kept.source, source) ? kept : { source, message: compileMessage(source) };
   kept = one;

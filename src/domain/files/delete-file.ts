@@ -1,4 +1,4 @@
-/** Deletes a file, or breaks its upload off. Mails that show it show nothing in its place from then on. */
+/** Deletes a file, or cancels its upload. Mails with the picture show nothing in its place. */
 import { inTransaction, type Context } from '../context.ts';
 import { deleteFileRow, lockOwnedFile } from './file-store.ts';
 

@@ -22,7 +22,7 @@ export async function findOwnedFile(ctx: Context, uid: string): Promise<StoredFi
   return find(ctx, uid, false);
 }
 
-/** The same, and nobody changes it before the transaction ends. */
+/** The same, locked until the transaction ends. */
 export async function lockOwnedFile(ctx: TransactionContext, uid: string): Promise<StoredFile> {
   return find(ctx, uid, true);
 }
@@ -40,7 +40,7 @@ async function find(ctx: Context, uid: string, lock: boolean): Promise<StoredFil
 
 export type FileKey = Pick<StoredFile, 'customerId' | 'id'>;
 
-/** Stores a piece once; answers the bytes there are so far. */
+/** Stores a piece once; returns the bytes so far. */
 export async function insertPiece(
   tx: Transaction,
   { customerId, id }: FileKey,
@@ -51,7 +51,7 @@ export async function insertPiece(
   return (await sizeOf(tx, { customerId, id })).bytes;
 }
 
-/** How much has arrived, in how many pieces, and the number of the last one. */
+/** How many bytes have arrived, in how many pieces, and the number of the last one. */
 export async function sizeOf(db: Queryable, { customerId, id }: FileKey) {
   const [row] = await db.query<{ bytes: number; pieces: number; last: number }>(sql`
     SELECT coalesce(sum(octet_length(bytes)), 0)::float8 AS bytes, count(*)::int AS pieces, coalesce(max(no), -1) AS last
@@ -59,13 +59,16 @@ export async function sizeOf(db: Queryable, { customerId, id }: FileKey) {
   return row ?? { bytes: 0, pieces: 0, last: -1 };
 }
 
-/** The place of some bytes in a piece. */
+/** A range of bytes in a piece. */
 export interface Part {
   readonly from: number;
   readonly length: number;
 }
 
-/** Bytes of a piece, fewer at its end; undefined when there is no such piece. They are stored as they are, so a part alone is read. */
+/**
+ * Bytes of a piece, fewer at its end; undefined when there is no such piece. They are stored uncompressed, so only this part is
+ * read.
+ */
 export function readPiece(
   db: Queryable,
   { customerId, id }: FileKey,
@@ -77,7 +80,7 @@ export function readPiece(
   );
 }
 
-/** All bytes of a file; only for files that are small enough to be held. */
+/** All bytes of a file; only for small files. */
 export async function readWholeFile(db: Queryable, { customerId, id }: FileKey): Promise<Buffer> {
   const [row] = await db.query<{ bytes: Buffer | null }>(sql`
     SELECT string_agg(bytes, ''::bytea ORDER BY no) AS bytes FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`);
@@ -99,7 +102,7 @@ export async function deleteFileRow(db: Queryable, { customerId, id }: FileKey):
   await db.execute(sql`DELETE FROM uploaded_file WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** Uploads of the customer under way; nobody else begins one for it until the transaction ends. */
+/** Open uploads of the customer; no other can begin until the transaction ends. */
 export async function countOpenUploads(tx: Transaction, customerId: bigint): Promise<number> {
   await lockUntilCommit(tx, `mailwright:open-uploads:${customerId}`);
   const [row] = await tx.query<{ open: number }>(
@@ -117,7 +120,7 @@ export async function findFileByToken(db: Queryable, token: string): Promise<Sto
   return file;
 }
 
-/** Uploads that nobody finished in `hours`. Answers how many there were. */
+/** Uploads that were not finished in `hours`. Returns their number. */
 export function deleteAbandonedUploads(db: Queryable, hours: number): Promise<number> {
   return db.execute(
     sql`DELETE FROM uploaded_file WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${hours}::int)`,

@@ -1,6 +1,6 @@
 /**
- * Uploaded files: what they may be called and how large they may be. A file is filed under a path that the customer
- * chooses; it is a name like any other and never a path of a disk (hard case F9). This file knows no SQL.
+ * Uploaded files: allowed names and sizes. A file has a path that the customer chooses; it is only a name and never a path on
+ * disk (hard case F9). This file has no SQL.
  */
 import { randomBytes } from 'node:crypto';
 import { wrongPath } from './file-errors.ts';
@@ -19,21 +19,21 @@ export interface StoredFile {
   readonly sizeBytes: bigint;
 }
 
-/** One piece of an upload; the GraphQL entry point takes no larger message. */
+/** One piece of an upload; the GraphQL entry point accepts no larger message. */
 export const PIECE_BYTES_MAX = 1_048_576;
-/** With pieces of one byte somebody could fill the database with rows instead of bytes. */
+/** With pieces of one byte a client could fill the database with rows. */
 export const PIECES_MAX = 10_000;
-/** Uploads under way a customer may have at once; more are abandoned ones or an attack. */
+/** Open uploads per customer; more are abandoned or an attack. */
 export const OPEN_UPLOADS_MAX = 20;
-/** An upload that is not finished by then is dropped. */
+/** An upload that is not finished by then is deleted. */
 export const UPLOAD_HOURS_MAX = 6;
 
 const NAME_LENGTH_MAX = 200;
 const FOLDERS_MAX = 8;
-// 128 bits: nobody finds a file by trying (hard case E4).
+// 128 bits: no file can be found by guessing (hard case E4).
 const TOKEN_BYTES = 16;
 
-/** What may be shown in a browser under our address: pictures of points, which can hold no script. */
+/** Types that may be displayed under our address: bitmap pictures, which cannot contain scripts. */
 const SHOWN_TYPES = new Set([
   'image/png',
   'image/jpeg',
@@ -45,17 +45,17 @@ const SHOWN_TYPES = new Set([
   'image/vnd.microsoft.icon',
 ]);
 
-/** Whether a browser may show it; everything else is only ever downloaded (hard case F6). */
+/** Whether a browser may display it; everything else is only downloaded (hard case F6). */
 export function isShown(contentType: string): boolean {
   return SHOWN_TYPES.has(contentType);
 }
 
-/** A new name for the file's address. */
+/** A new token for a file's address. */
 export function newFileToken(): string {
   return randomBytes(TOKEN_BYTES).toString('hex');
 }
 
-/** Where a file is filed. Throws ValidationError on `name` or `subdirectory`. */
+/** The path of a file. Throws ValidationError on `name` or `subdirectory`. */
 export function placeOf(given: { name: string; subdirectory?: string | null | undefined }) {
   const name = fileName(given.name);
   const folders = (given.subdirectory ?? '').split('/').filter((part) => part !== '');
@@ -80,6 +80,6 @@ function fileName(given: string): string {
 function faultIn(part: string): string | undefined {
   if (part.length > NAME_LENGTH_MAX) return `may have ${NAME_LENGTH_MAX} characters`;
   if (/^\.+$/.test(part)) return 'must not be made of dots';
-  // Invisible characters, those that turn the reading direction, and what file systems take for something else.
+  // Invisible characters, those that change the reading direction, and those with a meaning in file systems.
   return /[\p{C}\p{Zl}\p{Zp}\\/:*?"<>|%]/u.test(part) ? 'has a character that names of files do not have' : undefined;
 }

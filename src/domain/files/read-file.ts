@@ -1,17 +1,17 @@
-/** Reads a file for the world: by the token in its address, piece after piece. */
+/** Reads a public file by the token in its address, piece by piece. */
 import type { Context } from '../context.ts';
 import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { findFileByToken, readPiece } from './file-store.ts';
 import type { StoredFile } from './file.ts';
 
 export interface ReadableFile extends StoredFile {
-  /** The bytes in order; each piece is read when the one before has been taken. */
+  /** The bytes in order; each piece is read when the one before was taken. */
   readonly pieces: AsyncIterable<Buffer>;
 }
 
-/** What is held for each reader who takes his time, and several times as much while it is read. */
+/** Memory per slow reader, and several times as much during a read. */
 const PART_BYTES = 131_072;
-/** Parts that are read at the same time: readers who ask for many files share these, and one of them gets no more than the others. */
+/** Parts that are read at the same time, shared by all readers. */
 const PARTS_READ_MAX = 2;
 const reading = createConcurrencyLimit({ runningMax: PARTS_READ_MAX });
 

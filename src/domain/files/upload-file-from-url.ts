@@ -1,6 +1,6 @@
 /**
- * Uploads what an address answers: through the guard that reaches public addresses only (decision D44), without
- * following redirects, within a time and a size (hard case C13). Nothing is kept whole in memory.
+ * Uploads the content of an address: through the guard for public addresses (decision D44), without redirects, within limits of
+ * time and size (hard case C13). Never completely in memory.
  */
 import type { Context } from '../context.ts';
 import { ExpectedError, messageOf } from '../../lib/errors.ts';
@@ -14,8 +14,8 @@ import { appendToFile, finishFileUpload, startFileUpload } from './upload-file.t
 const FETCH_MS_MAX = 10_000;
 
 /**
- * Fetches and stores it. Throws ValidationError on `url` (`FILE_NOT_FETCHED`) and what uploading throws; nothing is
- * left of an upload that failed.
+ * Downloads and stores it. Throws ValidationError on `url` (`FILE_NOT_FETCHED`) and what uploading throws; a failed upload leaves
+ * nothing.
  */
 export async function uploadFileFromUrl(
   ctx: Context,
@@ -52,7 +52,7 @@ async function open(ctx: Context, url: string) {
   }
 }
 
-/** The last part of the address's path, or a name that says nothing. */
+/** The last part of the address's path, or a default name. */
 function nameIn(url: URL): string {
   const last = url.pathname.split('/').at(-1) ?? '';
   try {

@@ -1,6 +1,6 @@
 /**
- * Uploading a file in pieces: begin, add pieces in any order, finish. What a plan allows is asked at the beginning,
- * while the bytes come in, and at the end, when it counts.
+ * Uploading a file in pieces: start, add pieces in any order, finish. The plan's limits are checked at the start, while bytes
+ * arrive, and at the end.
  */
 import { fileTypeFromBuffer } from 'file-type';
 import { requireUploadSpace, uploadLimitsOf } from '../billing/require-within-limit.ts';
@@ -21,10 +21,7 @@ import { newFileToken, OPEN_UPLOADS_MAX, PIECE_BYTES_MAX, PIECES_MAX, placeOf, t
 
 const BYTES_PER_MEGABYTE = 1_048_576;
 
-/**
- * Begins an upload. Throws ValidationError (`FILE_PATH_WRONG`, `TOO_MANY_UPLOADS`), WrongStateError
- * `SUBSCRIPTION_ENDED`.
- */
+/** Starts an upload. Throws ValidationError (`FILE_PATH_WRONG`, `TOO_MANY_UPLOADS`), WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function startFileUpload(
   ctx: Context,
   given: { name: string; subdirectory?: string | null | undefined },
@@ -48,9 +45,8 @@ export interface FilePieceInput {
 }
 
 /**
- * Stores piece number `no` (1 byte to 1 MiB); a number that is there already changes nothing. Throws ValidationError
- * (`FILE_PIECE_WRONG`, `FILE_TOO_LARGE`, `PLAN_FILE_TOO_LARGE`), WrongStateError `FILE_COMPLETE`, NotFoundError,
- * ForeignResourceError.
+ * Stores piece number `no` (1 byte to 1 MiB); an existing number changes nothing. Throws ValidationError (`FILE_PIECE_WRONG`,
+ * `FILE_TOO_LARGE`, `PLAN_FILE_TOO_LARGE`), WrongStateError `FILE_COMPLETE`, NotFoundError, ForeignResourceError.
  */
 export async function appendToFile(ctx: Context, { uid, no, bytes }: FilePieceInput): Promise<StoredFile> {
   if (!Number.isInteger(no) || no < 0 || no >= PIECES_MAX)
@@ -78,9 +74,8 @@ async function refuseTooLarge(
 }
 
 /**
- * Says that all pieces are there. What the file is, is told from its first bytes, never from its name. Throws
- * ValidationError (`FILE_EMPTY`, `FILE_PIECE_WRONG`, `PLAN_LIMIT_REACHED`, `PLAN_FILE_TOO_LARGE`), WrongStateError,
- * NotFoundError, ForeignResourceError.
+ * Finishes the upload. The type is detected from the first bytes, never from the name. Throws ValidationError (`FILE_EMPTY`,
+ * `FILE_PIECE_WRONG`, `PLAN_LIMIT_REACHED`, `PLAN_FILE_TOO_LARGE`), WrongStateError, NotFoundError, ForeignResourceError.
  */
 export async function finishFileUpload(ctx: Context, { uid }: { uid: string }): Promise<StoredFile> {
   return inTransaction(ctx, async (inner) => {

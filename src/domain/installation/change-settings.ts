@@ -1,4 +1,4 @@
-/** Reading and changing the settings of the installation. Every process hears of a change and reads them again. */
+/** Reading and changing the settings of the installation. Every process is notified of a change and reads them again. */
 import { z } from 'zod';
 import type { Queryable } from '../../db/database.ts';
 import { notify } from '../../db/listen.ts';
@@ -11,7 +11,7 @@ import { settingsFrom, settingsTable, type InstallationSettings, type SettingNam
 export const SETTINGS_CHANNEL = 'installation_settings';
 const KEY_PREFIX = 'settings.';
 
-/** Null goes back to the default. */
+/** Null resets to the default. */
 const changeInput = z.strictObject(
   Object.fromEntries(Object.entries(settingsTable).map(([name, { schema }]) => [name, schema.nullish()])),
 );
@@ -23,7 +23,7 @@ export async function readSettings(db: Queryable): Promise<InstallationSettings>
   return settingsFrom(Object.fromEntries(stored.map(({ name, value }) => [name, value])));
 }
 
-/** Changes what is given; null goes back to the default. All or nothing. Throws ValidationError. */
+/** Changes the given settings; null resets to the default. All or nothing. Throws ValidationError. */
 export async function changeSettings(ctx: Context, input: SettingsChange): Promise<InstallationSettings> {
   return inTransaction(ctx, async ({ tx }) => {
     await writeSettings(tx, input);
@@ -31,7 +31,7 @@ export async function changeSettings(ctx: Context, input: SettingsChange): Promi
   });
 }
 
-/** The same in a transaction that is open. */
+/** The same in an open transaction. */
 export async function writeSettings(tx: Queryable, input: SettingsChange): Promise<void> {
   const given = Object.entries(parseInput(changeInput, input)).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {

@@ -1,15 +1,15 @@
 /**
- * Campaigns whose time passed long ago while nothing was running: held, not sent. What was meant for Monday morning is
- * not welcome on Tuesday night, and after a backup was restored it may have been sent already.
+ * Campaigns whose time passed long ago while no process was running are paused, not sent. A mail for Monday morning is unwelcome
+ * on Tuesday night, and after a backup was restored it may have been sent already.
  */
 import { moveCampaigns, overdueCampaigns } from '../campaigns/campaign-state-store.ts';
 import { reasonText } from '../campaigns/status-reason.ts';
 import type { Context } from '../context.ts';
 
-/** A restart or a new version takes minutes; whoever was away for longer asks the author. */
+/** A restart or a new version takes minutes; after a longer downtime the author decides. */
 const OVERDUE_HOURS = 1;
 
-/** Runs at every start, before anything works. Answers how many were held. */
+/** Runs at every start, before any work. Returns how many were paused. */
 export async function holdOverdueCampaigns(ctx: Context): Promise<number> {
   const reason = { code: 'overdue', params: {} } as const;
   const held = await moveCampaigns(ctx.db, overdueCampaigns(OVERDUE_HOURS), {

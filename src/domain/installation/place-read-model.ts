@@ -20,7 +20,7 @@ export async function signsOf(db: Queryable, seenAt: Date | null) {
   return row ?? { marks: '', silentSeconds: 0, aheadSeconds: 0 };
 }
 
-/** Not everybody may ask; then a recovery is told by the other signs only. */
+/** This may lack the right to read it; then a recovery is recognised by the other signs only. */
 export async function timelineOf(db: Queryable): Promise<number | null> {
   const [may] = await db.query<{ may: boolean }>(
     sql`SELECT has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE') AS may`,

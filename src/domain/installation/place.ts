@@ -1,22 +1,22 @@
 /**
- * Where the database lies, and by what a restored backup is told from a database that was merely stopped: pure rules.
- * A backup that is restored would mail again what has been mailed since it was made, so the doubtful cases are held;
- * ordinary restarts, new versions, new containers and the failover of a running installation are not doubtful.
+ * Where the database is, and how a restored backup differs from a database that was only stopped: pure rules. A restored backup
+ * would send again what was sent since it was made, so uncertain cases are put on hold; ordinary restarts, new versions, new
+ * containers and the failover of a running installation are not.
  */
 
-/** What a process sees of the place it starts at. */
+/** The place at which a process starts, as the process sees it. */
 export interface Place {
-  /** Object ids of the database and some tables: a dump that is loaded anywhere gets others. */
+  /** Object ids of the database and some tables: a loaded dump gets others. */
   readonly marks: string;
-  /** Rises when a copy of the files is recovered to a point in time, or a standby takes over. Null: not to be read. */
+  /** Rises when a copy of the files is recovered to a point in time, or a standby takes over. Null: not readable. */
   readonly timeline: number | null;
   /** Host, port and name in DATABASE_URL; null: the embedded database. */
   readonly address: string | null;
-  /** A file of the embedded database that is never written anew: a copy is another file. Null: not embedded. */
+  /** A file of the embedded database that is never rewritten: a copy is another file. Null: not embedded. */
   readonly file: string | null;
 }
 
-/** What the database remembers of the places it was at. */
+/** The places that the database has recorded. */
 export interface KnownPlace {
   readonly marks: string;
   readonly timeline: number | null;
@@ -27,13 +27,13 @@ export interface KnownPlace {
 export interface Arrival {
   readonly place: Place;
   readonly known: KnownPlace;
-  /** Since the last sign of life of any process that is in the database, by its own clock. */
+  /** Since the last heartbeat of any process in the database, by its own clock. */
   readonly silentSeconds: number;
-  /** How far the process's own memory is ahead of the database: it has seen signs of life that are not there. */
+  /** How far this machine's record is ahead of the database: it has seen heartbeats that are not there. */
   readonly aheadSeconds: number;
 }
 
-/** So long a failover, a restart or a new version may take without a question. */
+/** How long a failover, a restart or a new version may take without a hold. */
 export const SILENT_SECONDS_MAX = 600;
 const KNOWN_MAX = 20;
 
@@ -53,7 +53,7 @@ export function suspicionOf({ place, known, silentSeconds, aheadSeconds }: Arriv
   return null;
 }
 
-/** The place as it is to be remembered from now on. */
+/** The place to be recorded from now on. */
 export function remembered(place: Place, known?: KnownPlace): KnownPlace {
   return {
     marks: place.marks,

@@ -1,4 +1,4 @@
-/** Signs of life of the installation's processes, and what is to be seen of them. */
+/** Heartbeats of the installation's processes, and reading them. */
 import { sql, type Queryable } from '../../db/database.ts';
 
 export interface ProcessState {
@@ -11,7 +11,7 @@ export interface ProcessState {
   readonly isWorking: boolean;
 }
 
-/** Writes the process down; answers the time by the database's clock. */
+/** Registers the process; returns the time by the database's clock. */
 export async function enterProcess(db: Queryable, state: ProcessState): Promise<Date> {
   const { id, host, pid, roles, version, memoryMb, isWorking } = state;
   const [row] = await db.query<{ seenAt: Date }>(
@@ -22,7 +22,7 @@ export async function enterProcess(db: Queryable, state: ProcessState): Promise<
   return row?.seenAt ?? new Date();
 }
 
-/** Gives a sign of life; answers its time, or undefined when the database does not know this process. */
+/** Records a heartbeat; returns its time, or undefined when the database does not know this process. */
 export async function signOfLife(db: Queryable, { id, memoryMb, isWorking }: ProcessState): Promise<Date | undefined> {
   const [row] = await db.query<{ seenAt: Date }>(
     sql`UPDATE hot.process SET seen_at = now(), memory_mb = ${memoryMb}::int, is_working = ${isWorking}
@@ -32,7 +32,7 @@ export async function signOfLife(db: Queryable, { id, memoryMb, isWorking }: Pro
   return row?.seenAt;
 }
 
-/** Forgets processes that are gone for a day; the newest sign of life stays, whatever its age. */
+/** Deletes processes that have been gone for a day; the newest heartbeat stays, whatever its age. */
 export async function forgetOldProcesses(db: Queryable): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.process WHERE seen_at < now() - interval '1 day' AND seen_at < (SELECT max(seen_at) FROM hot.process)`,
@@ -44,7 +44,7 @@ export interface SeenProcess extends Omit<ProcessState, 'id'> {
   readonly seenAt: Date;
 }
 
-/** Those that gave a sign of life in the last minute. */
+/** Processes with a heartbeat in the last minute. */
 export function livingProcesses(db: Queryable): Promise<SeenProcess[]> {
   return db.query<SeenProcess & Record<string, unknown>>(
     sql`SELECT host, pid, roles, version, memory_mb AS "memoryMb", is_working AS "isWorking", started_at AS "startedAt", seen_at AS "seenAt"

@@ -1,6 +1,6 @@
 /**
- * Holds the workers of a restored backup until an administrator has confirmed it (docs/decisions/0115). The hold is a
- * row of the database: every process sees it within seconds, and it outlasts restarts.
+ * Puts a restored backup on hold until an administrator has confirmed it (docs/decisions/0115). The hold is a row of the
+ * database: every process sees it within seconds, and it outlasts restarts.
  */
 import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
@@ -19,17 +19,17 @@ export interface Hold {
   readonly reason: string;
 }
 
-/** What a process brings along to a start. */
+/** What a process knows at its start. */
 export interface Arriving {
   readonly place: Pick<Place, 'address' | 'file'>;
-  /** The latest sign of life this machine has seen; null: it remembers none. */
+  /** The latest heartbeat recorded on this machine; null: none. */
   readonly seenAt: Date | null;
 }
 
 const LOCK = 'mailwright:place';
 const PLACE_KEY = 'installation.place';
 
-/** Looks where the database lies now, and holds it when it looks like a restored backup that has something to send. */
+/** Checks where the database is now, and puts it on hold when it looks like a restored backup with something to send. */
 export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Promise<Hold | null> {
   const timeline = await timelineOf(ctx.db);
   return inTransaction(ctx, async ({ db, log }) => {
@@ -49,7 +49,7 @@ export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Pro
   });
 }
 
-/** The hold that is in force, and whether the place is remembered: after a release it has to be anew. */
+/** The present hold, and whether the place is recorded: after a hold it has to be recorded again. */
 export async function guardState(db: Queryable): Promise<{ hold: Hold | null; isPlaced: boolean }> {
   const rows = await storedGuard(db, [HOLD_KEY, PLACE_KEY]);
   const held = rows.find(({ key }) => key === HOLD_KEY)?.value;
@@ -57,28 +57,28 @@ export async function guardState(db: Queryable): Promise<{ hold: Hold | null; is
   return { hold, isPlaced: rows.some(({ key }) => key === PLACE_KEY) };
 }
 
-/** Holds by hand: before a backup is used for something else, say. */
+/** Starts a hold by hand, for example before a backup is used for something else. */
 export async function hold(db: Queryable, reason: string): Promise<Hold> {
   await insertHold(db, reason);
   return (await holdOf(db)) ?? { since: new Date(), reason };
 }
 
-/** The hold that is in force. */
+/** The present hold. */
 export async function holdOf(db: Queryable): Promise<Hold | null> {
   const held = await readSetting<{ since: string; reason: string }>(db, HOLD_KEY);
   return held ? { since: new Date(held.since), reason: held.reason } : null;
 }
 
-/** `pause`: campaigns under way stay where they are, mails that waited before the hold are dropped. `continue`: all goes on. */
+/** `pause`: campaigns under way are paused, mails that waited before the hold are dropped. `continue`: everything continues. */
 export type AfterHold = 'pause' | 'continue';
 
 export interface Released {
   readonly campaignsPaused: number;
-  /** What was asked for before the hold and is not sent any more. */
+  /** Mails that were requested before the hold and are not sent any more. */
   readonly mailsDropped: readonly WaitingMails[];
 }
 
-/** Ends the hold: an administrator has seen what would be sent. Answers what is not sent. */
+/** Ends the hold: an administrator has seen what would be sent. Returns what is not sent. */
 export async function endHold(
   { database, log }: Pick<Context, 'database' | 'log'>,
   underWay: AfterHold,
@@ -88,7 +88,7 @@ export async function endHold(
     const held = await holdOf(db);
     if (!held) throw notHeld();
     const released = underWay === 'pause' ? await pauseAll(db, held) : { campaignsPaused: 0, mailsDropped: [] };
-    // The place is remembered anew by whichever process next gives a sign of life there.
+    // The place is recorded again by the next process with a heartbeat there.
     await deleteSettings(db, [HOLD_KEY, PLACE_KEY]);
     log.warn('installation.released', { underWay, ...released });
     return released;

@@ -1,7 +1,7 @@
 /**
- * The settings that an administrator changes while the installation runs: how it is operated, not what a process needs to
- * start (src/config/settings.ts). Name, type, default, range and text stand here, once. The database keeps what differs
- * from the defaults, each under `settings.<name>` in the table `setting`.
+ * The settings that an administrator changes while the installation runs; what a process needs to start is in
+ * src/config/settings.ts. Name, type, default, range and text are here, once. The database stores differences from the defaults,
+ * each under `settings.<name>` in the table `setting`.
  */
 import { z } from 'zod';
 import { emailAddress, multiLine } from '../../lib/text.ts';
@@ -16,7 +16,7 @@ interface Setting<Value extends boolean | number | string> {
   readonly about: string;
 }
 
-/** Some ten years: nobody means more by a number of days or months, and dates stay within what the database takes. */
+/** Some ten years: no number of days or months is larger, and dates stay within the database's range. */
 const DAYS_MAX = 3_650;
 const MONTHS_MAX = 1_200;
 const INSTRUCTIONS_LENGTH_MAX = 2_000;
@@ -91,7 +91,7 @@ export type InstallationSettings = { readonly [Name in SettingName]: z.output<(t
 
 export const SETTINGS_DEFAULT: InstallationSettings = settingsFrom({});
 
-/** The settings, with the default of each that is not given, or not as this version of the program allows it. */
+/** The settings, with the default for each that is missing or not allowed in this version of the program. */
 export function settingsFrom(stored: Readonly<Record<string, unknown>>): InstallationSettings {
   const entries = Object.entries(settingsTable).map(([name, { schema, default: value }]) => {
     const { success, data } = schema.safeParse(stored[name]);

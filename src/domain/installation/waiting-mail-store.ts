@@ -1,6 +1,6 @@
 /**
- * Mails that jobs send by themselves and that waited when the installation was held: the backup's installation has sent them
- * since. What was asked for after the hold began is not among them: nobody else will send it.
+ * Mails of jobs that waited when the hold began: the original installation has sent them since. Mails requested after that are
+ * not included: nobody else will send them.
  */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
@@ -8,7 +8,7 @@ import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
 
-/** Mails of one kind and one list; those that belong to no list have none. */
+/** Mails of one kind and one list; some kinds have no list. */
 export interface WaitingMails {
   /** The job's name, such as `audience.send-confirmation`. */
   readonly kind: string;
@@ -19,7 +19,7 @@ export interface WaitingMails {
   readonly lastAskedAt: Date;
 }
 
-/** Jobs that mail somebody by themselves; campaigns are paused as such. */
+/** Jobs that send mails themselves; campaigns are paused instead. */
 const MAILING_JOBS = [
   sendConfirmationJob,
   sendListMailJob,
@@ -29,11 +29,11 @@ const MAILING_JOBS = [
   domainMailJob,
 ].map(({ name }) => name);
 
-/** A job with a key that is asked for again keeps its row, and `updated_at` tells. */
+/** A job with a key that is enqueued again keeps its row, and `updated_at` shows it. */
 const olderThan = (since: Date): Sql => sql`j.name = ANY(${MAILING_JOBS}) AND NOT j.is_running
   AND j.created_at < ${since} AND (j.key IS NULL OR j.updated_at < ${since})`;
 
-/** What was asked for before `since` and has not been sent. */
+/** Mails that were requested before `since` and not sent. */
 export async function waitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
   return db.query<WaitingMails & Record<string, unknown>>(sql`
     SELECT j.name AS kind, c.uid AS "customerUid", l.uid AS "listUid", count(*)::int AS count,
@@ -45,7 +45,7 @@ export async function waitingMails(db: Queryable, since: Date): Promise<WaitingM
      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
 }
 
-/** Drops what was asked for before `since`, and answers what that was. */
+/** Drops mails that were requested before `since`, and returns them. */
 export async function dropWaitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
   const dropped = await waitingMails(db, since);
   await db.query(

@@ -1,6 +1,6 @@
 /**
- * Erases one person: at once from every list, so that no mail goes any more, and by a job from everything that mails
- * and clicks have left behind. A keyed digest stays, by which an import or a program cannot bring the person back.
+ * Erases one person: at once from every list, so that no further mail is sent, and by a job from everything that mails and clicks
+ * left behind. A keyed digest stays, so that no import or program can add the person again.
  */
 import { z } from 'zod';
 import { enqueue } from '../../../jobs/define-job.ts';
@@ -25,7 +25,7 @@ export interface ErasePersonInput {
   readonly everywhere?: boolean | null | undefined;
 }
 
-/** Binds a sealed address to its row. */
+/** Binds an encrypted address to its row. */
 export function sealContext(customerId: bigint, uid: string): string {
   return `erasure:${customerId}:${uid}`;
 }
@@ -35,8 +35,8 @@ export function sealKey({ secret }: Installation): Buffer {
 }
 
 /**
- * Erases whoever has this address, on all lists of the caller; somebody who is on none is remembered as erased all the
- * same. Throws ValidationError on `email`, ForbiddenError.
+ * Erases the person with this address on all lists of the caller; a person on no list is recorded as erased all the same. Throws
+ * ValidationError on `email`, ForbiddenError.
  */
 export async function erasePerson(ctx: Context, input: ErasePersonInput): Promise<Erasure> {
   const { userId, customerId, isAdmin, scopes } = viewerOf(ctx);
@@ -52,7 +52,7 @@ function eraseFromLists(
   { whose, key, userId }: { whose: bigint; key: string; userId: bigint },
 ): Promise<Erasure> {
   return inTransaction(ctx, async ({ db }) => {
-    // Whoever is adding somebody holds its list: they are waited for, and those after us see the digest.
+    // Transactions that add people lock the list: those are waited for, and later ones see the digest.
     await lockLists(db, whose);
     const isSuppressed = await deleteSuppressions(db, whose, key);
     await rememberErased(db, { customerId: whose, digest: addressDigest(ctx.installation, key) }, isSuppressed);
@@ -70,7 +70,7 @@ function eraseFromLists(
   });
 }
 
-/** What has become of an erasure of the caller's; administrators see those for every customer too. Throws NotFoundError. */
+/** The state of an erasure of the caller; administrators also see those for every customer. Throws NotFoundError. */
 export async function findOwnedErasure(ctx: Context, uid: string): Promise<Erasure> {
   const { customerId, isAdmin } = viewerOf(ctx);
   const whose = isAdmin ? [customerId, EVERY_CUSTOMER] : [customerId];

@@ -1,6 +1,6 @@
 /**
- * The second half of erasing a person: rejected lines, the ledger, events. One statement after the other, each by
- * itself and each harmless to repeat; the row of the erasure forgets the person last.
+ * The second half of erasing a person: rejected lines, the ledger, events. One statement after the other, each harmless to
+ * repeat; the row of the erasure loses the person's data last.
  */
 import { enqueue } from '../../../jobs/define-job.ts';
 import { erasePersonJob } from '../../../jobs/audience-jobs.ts';
@@ -19,15 +19,15 @@ import {
 } from './personal-data-store.ts';
 
 /**
- * A message that is being handed over now is answered by then, or its worker's lease has run out: of a dead worker and
- * a campaign that was paused since, the row stays as it is until somebody resumes it, and is not waited for.
+ * A message in flight is answered by then, or its worker's lease has ended. If the worker died and the campaign was paused since,
+ * the row stays until somebody resumes the campaign, and is not waited for.
  */
 const UNDER_WAY_SECONDS = 60;
 
 /**
- * Erases what an erasure has left to do. Repeating it, or two at once, is harmless. While a message to the person is
- * being handed over it comes back later: the server's answer, which may name the address, is yet to be written. So it does
- * while a tracking event of the person waits to be counted.
+ * Erases the rest of an erasure. Repeating it, or two at once, is harmless. While a message to the person is in flight it is
+ * repeated later, because the server's answer, which may contain the address, is not written yet. The same while a tracking event
+ * of the person waits to be counted.
  */
 export async function eraseTraces(ctx: Context, { customerId, id }: { customerId: bigint; id: bigint }): Promise<void> {
   const open = await openErasure(ctx.db, customerId, id);
@@ -36,7 +36,7 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   const customerIds = customerId === EVERY_CUSTOMER ? await allCustomers(ctx.db) : [customerId];
   const known = { emailKey, customerIds, subscriberIds: open.subscriberIds };
   const person = await findPerson(ctx.db, known);
-  // Before anything is erased: what is not on its way now cannot leave anything behind later.
+  // Before anything is erased: what is not in flight now cannot leave anything behind later.
   const comesBack = (await mayBeMarked(ctx.db, open.begunAt)) || (await isUnderWay(ctx.db, person));
   for (const place of PERSONAL_PLACES) await eraseFrom(ctx.db, place, person);
   await eraseFromLinks(ctx.db, person);

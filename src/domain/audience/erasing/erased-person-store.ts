@@ -1,6 +1,6 @@
 /**
- * People who were erased, known by a keyed digest of their address and nothing else (decision record 0069). Nobody who
- * is erased is on any list, so sending never asks here: the entry points do by which addresses come in.
+ * People who were erased, known by a keyed digest of their address only (decision record 0069). They are on no list, so sending
+ * never checks this: the entry points for addresses do.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { sql, type Queryable, type Sql } from '../../../db/database.ts';
@@ -22,7 +22,7 @@ interface DigestKey {
 
 const keys = new WeakMap<Installation, DigestKey>();
 
-/** What is kept of an address: useless without the installation's secret, which is not in the database. */
+/** The stored form of an address: useless without the installation's secret, which is not in the database. */
 export function addressDigest(installation: Installation, emailKey: string): Buffer {
   return mac(digestKey(installation).key, emailKey, DIGEST_BYTES);
 }
@@ -52,14 +52,14 @@ export interface ErasedKey {
   readonly digest: Buffer;
 }
 
-/** From now on this address comes back only by the person's own doing; suppressed, not even so. */
+/** From now on only the person can add this address again; if suppressed, not even the person. */
 export async function rememberErased(db: Queryable, { customerId, digest }: ErasedKey, isSuppressed: boolean) {
   await db.execute(sql`
     INSERT INTO erased_person AS p (customer_id, digest, is_suppressed) VALUES (${customerId}, ${digest}, ${isSuppressed})
     ON CONFLICT (customer_id, digest) DO UPDATE SET is_suppressed = p.is_suppressed OR excluded.is_suppressed, erased_at = now()`);
 }
 
-/** The person has come back to this customer by a click of its own. */
+/** The person has come back to this customer by a click of their own. */
 export async function forgetErased(db: Queryable, { customerId, digest }: ErasedKey): Promise<void> {
   await db.execute(
     sql`DELETE FROM erased_person WHERE customer_id = ${customerId} AND digest = ${digest} AND NOT is_suppressed`,
@@ -67,10 +67,10 @@ export async function forgetErased(db: Queryable, { customerId, digest }: Erased
   );
 }
 
-/** Why an address must not be put on a list of the customer; undefined: it may. */
+/** Why an address must not be added to a list of the customer; undefined: it may. */
 export type AddressBar = 'suppressed' | 'erased';
 
-/** One look-up at both: suppressed by the customer or the whole installation, or erased. */
+/** One look-up of both: suppressed by the customer or the whole installation, or erased. */
 export async function barOf(
   db: Queryable,
   { customerId, emailKey, digest }: ErasedKey & { readonly emailKey: string },

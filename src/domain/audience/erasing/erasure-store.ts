@@ -1,4 +1,4 @@
-/** Erasures of people: what is still to be erased, with the address sealed, and what an owner sees of it. */
+/** Erasures of people: the rest to be erased, with the encrypted address, and what an owner sees of it. */
 import { sql, type Queryable } from '../../../db/database.ts';
 
 export const ERASURE_STATUSES = ['running', 'done'] as const;
@@ -20,7 +20,7 @@ export interface NewErasure {
   readonly uid: string;
   /** The address. */
   readonly sealed: Buffer;
-  /** Everybody who was taken off a list. */
+  /** All subscribers that were removed from lists. */
   readonly subscriberIds: readonly bigint[];
   readonly userId: bigint;
 }
@@ -35,7 +35,7 @@ export async function insertErasure(db: Queryable, erasure: NewErasure): Promise
   return row;
 }
 
-/** The erasure with this uid, if it is of one of these customers. */
+/** The erasure with this uid if it belongs to one of these customers. */
 export async function findErasure(
   db: Queryable,
   customerIds: readonly bigint[],
@@ -52,11 +52,11 @@ export interface OpenErasure {
   readonly uid: string;
   readonly sealed: Buffer;
   readonly subscriberIds: readonly bigint[];
-  /** By the clock of the database: when this look began, after the person was gone from every list. */
+  /** By the clock of the database: when this read began, after the person was removed from every list. */
   readonly begunAt: string;
 }
 
-/** What an erasure has left to do; undefined when it is done. */
+/** The rest of an erasure; undefined when it is done. */
 export async function openErasure(db: Queryable, customerId: bigint, id: bigint): Promise<OpenErasure | undefined> {
   const [open] = await db.query<OpenErasure & Record<string, unknown>>(sql`
     SELECT customer_id AS "customerId", uid, sealed_email AS sealed, subscriber_ids AS "subscriberIds",
@@ -66,8 +66,8 @@ export async function openErasure(db: Queryable, customerId: bigint, id: bigint)
 }
 
 /**
- * Whether a statement that marks messages as sending has begun before this look and goes on: it sees the lists as they
- * were, with the person on them. Asked first: what it has marked when it ends is then found to be under way.
+ * Whether a statement that marks messages as sending began before this check and still runs: it sees the lists with the person on
+ * them. Checked first: what it has marked is then found to be under way.
  */
 export async function mayBeMarked(db: Queryable, begunAt: string): Promise<boolean> {
   const rows = await db.query(sql`
@@ -77,7 +77,7 @@ export async function mayBeMarked(db: Queryable, begunAt: string): Promise<boole
   return rows.length > 0;
 }
 
-/** The row of the erasure forgets the person. */
+/** Removes the person's data from the row of the erasure. */
 export async function endErasure(db: Queryable, customerId: bigint, id: bigint): Promise<void> {
   await db.execute(sql`
     UPDATE erasure SET status = 'done', sealed_email = NULL, subscriber_ids = '{}', finished_at = now()

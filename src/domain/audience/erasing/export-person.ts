@@ -1,6 +1,6 @@
 /**
- * Everything that is stored about one person, row by row as it lies in the tables: what a person may ask for. In pages,
- * so that ten thousand events are no large answer.
+ * Everything that is stored about one person, row by row as in the tables: what a person may ask for. In pages, so that many
+ * events are no large answer.
  */
 import { z } from 'zod';
 import { ValidationError } from '../../../lib/errors.ts';
@@ -21,7 +21,7 @@ export interface PersonalData {
   readonly next: string | null;
 }
 
-/** How many rows every table holds of the person. */
+/** How many rows each table has of the person. */
 export interface PersonalTable {
   readonly table: string;
   readonly rows: number;
@@ -49,7 +49,7 @@ export async function personalData(
   return { nodes, next: null };
 }
 
-/** The tables that may hold something, each with its number of rows. Throws ValidationError on `email`. */
+/** The tables with rows of the person, each with their number. Throws ValidationError on `email`. */
 export async function personalTables(ctx: Context, email: string): Promise<PersonalTable[]> {
   const person = await somebody(ctx, email);
   const rows = await countPersonalRows(ctx.db, person);

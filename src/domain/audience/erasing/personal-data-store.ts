@@ -1,24 +1,23 @@
 /**
- * Every place of the database that holds something of a person on a list, and what becomes of it when the person is
- * erased: one table for exporting and erasing, so that neither can forget what the other knows. A test walks the
- * tables for addresses and subscribers' ids: a new one must be added here. Also what leads to a person's rows: the ledger's
- * keys, campaign by campaign. A ledger has no index on addresses, so whoever left a list or changed its address is found by a
- * table of former addresses (decision record 0069).
+ * Every place in the database with data of a person on a list, and what happens to it when the person is erased: one table for
+ * export and erasing, so that both know the same places. A test searches the tables for addresses and subscribers' ids: a new
+ * place must be added here. Also what leads to a person's rows: the ledger's keys, campaign by campaign. A ledger has no index on
+ * addresses, so people who left a list or changed their address are found by a table of former addresses (decision record 0069).
  */
 import { domainToUnicode } from 'node:url';
 import { join, raw, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { SOURCE_KINDS, type DeliveryKey } from '../../source-key.ts';
 
-/** Somebody, as the rows know him. */
+/** A person, as rows refer to them. */
 export interface Somebody {
-  /** Whose rows: one customer, or all of them. */
+  /** One customer, or all of them. */
   readonly customerIds: readonly bigint[];
   readonly emailKey: string;
-  /** Everybody with the address, on whatever list; those who were erased already, while their traces are. */
+  /** All subscribers with the address, on any list; also erased ones while their traces are being erased. */
   readonly subscriberIds: readonly bigint[];
-  /** Who had the address before: they were deleted from their list, or have another address now. */
+  /** Subscribers who had the address before: deleted from their list, or with another address now. */
   readonly formerIds: readonly bigint[];
-  /** Where they are in the ledgers. */
+  /** Their rows in the ledgers. */
   readonly deliveries: readonly PersonalDelivery[];
 }
 
@@ -30,11 +29,11 @@ export interface PersonalDelivery extends DeliveryKey {
 export interface PersonalPlace {
   /** With its schema. */
   readonly table: string;
-  /** Which rows are the person's; the table is called t. */
+  /** The condition for the person's rows; the table is called t. */
   where(person: Somebody): Sql;
   /**
-   * `at once`: by the verb, with the person. `rows`: deleted. Assignments: the row is kept for the sums, with nothing
-   * in it that leads to the person.
+   * `at once`: by the verb, with the person. `rows`: deleted. Assignments: the row is kept for the sums, without anything that
+   * leads to the person.
    */
   readonly erase: 'at once' | 'rows' | ((person: Somebody) => Sql);
 }
@@ -48,8 +47,8 @@ function ofSubscribers(person: Somebody): Sql {
 }
 
 /**
- * Rows of lists. Blocks of ids tell which lists have somebody near an id: without a list the key of these tables is of
- * no use, and all rows of the customer would be read.
+ * Rows of lists. Blocks of ids say which lists have people near an id: without a list the key of these tables is useless, and all
+ * rows of the customer would be read.
  */
 function ofLists(person: Somebody): Sql {
   return sql`${ofSubscribers(person)} AND t.list_id IN (
@@ -57,12 +56,15 @@ function ofLists(person: Somebody): Sql {
       JOIN hot.subscriber_block b ON b.block = i.id >> 11)`;
 }
 
-/** Rows of what came back, by the keys that were found before (findPerson): whatever the planner believes, nothing else is read. */
+/**
+ * Rows of bounces and events, by the keys that were found before (findPerson): nothing else is read, whatever the planner
+ * expects.
+ */
 function ofMessages({ deliveries }: Somebody): Sql {
   return sql`(t.customer_id, t.source_kind, t.source_id, t.recipient_id, t.occurrence) IN (SELECT * FROM unnest(${keysOf(deliveries)}))`;
 }
 
-/** The ledger's own rows: of somebody who left the list or changed its address, those that name this address. */
+/** The ledger's own rows; for a person who left the list or changed the address, those with this address. */
 function inLedger({ deliveries }: Somebody): Sql {
   return sql`(t.customer_id, t.source_kind, t.source_id, t.recipient_id, t.occurrence, t.snapshot_on) IN (
     SELECT * FROM unnest(${keysOf(deliveries)}, ${deliveries.map(({ snapshotOn }) => snapshotOn)}::date[]))`;
@@ -74,7 +76,7 @@ function keysOf(deliveries: readonly PersonalDelivery[]): Sql {
     ${deliveries.map(({ occurrence }) => occurrence)}::bigint[]`;
 }
 
-/** Addresses that the person had before, and those who had the person's. */
+/** Former addresses of the person, and subscribers who had the person's address before. */
 function formerly(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND (t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[])
     OR (t.subscriber_id = ANY (${[...person.formerIds]}::bigint[]) AND t.address_hash = ANY (
@@ -90,16 +92,16 @@ function spellingsOf(emailKey: string): string[] {
 
 const noVisitor = () => sql`recipient_id = 0, ip = NULL, user_agent = NULL`;
 const noReport = () => sql`recipient_id = 0, message = NULL`;
-/** Behind the question mark of a link stands what the template put into it about its reader. */
+/** The query part of a link contains what the template put into it about its reader. */
 const noClicker = (person: Somebody) =>
   sql`${noVisitor()}, url = ${withoutAddress(person, sql`split_part(split_part(url, '?', 1), '#', 1)`)}`;
 
-/** A text in which the address, as it is or as links write it, is no more. */
+/** A text without the address, as it is or as links encode it. */
 function withoutAddress({ emailKey }: Somebody, text: Sql): Sql {
   return sql`regexp_replace(${text}, ${addressPattern(emailKey)}, '{EMAIL}', 'gi')`;
 }
 
-/** The address in both its spellings, as a regular expression. */
+/** Both spellings of the address as a regular expression. */
 export function addressPattern(emailKey: string): string {
   return [emailKey, encodeURIComponent(emailKey)].map((text) => text.replace(/[^\p{L}\p{N}@%]/gu, '\\$&')).join('|');
 }
@@ -126,7 +128,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.recipient_link', ofMessages, 'rows'),
   place('hot.recipient_activity', ofMessages, 'rows'),
   place('hot.runtime_message', ofMessages, 'rows'),
-  // The ledger balances: its row stays, as one of nobody. These two last, because they tell which campaigns to look through.
+  // The ledger must balance: its row stays, without a person. These two last, because they say which campaigns to search.
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
   place('hot.former_address', formerly, 'rows'),
 ];
@@ -139,7 +141,7 @@ function byKey(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND t.email_key = ${person.emailKey}`;
 }
 
-/** Tests that went to the address, or were filled with the person's values. */
+/** Tests that went to the address, or used the person's values. */
 function tested(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND (lower(t.email) = ${person.emailKey} OR t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[]))`;
 }
@@ -148,14 +150,14 @@ function inCells(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND position(${person.emailKey} IN lower(t.cells)) > 0`;
 }
 
-/** The person's rows of one place. */
+/** The person's rows in one place. */
 function rowsOf({ table, where }: PersonalPlace, person: Somebody): Sql {
   return sql`FROM ${raw(table)} t WHERE ${where(person)}`;
 }
 
 type KnownPerson = Pick<Somebody, 'customerIds' | 'emailKey' | 'subscriberIds'>;
 
-/** The person with everybody who once had the address, and the keys of all their deliveries. */
+/** The person with all subscribers who had the address, and the keys of all their deliveries. */
 export async function findPerson(db: Queryable, known: KnownPerson): Promise<Somebody> {
   const spellings = spellingsOf(known.emailKey);
   const customerIds = [...known.customerIds];
@@ -185,7 +187,7 @@ export async function findPerson(db: Queryable, known: KnownPerson): Promise<Som
   return { ...known, formerIds, deliveries };
 }
 
-/** Does to the person's rows of one place what the table above says; nothing where the verb has done it. */
+/** Does to the person's rows of one place what the table above says; nothing if the verb has done it. */
 export async function eraseFrom(db: Queryable, place: PersonalPlace, person: Somebody): Promise<void> {
   const { table, where, erase } = place;
   if (erase === 'at once') return;
@@ -193,7 +195,7 @@ export async function eraseFrom(db: Queryable, place: PersonalPlace, person: Som
   else await db.execute(sql`UPDATE ${raw(table)} t SET ${erase(person)} WHERE ${where(person)}`);
 }
 
-/** How many rows each of the places has of the person, in their order. */
+/** How many rows of the person each place has, in order. */
 export async function countPersonalRows(db: Queryable, person: Somebody): Promise<number[]> {
   const counts = PERSONAL_PLACES.map(
     (place, no) => sql`SELECT ${no}::int AS no, count(*)::int AS rows ${rowsOf(place, person)}`,
@@ -203,7 +205,7 @@ export async function countPersonalRows(db: Queryable, person: Somebody): Promis
   return PERSONAL_PLACES.map((_, no) => byNo.get(no) ?? 0);
 }
 
-/** Rows of one place as they lie in the table. */
+/** Rows of one place as in the table. */
 export async function personalRows(
   db: Queryable,
   place: PersonalPlace,
@@ -215,7 +217,7 @@ export async function personalRows(
   return rows.map(({ row }) => row);
 }
 
-/** A message to the person, or a tracking event of it that is not counted yet. */
+/** Whether a message to the person is in flight, or a tracking event of theirs is not counted yet. */
 export async function isUnderWay(db: Queryable, person: Somebody): Promise<boolean> {
   const { customerIds } = person;
   const subscriberIds = [...person.subscriberIds, ...person.formerIds];
@@ -232,14 +234,14 @@ export async function isUnderWay(db: Queryable, person: Somebody): Promise<boole
   return rows.length > 0;
 }
 
-/** A link is counted under the address of its first click, which may name who clicked. */
+/** A link is counted under the address of its first click, which may contain who clicked. */
 export async function eraseFromLinks(db: Queryable, person: Somebody): Promise<void> {
   await db.execute(sql`
     UPDATE hot.link_counter SET url = ${withoutAddress(person, sql`url`)}
      WHERE customer_id = ANY (${[...person.customerIds]}::bigint[]) AND url ~* ${addressPattern(person.emailKey)}`);
 }
 
-/** The development receiver keeps what was sent, for the developer: mails to the person, and about it. */
+/** The development receiver keeps sent mails: those to the person, and about them. */
 export async function eraseFromInbox(db: Queryable, { emailKey }: Somebody): Promise<void> {
   await db.execute(sql`
     DELETE FROM inbox.message
@@ -248,7 +250,7 @@ export async function eraseFromInbox(db: Queryable, { emailKey }: Somebody): Pro
         OR position(${emailKey} IN lower(replace(encode(raw, 'escape'), E'=\\r\\n', ''))) > 0`);
 }
 
-/** Everybody that may have something of a person who is erased for the whole installation. */
+/** All customers that may have data of a person who is erased for the whole installation. */
 export async function allCustomers(db: Queryable): Promise<bigint[]> {
   return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
 }

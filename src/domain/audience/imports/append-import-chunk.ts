@@ -1,4 +1,4 @@
-/** Takes one piece of an import's file. Pieces may come again (a client that tries twice) and in any order. */
+/** Stores one piece of an import's file. Pieces may be repeated (by a retry) and come in any order. */
 import { isAscii } from 'node:buffer';
 import { inTransaction, type Context } from '../../context.ts';
 import { fileTooLarge, uploadOver, wrongChunk } from './list-import-errors.ts';
@@ -16,9 +16,9 @@ export interface AppendImportChunkInput {
 const BYTES_PER_MEGABYTE = 1_000_000;
 
 /**
- * Stores piece number `no` (1 byte to 1 MiB); a number that is there already changes nothing. Answers the import with
- * the size so far. Throws ValidationError (`IMPORT_CHUNK_WRONG`, `IMPORT_FILE_TOO_LARGE`), WrongStateError
- * `IMPORT_NOT_UPLOADING`, NotFoundError, ForeignResourceError.
+ * Stores piece number `no` (1 byte to 1 MiB); a number that exists already changes nothing. Returns the import with the size so
+ * far. Throws ValidationError (`IMPORT_CHUNK_WRONG`, `IMPORT_FILE_TOO_LARGE`), WrongStateError `IMPORT_NOT_UPLOADING`,
+ * NotFoundError, ForeignResourceError.
  */
 export async function appendImportChunk(ctx: Context, { uid, no, bytes }: AppendImportChunkInput): Promise<ListImport> {
   if (!Number.isInteger(no) || no < 0 || no >= CHUNKS_MAX)

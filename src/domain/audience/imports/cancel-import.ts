@@ -1,4 +1,4 @@
-/** Stops an import. People that were taken already stay on the list; the rest of the file is dropped. */
+/** Stops an import. People that were imported already stay on the list; the rest of the file is dropped. */
 import { inTransaction, type Context } from '../../context.ts';
 import { importOver } from './list-import-errors.ts';
 import { endImport } from './list-import-store.ts';
@@ -6,8 +6,8 @@ import type { ListImport } from './list-import.ts';
 import { lockOwnedImport, findOwnedImport } from './find-owned-import.ts';
 
 /**
- * Cancels the caller's import and answers it as it then is; no line is taken after that. Throws WrongStateError
- * `IMPORT_OVER`, NotFoundError `IMPORT_NOT_FOUND`, ForeignResourceError.
+ * Cancels the caller's import and returns it; no line is imported after that. Throws WrongStateError `IMPORT_OVER`, NotFoundError
+ * `IMPORT_NOT_FOUND`, ForeignResourceError.
  */
 export async function cancelImport(ctx: Context, uid: string): Promise<ListImport> {
   return inTransaction(ctx, async (inner) => {

@@ -1,10 +1,10 @@
-/** Rows of an import as PostgreSQL's COPY takes them: people and rejected lines as text, a piece of the file as its bytes. */
+/** Rows of an import in the format of PostgreSQL's COPY: people and rejected lines as text, a piece of the file as its bytes. */
 import { storedParams } from '../../../lib/coded-reason.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ImportKey } from './list-import.ts';
 import type { Person } from './person.ts';
 
-/** Text that goes to the database at once. */
+/** Text that is sent to the database at once. */
 const PIECE_CHARACTERS = 64 * 1024;
 const SPECIAL = /[\\\n\r\t]/;
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
@@ -17,16 +17,16 @@ export function copyPeople(people: Iterable<Person>): Generator<string> {
   );
 }
 
-/** A line of the file that is not taken. */
+/** A rejected line of the file. */
 export interface Rejection {
   readonly line: number;
   readonly reason: RejectionReason;
   readonly cells: readonly string[];
 }
 
-/** A rejected line is kept to be read and mended by a person. */
+/** The limit of a rejected line that is kept for people to read and correct. */
 const CELLS_TEXT_MAX = 16_000;
-/** Of a longer one the beginning. */
+/** Of a longer one only the beginning is kept. */
 const BEGINNING_MAX = 2_000;
 
 /** Rows of rejected lines. */
@@ -36,7 +36,7 @@ export function copyRejections({ customerId, id }: ImportKey, rejections: Iterab
   );
 }
 
-/** JSON keeps what a text of the database may not hold (NUL) as an escape. */
+/** JSON stores NUL, which a text of the database cannot contain, as an escape. */
 function cellsText(cells: readonly string[]): string {
   const json = JSON.stringify(cells);
   return json.length <= CELLS_TEXT_MAX ? json : JSON.stringify([`${cells.join(' ').slice(0, BEGINNING_MAX)}…`]);
@@ -54,7 +54,7 @@ function array(values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
 }
 
-/** Lines of COPY, many at once: each piece is a message to the database. */
+/** Lines of COPY, many at once: each piece is one message to the database. */
 function* inPieces<Row>(rows: Iterable<Row>, line: (row: Row, no: number) => string): Generator<string> {
   let piece = '';
   let no = 0;
@@ -81,7 +81,7 @@ const TRAILER = Buffer.from([0xff, 0xff]);
 /** A chunk in the binary format: a header, one row, the trailer. */
 export function* copyChunk({ customerId, id }: ImportKey, { no, bytes, isAscii }: NewChunk): Generator<Uint8Array> {
   const head = Buffer.alloc(HEAD_BYTES);
-  // Behind the signature: no flags, no header extension.
+  // After the signature: no flags, no header extension.
   let at = SIGNATURE.copy(head) + 8;
   at = head.writeInt16BE(COLUMNS, at);
   at = head.writeBigInt64BE(customerId, head.writeInt32BE(8, at));

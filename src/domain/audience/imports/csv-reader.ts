@@ -1,20 +1,20 @@
 /**
- * Reads CSV out of UTF-8 bytes that come in pieces, and says at which byte and line each record stands, so that an import
- * can go on from there. What people upload is not always CSV: lines end in LF, CRLF or CR, blanks stand around cells, text
- * follows a closing quote, and a quote that is never closed costs its own line only. That line is read by trying, so no
- * cell is tried twice: whatever a file holds, reading it takes time in proportion to its bytes.
+ * Reads CSV from UTF-8 bytes that come in pieces, and returns the byte and line of each record, so that an import can continue
+ * from there. Uploaded files are often not strict CSV: lines end in LF, CRLF or CR, blanks surround cells, text follows a closing
+ * quote, and a quote that is never closed affects its own line only. No cell is read twice: for any file the time is proportional
+ * to its bytes.
  */
 export interface CsvRecord {
   readonly cells: readonly string[];
-  /** Offset of the byte behind the record and its line end. */
+  /** Offset of the byte after the record and its line end. */
   readonly end: number;
   /** Line of the file in which the record begins, from 1. */
   readonly line: number;
-  /** Lines the record takes; more than one when a quoted cell holds line breaks. */
+  /** Lines of the record; more than one when a quoted cell contains line breaks. */
   readonly lines: number;
-  /** The record cannot be read: a quote stays open, or it is longer than a record may be. */
+  /** The record cannot be read: a quote stays open, or it is too long. */
   readonly isBroken: boolean;
-  /** It cannot be read because its line alone is longer than a record may be. */
+  /** It cannot be read because its line alone is too long. */
   readonly isTooLong: boolean;
 }
 
@@ -25,11 +25,11 @@ export interface CsvReaderOptions {
   readonly line?: number;
 }
 
-/** A hundred fields of four thousand characters, with room. A longer one has lost its closing quote. */
+/** A hundred fields of four thousand characters, with a reserve. A longer one has lost its closing quote. */
 export const RECORD_BYTES_MAX = 1024 * 1024;
-/** As many columns as anybody exports; a record with more is cut there, and so does not fit its header. */
+/** More columns than anybody exports; a record with more is cut, and so does not fit its header. */
 const CELLS_MAX = 2_000;
-/** What is kept of a line that is too long: more than a report stores. */
+/** How much of a line that is too long is kept: more than a report stores. */
 const BEGINNING_BYTES = 64 * 1024;
 
 const INCOMPLETE = -1;
@@ -42,34 +42,37 @@ const CR = 0x0d;
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const NOT_ASCII = 0x80;
-/** In UTF-8, the blanks that `trim` takes off and that are not ASCII: no-break spaces, those of print and of ideographs. */
+/** In UTF-8, the blanks that `trim` removes and that are not ASCII: no-break spaces, and those of print and of ideographs. */
 const BLANKS = [
   ...'\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff',
 ].map((blank) => [...Buffer.from(blank)]);
 
 export class CsvReader {
-  /** Bytes that were looked at, those that were looked at again included. */
+  /** Bytes that were read, including repeated ones. */
   bytesRead = 0;
   readonly #separator: number;
-  /** A tab is a blank too, unless it separates. */
+  /** A tab is a blank too, unless it is the separator. */
   readonly #blank: number;
-  /** What has been pushed and not been read to its end, and the offset of its first byte. */
+  /** Bytes that were pushed and not read completely, and the offset of the first one. */
   #held: Buffer = Buffer.alloc(0);
   #heldStart: number;
   /**
-   * 1 for each byte held at which a cell began that was read. One that is met again belonged to a record that was rejected:
-   * what follows a cell does not depend on what stands before it, so the record that meets it is rejected too.
+   * 1 for each held byte at which a cell began. A cell that begins there again belonged to a rejected record: what follows a cell
+   * does not depend on what precedes it, so the present record is rejected too.
    */
   #tried = new Uint8Array(0);
   #isLast = false;
-  /** Where in `#held` the present record begins; its cells so far; where the next cell begins, and its closing quote is looked for. */
+  /**
+   * In `#held`: where the present record begins; its cells so far; where the next cell begins, and from where its closing quote
+   * is searched.
+   */
   #start = 0;
   #cells: string[] = [];
   #at = 0;
   #quoteFrom = 0;
   #line: number;
   #lines = 1;
-  /** The beginning of a line that is too long, while its end is looked for. */
+  /** The beginning of a line that is too long, while its end is searched. */
   #longLine: string | undefined;
 
   constructor({ separator, offset = 0, line = 1 }: CsvReaderOptions) {
@@ -80,8 +83,8 @@ export class CsvReader {
   }
 
   /**
-   * Takes the next piece of the file and answers the records that end in it, each one when it is asked for; all of them must
-   * be, before the next piece. `isLast` says that nothing follows.
+   * Takes the next piece of the file and yields the records that end in it; all of them must be read before the next piece.
+   * `isLast`: nothing follows.
    */
   *push(piece: Uint8Array, isLast = false): Generator<CsvRecord, void> {
     this.#hold(piece, isLast);
@@ -106,7 +109,7 @@ export class CsvReader {
     this.#isLast = isLast;
   }
 
-  /** Undefined when the end of the record is not here yet. */
+  /** Undefined when the end of the record has not arrived yet. */
   #next(): CsvRecord | undefined {
     const end = this.#readCells();
     const isEndless = end === INCOMPLETE && (this.#isLast || this.#held.length - this.#start > RECORD_BYTES_MAX);
@@ -116,7 +119,7 @@ export class CsvReader {
     return this.#rejectLine();
   }
 
-  /** Reads cells from where it stopped; answers where the record ends, or INCOMPLETE or BROKEN. */
+  /** Reads cells from where it stopped; returns where the record ends, or INCOMPLETE or BROKEN. */
   #readCells(): number {
     const held = this.#held;
     for (;;) {
@@ -132,7 +135,7 @@ export class CsvReader {
     }
   }
 
-  /** Behind the blanks of any script that a cell begins with. */
+  /** The position after the blanks, of any script, at the beginning of a cell. */
   #behindBlanks(from: number): number {
     const held = this.#held;
     let at = from;
@@ -148,7 +151,7 @@ export class CsvReader {
     }
   }
 
-  /** The byte that ends the cell: a separator, a line end or the end of the file. */
+  /** The position of the byte that ends the cell: a separator, a line end or the end of the file. */
   #plainCell(first: number): number {
     const stop = this.#endOfCell(first);
     if (stop >= 0) this.#take(this.#held.toString('utf8', first, stop).trim());
@@ -172,7 +175,7 @@ export class CsvReader {
     if (stop < 0) return stop;
     const more = stop === quote + 1 ? '' : held.toString('utf8', quote + 1, stop).trimEnd();
     const breaks = this.#breaksIn(open, quote);
-    // Over several lines to a quote that closes nothing: that one opens a cell, and ours was never closed.
+    // The quote that was found lines later closes nothing: it opens another cell, and ours was never closed.
     if (more !== '' && breaks > 0) return BROKEN;
     this.#lines += breaks;
     this.#take(held.toString('utf8', open + 1, quote).replaceAll('""', '"') + more);
@@ -209,7 +212,10 @@ export class CsvReader {
     return this.#held[at] === CR && this.#held[at + 1] === LF ? at + 2 : at + 1;
   }
 
-  /** Only the first line is lost: what follows it is read as if the quote had not been there. Undefined when its end is not here yet. */
+  /**
+   * Only the first line is rejected: the next is read as if the quote had not been there. Undefined when its end has not arrived
+   * yet.
+   */
   #rejectLine(): CsvRecord | undefined {
     const stop = this.#endOfLine();
     if (stop === INCOMPLETE) {
@@ -223,7 +229,7 @@ export class CsvReader {
     return this.#recordTo(stop, { isBroken: true, isTooLong });
   }
 
-  /** Rejects a line that is too long when its end has come; until then its bytes are passed over. */
+  /** Rejects a line that is too long when its end has arrived; until then its bytes are skipped. */
   #endLongLine(beginning: string): CsvRecord | undefined {
     const stop = this.#endOfLine();
     if (stop === INCOMPLETE) {
@@ -236,7 +242,7 @@ export class CsvReader {
     return this.#recordTo(stop, { isBroken: true, isTooLong: true });
   }
 
-  /** Behind the line in which the present record begins, or INCOMPLETE. */
+  /** The position after the line in which the present record begins, or INCOMPLETE. */
   #endOfLine(): number {
     const held = this.#held;
     let at = this.#start;

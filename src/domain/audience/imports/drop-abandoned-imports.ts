@@ -1,8 +1,8 @@
-/** Uploads that nobody finished must not fill the database. */
+/** Unfinished uploads must not fill the database. */
 import { inTransaction, type Context } from '../../context.ts';
 import { abandonedImports, endImport } from './list-import-store.ts';
 
-/** Cancels the imports that have been uploading for a day and answers how many they were. */
+/** Cancels the imports that have been uploading for a day and returns their number. */
 export async function dropAbandonedImports(ctx: Context): Promise<number> {
   const abandoned = await abandonedImports(ctx.db);
   for (const key of abandoned) {

@@ -1,31 +1,31 @@
-/** Tells the encoding of a file from its first bytes and from the bytes that are not ASCII. */
+/** Detects the encoding of a file from its first bytes and from bytes that are not ASCII. */
 import { isUtf8 } from 'node:buffer';
 import { analyse } from 'chardet';
 
-/** What Western spreadsheets write when they do not write Unicode. */
+/** The encoding of Western spreadsheets without Unicode. */
 const FALLBACK = 'windows-1252';
-/** Enough for a guess by letter frequency; the guess costs time in proportion. */
+/** Enough for a guess by letter frequency; its time is proportional. */
 const GUESS_BYTES_MAX = 64 * 1024;
-/** Of 100. Below this a guess says no more than that the bytes are not impossible. */
+/** Of 100. Below this a guess only says that the bytes are possible. */
 const CONFIDENCE_MIN = 20;
 const UTF16_SAMPLE_BYTES = 4_096;
-/** In UTF-16 every second byte of a Western or comma-separated text is zero; in anything else none is. */
+/** In UTF-16 every second byte of a Western or comma-separated text is zero; in other encodings none is. */
 const UTF16_ZEROS_MIN = 0.2;
 
 export interface EncodingSample {
   /** The beginning of the file. */
   readonly first: Uint8Array;
-  /** A stretch of the file that holds more than ASCII; undefined when there is none. */
+  /** A part of the file with more than ASCII; undefined when there is none. */
   readonly telling: Uint8Array | undefined;
 }
 
-/** The encoding, by a name that TextDecoder knows. Never fails: the last resort is windows-1252. */
+/** The encoding, by a name that TextDecoder knows. Never fails: the fallback is windows-1252. */
 export function detectEncoding({ first, telling }: EncodingSample): string {
   const marked = encodingByMark(first) ?? utf16WithoutMark(first);
   if (marked !== undefined) return marked;
   if (telling === undefined || isUtf8(wholeCharacters(telling))) return 'utf-8';
   const start = telling.findIndex((byte) => byte > 0x7f);
-  // Some of the text around it: letter pairs tell languages apart.
+  // With some of the text before it: letter pairs distinguish languages.
   const guesses = analyse(telling.subarray(Math.max(0, start - GUESS_BYTES_MAX / 2), start + GUESS_BYTES_MAX));
   const best = guesses.find(({ name, confidence }) => confidence >= CONFIDENCE_MIN && isDecodable(name));
   return best ? new TextDecoder(best.name).encoding : FALLBACK;
@@ -53,7 +53,7 @@ function utf16WithoutMark(bytes: Uint8Array): string | undefined {
   return undefined;
 }
 
-/** Without the halves of characters at both ends: the stretch may begin and end anywhere. */
+/** Without incomplete characters at both ends: the part may begin and end anywhere. */
 function wholeCharacters(bytes: Uint8Array): Uint8Array {
   let start = 0;
   while (start < 3 && isContinuation(bytes[start])) start++;

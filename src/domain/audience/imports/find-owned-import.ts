@@ -1,4 +1,4 @@
-/** Resolves an import's uid for the caller: his own, somebody else's, or nobody's. */
+/** Finds an import by its uid for the caller: own, foreign or unknown. */
 import { isUid } from '../../../lib/ids.ts';
 import { viewerOf, type Context } from '../../context.ts';
 import { foreignImport, importNotFound } from './list-import-errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The upload is complete: decides how the file is read and queues the import. A file that cannot be taken fails the
- * import at once, so that the uploader hears it now and not from a report.
+ * The upload is complete: decides how the file is read and queues the import. A file that cannot be imported fails at once, so
+ * that the uploader sees it now and not in a report.
  */
 import { enqueue } from '../../../jobs/define-job.ts';
 import { runImportJob } from '../../../jobs/import-jobs.ts';
@@ -18,9 +18,9 @@ import { PLAN_BYTES, planImport } from './plan-import.ts';
 export type FinishImportUploadInput = FinishImportInput & { readonly uid: string };
 
 /**
- * Puts the caller's import into state `queued` and answers it with its columns and notices. Throws ValidationError
- * (`IMPORT_FILE_UNUSABLE` or `mapping.<header>`: the import is `failed` then; `IMPORT_CHUNK_MISSING` and wrong input
- * leave it as it is), WrongStateError `IMPORT_NOT_UPLOADING`, NotFoundError, ForeignResourceError.
+ * Puts the caller's import into state `queued` and returns it with its columns and notices. Throws ValidationError
+ * (`IMPORT_FILE_UNUSABLE` or `mapping.<header>`: the import is `failed` then; `IMPORT_CHUNK_MISSING` and wrong input do not
+ * change it), WrongStateError `IMPORT_NOT_UPLOADING`, NotFoundError, ForeignResourceError.
  */
 export async function finishImportUpload(
   ctx: Context,

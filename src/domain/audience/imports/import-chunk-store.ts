@@ -1,4 +1,4 @@
-/** The chunks of an import's file: written as they come, read in stretches. */
+/** The chunks of an import's file: written as they arrive, read in parts. */
 import { sql, type Queryable, type Transaction } from '../../../db/database.ts';
 import { copyChunk, type NewChunk } from './copy-format.ts';
 import type { ImportKey } from './list-import.ts';
@@ -6,8 +6,8 @@ import type { ImportKey } from './list-import.ts';
 const COPY_CHUNK = 'COPY import_chunk (customer_id, import_id, no, is_ascii, bytes) FROM STDIN (FORMAT binary)';
 
 /**
- * Adds a chunk to a locked import and answers the size of the file so far; a chunk that is there already stays.
- * A crash may undo it: the end of the upload is written for good, and everything before it with it.
+ * Adds a chunk to a locked import and returns the size of the file so far; an existing chunk stays. A crash may lose it: only the
+ * end of the upload is written durably, with everything before it.
  */
 export async function insertChunk(tx: Transaction, { customerId, id }: ImportKey, chunk: NewChunk): Promise<bigint> {
   const { no, bytes } = chunk;
@@ -16,7 +16,7 @@ export async function insertChunk(tx: Transaction, { customerId, id }: ImportKey
     sql`SELECT 1 FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
     'imports.find_chunk',
   );
-  // COPY hands the bytes to the socket as they are; a statement's parameter would be copied several times.
+  // COPY sends the bytes without conversion; a statement's parameter would be copied several times.
   if (!known) await tx.copy(COPY_CHUNK, copyChunk({ customerId, id }, chunk));
   const [row] = await tx.query<{ bytesTotal: bigint }>(
     sql`UPDATE mail_list_import SET bytes_total = bytes_total + ${known ? 0 : bytes.length}
@@ -44,13 +44,13 @@ export function chunkSizes(db: Queryable, { customerId, id }: ImportKey): Promis
     SELECT no, octet_length(bytes) AS size FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} ORDER BY no`);
 }
 
-/** Undefined when the chunk is gone. */
+/** Undefined when the chunk no longer exists. */
 export async function readStretch(
   db: Queryable,
   { customerId, id }: ImportKey,
   { no, from, size }: Stretch,
 ): Promise<Buffer | undefined> {
-  // Base64 takes two thirds of the room of the hexadecimal digits that bytes are answered as, and is read faster.
+  // Base64 is two thirds as long as the hexadecimal digits in which bytes are sent, and is decoded faster.
   const [row] = await db.query<{ base64: string }>(
     sql`SELECT encode(substring(bytes FROM ${from + 1}::int FOR ${size}::int), 'base64') AS base64 FROM import_chunk
          WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
@@ -59,7 +59,7 @@ export async function readStretch(
   return row && Buffer.from(row.base64, 'base64');
 }
 
-/** The first chunks that hold more than ASCII. */
+/** The first chunks with more than ASCII. */
 export async function chunksBeyondAscii(
   db: Queryable,
   { customerId, id }: ImportKey,

@@ -1,4 +1,4 @@
-/** The uploaded file of an import as a stream of bytes, never whole in memory. */
+/** The uploaded file of an import as a stream of bytes, never complete in memory. */
 import type { Queryable } from '../../../db/database.ts';
 import { chunkMissing } from './list-import-errors.ts';
 import {
@@ -16,21 +16,21 @@ export interface FilePiece {
   readonly isLast: boolean;
 }
 
-/** One of the usual size is ample; several help where a client sends tiny ones. */
+/** One of the usual size is enough; several help where a client sends tiny ones. */
 const TELLING_CHUNKS = 4;
-/** Read at once: the driver makes several copies of it, and small ones are cleared away soonest. */
+/** Bytes per read: the driver makes several copies, and small ones are freed soonest. */
 const STRETCH_BYTES = 64 * 1024;
 
-/** The file from byte `offset` on, in pieces. Answers nothing when the offset is its end. */
+/** The file from byte `offset` on, in pieces; nothing when the offset is its end. */
 export async function* readImportFile(db: Queryable, key: ImportKey, offset: number): AsyncGenerator<FilePiece> {
   const stretches = stretchesFrom(await chunkSizes(db, key), offset);
-  // The next piece is on its way while this one is read.
+  // The next piece is read while this one is processed.
   let coming = stretches[0] && readStretch(db, key, stretches[0]);
   for (let index = 0; coming; index++) {
     const bytes = await coming;
     const following = stretches[index + 1];
     coming = following && readStretch(db, key, following);
-    // It is awaited in the next round, or by nobody when the reader stops here.
+    // Awaited in the next round, or never when the reader stops here.
     coming?.catch(() => undefined);
     if (bytes) yield { bytes, isLast: following === undefined };
   }
@@ -62,21 +62,21 @@ export async function readFileStart(db: Queryable, key: ImportKey, wanted: numbe
   return { bytes: Buffer.concat(parts), isLast };
 }
 
-/** A stretch that holds more than ASCII; undefined when the file is plain ASCII. */
+/** A part of the file with more than ASCII; undefined when the file is plain ASCII. */
 export async function tellingStretch(db: Queryable, key: ImportKey): Promise<Buffer | undefined> {
-  // A letter that is cut in two has its halves in neighbouring chunks, so none is torn apart here.
+  // The chunks are joined, because a character may be split between neighbouring ones.
   const chunks = await chunksBeyondAscii(db, key, TELLING_CHUNKS);
   return chunks.length === 0 ? undefined : Buffer.concat(chunks);
 }
 
-/** Refuses a file with a hole. */
+/** Refuses a file with a missing chunk. */
 export async function checkUploadComplete(db: Queryable, key: ImportKey): Promise<void> {
   const sizes = await chunkSizes(db, key);
   const hole = sizes.findIndex(({ no }, index) => no !== index);
   if (hole !== -1) throw chunkMissing(hole);
 }
 
-/** Rewrites the file as UTF-8, so that one scanner reads every file. Answers its new size. */
+/** Rewrites the file as UTF-8, so that one reader reads every file. Returns its new size. */
 export async function rewriteAsUtf8(db: Queryable, key: ImportKey, encoding: string): Promise<number> {
   const decoder = new TextDecoder(encoding);
   const sizes = await chunkSizes(db, key);

@@ -1,4 +1,4 @@
-/** Lines of an import that were not taken. */
+/** Rejected lines of an import. */
 import { sql, type Queryable, type Transaction } from '../../../db/database.ts';
 import { copyRejections, type Rejection } from './copy-format.ts';
 import type { RejectionReason } from './import-report.ts';
@@ -15,7 +15,7 @@ export async function insertRejections(
   await tx.copy(COPY_REJECTIONS, copyRejections(key, rejections));
 }
 
-/** A line of the file that was not taken. */
+/** A rejected line of the file. */
 export interface RejectedLine {
   readonly line: number;
   readonly reason: RejectionReason;
@@ -23,7 +23,7 @@ export interface RejectedLine {
 }
 
 export interface RejectedLinesWindow {
-  /** Lines up to this one have been seen. */
+  /** Lines after this one. */
   readonly afterLine: number;
   readonly limit: number;
 }

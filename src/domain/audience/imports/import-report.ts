@@ -1,6 +1,6 @@
 /**
- * What is reported of an import: why a line was not taken, why the whole file was not, and what the uploader should know. Codes
- * with parameters, as they are stored, and the one catalogue of their texts.
+ * What is reported about an import: why a line was rejected, why the whole file failed, and notices for the uploader. Codes with
+ * parameters, as they are stored, and the one catalogue of their texts.
  */
 import type { CodedReason, NoParams, ReasonTexts } from '../../../lib/coded-reason.ts';
 import { subscriptionEnded } from '../../billing/allowance-errors.ts';
@@ -9,11 +9,11 @@ import { FIELD_VALUE_FAULTS, type FieldValueFault } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import { RECORD_BYTES_MAX } from './csv-reader.ts';
 
-/** Of a line. Stored in `import_rejection.reason_code`. */
+/** For a line. Stored in `import_rejection.reason_code`. */
 interface RejectionParams {
   line_too_long: NoParams;
   quote_not_closed: NoParams;
-  /** As many cells as there are, beside as many columns as the file has. */
+  /** The number of cells in the line, and of columns in the file. */
   too_many_cells: { readonly cells: number; readonly columns: number };
   email_missing: NoParams;
   email_invalid: { readonly email: string };
@@ -23,15 +23,15 @@ interface RejectionParams {
   tag_too_long: NoParams;
   field_not_readable: { readonly tag: string };
   field_invalid: { readonly tag: string; readonly fault: FieldValueFault };
-  /** Why, where the customer itself suppressed it. */
+  /** The reason, if the customer itself suppressed it. */
   suppressed: { readonly reason: string | null };
   plan_limit: { readonly limit: PeopleLimit; readonly max: number };
-  /** Nothing else is kept of the line. */
+  /** Nothing of the line is kept. */
   person_erased: NoParams;
 }
 export type RejectionReason = CodedReason<RejectionParams>;
 
-/** Of the whole file. Stored in `mail_list_import.error_code`. */
+/** For the whole file. Stored in `mail_list_import.error_code`. */
 interface FailureParams {
   file_empty: NoParams;
   file_not_csv: NoParams;
@@ -44,7 +44,7 @@ interface FailureParams {
 }
 export type ImportFailure = CodedReason<FailureParams>;
 
-/** What is wrong with one entry of the mapping; `field`: the target that the list does not have. */
+/** The fault of one entry of the mapping; `field`: the target that the list does not have. */
 export interface MappingFault {
   readonly column: string;
   readonly field: string | null;
@@ -92,7 +92,7 @@ const TEXTS: ReasonTexts<ReportParams> = {
     `Not imported, because no field of the list has their name: ${columns.join(', ')}${areMore ? ', …' : ''}.`,
 };
 
-/** The text of a code; of one that only another version of the program knows, the code itself. */
+/** The text of a code; the code itself if only another version of the program knows it. */
 export function reportText<Code extends ReportCode>({ code, params }: CodedReason<ReportParams, Code>): string {
   return Object.hasOwn(TEXTS, code) ? TEXTS[code](params) : code;
 }

@@ -1,6 +1,6 @@
 /**
- * The statements by which the people of a slice come onto the list. They lie in a temporary table for the time of one
- * transaction, and everything is done to all of them at once.
+ * The statements that add the people of a slice to the list. A temporary table holds them for one transaction, and every
+ * statement works on all of them at once.
  */
 import { sql, type Sql, type Transaction } from '../../../db/database.ts';
 import type { Installation } from '../../context.ts';
@@ -12,7 +12,7 @@ import type { ListImport } from './list-import.ts';
 import type { Person } from './person.ts';
 
 const COPY_PEOPLE = 'COPY import_person (row, email, email_key, status, fields, tags) FROM STDIN';
-/** The triggers that keep a list's counters hold the new rows of a slice in memory. */
+/** The triggers for a list's counters hold the new rows of a slice in memory. */
 const WORK_MEM = '64MB';
 
 export interface OpenedSlice {
@@ -21,8 +21,8 @@ export interface OpenedSlice {
 }
 
 /**
- * Sees to it that nobody deletes the list meanwhile; undefined when the import is over, or the slice was written by
- * another process. Losing the last moments to a power cut is no harm: they are done again.
+ * Locks the list against deletion; undefined when the import has ended, or another process wrote the slice. A power cut may lose
+ * the last slices: they are done again.
  */
 export async function openSlice(tx: Transaction, found: ListImport, start: number): Promise<OpenedSlice | undefined> {
   const { customerId, listId, id } = found;
@@ -40,7 +40,7 @@ export async function openSlice(tx: Transaction, found: ListImport, start: numbe
   return row;
 }
 
-/** Puts the people into a table of their own, which the planner knows the size of. */
+/** Puts the people into a temporary table, whose size the planner knows. */
 export async function stagePeople(tx: Transaction, people: Iterable<Person>): Promise<void> {
   await tx.execute(sql`
     CREATE TEMP TABLE import_person (row int, email text, email_key text, status text, fields jsonb, tags text[]) ON COMMIT DROP`);
@@ -48,7 +48,7 @@ export async function stagePeople(tx: Transaction, people: Iterable<Person>): Pr
   await tx.execute(sql`ANALYZE import_person (row)`);
 }
 
-/** Takes out who was erased. Answers their rows. */
+/** Removes people who were erased. Returns their rows. */
 export async function removeErased(tx: Transaction, found: ListImport, installation: Installation): Promise<number[]> {
   const removed = await tx.query<{ row: number }>(sql`
     DELETE FROM import_person g USING erased_person p
@@ -60,11 +60,11 @@ export async function removeErased(tx: Transaction, found: ListImport, installat
 
 export interface SuppressedRow {
   readonly row: number;
-  /** Of the customer's own entry: why the whole installation suppresses somebody is not told to a customer. */
+  /** By the customer's own entry only: why the installation suppresses an address is not shown to customers. */
   readonly reason: string | null;
 }
 
-/** Takes out whose address is suppressed. */
+/** Removes people whose address is suppressed. */
 export async function removeSuppressed(tx: Transaction, { customerId }: ListImport): Promise<SuppressedRow[]> {
   return tx.query<SuppressedRow>(sql`
     DELETE FROM import_person g
@@ -79,15 +79,14 @@ export async function removeSuppressed(tx: Transaction, { customerId }: ListImpo
 export interface Matches {
   /** People who are on the list. */
   readonly known: number;
-  /** Those of them for whom the file says something new. */
+  /** Those of them for whom the file has something new. */
   readonly changed: number;
 }
 
 /**
- * Finds out who is on the list and what the file changes for them. A status in the file moves a person, except that who
- * unsubscribed stays so, and that `unconfirmed` takes nothing back from anybody. Without "update existing" nobody is changed.
+ * Finds out who is on the list and what the file changes for them. A status in the file changes a person's, except that unsubscribed people stay so, and that `unconfirmed` never replaces another status. Without "update existing" nobody is changed.
  *
- * Everybody is looked up by the address alone. Sorting is off in the transaction, and only the index of addresses answers
+ * People are looked up by the address alone. Sorting is off in the transaction, and only the index of addresses answers
  * in their order without it: left to choose, the planner takes the index of the list's members for as good wherever it
  * believes the list to be empty, and reads all of them for everybody (docs/decisions/0390).
  */
@@ -115,15 +114,15 @@ export async function matchPeople(tx: Transaction, found: ListImport): Promise<M
   return { known, changed: counted?.changed ?? 0 };
 }
 
-/** Tags of g that s has in no spelling. */
+/** Tags of g that s does not have in any spelling. */
 function tagsToAdd(): Sql {
   return sql`ARRAY(SELECT t.tag FROM unnest(g.tags) WITH ORDINALITY AS t (tag, no)
                     WHERE hot.fold(t.tag) <> ALL (ARRAY(SELECT hot.fold(h) FROM unnest(s.tags) h)) ORDER BY t.no)`;
 }
 
 /**
- * Locks who is about to be changed, in the order of ids; each by id alone, as in `matchPeople`. Who would have too many tags stays as
- * it is: answers their rows.
+ * Locks the people to be changed, in the order of ids; each by id alone, as in `matchPeople`. People with too many tags are not
+ * changed: their rows are returned.
  */
 export async function lockChanged(tx: Transaction, { customerId, listId }: ListImport): Promise<number[]> {
   const full = await tx.query<{ row: number }>(sql`
@@ -141,7 +140,7 @@ export async function lockChanged(tx: Transaction, { customerId, listId }: ListI
 
 const NEW = sql`FROM import_person g WHERE NOT EXISTS (SELECT FROM import_match m WHERE m.row = g.row)`;
 
-/** Takes out the new people behind the first `left` in the order of the file. Answers their rows. */
+/** Removes the new people after the first `left` in the order of the file. Returns their rows. */
 export async function removeSurplus(tx: Transaction, left: number): Promise<number[]> {
   const removed = await tx.query<{ row: number }>(sql`
     DELETE FROM import_person p USING (SELECT g.row ${NEW} ORDER BY g.row OFFSET ${Math.max(0, left)}) x
@@ -150,8 +149,8 @@ export async function removeSurplus(tx: Transaction, left: number): Promise<numb
 }
 
 /**
- * Adds who is new, and answers how many they are. The history of an imported person begins with the row itself: source,
- * time, and `subscribed`. Only another first status gets an entry of its own; one for everybody would double what is written.
+ * Adds new people, and returns their number. The consent history of an imported person begins with the row itself: source, time,
+ * and `subscribed`. Only another first status gets an entry; one for everybody would double the writes.
  */
 export async function insertNew(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
   const source = `import:${uid}`;
@@ -168,7 +167,7 @@ export async function insertNew(tx: Transaction, { customerId, listId, uid }: Li
   return counted?.added ?? 0;
 }
 
-/** Writes what the file changes, with an entry in the history for every change of status. Answers how many were changed. */
+/** Writes the changes of the file, with a history entry for every change of status. Returns how many people were changed. */
 export async function updateChanged(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
   const [counted] = await tx.query<{ updated: number }>(sql`
     WITH changed AS (

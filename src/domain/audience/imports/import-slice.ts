@@ -1,6 +1,6 @@
 /**
- * The parts of a file that are written in one transaction each: people by address, and rejected lines. A person who comes
- * twice in a slice is one person: what the later line says is added to, and wins over, the earlier.
+ * The parts of a file that are written in one transaction each: people by address, and rejected lines. A person who occurs twice
+ * in a slice is one person: the later line adds to the earlier and overrides it.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../../../db/database.ts';
@@ -12,9 +12,9 @@ import type { ListImport } from './list-import.ts';
 import { TAGS_MAX } from '../subscriber.ts';
 import { mergePerson, type Person, type PersonReader } from './person.ts';
 
-/** A slice of very long lines ends here, so that memory is bounded by bytes too. */
+/** A slice of very long lines ends here, so that bytes in memory are limited too. */
 const SLICE_BYTES_MAX = 8 * 1024 * 1024;
-/** Others have their pause after so many records; one that cannot be read may have taken as long as many. */
+/** A pause for other work after so many records; a record that cannot be read may take as long as many. */
 const RECORDS_PER_TICK = 2_000;
 const BROKEN_PER_TICK = 64;
 
@@ -22,22 +22,22 @@ export interface ImportSlice {
   /** By the address as it is compared, in the order of the file. */
   readonly people: Map<string, Person>;
   readonly rejections: Rejection[];
-  /** Where it lies in the file: offsets of its first byte, and of the byte behind its last; lines before that. */
+  /** Its place in the file: offsets of its first byte and of the byte after its last; lines before it. */
   readonly start: number;
   end: number;
   endLine: number;
-  /** Lines with something in them. */
+  /** Lines that are not empty. */
   processed: number;
   /**
-   * Lines of people that came before in the same slice and said something new. They count as updated; whether one counts so
-   * or as unchanged may depend on where a slice ends, their sum and everything else does not.
+   * Repeated lines of people in the same slice that had something new. They count as updated; whether a line counts so or as
+   * unchanged may depend on where a slice ends, but their sum does not.
    */
   repeatsChanged: number;
 }
 
 export interface SliceOptions {
   readonly reader: PersonReader;
-  /** Lines a slice may have. */
+  /** The most lines of a slice. */
   readonly linesMax: number;
 }
 

@@ -13,7 +13,7 @@ export const uploadOver = (status: ImportStatus) =>
 export const importOver = (status: ImportStatus) =>
   new WrongStateError('IMPORT_OVER', `The import is ${status} already.`);
 
-/** The file cannot be taken: what the import reports from then on. */
+/** The file cannot be imported: the import reports this from then on. */
 export class ImportFileError extends ValidationError {
   readonly failure: ImportFailure;
 

@@ -1,11 +1,11 @@
-/** Reads of imports beside the row itself. */
+/** Reads of imports other than the row itself. */
 import { sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { reportText, type ImportFailure, type ImportNotice } from './import-report.ts';
 import { FAILURE } from './list-import-store.ts';
 import type { ImportKey } from './list-import.ts';
 
-/** What is told of a whole import, in words. */
+/** Texts about a whole import. */
 export interface ImportTexts {
   readonly error: string | null;
   readonly notices: readonly string[];

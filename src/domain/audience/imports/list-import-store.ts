@@ -26,7 +26,7 @@ const IMPORT_COLUMNS = sql`
   i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected,
   ${FAILURE} AS failure, i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
-/** The customer's import with this uid, locked until the transaction ends if asked. */
+/** The customer's import with this uid; optionally locked until the transaction ends. */
 export async function findImport(
   db: Queryable,
   { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
@@ -100,7 +100,7 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.linesProcessed !== undefined) yield sql`lines_processed = ${change.linesProcessed}`;
 }
 
-/** Marks an import as taken up; undefined when there is nothing to do for it any more. */
+/** Marks an import as running; undefined when it has ended. */
 export async function markRunning(db: Queryable, { customerId, id }: ImportKey): Promise<ListImport | undefined> {
   const [row] = await db.query<ListImport>(sql`
     UPDATE mail_list_import i SET status = 'running', started_at = coalesce(started_at, now())
@@ -113,7 +113,7 @@ export interface ImportEnd {
   readonly failure?: ImportFailure;
 }
 
-/** Ends an open import, drops its file and tells whoever watches. Answers whether it was open. */
+/** Ends an open import, deletes its file and notifies watchers. Returns whether it was open. */
 export async function endImport(
   db: Queryable,
   { customerId, id }: ImportKey,
@@ -141,7 +141,10 @@ export interface SliceResult {
   readonly counts: SliceCounts;
 }
 
-/** Counts a slice and says where the next one begins, once: answers false to whoever comes second, or when the import is over. */
+/**
+ * Counts a slice and stores where the next one begins, once: returns false when another process did so, or when the import has
+ * ended.
+ */
 export async function advanceImport(
   db: Queryable,
   { customerId, id }: ImportKey,

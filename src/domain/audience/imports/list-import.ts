@@ -1,6 +1,6 @@
 /**
- * One file of people on its way into a list: its states, what is known of it, its limits. An import is uploaded in
- * chunks, planned when the upload is complete, and run by a job that commits people and progress together.
+ * An import of one file of people into a list: its states, data and limits. An import is uploaded in chunks, planned when the
+ * upload is complete, and run by a job that commits people and progress together.
  */
 import { z } from 'zod';
 import { flag, optionalLine } from '../../../lib/text.ts';
@@ -10,12 +10,12 @@ import type { ImportFailure, ImportNotice } from './import-report.ts';
 /** `uploading` → `queued` → `running` → `done`; from each of the first three to `cancelled` or `failed`. */
 export type ImportStatus = 'uploading' | 'queued' | 'running' | 'done' | 'cancelled' | 'failed';
 
-/** What a column of the file gives: one of these, or the tag of a field. */
+/** What a column of the file contains: one of these, or the tag of a field. */
 export const SPECIAL_TARGETS = ['EMAIL', 'STATUS', 'TAGS'] as const;
 
 export interface ImportColumn {
   readonly header: string;
-  /** A field's tag, `EMAIL`, `STATUS`, `TAGS`, or null for a column that is not taken. */
+  /** A field's tag, `EMAIL`, `STATUS`, `TAGS`, or null for an ignored column. */
   readonly target: string | null;
 }
 
@@ -34,7 +34,7 @@ export interface ListImport {
   readonly updateExisting: boolean;
   readonly tag: string | null;
   readonly bytesTotal: bigint;
-  /** What follows them is not written yet; what stands before the people counts as processed from the start. */
+  /** The rest is not written yet; bytes before the first person count from the start. */
   readonly bytesProcessed: bigint;
   readonly linesProcessed: number;
   /** added + updated + unchanged + rejected. */
@@ -53,16 +53,16 @@ export type ImportKey = Pick<ListImport, 'customerId' | 'id'>;
 
 /** Small enough for one message through every proxy, large enough that a gigabyte is a thousand of them. */
 export const CHUNK_BYTES_MAX = 1024 * 1024;
-/** With chunks of one byte each somebody could fill the table with rows; this many still make the largest file. */
+/** With chunks of one byte a client could fill the table with rows; so many are enough for the largest file. */
 export const CHUNKS_MAX = 20_000;
-/** What file systems allow. */
+/** The limit of file systems. */
 const FILE_NAME_MAX = 255;
-/** A header is a heading, not a text; longer ones are cut where they are shown. */
+/** A header is short; longer ones are cut where they are shown. */
 const HEADER_MAX = 255;
-/** As many columns as a file may have (csv-reader). */
+/** The limit of columns in a file (csv-reader). */
 const MAPPING_ENTRIES_MAX = 2_000;
 
-/** Upload that nobody finishes is dropped after this time. */
+/** An unfinished upload is deleted after this time. */
 export const UPLOAD_HOURS_MAX = 24;
 
 /** PostgreSQL channel on which an import's uid is sent when its progress has changed. */
@@ -78,10 +78,10 @@ const mappingInput = z
   );
 
 export const finishImportInput = z.object({
-  /** Header (or number) of a column to the tag of a field, EMAIL, STATUS or TAGS; null or empty: not taken. */
+  /** Header (or number) of a column to the tag of a field, EMAIL, STATUS or TAGS; null or empty: ignored. */
   mapping: mappingInput.default({}),
   updateExisting: flag.default(true),
-  /** Given to everybody in the file; several are separated by commas, here and where it is kept. */
+  /** Added to everybody in the file; several are separated by commas, also in the database. */
   tag: z
     .string()
     .default('')
@@ -93,12 +93,12 @@ export const finishImportInput = z.object({
 export type FinishImportInput = z.input<typeof finishImportInput>;
 export type ColumnMapping = z.output<typeof mappingInput>;
 
-/** Whether anything can still happen to the import. */
+/** Whether the import has not ended yet. */
 export function isOpen({ status }: Pick<ListImport, 'status'>): boolean {
   return status === 'uploading' || status === 'queued' || status === 'running';
 }
 
-/** People in the file: exact when it has been read, before that estimated from the part that has; 0 while nothing has. */
+/** People in the file: exact when it has been read, before that estimated from the part that was read; 0 before any. */
 export function totalOf({
   status,
   processed,

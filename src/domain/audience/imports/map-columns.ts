@@ -1,6 +1,6 @@
 /**
- * Decides which column of a file is what: by what the uploader says, else by the header's name in the spellings
- * people and other products use, else by what stands in the column. What is not taken is said, not hidden.
+ * Decides what each column of a file is: by the uploader's mapping, else by the header in usual spellings of people and products,
+ * else by the content. Ignored columns are reported.
  */
 import { isEmailAddress } from '../../../lib/text.ts';
 import type { ListField } from '../list-field.ts';
@@ -22,7 +22,7 @@ export interface MappedColumns {
   readonly notices: readonly ImportNotice[];
 }
 
-/** Spellings as `plainName` leaves them, in the languages most exports come in. */
+/** Spellings in the form of `plainName`, in the most frequent languages of exports. */
 const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
   EMAIL: [
     ...['email', 'emailaddress', 'emailadress', 'mail', 'mailaddress', 'subscriberemail', 'contactemail', 'useremail'],
@@ -83,9 +83,9 @@ const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
   STATUS: ['status', 'subscriberstatus', 'subscriptionstatus', 'optinstatus'],
   TAGS: ['tags', 'tag', 'labels', 'subscribertags'],
 };
-/** A column is taken for the addresses when this share of what stands in it are some. */
+/** A column contains the addresses if this share of its cells are addresses. */
 const ADDRESS_SHARE_MIN = 0.5;
-/** Columns named one by one in a notice. */
+/** Columns named in a notice. */
 const NAMED_COLUMNS_MAX = 20;
 const SHOWN_HEADER_MAX = 60;
 
@@ -108,7 +108,7 @@ export function mapColumns({ header, sample, fields, mapping }: MapColumnsInput)
   return { columns: complete, notices: [...notices, ...noticesOf(complete, wanted, header !== undefined)] };
 }
 
-/** What the uploader said, by column. A key is a header (without regard to case) or a column's number from 1. */
+/** The uploader's mapping, by column. A key is a header (without regard to case) or a column's number from 1. */
 function explicitTargets(
   headers: readonly string[],
   mapping: ColumnMapping,

@@ -1,4 +1,4 @@
-/** One person of an import file: what a line says of somebody, everything checked, or a reason why not. */
+/** One person of an import file: the checked content of a line, or a reason why it is rejected. */
 import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
@@ -7,47 +7,47 @@ import type { CsvRecord } from './csv-reader.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ImportColumn } from './list-import.ts';
 
-/** What a file may say of a person's consent. */
+/** Consent statuses that a file may contain. */
 export const IMPORTED_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
 export type ImportedStatus = (typeof IMPORTED_STATUSES)[number];
 
 export interface Person {
   readonly email: string;
   readonly key: string;
-  /** Undefined when the file says nothing: a new person is subscribed, a known one stays as it is. */
+  /** Undefined when the file has none: a new person is subscribed, an existing one stays unchanged. */
   readonly status: ImportedStatus | undefined;
-  /** Values by tag; absent where the file says nothing. */
+  /** Values by tag; absent where the file has none. */
   readonly fields: Readonly<Record<string, string>>;
   readonly tags: readonly string[];
-  /** Where the person was read. */
+  /** The line of the person. */
   readonly line: number;
 }
 
-/** A column that gives the values of a field. */
+/** A column with the values of a field. */
 export interface FieldColumn {
   readonly index: number;
   readonly tag: string;
   readonly type: ListField['type'];
 }
 
-/** How the records of one file are understood. */
+/** How the records of one file are read. */
 export interface PersonReader {
   readonly columns: readonly ImportColumn[];
   readonly fieldColumns: readonly FieldColumn[];
   readonly emailAt: number;
-  /** -1: the file says nothing of it. */
+  /** -1: the file has no such column. */
   readonly statusAt: number;
   readonly tagsAt: number;
-  /** Given to everybody. */
+  /** Added to everybody. */
   readonly commonTags: readonly string[];
-  /** A person; why there is none; or undefined for an empty line. */
+  /** A person, the reason of a rejection, or undefined for an empty line. */
   read(record: CsvRecord): Person | RejectionReason | undefined;
 }
 
 export interface PersonReaderOptions {
   readonly columns: readonly ImportColumn[];
   readonly fields: readonly Pick<ListField, 'tag' | 'type'>[];
-  /** Given to everybody; several are separated by commas. */
+  /** Added to everybody; several are separated by commas. */
   readonly tag: string | null;
 }
 
@@ -61,12 +61,12 @@ const STATUSES: ReadonlyMap<string, ImportedStatus> = new Map([
   ...['unconfirmed', 'pending', 'not confirmed', 'unverified'].map((word) => [word, 'unconfirmed'] as const),
 ]);
 
-/** Separators in a cell of tags; one that belongs to a tag has a backslash before it, as our own exports write it. */
+/** Separators in a cell of tags; one inside a tag has a backslash before it, as in our own exports. */
 const TAGS = /(?:\\[\\,;|]|[^,;|])+/g;
 const SHOWN_VALUE_MAX = 40;
 const REPLACEMENT = '\ufffd';
 
-/** A reader of records for one plan. A column whose field has gone since is not read. */
+/** A reader of records for one plan. A column whose field was deleted since is ignored. */
 export function createPersonReader({ columns, fields, tag }: PersonReaderOptions): PersonReader {
   const typeOf = new Map(fields.map((field) => [field.tag, field.type]));
   const fieldColumns = columns.flatMap(({ target }, index): FieldColumn[] => {
@@ -87,10 +87,10 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   if (record.isBroken) return { code: 'quote_not_closed', params: {} };
   if (cells.every((cell) => cell.trim() === '')) return undefined;
   const { columns, emailAt, statusAt, tagsAt, commonTags } = reading;
-  // With an unquoted separator somewhere no cell of the line can be trusted.
+  // With an unquoted separator in a value, no cell of the line can be trusted.
   if (cells.slice(columns.length).some((cell) => cell !== ''))
     return { code: 'too_many_cells', params: { cells: cells.length, columns: columns.length } };
-  // Our own exports put an apostrophe before what a spreadsheet would take for a formula; here it comes off again.
+  // Our exports put an apostrophe before what a spreadsheet would take for a formula; here it is removed.
   const email = unguarded(cells[emailAt] ?? '').trim();
   if (email === '') return { code: 'email_missing', params: {} };
   if (!isEmailAddress(email)) return { code: 'email_invalid', params: { email: shown(email) } };
@@ -102,7 +102,7 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   return 'code' in read ? read : { email, key: emailKey(email), status, fields: read.fields, tags, line };
 }
 
-/** The values as they are stored, unless one of them cannot be taken. */
+/** The values in their stored form, unless one is invalid. */
 function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Pick<Person, 'fields'> | RejectionReason {
   const fields: Record<string, string> = {};
   for (const { index, tag, type } of columns) {
@@ -116,13 +116,13 @@ function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Pi
   return { fields };
 }
 
-/** Null when the word is none. */
+/** Null for an unknown word. */
 function statusOf(cell: string): ImportedStatus | undefined | null {
   const word = cell.trim().toLowerCase();
   return word === '' ? undefined : (STATUSES.get(word) ?? null);
 }
 
-/** The tags of a cell and those of everybody, unless they cannot be taken. */
+/** The tags of a cell and those of everybody, unless they are invalid. */
 function tagsOf(cell: string, common: readonly string[]): readonly string[] | RejectionReason {
   if (cell === '') return common;
   const tags = distinctTags([...common, ...tagsIn(cell)]);
@@ -137,8 +137,8 @@ function tagsIn(cell: string): string[] {
 }
 
 /**
- * What two lines say of one person: the later one adds to, and wins over, the earlier; `isNew` says whether it said
- * anything new. Who unsubscribed stays so, and `unconfirmed` takes nothing back, within a slice as between slices.
+ * Combines two lines of one person: the later one adds to the earlier and overrides it; `isNew`: whether it had anything new.
+ * Unsubscribed people stay so, and `unconfirmed` never replaces another status, within a slice as between slices.
  */
 export function mergePerson(known: Person, later: Person): { person: Person; isNew: boolean } {
   const fields = { ...known.fields, ...later.fields };

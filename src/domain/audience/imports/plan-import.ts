@@ -1,6 +1,6 @@
 /**
- * Looks at the beginning of a file and decides how the whole of it is read: separator, header, and which column is
- * what. Pure; a file that cannot be taken is refused here, in words that help, before anything is queued.
+ * Reads the beginning of a file and decides how the whole of it is read: separator, header, and the meaning of each column. Pure;
+ * a file that cannot be imported is refused here with a helpful message, before anything is queued.
  */
 import { isEmailAddress } from '../../../lib/text.ts';
 import type { ListField } from '../list-field.ts';
@@ -15,7 +15,7 @@ export interface ImportPlan {
   readonly hasHeader: boolean;
   readonly columns: readonly ImportColumn[];
   readonly notices: readonly ImportNotice[];
-  /** What stands before the people. */
+  /** The bytes before the first person. */
   readonly bytesProcessed: number;
   readonly linesProcessed: number;
 }
@@ -28,10 +28,10 @@ export interface PlanImportInput {
   readonly mapping: ColumnMapping;
 }
 
-/** Bytes of the file that are looked at: some hundred people. */
+/** Bytes of the file that are read for the plan: some hundred people. */
 export const PLAN_BYTES = 256 * 1024;
 const SEPARATORS = [',', ';', '\t', '|'] as const;
-/** Records that a separator is judged by. */
+/** Records by which a separator is judged. */
 const SAMPLE_RECORDS = 50;
 const SAMPLE_PIECE_BYTES = 8 * 1024;
 const MARK_BYTES = 3;
@@ -79,13 +79,13 @@ function refuseOtherFormats(bytes: Uint8Array): void {
   }
 }
 
-/** A stray NUL spoils a line; a file full of them is no text. */
+/** A single NUL spoils a line; a file full of them is no text. */
 function isBinary(bytes: Uint8Array): boolean {
   const zeros = bytes.reduce((count, byte) => count + (byte === 0 ? 1 : 0), 0);
   return zeros > bytes.length * ZEROS_MAX;
 }
 
-/** Spreadsheets write `sep=;` as a first line of its own. */
+/** Spreadsheets write `sep=;` as a separate first line. */
 function announcedSeparator(sample: Sample): { separator: string; from: Sample } | undefined {
   const head = Buffer.from(sample.bytes.subarray(sample.offset, sample.offset + 10)).toString('latin1');
   const match = /^"?sep=([,;\t|])"?(\r\n|\n|\r)/i.exec(head);
@@ -94,7 +94,7 @@ function announcedSeparator(sample: Sample): { separator: string; from: Sample }
   return { separator, from: { ...sample, offset: sample.offset + match[0].length, line: sample.line + 1 } };
 }
 
-/** The separator under which the most records have as many cells as the first, more cells winning a draw. */
+/** The separator with which the most records have as many cells as the first; if equal, the one with more cells. */
 function likeliestSeparator(sample: Sample): string {
   const scored = SEPARATORS.map((separator) => {
     const records = sampleRecords(sample, separator);

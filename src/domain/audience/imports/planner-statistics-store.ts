@@ -1,20 +1,20 @@
 /**
- * Tells the database's planner of a list that it takes for (nearly) empty. It knows customers and lists by its last look at
- * the table, which comes when a tenth of all rows is new: on a large installation the people of a new customer are not
- * among what it expects for a long time, and whoever is looked up by id is looked for among all of them.
+ * Updates the planner's statistics for a list that it expects to be (nearly) empty. The planner knows customers and lists from
+ * the last ANALYZE, which runs when a tenth of all rows is new: on a large installation a new customer's people are missing in
+ * the statistics for a long time, and look-ups by id would search all of them.
  */
 import { sql, type Queryable } from '../../../db/database.ts';
 
 /** Below that, a plan that reads the whole list does no harm. */
 const MEMBERS_MIN = 1_000;
-/** It may be wrong by much, as it goes by averages for all but the largest lists; it must not be this wrong. */
+/** Estimates may be wrong by much, as they are averages for all but the largest lists, but not by this much. */
 const TIMES_TOO_FEW = 100;
-/** What people are looked up by; all other columns are left to the database's own round. */
+/** The columns by which people are looked up; other columns are left to the regular ANALYZE. */
 const COLUMNS = sql`(customer_id, list_id, id, email_key, status)`;
 
 /**
- * Looks at the table of people if the planner expects less than a hundredth of the list, unless the list has not doubled since
- * it had `before` members. Answers how many it has. A table that somebody else is looking at is left out.
+ * Analyses the table of people if the planner expects less than a hundredth of the list, unless the list has not doubled since it
+ * had `before` members. Returns how many it has. Skipped if another session analyses the table.
  */
 export async function tellPlanner(
   db: Queryable,
@@ -31,7 +31,7 @@ export async function tellPlanner(
   return members;
 }
 
-/** By the list alone: it says whose it is, which the planner does not know, and would count twice. */
+/** By the list alone: the list implies its customer, which the planner does not know; it would count both conditions. */
 async function expectedRows(db: Queryable, listId: bigint): Promise<number> {
   const [explained] = await db.query<{ 'QUERY PLAN': readonly [{ Plan: { 'Plan Rows': number } }] }>(
     sql`EXPLAIN (FORMAT JSON) SELECT FROM subscriber WHERE list_id = ${listId}`,

@@ -1,6 +1,6 @@
 /**
- * Runs an import: reads the file as a stream and writes it in slices, one after the other, while the next one is read.
- * Every slice says in its own transaction where the next one begins: killed at any moment, the next run goes on there.
+ * Runs an import: reads the file as a stream and writes it in slices, one after the other, while the next one is read. Every
+ * slice stores in its own transaction where the next one begins: after a kill at any moment the next run continues there.
  */
 import { enqueue } from '../../../jobs/define-job.ts';
 import { runImportJob } from '../../../jobs/import-jobs.ts';
@@ -20,11 +20,11 @@ export type RunOutcome = 'done' | 'stopped' | 'over';
 
 export interface RunOptions {
   readonly abortSignal: AbortSignal;
-  /** No other try follows: what fails now ends the import. */
+  /** There is no further try: a failure now ends the import. */
   readonly isLastTry: boolean;
 }
 
-/** Runs the import; a failure that outlasts all tries ends it as failed. People that were taken stay. Throws what failed. */
+/** Runs the import; a failure that outlasts all tries ends it as failed. People that were imported stay. Throws the failure. */
 export async function runOrFailListImport(
   ctx: Context,
   key: ImportKey,
@@ -33,15 +33,15 @@ export async function runOrFailListImport(
   try {
     await runListImport(ctx, key, abortSignal);
   } catch (error) {
-    // The uploader cannot mend what is wrong here; the log of the job says more.
+    // The uploader cannot correct this; the log of the job says more.
     if (isLastTry) await failImport(ctx, key, { code: 'could_not_go_on', params: {} });
     throw error;
   }
 }
 
 /**
- * Runs the import to its end (`done`), or until `abortSignal` fires (`stopped`: a new job goes on with it), or until
- * there is nothing to do any more (`over`: it was cancelled, its list is gone, or another process runs it).
+ * Runs the import to its end (`done`), or until `abortSignal` fires (`stopped`: a new job continues), or until nothing is left to
+ * do (`over`: it was cancelled, its list is gone, or another process runs it).
  */
 export async function runListImport(ctx: Context, key: ImportKey, abortSignal: AbortSignal): Promise<RunOutcome> {
   const found = await markRunning(ctx.db, key);
@@ -67,7 +67,7 @@ async function failImport(ctx: Context, key: ImportKey, failure: ImportFailure):
   await inTransaction(ctx, ({ db }) => endImport(db, key, { status: 'failed', failure }));
 }
 
-/** A subscription that ends meanwhile ends the import too; people that were taken stay. */
+/** A subscription that ends meanwhile ends the import too; people that were imported stay. */
 async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
   try {
     return await writeSlices(ctx, found, abortSignal);
@@ -90,7 +90,7 @@ async function writeSlices(ctx: Context, found: ListImport, abortSignal: AbortSi
       if (!(await writing)) return 'over';
       if (abortSignal.aborted) return 'stopped';
       writing = writeImportSlice(ctx, run, slice);
-      // It is awaited soon; until then its failure is not unhandled.
+      // Awaited soon; until then a failure must count as handled.
       writing.catch(() => undefined);
     }
     return (await writing) ? 'done' : 'over';

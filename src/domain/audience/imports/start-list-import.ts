@@ -1,4 +1,4 @@
-/** Begins an import into a list. The file follows in chunks (append-import-chunk), then finish-import-upload. */
+/** Starts an import into a list. The file follows in chunks (append-import-chunk), then finish-import-upload. */
 import { parseInput } from '../../../lib/text.ts';
 import { requireAllowed } from '../../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../../context.ts';

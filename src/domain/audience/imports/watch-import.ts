@@ -1,17 +1,16 @@
-/** An import as it goes on, across all processes: by LISTEN/NOTIFY, and by looking again now and then. */
+/** Follows an import across all processes: by LISTEN/NOTIFY, and by reading again now and then. */
 import type { Notifications } from '../../../db/listen.ts';
 import { NotFoundError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { IMPORT_CHANNEL, isOpen, type ListImport } from './list-import.ts';
 import { findOwnedImport } from './find-owned-import.ts';
 
-/** A notification can be lost while a connection is made: whoever watches sees the truth this late at most. */
+/** A notification can be lost while a connection is made: watchers see a change this late at most. */
 const REREAD_MS = 5_000;
 
 /**
- * The import now, then the newest whenever it went on, until it is over or gone. A reader that stops reading costs
- * nothing and misses nothing but values that are outdated anyway. An iterator by hand: `return` ends a `next` that
- * waits, which a generator cannot do.
+ * The import now, then its newest state after each progress, until it has ended or is gone. A slow reader costs nothing and
+ * misses only outdated values. A hand-written iterator: `return` ends a waiting `next`, which a generator cannot do.
  */
 export function watchImport(
   ctx: Context,
@@ -50,7 +49,7 @@ export function watchImport(
         throw error;
       });
       if (!found) return end();
-      // The last value is given; the next call ends.
+      // The last value was given; the next call ends.
       if (!isOpen(found)) end();
       return { done: false, value: found };
     },

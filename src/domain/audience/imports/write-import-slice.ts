@@ -24,33 +24,33 @@ import { advanceImport, type SliceCounts } from './list-import-store.ts';
 import type { Person, PersonReader } from './person.ts';
 import { tellPlanner } from './planner-statistics-store.ts';
 
-/** What one run of an import carries from slice to slice. */
+/** What one run of an import keeps from slice to slice. */
 export interface ImportRun {
   readonly found: ListImport;
   readonly reader: PersonReader;
   /** Tags that the list knows already. */
   readonly rememberedTags: Set<string>;
-  /** The plan's limit of people is close: every slice asks how many more fit before it adds anybody. */
+  /** The plan's limit of people is near: every slice first reads how many more are allowed. */
   asksForRoom: boolean;
-  /** Members of the list when it was last seen to that the planner knows it. */
+  /** Members of the list when the planner's statistics were last checked. */
   plannerKnows: number;
-  /** When watchers were last told, by the monotonic clock. */
+  /** When watchers were last notified, by the monotonic clock. */
   toldAt: number;
 }
 
-/** Somebody added the same address at the same moment; the second try sees them. More tries would show a defect. */
+/** Another transaction added the same address at the same moment; the second try sees it. More tries would show a defect. */
 const TRIES_MAX = 5;
 const UNIQUE_VIOLATION = '23505';
-/** At most four times a second: more is no livelier. */
+/** At most four notifications a second. */
 const TELL_INTERVAL_MS = 250;
 
-/** Rolls a slice back that has no business any more. */
+/** Rolls back a slice of an import that has ended. */
 class ImportOver extends Error {}
 
-/** Rolls a slice back that was too much: it is written again, asking first. */
+/** Rolls back a slice that exceeded the plan's limit: it is written again with a check first. */
 class NoRoom extends Error {}
 
-/** Writes the slice. Answers false when the import is over (cancelled, deleted) or another process has written it. */
+/** Writes the slice. Returns false when the import has ended (cancelled, deleted) or another process has written it. */
 export async function writeImportSlice(ctx: Context, run: ImportRun, slice: ImportSlice): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -65,8 +65,8 @@ export async function writeImportSlice(ctx: Context, run: ImportRun, slice: Impo
 }
 
 /**
- * In the order of locks (subscriber-store.ts): so people who are changed are locked before new addresses are written,
- * and changed after that, because a change of status locks the counters.
+ * In the order of locks (subscriber-store.ts): people to be changed are locked before new addresses are written, and changed
+ * after that, because a change of status locks the counters.
  */
 async function write(
   ctx: Context,
@@ -86,14 +86,14 @@ async function write(
     left.delete(person);
     rejections.push({ line: person.line, reason, cells: keepsCells ? cellsOf(person, reader) : [] });
   };
-  // First: of somebody who is erased, nothing is kept, whatever else is known. To keep the line would be to keep the person.
+  // First: of a person who was erased nothing is kept; a stored line would contain the person.
   if (opened.hasErased)
     for (const row of await removeErased(tx, found, ctx.installation)) reject(row, suppressed(null), false);
   if (opened.hasSuppressions)
     for (const { row, reason } of await removeSuppressed(tx, found)) reject(row, suppressed(reason || null));
 
   const { known, changed } = await matchPeople(tx, found);
-  // Of a list that it takes for empty it would read everybody, and set each beside all who are changed.
+  // If the planner expected an empty list, it would compare all its people with all changes.
   if (changed > 0) run.plannerKnows = await tellPlanner(tx, found, run.plannerKnows);
   const full = changed > 0 ? await lockChanged(tx, found) : [];
   for (const row of full) reject(row, { code: 'too_many_tags', params: {} });
@@ -125,15 +125,15 @@ function cellsOf({ email, fields }: Person, { columns }: PersonReader): string[]
 }
 
 /**
- * How many more people the customer's plan has room for, held until the slice is written. As long as there is plenty, a
- * slice is written first and counted after it (`checkRoom`), so that nobody waits for it; the slice that would be too much is
- * undone, and from then on every slice asks here, and rejects whoever does not fit, line by line.
+ * How many more people the customer's plan allows, locked until the slice is written. While there are plenty, a slice is written
+ * first and counted afterwards, without waiting; a slice that exceeds the limit is rolled back, and from then on every slice
+ * checks here, and rejects people beyond the limit, line by line.
  */
 async function lockRoom(
   tx: Transaction,
   { customerId, listId }: ListImport,
 ): Promise<RemainingSubscribers | undefined> {
-  // The list's counters before the customer's lock: the order in which writers come to have the two.
+  // The list's counters before the customer's lock: all writers lock the two in this order.
   await lockCounters(tx, { customerId, listId });
   return remainingSubscribers(tx, { customerId, listId });
 }
@@ -152,7 +152,7 @@ async function rememberNewTags(tx: Transaction, run: ImportRun, people: Iterable
   tx.afterCommit(() => fresh.forEach((tag) => rememberedTags.add(tag)));
 }
 
-/** Counts the slice and says where the next one begins, once: whoever comes second rolls back. */
+/** Counts the slice and stores where the next one begins, once: a second process rolls back. */
 async function moveOn(tx: Transaction, run: ImportRun, slice: ImportSlice, counts: SliceCounts): Promise<void> {
   if (!(await advanceImport(tx, run.found, { slice, counts }))) throw new ImportOver();
   const now = performance.now();

@@ -1,6 +1,6 @@
 /**
- * The words of a list's mails as long as its owner has none of his own. Names come in by merge tags, so that nothing
- * in them is markup.
+ * The built-in texts of a list's mails, used until its owner changes them. Names are inserted by merge tags, so that nothing in
+ * them is markup.
  */
 import type { ListMailKind, MailTexts } from './list-mail.ts';
 
@@ -8,7 +8,7 @@ const FOOT =
   '<p style="color: #555555; font-size: 0.9em;">{CONTACT_COMPANY}, {CONTACT_ADDRESS_1}, {CONTACT_CITY} {CONTACT_ZIP}</p>';
 const PLAIN_FOOT = '-- \n{CONTACT_COMPANY}, {CONTACT_ADDRESS_1}, {CONTACT_CITY} {CONTACT_ZIP}\n';
 
-/** Short, plain, and clear about what doing nothing means. */
+/** Short, plain, and clear about what happens without a reaction. */
 export const BUILT_IN_MAILS: Readonly<Record<ListMailKind, MailTexts>> = {
   confirmation: {
     subject: 'Please confirm your subscription to {LIST_NAME}',

@@ -1,4 +1,4 @@
-/** Gives a list's mail other words, or its built-in ones back, and shows how it will look. */
+/** Changes the texts of a list's mail, or resets them, and shows how it will look. */
 import { z } from 'zod';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
@@ -24,8 +24,8 @@ export interface ChangeListMailInput extends ListMailRef {
 const kindInput = z.object({ kind: listMailKind });
 
 /**
- * Changes what is given of the mail. It is compiled first, as a campaign is. Throws ValidationError on `kind`,
- * `subject`, `html`, `plain` (`TEMPLATE_FAULT`, `CONFIRM_URL_MISSING`), NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
+ * Changes the given texts of the mail. It is compiled first, like a campaign. Throws ValidationError on `kind`, `subject`,
+ * `html`, `plain` (`TEMPLATE_FAULT`, `CONFIRM_URL_MISSING`), NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
  */
 export async function changeListMail(ctx: Context, input: ChangeListMailInput): Promise<ListMail> {
   return inTransaction(ctx, async (inner) => {
@@ -39,7 +39,7 @@ export async function changeListMail(ctx: Context, input: ChangeListMailInput): 
   });
 }
 
-/** Back to the built-in words. Throws as `changeListMail`. */
+/** Back to the built-in texts. Throws as `changeListMail`. */
 export async function resetListMail(ctx: Context, ref: ListMailRef): Promise<ListMail> {
   return inTransaction(ctx, async (inner) => {
     const list = await lockOwnedList(inner, ref.listUid);
@@ -56,7 +56,7 @@ export interface ListMailPreview {
   readonly warnings: readonly string[];
 }
 
-/** The mail as somebody would get it, with what is given instead of what is stored. Throws as `changeListMail`. */
+/** The mail as a person would get it, with the given texts instead of the stored ones. Throws as `changeListMail`. */
 export async function previewListMail(ctx: Context, input: ChangeListMailInput): Promise<ListMailPreview> {
   const list = await findOwnedList(ctx, input.listUid);
   const { kind } = parseInput(kindInput, input);
@@ -68,7 +68,7 @@ export async function previewListMail(ctx: Context, input: ChangeListMailInput):
 }
 
 function mergedTexts(present: MailTexts, { subject, html, plain }: ChangeListMailInput): MailTexts {
-  // The plain text belongs to the html that it was written for: new html without a word on it makes a new one.
+  // The plain text belongs to its html: new html without a plain text makes a new one.
   const kept = html === undefined || html === null ? present.plain : '';
   return {
     subject: subject ?? present.subject,

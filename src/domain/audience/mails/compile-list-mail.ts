@@ -1,4 +1,4 @@
-/** A list's mail as a message: compiled as it will be sent, to check it when it is saved and to show it before. */
+/** A list's mail as a message: compiled as it will be sent, to check it when it is saved and to preview it. */
 import { ValidationError } from '../../../lib/errors.ts';
 import { compileMessage } from '../../content/compile-message.ts';
 import type { CompiledMessage, MessageRecipient, MessageTexts } from '../../content/message.ts';
@@ -6,12 +6,12 @@ import { countryOf } from '../countries.ts';
 import { NOTIFICATION_TAGS, type ListMailKind, type MailTexts } from './list-mail.ts';
 import type { MailSender } from './mail-sender-read-model.ts';
 
-/** The contact as messages know it: with the country's name. */
+/** The contact in the form for messages: with the country's name. */
 export function contactOf({ contact }: MailSender) {
   return { ...contact, country: countryOf(contact.countryId)?.name ?? '' };
 }
 
-/** Tags that a mail of this kind may name, with what stands where there is no value. */
+/** Tags that a mail of this kind may contain, with the text for a missing value. */
 export function tagsOf(kind: ListMailKind, { fieldDefaults }: MailSender): Readonly<Record<string, string>> {
   return kind === 'unsubscribe-notification' ? NOTIFICATION_TAGS : fieldDefaults;
 }
@@ -30,7 +30,7 @@ export async function compileListMail(
   });
 }
 
-/** Somebody who could be on any list. */
+/** A sample person for previews. */
 export const SAMPLE_PERSON: MessageRecipient = {
   email: 'reader@example.com',
   uid: '0000000000000',
@@ -47,8 +47,8 @@ export const SAMPLE_PERSON: MessageRecipient = {
 };
 
 /**
- * A confirmation mail without its link asks for what nobody can do. So it is filled, and the link looked for where its
- * reader would see it: in the html outside of comments, and in the plain text. Throws ValidationError `CONFIRM_URL_MISSING`.
+ * A confirmation mail without its link is useless. So the mail is filled, and the link searched where its reader would see it: in
+ * the html outside of comments, and in the plain text. Throws ValidationError `CONFIRM_URL_MISSING`.
  */
 export async function requireConfirmLink({ texts }: CompiledMessage, given: MailTexts): Promise<void> {
   const link = 'https://example.com/confirm-7d1f';
@@ -63,7 +63,7 @@ export async function requireConfirmLink({ texts }: CompiledMessage, given: Mail
   if (Object.keys(errors).length > 0) throw new ValidationError(errors, 'CONFIRM_URL_MISSING');
 }
 
-/** Looked for step by step: a pattern would read a text of opened comments once for each of them. */
+/** Searched step by step: a pattern would read a text of opened comments once for each of them. */
 function withoutComments(html: string): string {
   let seen = '';
   let from = 0;

@@ -1,10 +1,10 @@
-/** Reads and writes the words that owners gave to their lists' mails. */
+/** Reads and writes the texts that owners gave to their lists' mails. */
 import { sql, type Queryable } from '../../../db/database.ts';
 import type { ListKey } from '../list-store.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { LIST_MAIL_KINDS, type ListMail, type ListMailKind, type MailTexts } from './list-mail.ts';
 
-/** Every kind of mail of several lists of one customer, in the order asked for: the owner's words or the built-in ones. */
+/** Every kind of mail of several lists of one customer, in the order asked for: the owner's texts or the built-in ones. */
 export async function mailsOfLists(
   db: Queryable,
   customerId: bigint,

@@ -1,13 +1,13 @@
 /**
- * The mails that a list sends by itself: what kinds there are, what of them an owner may change, and their limits.
- * The built-in words are in `built-in-mails.ts`.
+ * The mails that a list sends automatically: their kinds, what an owner may change, and limits. The built-in texts are in
+ * `built-in-mails.ts`.
  */
 import { z } from 'zod';
 import { multiLine, singleLine } from '../../../lib/text.ts';
 import { SUBJECT_MAX } from '../list-fields.ts';
 
 /**
- * `confirmation` asks a pending person, `welcome` greets who became subscribed, `goodbye` confirms an unsubscription,
+ * `confirmation` asks a pending person, `welcome` greets a new subscriber, `goodbye` confirms an unsubscription,
  * `unsubscribe-notification` tells the list's owner who left.
  */
 export const LIST_MAIL_KINDS = ['confirmation', 'welcome', 'goodbye', 'unsubscribe-notification'] as const;
@@ -25,11 +25,11 @@ export interface MailTexts {
 
 export interface ListMail extends MailTexts {
   readonly kind: ListMailKind;
-  /** When its owner changed it; null: the built-in words. */
+  /** When its owner changed it; null: the built-in texts. */
   readonly changedAt: Date | null;
 }
 
-/** These mails are short; a tenth of what a campaign may have is ample, and each is compiled for every person. */
+/** These mails are short; a tenth of a campaign's limit is enough, and each is compiled for every person. */
 export const MAIL_HTML_MAX = 102_400;
 const MAIL_PLAIN_MAX = 51_200;
 
@@ -41,5 +41,5 @@ export const mailTextsInput = z.object({
   plain: multiLine(MAIL_PLAIN_MAX),
 });
 
-/** Tags of the mail to the owner, beside the built-in ones: how many left, and who, a line each. */
+/** Tags of the mail to the owner, besides the built-in ones: how many left, and who, one per line. */
 export const NOTIFICATION_TAGS = { UNSUBSCRIBE_COUNT: '0', UNSUBSCRIBED_PEOPLE: '' } as const;

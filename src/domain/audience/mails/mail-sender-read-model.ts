@@ -4,13 +4,13 @@ import { fieldsOfList } from '../list-field-store.ts';
 import type { ListContact } from '../list-fields.ts';
 import { CONTACT_OBJECT, type ListKey } from '../list-store.ts';
 
-/** Who a list's mails are from, and whose address stands at their foot. */
+/** The sender of a list's mails, and the address in their footer. */
 export interface MailSender {
   readonly customerUid: string;
   readonly list: { readonly uid: string; readonly name: string };
   readonly from: { readonly name: string; readonly email: string };
   readonly contact: ListContact;
-  /** Every tag of the list's fields, with the default for who has no value. */
+  /** Every tag of the list's fields, with the default for people without a value. */
   readonly fieldDefaults: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** Mails to one person that follow from what became of its subscription: the asking for them, and what they need. */
+/** Mails to one person after a change of its subscription: enqueuing them, and their data. */
 import type { Queryable } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
@@ -19,7 +19,7 @@ import type { ListMail, PersonMailKind } from './list-mail.ts';
 import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
 import { noticeUnsubscribe } from './unsubscribe-notices.ts';
 
-/** Enqueues the mail; it goes when the transaction commits. The event is its cause: one mail for each. */
+/** Enqueues the mail; it is sent when the transaction commits. The event is its cause: one mail for each. */
 export async function enqueuePersonMail(
   db: Queryable,
   { customerId, listId, id }: SubscriberKey,
@@ -31,14 +31,14 @@ export async function enqueuePersonMail(
   });
 }
 
-/** What follows when a person has left by an act of its own or by the API: a goodbye, and word to the list's owner. */
+/** After a person has unsubscribed, or the API did so: a goodbye mail, and a notification of the list's owner. */
 export async function afterUnsubscribe(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
   const list = await unsubscribeMailsOf(db, { customerId: person.customerId, id: person.listId });
   if (list?.saysGoodbye) await enqueuePersonMail(db, person, { kind: 'goodbye', eventId });
   if (list?.tellsOwner) await noticeUnsubscribe(db, person);
 }
 
-/** What follows when a person became subscribed by a click of its own. */
+/** After a person has confirmed by a click. */
 export async function afterConfirmation(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
   if (await sendsWelcome(db, { customerId: person.customerId, id: person.listId }))
     await enqueuePersonMail(db, person, { kind: 'welcome', eventId });
@@ -49,7 +49,7 @@ export interface PersonMail extends MailablePerson {
   readonly mail: ListMail;
 }
 
-/** Whose mail is still wanted when its turn comes. */
+/** The status in which the mail is still wanted when it is sent. */
 const STATUS_FOR: Readonly<Record<PersonMailKind, SubscriberStatus>> = {
   confirmation: 'pending',
   welcome: 'subscribed',
@@ -62,8 +62,8 @@ export interface PersonMailCause extends SubscriberKey {
 }
 
 /**
- * What the mail needs; undefined when none is to be sent (any more): the person is gone, suppressed or of another
- * status, or was asked to confirm too often.
+ * The data of the mail; undefined when none is to be sent: the person is gone, suppressed or has another status, or was asked to
+ * confirm too often.
  */
 export async function personMail(ctx: Context, cause: PersonMailCause): Promise<PersonMail | undefined> {
   const { customerId, listId, kind } = cause;
@@ -75,8 +75,8 @@ export async function personMail(ctx: Context, cause: PersonMailCause): Promise<
 }
 
 /**
- * The owner's words were right when they were saved; a field may have gone since, or a sender's name grown odd. Nobody
- * waits for a confirmation because of that: then it is the built-in words.
+ * The owner's texts were valid when they were saved; a field may be deleted since, or a sender's name unusual. A confirmation
+ * must not fail because of that: then the built-in texts are sent.
  */
 async function sendable(ctx: Context, sender: MailSender, mail: ListMail): Promise<ListMail> {
   try {
@@ -89,7 +89,7 @@ async function sendable(ctx: Context, sender: MailSender, mail: ListMail): Promi
   }
 }
 
-/** Three a day to one address, over all lists of all customers: nobody is bombed by many customers either (B14). */
+/** Three a day to one address, over all lists of all customers: many customers together must not flood a person either (B14). */
 async function mayAsk(ctx: Context, cause: PersonMailCause, email: string): Promise<boolean> {
   if (!(await confirmationRequest(ctx, cause))) return false;
   const digest = addressDigest(ctx.installation, emailKey(email));

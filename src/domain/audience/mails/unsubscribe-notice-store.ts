@@ -1,15 +1,15 @@
-/** Who left a list whose owner is yet to be told (hot.unsubscribe_notice). */
+/** Unsubscribes of which a list's owner is not notified yet (hot.unsubscribe_notice). */
 import { sql, type Queryable } from '../../../db/database.ts';
 import type { ListKey } from '../list-store.ts';
 import type { SubscriberKey } from '../subscriber-store.ts';
 
-/** A minute gathers those who leave after the same campaign. */
+/** A minute collects the unsubscribes after the same campaign. */
 const GATHER_SECONDS = 60;
-/** An owner wants to know, not to be called. */
+/** At most one mail an hour to an owner. */
 const BETWEEN_SECONDS = 3_600;
-/** Named in one mail; of more there is the number. */
+/** Addresses in one mail; of more there is only the number. */
 const NAMED_MAX = 50;
-/** Told in one go; the rest in the next. */
+/** Notices per mail; the rest follows in the next. */
 const NOTICES_MAX = 10_000;
 
 export async function insertNotice(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
@@ -18,7 +18,7 @@ export async function insertNotice(db: Queryable, { customerId, listId, id }: Su
   );
 }
 
-/** When the list's owner is to be told, which follows from the oldest notice; undefined: there is nothing to tell. */
+/** When the list's owner is to be notified, by the oldest notice; undefined: nothing to notify. */
 export async function secondsUntilDue(db: Queryable, { customerId, id }: ListKey): Promise<number | undefined> {
   const [due] = await db.query<{ seconds: number | null }>(sql`
     SELECT extract(epoch FROM greatest(
@@ -30,15 +30,15 @@ export async function secondsUntilDue(db: Queryable, { customerId, id }: ListKey
 }
 
 export interface WaitingNotices {
-  /** The newest of them. */
+  /** The newest notice. */
   readonly lastId: bigint;
   /** How many people. */
   readonly count: number;
-  /** Addresses of the first, without those of people that were erased since. */
+  /** The first addresses, without people who were erased since. */
   readonly people: readonly string[];
 }
 
-/** The notices of a list that one mail tells; undefined when there is none. */
+/** The notices of a list for one mail; undefined when there is none. */
 export async function waitingNotices(db: Queryable, list: ListKey): Promise<WaitingNotices | undefined> {
   const [notices] = await db.query<{ lastId: bigint | null; count: number; people: string[] | null }>(sql`
     WITH notice AS (
@@ -54,14 +54,14 @@ export async function waitingNotices(db: Queryable, list: ListKey): Promise<Wait
   return { lastId: notices.lastId, count: notices.count, people: notices.people ?? [] };
 }
 
-/** Forgets what was told, up to the newest notice of it. */
+/** Deletes the notices up to the newest one in the mail. */
 export async function deleteNotices(db: Queryable, { customerId, id }: ListKey, lastId: bigint): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id} AND id <= ${lastId}`,
   );
 }
 
-/** Forgets that this person left. */
+/** Deletes the notices about this person. */
 export async function deleteNoticesOf(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${listId} AND subscriber_id = ${id}`,

@@ -1,6 +1,6 @@
 /**
- * Word to a list's owner about who left, gathered: the first within a minute or two, then one mail an hour at most,
- * however many leave. What waits lies in a table, so that nothing is lost and nothing is told twice.
+ * Notifications of a list's owner about unsubscribes, collected: the first within a minute or two, then one mail an hour at most.
+ * Waiting notices are in a table, so that none is lost and none is sent twice.
  */
 import type { Queryable } from '../../../db/database.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
@@ -15,13 +15,13 @@ import type { ListMail } from './list-mail.ts';
 import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
 import { deleteNotices, insertNotice, secondsUntilDue, waitingNotices } from './unsubscribe-notice-store.ts';
 
-/** Notes that somebody left, and sees to it that the owner will be told. */
+/** Records that a person left, and makes sure that the owner is notified. */
 export async function noticeUnsubscribe(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
   await insertNotice(db, { customerId, listId, id });
   await enqueueNotices(db, { customerId, id: listId });
 }
 
-/** The one job of a list; that it is enqueued again does not put it off, because its time follows from the oldest notice. */
+/** One job per list; enqueuing it again does not delay it, because its time follows from the oldest notice. */
 async function enqueueNotices(db: Queryable, { customerId, id }: ListKey): Promise<void> {
   const seconds = await secondsUntilDue(db, { customerId, id });
   if (seconds === undefined) return;
@@ -34,17 +34,17 @@ async function enqueueNotices(db: Queryable, { customerId, id }: ListKey): Promi
 }
 
 export interface UnsubscribeDigest {
-  /** The newest notice in it: tells this digest from every other. */
+  /** The newest notice in it: identifies this digest. */
   readonly lastId: bigint;
   readonly count: number;
-  /** Addresses, a line each; those of people that were erased since are not among them. */
+  /** Addresses, one per line, without people who were erased since. */
   readonly people: string;
   readonly to: string;
   readonly sender: MailSender;
   readonly mail: ListMail;
 }
 
-/** What the owner is to be told; undefined when there is nothing, or nobody to tell. */
+/** The content of the mail to the owner; undefined when there is nothing, or nobody to notify. */
 export async function unsubscribeDigest(ctx: Context, list: ListKey): Promise<UnsubscribeDigest | undefined> {
   const notices = await waitingNotices(ctx.db, list);
   const sender = await mailSenderOf(ctx.db, list);
@@ -60,7 +60,7 @@ export async function unsubscribeDigest(ctx: Context, list: ListKey): Promise<Un
   return { lastId, count, people, to: sender.contact.email, sender, mail };
 }
 
-/** Forgets what was told, and sees to what came meanwhile. */
+/** Deletes the notices that were sent, and enqueues a job for those that came meanwhile. */
 export async function endUnsubscribeDigest(ctx: Context, { customerId, id }: ListKey, lastId: bigint): Promise<void> {
   await ctx.database.transaction(async (tx) => {
     await deleteNotices(tx, { customerId, id }, lastId);

@@ -1,4 +1,4 @@
-/** Checks a rule against the list it is for: its fields and campaigns must be there. */
+/** Checks a rule against its list: the fields and campaigns in it must exist. */
 import { ValidationError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
@@ -13,8 +13,8 @@ interface RuleList {
 }
 
 /**
- * The rule that a caller gives for a list. Throws ValidationError (fields `rule…`), and for campaigns it names
- * NotFoundError `CAMPAIGN_NOT_FOUND` or ForeignResourceError of the same code.
+ * A caller's rule for a list. Throws ValidationError (fields `rule…`), and for its campaigns NotFoundError `CAMPAIGN_NOT_FOUND`
+ * or ForeignResourceError of the same code.
  */
 export async function checkedRule(ctx: Context, list: RuleList, given: unknown): Promise<SegmentRule> {
   const rule = parseRule(given);

@@ -1,7 +1,7 @@
 /**
- * One condition about one value, as SQL that is true or false and never null. Texts are compared folded: by hot.fold in
- * the database, by `fold` here, which say the same. Parts of texts are looked for by strpos and its kin, not by LIKE:
- * what a caller writes has no wildcards.
+ * One condition about one value, as SQL that is true or false and never null. Texts are compared folded: by hot.fold in the
+ * database and `fold` here, which give the same result. Parts of texts are searched by strpos and similar functions, not by LIKE:
+ * a caller's text has no wildcards.
  */
 import { join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 const LEAP_DAY = '02-29';
 const DAY_BEFORE_LEAP_DAY = '02-28';
 
-/** A text as it is compared; the twin of hot.fold. */
+/** A text in the form in which texts are compared; the same as hot.fold. */
 export function fold(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
@@ -26,14 +26,14 @@ export function fold(text: string): string {
 const orFalse = (condition: Sql): Sql => sql`coalesce(${condition}, false)`;
 const orTrue = (condition: Sql): Sql => sql`coalesce(${condition}, true)`;
 
-/** About a text that may be null or empty, which is the same. */
+/** For a text that may be null or empty, which is the same. */
 export function compileText(value: Sql, condition: TextCondition): Sql {
   if ('isEmpty' in condition)
     return condition.isEmpty ? sql`coalesce(${value}, '') = ''` : sql`coalesce(${value}, '') <> ''`;
   return compileFolded(sql`hot.fold(nullif(${value}, ''))`, condition);
 }
 
-/** About the address. It is never null, and folded as it is stored. */
+/** For the address. It is never null, and stored folded. */
 export function compileEmail(condition: EmailCondition): Sql {
   if ('domain' in condition) return endsWith(sql`s.email_key`, `@${condition.domain}`);
   return compileFolded(sql`s.email_key`, condition);
@@ -53,7 +53,7 @@ function compileFolded(value: Sql, condition: FoldedCondition): Sql {
   return unreachable(condition);
 }
 
-/** Whether the folded value has this part. */
+/** Whether the folded value contains this part. */
 export function contains(value: Sql, part: string): Sql {
   return sql`strpos(${value}, ${fold(part)}) > 0`;
 }
@@ -63,7 +63,7 @@ function endsWith(value: Sql, end: string): Sql {
   return sql`right(${value}, ${[...end].length}) = ${end}`;
 }
 
-/** About a number that may be null. */
+/** For a number that may be null. */
 export function compileNumber(value: Sql, condition: NumberCondition): Sql {
   if ('isEmpty' in condition) return condition.isEmpty ? sql`${value} IS NULL` : sql`${value} IS NOT NULL`;
   if ('isNot' in condition) return orTrue(sql`${value} <> ${numeric(condition.isNot)}`);
@@ -84,17 +84,17 @@ function numeric(number: number): Sql {
   return sql`${String(number)}::numeric`;
 }
 
-/** About the time that a field's text says; a text that is no time gives null. */
+/** For the time in a field's text; a text that is no time gives null. */
 export function compileFieldTime(text: Sql, condition: TimeCondition, asOf: Date): Sql {
   const usual = compileTime(sql`hot.time_of(${text})`, condition, asOf);
   if (!('anniversaryWithinDays' in condition)) return usual;
-  // A birthday is a day alone as a rule: its text tells nearly everybody who is not meant, without being read as a time.
+  // A birthday is usually only a day: a comparison of its text excludes nearly everybody, without parsing a time.
   const days = monthDays(asOf, condition.anniversaryWithinDays);
   return sql`CASE WHEN octet_length(${text}) = 10
     THEN substr(${text}, 6, 5) = ANY (${days}::text[]) AND hot.time_of(${text}) IS NOT NULL ELSE ${usual} END`;
 }
 
-/** About a time that may be null. */
+/** For a time that may be null. */
 export function compileTime(value: Sql, condition: TimeCondition, asOf: Date): Sql {
   if ('isEmpty' in condition) return condition.isEmpty ? sql`${value} IS NULL` : sql`${value} IS NOT NULL`;
   if ('anniversaryWithinDays' in condition) {
@@ -133,16 +133,16 @@ function boundsOf(condition: BoundedTime, asOf: Date): readonly [Bound | undefin
   return unreachable(condition);
 }
 
-/** The midnight that ends this day. The last day of year 9999 ends in a year that ISO 8601 writes with a sign. */
+/** The midnight at the end of this day. After the last day of year 9999 comes a year that ISO 8601 writes with a sign. */
 function dayAfter(day: string): string {
   return day === '9999-12-31' ? 'infinity' : new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString();
 }
 
-/** `MM-DD` of today and of the days that follow. */
+/** `MM-DD` of today and of the following days. */
 function monthDays(asOf: Date, daysAhead: number): string[] {
   const days = Array.from({ length: daysAhead + 1 }, (_, no) => new Date(asOf.getTime() + no * DAY_MS));
   const names = days.map((day) => day.toISOString().slice(5, 10));
-  // Without a 29 February in the year, it is the 28th.
+  // In a year without 29 February, it is the 28th.
   const stands = days.some((day, no) => names[no] === DAY_BEFORE_LEAP_DAY && !isLeapYear(day.getUTCFullYear()));
   return [...new Set(stands ? [...names, LEAP_DAY] : names)];
 }
@@ -151,7 +151,7 @@ function isLeapYear(year: number): boolean {
   return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
 }
 
-/** Whose tags are meant: spellings are kept by list. */
+/** The list of the tags: spellings are stored per list. */
 type TagsOfList = Pick<RuleScope, 'customerId' | 'listId'>;
 
 /** Tags are compared without case; a person without tags has none of them. */
@@ -166,11 +166,11 @@ export function compileTags(condition: TagsCondition, list: TagsOfList): Sql {
   return unreachable(condition);
 }
 
-/** By the spellings that people of the list have, which are asked for once: a person's tags are compared as they are. */
+/** By the spellings used on the list, which are read once: a person's tags are compared unchanged. */
 function hasAny(tags: readonly string[], { customerId, listId }: TagsOfList): Sql {
   const meant = sql`ARRAY(SELECT t.tag FROM hot.tag_spelling t
     WHERE t.customer_id = ${customerId} AND t.list_id = ${listId} AND t.key = ANY (${tags.map(fold)}::text[]))`;
-  // Most people have no tags. This also makes the condition dearer, in the planner's eyes, than the one that tells people
-  // of other lists, so that it is asked after that.
+  // Most people have no tags. This also makes the condition more expensive for the planner than the one that excludes other
+  // lists, so that it is checked after that.
   return sql`CASE WHEN cardinality(s.tags) > 0 THEN ${orFalse(sql`s.tags && ${meant}`)} ELSE false END`;
 }

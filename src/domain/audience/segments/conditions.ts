@@ -1,4 +1,4 @@
-/** The conditions of rules as callers give them, checked: zod schemas, one per kind. Null means absent everywhere. */
+/** The conditions of rules as input, checked: one zod schema per kind. Null means absent everywhere. */
 import { z } from 'zod';
 import { emailKey, isEmailAddress, isOneLine, isPlainText } from '../../../lib/text.ts';
 import { isUid } from '../../../lib/ids.ts';
@@ -23,7 +23,7 @@ import {
   type TimeCondition,
 } from './segment.ts';
 
-/** Campaigns that one condition can reach back to by number. */
+/** How many of the last campaigns a condition can name. */
 const LAST_CAMPAIGNS_MAX = 1_000;
 const AT_LEAST_MAX = 1_000_000;
 
@@ -138,7 +138,7 @@ const atLeast = z.int().min(1).max(AT_LEAST_MAX).optional();
 
 const activity = { campaigns, inLastDays: days.optional(), atLeast, peopleOnly: z.boolean().optional() };
 
-/** A person's opens of a campaign are kept as numbers and the time of the last one: not how many lie in some days. */
+/** Of a person's opens of a campaign only the number and the time of the last one are stored, not how many were in some days. */
 const DAYS_AND_COUNT =
   'cannot have inLastDays with atLeast or peopleOnly: choose campaigns by startedInLastDays instead';
 const countsNoDays = (given: OpenedCondition) =>
@@ -146,7 +146,7 @@ const countsNoDays = (given: OpenedCondition) =>
 
 const openedCondition: z.ZodType<OpenedCondition> = object(activity).refine(countsNoDays, DAYS_AND_COUNT);
 
-/** Of a link it is known who ever clicked it, not when or how often. */
+/** For a link only who ever clicked it is stored, not when or how often. */
 const LINK_ALONE = 'cannot have linkContains together with inLastDays, atLeast or peopleOnly';
 const linkAlone = (given: ClickedCondition) =>
   given.linkContains === undefined ||
@@ -160,7 +160,7 @@ const receivedCondition: z.ZodType<ReceivedCondition> = object({ campaigns, atLe
 
 export type ConditionName = Condition extends infer One ? (One extends unknown ? keyof One : never) : never;
 
-/** What each kind of condition takes. */
+/** The schema of each kind of condition. */
 export const conditionSchemas: Readonly<Record<ConditionName, z.ZodType>> = {
   email: emailCondition,
   field: fieldCondition,

@@ -1,18 +1,18 @@
 /**
  * How often people opened and clicked a campaign, and who clicked which link, as bits (hot.campaign_count_block,
- * hot.campaign_link_block), and up to which day they hold (hot.counted_campaign). Segments know which of it is out of date by
- * the day of the last act in each block of people.
+ * hot.campaign_link_block), and up to which day they are valid (hot.counted_campaign). Segments see by the day of the last
+ * activity in each block which of it is out of date.
  */
 import { join, sql, type Queryable, type Transaction } from '../../../db/database.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { COUNTS, placesOf, WORD, type CountKind } from './people-set-read-model.ts';
 
 /**
- * What is being written at this moment is not seen, and has the time at which its transaction began. Transactions that
- * write opens and clicks last some seconds; none of them lasts this long.
+ * Rows that are being written now are not seen, and have the time at which their transaction began. Transactions that write opens
+ * and clicks last some seconds, never this long.
  */
 const TRANSACTION_HOURS_MAX = 1;
-/** Blocks that were active on this day or later are not believed. */
+/** Blocks with activity on this day or later are out of date. */
 const COUNTED_ON = sql`((now() - make_interval(hours => ${TRANSACTION_HOURS_MAX})) AT TIME ZONE 'UTC')::date`;
 const KINDS: readonly CountKind[] = ['opens', 'clicks', 'human_opens', 'human_clicks'];
 
@@ -21,7 +21,7 @@ export interface CampaignToCount extends Record<string, unknown> {
   readonly campaignId: bigint;
 }
 
-/** Campaigns with at least so many openers or clickers whose bits are due to be made, the newest first. */
+/** Campaigns with at least so many openers or clickers whose bits are due, the newest first. */
 export function campaignsToCount(db: Queryable, peopleMin: number): Promise<CampaignToCount[]> {
   return db.query<CampaignToCount>(sql`
     SELECT t.customer_id AS "customerId", t.source_id AS "campaignId"
@@ -34,9 +34,9 @@ export function campaignsToCount(db: Queryable, peopleMin: number): Promise<Camp
      ORDER BY c.started_at DESC, c.id DESC`);
 }
 
-/** Makes the bits of a campaign. What is written, and the day up to which it is believed, are of one moment or the day is earlier. */
+/** Makes the bits of a campaign. They and their day are of one moment, or the day is earlier. */
 export async function countCampaign(tx: Transaction, { customerId, campaignId }: CampaignToCount): Promise<void> {
-  // Two clocks of two processes: the second waits, and finds the rows of the first.
+  // Two processes at the same time: the second waits, and finds the rows of the first.
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:counts:${campaignId}`}, 0))`);
   // A campaign that is deleted meanwhile would leave its bits behind.
   const alive = await tx.query(

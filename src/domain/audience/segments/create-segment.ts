@@ -15,13 +15,13 @@ const createSegmentInput = z.object({ name: singleLine(SEGMENT_NAME_MAX) });
 export interface CreateSegmentInput {
   readonly listUid: string;
   readonly name: string;
-  /** Checked here, whatever it is. */
+  /** Any value; it is checked here. */
   readonly rule: unknown;
 }
 
 /**
- * Makes a segment of the caller's list and answers its uid. Throws ValidationError (also `TOO_MANY_SEGMENTS`),
- * `LIST_NOT_FOUND`, `CAMPAIGN_NOT_FOUND` for what the rule names.
+ * Makes a segment of the caller's list and returns its uid. Throws ValidationError (also `TOO_MANY_SEGMENTS`), `LIST_NOT_FOUND`,
+ * `CAMPAIGN_NOT_FOUND` for campaigns in the rule.
  */
 export async function createSegment(ctx: Context, input: CreateSegmentInput): Promise<{ uid: string }> {
   const { name } = parseInput(createSegmentInput, { name: input.name });

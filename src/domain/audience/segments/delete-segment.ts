@@ -4,7 +4,7 @@ import { findOwnedSegment } from './find-owned-segment.ts';
 import { segmentInUse } from './segment-errors.ts';
 import { campaignsInNeed, eraseSegment } from './segment-store.ts';
 
-/** Campaigns named in a refusal; more would only be noise. */
+/** Campaigns named in an error message. */
 const NAMED_CAMPAIGNS_MAX = 5;
 
 /**
@@ -13,7 +13,7 @@ const NAMED_CAMPAIGNS_MAX = 5;
  */
 export async function deleteSegment(ctx: Context, uid: string): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    // Waits for whoever is giving it to a campaign; they then find none.
+    // Waits for a transaction that gives it to a campaign; later ones do not find it.
     const segment = await findOwnedSegment(tx, uid, 'change');
     const campaigns = await campaignsInNeed(tx.db, segment, NAMED_CAMPAIGNS_MAX);
     if (campaigns.length > 0) throw segmentInUse(campaigns);

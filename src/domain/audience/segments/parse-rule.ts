@@ -1,4 +1,4 @@
-/** Turns what a caller or the database gives for a rule into a rule, with all faults together. */
+/** Parses a rule from a caller or the database, with all faults together. */
 import { ValidationError, type FieldErrors } from '../../../lib/errors.ts';
 import { checkInput } from '../../../lib/text.ts';
 import { conditionSchemas, withoutNulls, type ConditionName } from './conditions.ts';
@@ -16,7 +16,7 @@ interface Reading {
   conditions: number;
 }
 
-/** Whoever sends so many faults needs no list of them. */
+/** More faults are not listed. */
 const FAULTS_SHOWN_MAX = 50;
 
 /** The rule. Throws ValidationError whose fields begin with `rule` (`rule.all.0.email.is`). */
@@ -47,7 +47,7 @@ function readRule(given: unknown, place: Place, reading: Reading): SegmentRule |
     return refuse(reading, path, `The ${path} must have exactly one of: ${NAMES}.`);
   if (isGroup(name)) return readGroup(name, value, place, reading);
   reading.conditions += 1;
-  // Beyond the limit nothing more is read: the work stays bounded by it.
+  // Beyond the limit nothing more is read, so the work is limited.
   if (reading.conditions > RULE_CONDITIONS_MAX) return undefined;
   const { data, errors } = checkInput(conditionSchemas[name], value);
   if (errors) return noteAll(reading, `${path}.${name}`, errors);

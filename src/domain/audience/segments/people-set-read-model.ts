@@ -1,22 +1,24 @@
 /**
- * The sets of people that conditions of a rule ask about (who opened, clicked, received or confirmed), as SELECTs that are read
- * once for the whole statement. Each reads by the leading columns of a primary key: customer, campaigns, range of people. Sets
- * are SELECTs of `block` and `members`: the 2,048 bits of the people whose ids begin so (id >> 11). Who did something, how
- * often, and who received a campaign is kept as such bits (decision record 0071); of campaigns without them, and of blocks in
- * which something has happened since they were made, what a person did with a campaign is read, which is one row. Both say the
- * same for the same moment. Events are not read.
+ * The sets of people that conditions of a rule need (who opened, clicked, received or confirmed), as SELECTs that are read once
+ * per statement. Each reads by the leading columns of a primary key: customer, campaigns, range of people. Sets are SELECTs of
+ * `block` and `members`: the 2,048 bits of the people whose ids begin so (id >> 11). Who did something, how often, and who
+ * received a campaign is stored as such bits (decision record 0071); for campaigns without them, and for blocks with later
+ * activity, a person's row about a campaign is read. Both give the same result for the same moment. Events are not read.
  */
 import { empty, sql, type Sql } from '../../../db/database.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { contains } from './condition-read-model.ts';
 import type { CampaignChoice, Condition, OpenedCondition, ReceivedCondition, RuleScope } from './segment.ts';
 
-/** Ids per row are 2 to this: the same number as in the functions and triggers that keep the bits (migration `people_in_bits`). */
+/** Ids per row are 2 to this power: the same number as in the functions and triggers that write the bits. */
 const BLOCK_BITS = 11;
-/** What people did with a campaign is kept in smaller rows. */
+/** Activity per campaign is stored in smaller rows. */
 const ACTIVITY_BLOCK_BITS = 9;
 
-/** The person's bit in these members of the person's block, as a condition that is never null; `otherwise` where the block has no row. */
+/**
+ * The person's bit in these members of the person's block, as a condition that is never null; `otherwise` if the block has no
+ * row.
+ */
 export function hasBit(members: Sql, otherwise: boolean): Sql {
   return sql`coalesce(get_bit(${members}, (s.id & ${(1 << BLOCK_BITS) - 1})::integer) = 1, ${otherwise})`;
 }
@@ -33,7 +35,7 @@ export function wordOfBits(members: Sql, no: Sql): Sql {
   return sql`substring(${members} FROM ((${no} & ${(1 << (BLOCK_BITS - 6)) - 1}) * 64 + 1)::integer FOR 64)::bit(64)::bigint`;
 }
 
-/** What `open` and `click` of `GET /subscribers` mean: it outlives the campaigns. */
+/** The meaning of `open` and `click` of `GET /subscribers`: also for deleted campaigns. */
 function everDid(kind: 'opened' | 'clicked', scope: RuleScope): Sql {
   const members = kind === 'opened' ? sql`b.opened` : sql`b.clicked`;
   return sql`SELECT b.block, ${members} AS members FROM hot.list_activity_block b
@@ -45,7 +47,7 @@ interface Act {
   readonly campaigns?: CampaignChoice | undefined;
 }
 
-/** Who did it with one of the campaigns. */
+/** People who did it with one of the campaigns. */
 function didAtAll({ kind, campaigns, peopleOnly }: Act & { readonly peopleOnly: boolean }, scope: RuleScope): Sql {
   const human = kind === 'opened' ? sql`b.human_opened` : sql`b.human_clicked`;
   return sql`SELECT b.block >> 2 AS block, bit_or(${widened(peopleOnly ? human : membersOf(kind))}) AS members
@@ -53,18 +55,18 @@ function didAtAll({ kind, campaigns, peopleOnly }: Act & { readonly peopleOnly: 
 }
 
 /**
- * Whose last time with one of the campaigns lies in these days. Blocks that were active in them only need their bits, and
- * those that were not at all need nothing; of the others, and of a day that is not over, the rows are read.
+ * People whose last time with one of the campaigns is within these days. For blocks whose last activity is in them the bits are
+ * enough, and blocks without any activity need nothing; for the others, and for a day that is not over, rows are read.
  */
 function didSince({ kind, campaigns, inLastDays }: Act & { readonly inLastDays: number }, scope: RuleScope): Sql {
-  // An open that is known by a click only has no time of its own.
+  // An open that is known only by a click has no time of its own.
   const last = kind === 'opened' ? sql`coalesce(a.last_open_at, a.last_click_at)` : sql`a.last_click_at`;
   const count = kind === 'opened' ? sql`a.open_count` : sql`a.click_count`;
   const [from, to] = [
     sql`${daysBefore(scope, inLastDays)}::timestamptz`,
     sql`${scope.asOf.toISOString()}::timestamptz`,
   ];
-  // The counter tells when anything was done with the campaign for the last time.
+  // The counter contains the time of the campaign's last activity.
   const isOver = sql`(b.last_on < (${to} AT TIME ZONE 'UTC')::date OR coalesce((SELECT greatest(t.last_open_at, t.last_click_at)
     FROM hot.tracking_counter t WHERE t.customer_id = b.customer_id AND t.source_kind = ${SOURCE_KINDS.campaign} AND t.source_id = b.campaign_id) <= ${to}, false))`;
   return sql`SELECT f.block >> 2 AS block, bit_or(${widened(sql`f.members`, sql`f.block`)}) AS members FROM (
@@ -81,8 +83,8 @@ function didSince({ kind, campaigns, inLastDays }: Act & { readonly inLastDays: 
 }
 
 /**
- * Whom a receiving server accepted so many of the campaigns for. Of campaigns whose bits are not up to date (under way, or
- * finished a moment ago) the ledger itself is read.
+ * People for whom a receiving server accepted so many of the campaigns. For campaigns whose bits are not up to date (under way,
+ * or finished a moment ago) the ledger itself is read.
  */
 function received({ campaigns, atLeast = 1 }: ReceivedCondition, scope: RuleScope): Sql {
   const meant = campaignIds(campaigns, scope);
@@ -117,7 +119,7 @@ function ofCampaigns(campaigns: CampaignChoice | undefined, scope: RuleScope): S
     ${blockInRange(sql`b.block`, scope, ACTIVITY_BLOCK_BITS)}`;
 }
 
-/** The bits of a small row at their place in a large one. */
+/** The bits of a small row at their position in a large one. */
 function widened(members: Sql, block: Sql = sql`b.block`): Sql {
   return sql`${members}::bit(2048) >> (512 * (${block} & 3))::integer`;
 }
@@ -126,12 +128,12 @@ function blockInRange(block: Sql, { ids }: RuleScope, bits: number): Sql {
   return ids ? sql`AND ${block} BETWEEN ${ids.from}::bigint >> ${bits} AND ${ids.to}::bigint >> ${bits}` : empty;
 }
 
-/** What is counted, by its name in `kind` of hot.campaign_count_block. */
+/** The kinds of counts, as in `kind` of hot.campaign_count_block. */
 export type CountKind = 'opens' | 'clicks' | 'human_opens' | 'human_clicks';
 
 /**
- * The number of a row `a` of hot.recipient_activity. Human opens as the statistics count them: who read without loading
- * the pixel has opened once, known by the click. `open_count` stays 0 where opens are not tracked.
+ * The count of a row `a` of hot.recipient_activity. Human opens as in the statistics: a person who read without loading the pixel
+ * has opened once, known by the click. `open_count` stays 0 where opens are not tracked.
  */
 export const COUNTS: Readonly<Record<CountKind, Sql>> = {
   opens: sql`a.open_count`,
@@ -140,15 +142,15 @@ export const COUNTS: Readonly<Record<CountKind, Sql>> = {
   human_clicks: sql`a.human_clicks`,
 };
 
-/** Places of a number above 0: one more than needed where the logarithm is not exact. */
+/** Binary digits of a number above 0: one more than needed where the logarithm is not exact. */
 export function placesOf(count: Sql): Sql {
   return sql`generate_series(0, floor(ln(${count}::float8) / ln(2::float8))::integer + 1)`;
 }
 
-/** The bits of people in words of 64, as rows of one word are put together: beside `recipient_id >> 6`. */
+/** The bits of people in words of 64, as rows of one word are combined: group by `recipient_id >> 6`. */
 export const WORD = sql`bit_or(1::bigint << (63 - (a.recipient_id & 63))::integer)`;
 
-/** Who opened or clicked these campaigns so many times, all together. */
+/** People who opened or clicked these campaigns so many times in all. */
 function didOften(
   { kind, campaigns, atLeast = 1, peopleOnly = false }: OpenedCondition & { readonly kind: 'opened' | 'clicked' },
   scope: RuleScope,
@@ -172,7 +174,7 @@ function didOften(
     GROUP BY m.block`;
 }
 
-/** Who clicked a link of these campaigns whose address contains this. */
+/** People who clicked a link of these campaigns whose address contains this. */
 function clickedLink(campaigns: CampaignChoice | undefined, part: string, scope: RuleScope): Sql {
   return sql`WITH ${unkept(campaigns, scope)}, link AS MATERIALIZED (
       SELECT l.source_id AS campaign_id, l.link_no FROM hot.link_counter l
@@ -196,8 +198,8 @@ function clickedLink(campaigns: CampaignChoice | undefined, part: string, scope:
 const ID_MAX = 2n ** 62n;
 
 /**
- * The ranges of people whose rows are read, as `unkept`: all of a campaign whose bits were never made, and the blocks
- * where something has happened since. Blocks of hot.campaign_activity_block are a quarter of these.
+ * The ranges of people whose rows are read: all of a campaign without bits, and blocks with later activity. Blocks of
+ * hot.campaign_activity_block are a quarter of these.
  */
 function unkept(campaigns: CampaignChoice | undefined, scope: RuleScope): Sql {
   const meant = campaignIds(campaigns, scope);
@@ -211,7 +213,7 @@ function unkept(campaigns: CampaignChoice | undefined, scope: RuleScope): Sql {
        WHERE b.customer_id = ${scope.customerId} AND b.campaign_id = ANY (${meant}) ${blockInRange(sql`b.block >> 2`, scope, BLOCK_BITS)})`;
 }
 
-/** The row `b` of bits is of these campaigns, and is believed. */
+/** The row `b` of bits is of these campaigns, and up to date. */
 function isKept(campaigns: CampaignChoice | undefined, scope: RuleScope): Sql {
   return sql`b.customer_id = ${scope.customerId} AND b.campaign_id = ANY (${campaignIds(campaigns, scope)})
     ${blockInRange(sql`b.block`, scope, BLOCK_BITS)}
@@ -221,11 +223,11 @@ function isKept(campaigns: CampaignChoice | undefined, scope: RuleScope): Sql {
 
 const DAY_MS = 86_400_000;
 
-/** The campaigns meant, as an array that is made before anything else: those of the caller's own list and no other. */
+/** The chosen campaigns, as an array that is made first: only those of the caller's own list. */
 function campaignIds(choice: CampaignChoice | undefined, scope: RuleScope): Sql {
   const own = sql`FROM campaign c WHERE c.customer_id = ${scope.customerId} AND c.list_id = ${scope.listId}`;
   const except = scope.exceptCampaignId === undefined ? empty : sql`AND c.id <> ${scope.exceptCampaignId}`;
-  // As it was at that moment: a campaign that is started while another is planned does not move "the last three".
+  // At that moment: a campaign that is started during another's snapshot does not change "the last three".
   const started = sql`AND c.started_at <= ${scope.asOf.toISOString()}::timestamptz ${except}`;
   if (choice === undefined) return sql`ARRAY(SELECT c.id ${own} ${started})`;
   if ('uids' in choice) return sql`ARRAY(SELECT c.id ${own} AND c.uid = ANY (${[...choice.uids]}::text[]))`;
@@ -242,10 +244,10 @@ function inRange(column: Sql, { ids }: RuleScope): Sql {
   return ids ? sql`AND ${column} BETWEEN ${ids.from} AND ${ids.to}` : empty;
 }
 
-/** Conditions about sets that are bits. */
+/** Conditions about sets of bits. */
 export type BitCondition = Extract<Condition, { opened: unknown } | { clicked: unknown } | { received: unknown }>;
 
-/** Who fulfils the condition, as a SELECT of `block` and `members`, each block once. */
+/** The people of the condition, as a SELECT of `block` and `members`, each block once. */
 export function compileSet(condition: BitCondition, scope: RuleScope): Sql {
   if ('received' in condition) return received(condition.received, scope);
   if ('opened' in condition) return did('opened', condition.opened, scope);

@@ -1,5 +1,5 @@
 /**
- * Keeps how often people opened and clicked a campaign, and who clicked which link, as bits (decision record 0071), which
+ * Stores how often people opened and clicked a campaign, and who clicked which link, as bits (decision record 0071), which
  * segments read instead of the rows of the people. Opens and clicks write nothing for it.
  */
 import { messageOf } from '../../../lib/errors.ts';
@@ -7,14 +7,14 @@ import { workWithin } from '../../../lib/work-within.ts';
 import type { Context } from '../../context.ts';
 import { campaignsToCount, countCampaign } from './counted-campaign-store.ts';
 
-/** People who opened or clicked. The rows of smaller campaigns are read as fast. */
+/** People who opened or clicked. Smaller campaigns' rows are read as fast. */
 const PEOPLE_MIN = 5_000;
 /** The rest follows a minute later: no job should hold its place for long. */
 const SECONDS_MAX = 30;
 
 /**
- * Makes the bits of all campaigns that were active before today and after their bits were made; answers how many were
- * made. A campaign is made once a day at most.
+ * Makes the bits of all campaigns with activity before today and after their bits were made; returns how many were made. At most
+ * once a day per campaign.
  */
 export async function refreshCounts(
   ctx: Pick<Context, 'database' | 'log'>,

@@ -1,9 +1,8 @@
 /**
- * Makes a rule into SQL: a condition on a row `s` of `subscriber`, and the sets of people that the condition asks about
- * (who opened, who received, who confirmed). Sets are joins and never conditions of their own kind, because below `any`
- * and `none` the database would look into a subquery once a person; a join is one pass. Sets that are bits are combined
- * with each other block by block first, and joined once. Everything a caller wrote is a parameter. Nothing here is ever
- * null: a person is in or not.
+ * Compiles a rule to SQL: a condition on a row `s` of `subscriber`, and the sets of people that the condition needs (who opened,
+ * who received, who confirmed). Sets are joins and never subqueries, because below `any` and `none` the database would run a
+ * subquery once per person; a join is one pass. Sets of bits are combined with each other block by block first, and joined once.
+ * Every text of a caller is a parameter. Nothing here is ever null.
  */
 import { empty, join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
@@ -27,18 +26,18 @@ import {
 import type { Condition, FieldCondition, RuleScope, SegmentRule } from './segment.ts';
 
 interface CompiledRule {
-  /** LEFT JOINs to put behind `subscriber s`. */
+  /** LEFT JOINs to put after `subscriber s`. */
   readonly joins: Sql;
-  /** True for who belongs to it. */
+  /** True for people of the rule. */
   readonly condition: Sql;
 }
 
 interface Compilation {
   readonly scope: RuleScope;
   readonly sets: BitSets;
-  /** What the condition asks of the sets, each a column of the one join. */
+  /** What the condition needs from the sets, each a column of the one join. */
   readonly asked: CombinedBits[];
-  /** The join of the times at which people confirmed, when the rule asks for them. */
+  /** The join of confirmation times, when the rule needs them. */
   confirmed: Sql | undefined;
 }
 
@@ -62,8 +61,8 @@ export function peopleOf(rule: SegmentRule, scope: RuleScope): Sql {
 }
 
 /**
- * The people the rule picks as a SELECT of `no` (id >> 6), `bits` (a bigint, the first of these 64 its highest bit) and
- * `people` (how many). A rule about nothing but bits is asked of 64 people at once.
+ * The people of the rule as a SELECT of `no` (id >> 6), `bits` (a bigint, the first of these 64 its highest bit) and `people`
+ * (how many). A rule about bits only is computed for 64 people at once.
  */
 export function wordsOf(rule: SegmentRule, scope: RuleScope): Sql {
   const people = (from: Sql) =>
@@ -97,7 +96,7 @@ function compileNode(rule: SegmentRule, compilation: Compilation): Sql {
   return sql`(${compileCondition(rule, compilation)})`;
 }
 
-/** Those of the rules that are about bits become one condition. */
+/** Rules about bits become one condition. */
 function group(rules: readonly SegmentRule[], how: 'all' | 'any', compilation: Compilation): Sql {
   const inBits = rules.filter(isBitRule);
   const parts = rules.filter((rule) => !isBitRule(rule)).map((rule) => compileNode(rule, compilation));
@@ -110,7 +109,7 @@ function isIn(rule: BitRule, { sets, asked, scope }: Compilation): Sql {
   return hasBit(sql`b.${column(asked.push(bits) - 1)}`, bits.isElsewhere);
 }
 
-/** The name in the statement is a number of ours, never a caller's text. */
+/** The name in the statement is our own number, never a caller's text. */
 function column(no: number): Sql {
   return sql([`is_${no}`]);
 }
@@ -138,7 +137,7 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
   return compileFieldTime(value, condition.datetime, asOf);
 }
 
-/** A rule that asks for nothing else. */
+/** A rule that needs only bits. */
 type BitRule =
   | { readonly all: readonly BitRule[] }
   | { readonly any: readonly BitRule[] }
@@ -152,14 +151,14 @@ function isBitRule(rule: SegmentRule): rule is BitRule {
   return 'opened' in rule || 'clicked' in rule || 'received' in rule;
 }
 
-/** Who belongs to a rule, as an expression for `selectBits`. */
+/** The people of a rule, as an expression for `selectBits`. */
 interface CombinedBits {
   readonly members: Sql;
-  /** Whether people of blocks belong to it of which no set has a row. */
+  /** Whether people in blocks without a row in any set belong to it. */
   readonly isElsewhere: boolean;
 }
 
-/** Sets as SELECTs of `block` and `members`, by what they are: one that is asked for twice is read once. */
+/** Sets as SELECTs of `block` and `members`, by their text: a repeated one is read once. */
 type BitSets = Map<string, Sql>;
 
 /** Combines the rule's sets, which are added to `sets`. */
@@ -195,7 +194,7 @@ function membersOf(condition: BitCondition, sets: BitSets, scope: RuleScope): Sq
   return sql`coalesce(bit_or(x.members) FILTER (WHERE x.no = ${no}), 0::bit(2048))`;
 }
 
-/** A SELECT of `block` and these columns, one row a block of which a set has a row. */
+/** A SELECT of `block` and these columns, one row per block that has a row in a set. */
 function selectBits(sets: BitSets, columns: readonly Sql[]): Sql {
   const parts = [...sets.values()].map(
     (select, no) => sql`SELECT ${no}::int AS no, p.block, p.members FROM (${select}) p`,

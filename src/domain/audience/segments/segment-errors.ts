@@ -24,7 +24,7 @@ export const segmentInUse = (campaigns: readonly string[]) =>
 export const tooManySegments = (max: number) =>
   new ValidationError({ name: [`A list may not have more than ${max} segments.`] }, 'TOO_MANY_SEGMENTS');
 
-/** The rule is right, and too much work: the statement was stopped. */
+/** The rule is valid, but too much work: the statement was stopped. */
 export const segmentTooSlow = (seconds: number) =>
   new ValidationError(
     { rule: [`Finding these people takes longer than ${seconds} seconds: make the rule simpler.`] },

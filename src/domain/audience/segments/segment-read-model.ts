@@ -1,8 +1,8 @@
 /**
- * Reads the people of a rule: how many, a page by key, a numbered page, and (for campaigns) who of the next thousands.
- * A page by key walks the list in stretches that grow, so that a page costs what lies between its rows, wherever it is. All
- * this runs with a time limit, few at a time per customer, and with the database told how to join: rules are as large as
- * callers make them, and the others must not wait for them.
+ * Reads the people of a rule: how many, a page by key, a numbered page, and (for campaigns) the next thousands. A page by key
+ * reads the list in ranges that grow, so that its cost depends only on the rows between its own. All this runs with a time limit,
+ * few at a time per customer, and with planner settings for joins: rules may be large, and other customers must not wait for
+ * them.
  */
 import { empty, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
@@ -13,7 +13,7 @@ import { countOf, peopleOf, wordsOf } from './rule-read-model.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
 import type { SegmentRule } from './segment.ts';
 
-/** A rule and the list it is asked of. */
+/** A rule and its list. */
 export interface RuleOfList {
   readonly customerId: bigint;
   readonly listId: bigint;
@@ -25,7 +25,7 @@ export interface SegmentSize {
   readonly asOf: Date;
 }
 
-/** How many people the rule picks now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
+/** How many people the rule has now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
 export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): Promise<SegmentSize> {
   return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
     const [row] = await db.query<{ count: number }>(countOf(rule, { ...list, asOf }));
@@ -35,10 +35,10 @@ export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): 
 
 export interface PeopleWindow {
   readonly limit: number;
-  /** Ids; the page lies between them. */
+  /** Ids; the page is between them. */
   readonly after?: bigint | undefined;
   readonly before?: bigint | undefined;
-  /** Take the last ones; they come in reversed order. */
+  /** Take the last ones, in reverse order. */
   readonly backward?: boolean | undefined;
 }
 
@@ -73,7 +73,7 @@ export async function peopleByKey(
   });
 }
 
-/** A numbered page with the total. The rule is asked once, of everybody: whom it picks is kept as words of 64 bits. */
+/** A numbered page with the total. The rule is evaluated once for everybody: the result is kept as words of 64 bits. */
 export async function peoplePage(
   ctx: Context,
   { rule, ...list }: RuleOfList,
@@ -100,11 +100,11 @@ export async function peoplePage(
 }
 
 export interface AudienceSlice {
-  /** The last id that was looked at, or null when nobody was left. */
+  /** The last id that was checked, or null when there was none. */
   readonly lastId: bigint | null;
-  /** Nobody is left behind it. */
+  /** No people are left after it. */
   readonly isLast: boolean;
-  /** Who of those belongs to it, whatever the status. */
+  /** Those of them who belong to the rule, with any status. */
   readonly ids: readonly bigint[];
 }
 
@@ -112,18 +112,18 @@ export interface AudienceQuestion extends RuleOfList {
   readonly asOf: Date;
   readonly exceptCampaignId: bigint;
   readonly afterId: bigint;
-  /** At most so many are picked. */
+  /** The most people to return. */
   readonly rows: number;
-  /** No more than `rows` people are looked at. */
+  /** Check at most `rows` people. */
   readonly isOneStretch?: boolean;
 }
 
-/** A slice looks further for people no longer than this: its transaction holds the campaign. */
+/** How long a slice searches: its transaction holds the campaign's lock. */
 const SLICE_SECONDS_MAX = 0.25;
 
 /**
- * The next people whom the rule picks: so many, or those of so many looked at, and of further stretches while there is
- * time. Each person is looked at once. Runs in the transaction that writes the audience.
+ * The next people of the rule: so many, or those among so many checked, and of further ranges while there is time. Each person is
+ * checked once. Runs in the transaction that writes the audience.
  */
 export async function audienceSlice(db: Queryable, question: AudienceQuestion): Promise<AudienceSlice> {
   const { rule, afterId, rows: wanted, isOneStretch = false, ...scope } = question;
@@ -142,7 +142,7 @@ export async function audienceSlice(db: Queryable, question: AudienceQuestion): 
           );
     ids.push(...people.map(({ id }) => id));
     const isFull = ids.length === wanted;
-    // Behind the last one picked the stretch is looked at again, by the next slice.
+    // People after the last returned one are checked again by the next slice.
     if (stretch.seen > 0) after = (isFull ? ids.at(-1) : undefined) ?? stretch.to;
     const isLast = stretch.seen < rows && (!isFull || after === stretch.to);
     if (isFull || isLast || isOneStretch || performance.now() > deadline) {
@@ -150,7 +150,7 @@ export async function audienceSlice(db: Queryable, question: AudienceQuestion): 
       return { lastId: after === afterId ? null : after, isLast, ids };
     }
     looked += stretch.seen;
-    // As many as will do, by what was found so far: whoever is looked at beyond is looked at again, by the next slice.
+    // As many as will be enough, by the share so far: people checked beyond that are checked again by the next slice.
     const enough = Math.ceil(((wanted - ids.length) * looked) / Math.max(1, ids.length));
     rows = Math.min(rows * STRETCH_GROWTH, STRETCH_ROWS_MAX, Math.max(enough, FIRST_STRETCH_ROWS));
   }
@@ -200,9 +200,9 @@ function peopleIn(db: Queryable, people: Sql, { offset = 0, limit, backward }: R
   );
 }
 
-/** Most rules over a million people take a second or some (decision record 0071); who waits longer is gone. */
+/** Most rules over a million people take a second or some (decision record 0071); callers do not wait longer. */
 export const READING_SECONDS_MAX = 20;
-/** SQLSTATE query_canceled: what the time limit says. */
+/** SQLSTATE query_canceled: the time limit. */
 const QUERY_CANCELED = '57014';
 
 const reading = createConcurrencyLimit({
@@ -214,24 +214,21 @@ const reading = createConcurrencyLimit({
 
 /** A set of a million people is grouped in memory; a campaign's slice needs a hundredth of it. */
 const SET_MEMORY_KB = 32_768;
-/** All sets of one statement: a rule of a hundred of them must not take the memory of the machine. */
+/** For all sets of one statement: a rule with a hundred sets must not take the memory of the machine. */
 const STATEMENT_MEMORY_KB = 524_288;
 
-/** What each of so many sets may take (`work_mem`). */
+/** The memory of each of so many sets (`work_mem`). */
 function setMemoryKb(sets: number): number {
   return Math.min(SET_MEMORY_KB, Math.floor(STATEMENT_MEMORY_KB / Math.max(1, sets)));
 }
 
 interface Reading {
   readonly db: Queryable;
-  /** The moment that days are counted from: the database's now. */
+  /** The time from which days are counted: the database's now. */
   readonly asOf: Date;
 }
 
-/**
- * Runs `read` in a transaction of its own. Throws ValidationError `SEGMENT_TOO_SLOW`, RateLimitedError
- * `TOO_MANY_COUNTS`.
- */
+/** Runs `read` in its own transaction. Throws ValidationError `SEGMENT_TOO_SLOW`, RateLimitedError `TOO_MANY_COUNTS`. */
 export async function readPeople<T>(
   ctx: Context,
   { customerId, rule }: { readonly customerId: bigint; readonly rule: SegmentRule },
@@ -263,10 +260,10 @@ function conditionsOf(rule: SegmentRule): number {
 }
 
 /**
- * Until the transaction ends, sets are joined in one pass each. Statistics lag behind tables that grow as fast as
- * these: a plan that takes a set for tiny would read all of it again for every person. Every set is
- * asked of the same people, so there is no better order of joins to be looked for, which takes half a second for twenty
- * of them; and compiling such statements to machine code costs more than it saves.
+ * Until the transaction ends, sets are joined in one pass each. Statistics lag behind tables that grow so fast: a plan that
+ * expects a tiny set would read all of it again for every person. Every set has the same people, so the order of joins does not
+ * matter, and the search for a better one would take half a second for twenty of them; compiling such statements to machine code
+ * costs more than it saves.
  */
 async function joinByPasses(db: Queryable, sets = 1): Promise<void> {
   await db.query(
@@ -276,7 +273,7 @@ async function joinByPasses(db: Queryable, sets = 1): Promise<void> {
   );
 }
 
-/** Ends what `joinByPasses` began, for a transaction that goes on to other things. */
+/** Ends the effect of `joinByPasses` in a transaction with further work. */
 async function joinAsUsual(db: Queryable): Promise<void> {
   await db.execute(sql`SET LOCAL enable_nestloop TO DEFAULT`);
   await db.execute(sql`SET LOCAL join_collapse_limit TO DEFAULT`);

@@ -6,7 +6,7 @@ const COLUMNS = sql`customer_id AS "customerId", id, uid, list_id AS "listId", n
 
 type SegmentRow = Segment & Record<string, unknown>;
 
-/** The customer's segment with this uid; `lock` keeps it from being deleted, or from being used, until the end. */
+/** The customer's segment with this uid; `lock` prevents its deletion, or its use, until the transaction ends. */
 export async function findSegment(
   db: Queryable,
   { customerId, uid }: { customerId: bigint; uid: string },
@@ -38,7 +38,7 @@ export async function insertSegment(db: Queryable, segment: NewSegment): Promise
     VALUES (${segment.customerId}, ${segment.listId}, ${segment.uid}, ${segment.name}, ${JSON.stringify(segment.rule)}::jsonb)`);
 }
 
-/** Writes what is given; undefined leaves alone. */
+/** Writes the given values; undefined changes nothing. */
 export async function writeSegment(
   db: Queryable,
   { customerId, id }: Pick<Segment, 'customerId' | 'id'>,
@@ -71,14 +71,14 @@ export interface NamedCampaign {
   readonly listId: bigint;
 }
 
-/** The campaigns with these uids, whosever they are. */
+/** The campaigns with these uids, of any customer. */
 export function campaignsNamed(db: Queryable, uids: readonly string[]): Promise<NamedCampaign[]> {
   return db.query<NamedCampaign & Record<string, unknown>>(
     sql`SELECT uid, customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE uid = ANY (${[...uids]}::text[])`,
   );
 }
 
-/** Takes the segment away; campaigns that are done keep what they were started with. */
+/** Deletes the segment; finished campaigns keep their copy. */
 export async function eraseSegment(db: Queryable, { customerId, id, listId }: Segment): Promise<void> {
   await db.execute(sql`
     UPDATE campaign SET segment_id = NULL WHERE customer_id = ${customerId} AND list_id = ${listId} AND segment_id = ${id}`);

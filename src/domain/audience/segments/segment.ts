@@ -1,28 +1,28 @@
 /**
- * A segment: a saved rule that picks some of a list's people. This file has the words of rules and their limits, and
- * knows no SQL. A rule is a tree: `all`, `any` and `none` hold rules, everything else is one condition. Every condition
- * is true or false for every person, never unknown: what it says about somebody without a value is written beside it.
+ * A segment: a saved rule that picks some of a list's people. This file has the words and limits of rules, and no SQL. A rule is
+ * a tree: `all`, `any` and `none` contain rules, everything else is one condition. Every condition is true or false for every
+ * person, never unknown; the meaning for a missing value is documented beside it.
  */
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 
-/** Levels of `all`, `any` and `none`: people lose their way long before, and the parser's stack is bounded. */
+/** Levels of `all`, `any` and `none`: more are not understandable, and the parser's stack is limited. */
 export const RULE_DEPTH_MAX = 10;
 /** Conditions of one rule. Each may be a join of the one statement that a rule becomes. */
 export const RULE_CONDITIONS_MAX = 100;
-/** A rule as it is stored: it is read with every count and copied into every campaign that is started with it. */
+/** The limit of a stored rule: it is read with every count and copied into every campaign that is started with it. */
 export const RULE_BYTES_MAX = 64 * 1024;
-/** Values of one `in`. Longer lists of people are tags or lists of their own. */
+/** Values of one `in`. Use tags or lists for more people. */
 export const RULE_VALUES_MAX = 500;
-/** Longer than any value that is typed; long remarks are looked for by a part of them. */
+/** Longer than any value that is typed; search for a part of a long text. */
 export const RULE_TEXT_MAX = 1_000;
 /** Campaigns named by one condition. */
 export const RULE_CAMPAIGNS_MAX = 50;
 /** A century. */
 export const RULE_DAYS_MAX = 36_500;
-/** An anniversary further ahead comes round anyway. */
+/** A later anniversary comes every year anyway. */
 export const ANNIVERSARY_DAYS_MAX = 365;
 export const SEGMENT_NAME_MAX = 255;
-/** Segments of one list when the plan says nothing: bounds what a list takes with it. */
+/** Segments of one list when the plan has no limit. */
 export const SEGMENTS_PER_LIST_MAX = 1_000;
 
 export interface Segment {
@@ -34,24 +34,24 @@ export interface Segment {
   readonly rule: SegmentRule;
 }
 
-/** What a campaign keeps of its segment when it is started: edits and deletions afterwards change nothing. */
+/** A campaign's copy of its segment from its start: later changes and deletions have no effect. */
 export interface SegmentSnapshot {
   readonly uid: string;
   readonly name: string;
   readonly rule: SegmentRule;
-  /** The moment that "in the last seven days" counts from, ISO 8601: the same for every slice of the plan. */
+  /** The time from which "in the last seven days" counts, ISO 8601: the same for every slice. */
   readonly asOf: string;
 }
 
-/** Whom the rule is asked about. */
+/** The people to whom the rule is applied. */
 export interface RuleScope {
   readonly customerId: bigint;
   readonly listId: bigint;
-  /** Ids from..to, both included; without it everybody on the list. */
+  /** Ids from..to, both included; without it all people of the list. */
   readonly ids?: { readonly from: bigint; readonly to: bigint } | undefined;
-  /** The moment that days are counted from. */
+  /** The time from which days are counted. */
   readonly asOf: Date;
-  /** A campaign that does not count among the last ones: the one that is being planned. */
+  /** A campaign that does not count among the last ones: the one that is being started. */
   readonly exceptCampaignId?: bigint | undefined;
 }
 
@@ -75,7 +75,7 @@ export type Condition =
   | { readonly clicked: ClickedCondition }
   | { readonly received: ReceivedCondition };
 
-/** Compared without case. Without a value only `isNot`, `notContains`, `notIn` and `isEmpty: true` hold. */
+/** Compared without case. For a missing value only `isNot`, `notContains`, `notIn` and `isEmpty: true` are true. */
 export type TextCondition =
   | { readonly is: string }
   | { readonly isNot: string }
@@ -87,7 +87,7 @@ export type TextCondition =
   | { readonly notIn: readonly string[] }
   | { readonly isEmpty: boolean };
 
-/** Against the address as it is compared (D20): lower case, domain in ASCII. */
+/** Compared with the address in its compared form (D20): lower case, domain in ASCII. */
 export type EmailCondition =
   | { readonly is: string }
   | { readonly isNot: string }
@@ -99,7 +99,7 @@ export type EmailCondition =
   | { readonly in: readonly string[] }
   | { readonly notIn: readonly string[] };
 
-/** What cannot be read as a number is no value. Without one only `isNot` and `isEmpty: true` hold. */
+/** A text that is no number is a missing value. For one only `isNot` and `isEmpty: true` are true. */
 export type NumberCondition =
   | { readonly is: number }
   | { readonly isNot: number }
@@ -107,26 +107,23 @@ export type NumberCondition =
   | { readonly lte: number }
   | { readonly gt: number }
   | { readonly gte: number }
-  /** Both ends belong to it. */
+  /** Both ends are included. */
   | { readonly between: { readonly from: number; readonly to: number } }
   | { readonly isEmpty: boolean };
 
-/**
- * Times are ISO 8601; days are those of UTC. What cannot be read as a time is no value. Without one only
- * `isEmpty: true` holds.
- */
+/** Times are ISO 8601; days are UTC. A text that is no time is a missing value. For one only `isEmpty: true` is true. */
 export type TimeCondition =
   | { readonly before: string }
   | { readonly after: string }
   /** YYYY-MM-DD. */
   | { readonly on: string }
-  /** Both ends belong to it. */
+  /** Both ends are included. */
   | { readonly between: { readonly from: string; readonly to: string } }
   | { readonly inLastDays: number }
   | { readonly inNextDays: number }
   | { readonly moreThanDaysAgo: number }
   | { readonly moreThanDaysAhead: number }
-  /** Day and month come round today (0) or within so many days; 29 February counts as the 28th where it is missing. */
+  /** Day and month recur today (0) or within so many days; 29 February counts as the 28th where it is missing. */
   | { readonly anniversaryWithinDays: number }
   | { readonly isEmpty: boolean };
 
@@ -142,7 +139,7 @@ export type TagsCondition =
   | { readonly hasAll: readonly string[] }
   | { readonly hasNone: readonly string[] };
 
-/** Which of the list's campaigns are meant; without one, all of them. */
+/** The chosen campaigns of the list; without a choice, all of them. */
 export type CampaignChoice =
   | { readonly uids: readonly string[] }
   /** The last so many that were started. */
@@ -151,22 +148,22 @@ export type CampaignChoice =
 
 export interface OpenedCondition {
   readonly campaigns?: CampaignChoice | undefined;
-  /** The person's last open of such a campaign lies so many days back at most. */
+  /** The person's last open of such a campaign is at most so many days ago. */
   readonly inLastDays?: number | undefined;
-  /** So many opens of these campaigns together, whenever they were; 1 without it. */
+  /** So many opens of these campaigns together, at any time; default 1. */
   readonly atLeast?: number | undefined;
-  /** Leave out what programs did: mail proxies, scanners. They count unless this says so. */
+  /** Exclude machines: mail proxies, scanners. Without this they count. */
   readonly peopleOnly?: boolean | undefined;
 }
 
 export interface ClickedCondition extends OpenedCondition {
-  /** Of a link whose address contains this text, without case. */
+  /** A link whose address contains this text, without case. */
   readonly linkContains?: string | undefined;
 }
 
 /** Accepted by the receiving server (state `sent` in the ledger). */
 export interface ReceivedCondition {
   readonly campaigns?: CampaignChoice | undefined;
-  /** So many of these campaigns; 1 without it. */
+  /** So many of these campaigns; default 1. */
   readonly atLeast?: number | undefined;
 }

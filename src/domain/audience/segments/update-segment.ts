@@ -1,4 +1,4 @@
-/** Changes a segment. Campaigns under way keep the rule they were started with. */
+/** Changes a segment. Campaigns under way keep their copy of the rule. */
 import { z } from 'zod';
 import { parseInput, singleLine } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
@@ -14,7 +14,7 @@ export interface UpdateSegmentInput {
   readonly rule?: unknown;
 }
 
-/** Writes what is given and answers the uid. Throws ValidationError, `SEGMENT_NOT_FOUND`, `CAMPAIGN_NOT_FOUND`. */
+/** Writes the given values and returns the uid. Throws ValidationError, `SEGMENT_NOT_FOUND`, `CAMPAIGN_NOT_FOUND`. */
 export async function updateSegment(ctx: Context, uid: string, input: UpdateSegmentInput): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
     const segment = await findOwnedSegment(tx, uid, 'change');

@@ -1,4 +1,4 @@
-/** The mail that asks whether somebody may send from an address. */
+/** The mail that verifies a sender's address. */
 import { databaseNow } from '../../../db/now.ts';
 import type { Context } from '../../context.ts';
 import { findAddressById } from './from-address-store.ts';
@@ -6,7 +6,7 @@ import { addressLink, LINK_DAYS } from './from-address.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The mail, or undefined when the address was verified or forgotten meanwhile. */
+/** The mail, or undefined when the address was verified or deleted meanwhile. */
 export async function addressMail(
   { db, installation }: Context,
   { customerId, addressId }: { customerId: bigint; addressId: bigint },

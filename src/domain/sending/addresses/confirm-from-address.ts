@@ -1,4 +1,4 @@
-/** What the link in the mail does: GET shows whose address it is, POST verifies it. */
+/** The link in that mail: GET shows the address, POST verifies it. */
 import { databaseNow } from '../../../db/now.ts';
 import type { Context } from '../../context.ts';
 import { findAddressById, markVerified } from './from-address-store.ts';
