@@ -16,6 +16,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { queryRows } from '../scripts/support/query-rows.ts';
 import { openDatabase, sql, type Database } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import type { Context } from '../src/domain/context.ts';
@@ -137,18 +138,24 @@ function compareWith(other: string): (world: World) => Promise<void> {
 async function seed(database: Database, url: string): Promise<World['paths']> {
   const migrations = await readMigrations(path.resolve(import.meta.dirname, '../prisma/migrations'));
   await migrate({ url, migrations, log: silentLog });
-  const [row] = await database.query<{ customer_id: bigint; list_id: bigint; campaign_id: bigint }>(sql`
+  const [row] = await queryRows<{ customer_id: bigint; list_id: bigint; campaign_id: bigint }>(
+    database,
+    sql`
     WITH customer AS (INSERT INTO customer (uid, name) VALUES ('c', 'Bench') RETURNING id),
          list AS (INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
                   SELECT id, 'l', 'Bench', '', '', '' FROM customer RETURNING customer_id, id)
     INSERT INTO campaign (customer_id, uid, list_id, name) SELECT customer_id, 'k', id, 'Bench' FROM list
-    RETURNING customer_id, list_id, id AS campaign_id`);
+    RETURNING customer_id, list_id, id AS campaign_id`,
+  );
   if (!row) throw new Error('Nothing was seeded.');
   const { customer_id: customerId, list_id: listId, campaign_id: campaignId } = row;
-  const ids = await database.query<{ id: bigint }>(sql`
+  const ids = await queryRows<{ id: bigint }>(
+    database,
+    sql`
     INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
     SELECT ${customerId}, ${listId}, n || '@bench.invalid', n || '@bench.invalid', 'subscribed', '{}'
-      FROM generate_series(1, ${people}::int) n RETURNING id`);
+      FROM generate_series(1, ${people}::int) n RETURNING id`,
+  );
   await database.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await database.pool.query('ANALYZE subscriber');
   const signer = linkSignerOf(installation);
@@ -201,7 +208,7 @@ async function measureOurs(
     front: front ? cpuMsOf(front.pid) : 0,
   });
   const commits = async () =>
-    (await world.database.query<{ n: number }>(sql`SELECT last_value::int AS n FROM hot.tracking_event_id_seq`))[0]
+    (await queryRows<{ n: number }>(world.database, sql`SELECT last_value::int AS n FROM hot.tracking_event_id_seq`))[0]
       ?.n ?? 0;
   answered[kind] += await warmUp(reached, world.paths[kind]);
   await untilMoved(world.database);
@@ -211,7 +218,8 @@ async function measureOurs(
   answered[kind] += answers;
   const endedAt = performance.now();
   const { waiting } = (
-    await world.database.query<{ waiting: number }>(
+    await queryRows<{ waiting: number }>(
+      world.database,
       sql`SELECT coalesce(sum(size), 0)::int AS waiting FROM hot.tracking_event`,
     )
   )[0] ?? { waiting: 0 };
@@ -232,13 +240,13 @@ async function measureOurs(
 }
 
 async function untilMoved(database: Database): Promise<void> {
-  while ((await database.query(sql`SELECT 1 FROM hot.tracking_event LIMIT 1`)).length > 0) await sleep(10);
+  while ((await queryRows(database, sql`SELECT 1 FROM hot.tracking_event LIMIT 1`)).length > 0) await sleep(10);
 }
 
 /** What was answered is there after a kill; what was under way may be, once. */
 async function proveNothingIsLost(world: World): Promise<void> {
   const count = async () =>
-    (await world.database.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM hot.click_event`))[0]?.n ?? 0;
+    (await queryRows<{ n: number }>(world.database, sql`SELECT count(*)::int AS n FROM hot.click_event`))[0]?.n ?? 0;
   let [sure, kept] = [0, 0];
   const kills = values.smoke ? 2 : 10;
   for (let kill = 0; kill < kills; kill++) {
@@ -296,19 +304,22 @@ async function run(
 }
 
 async function proveCounted(database: Database): Promise<void> {
-  const [row] = await database.query<{
+  const [row] = await queryRows<{
     counted: number;
     events: number;
     links: number;
     opens: number;
     openEvents: number;
-  }>(sql`
+  }>(
+    database,
+    sql`
     WITH c AS (SELECT customer_id, id AS source_id FROM campaign WHERE uid = 'k')
     SELECT (SELECT click_count FROM c JOIN hot.tracking_counter USING (customer_id, source_id)) AS counted,
            (SELECT count(*)::int FROM c JOIN hot.click_event USING (customer_id, source_id)) AS events,
            (SELECT sum(click_count)::int FROM c JOIN hot.link_counter USING (customer_id, source_id)) AS links,
            (SELECT open_count FROM c JOIN hot.tracking_counter USING (customer_id, source_id)) AS opens,
-           (SELECT count(*)::int FROM c JOIN hot.open_event USING (customer_id, source_id) WHERE NOT by_click) AS "openEvents"`);
+           (SELECT count(*)::int FROM c JOIN hot.open_event USING (customer_id, source_id) WHERE NOT by_click) AS "openEvents"`,
+  );
   const { clicks, opens } = answered;
   console.log(`answered ${clicks} clicks, counted ${row?.counted}, by link ${row?.links}, events ${row?.events}`);
   console.log(`answered ${opens} opens, counted ${row?.opens} with those known by a click, events ${row?.openEvents}`);

@@ -14,6 +14,7 @@ import pg from 'pg';
 import { pipeline } from 'node:stream/promises';
 import { Readable } from 'node:stream';
 import path from 'node:path';
+import { queryRows } from '../scripts/support/query-rows.ts';
 import { limitsOf } from '../src/app/installation.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
@@ -83,12 +84,12 @@ async function main(url: string): Promise<void> {
     const planned = await importFile(ctx, await makeList(ctx), file);
     times.planned.push(planned.seconds);
     expect(planned.result, { added: PEOPLE, unchanged: 0 });
-    await database.query(sql`TRUNCATE plan CASCADE`);
+    await queryRows(database, sql`TRUNCATE plan CASCADE`);
     await barOthers(ctx);
     const barred = await importFile(ctx, await makeList(ctx), file);
     times.barred.push(barred.seconds);
     expect(barred.result, { added: PEOPLE, unchanged: 0 });
-    await database.query(sql`TRUNCATE erased_person, suppression`);
+    await queryRows(database, sql`TRUNCATE erased_person, suppression`);
   }
   await database.close();
   report(times);
@@ -172,7 +173,8 @@ function* piecesOf(file: Buffer): Generator<Buffer> {
 }
 
 async function contextFor(database: Context['database']): Promise<Context> {
-  const [customer] = await database.query<{ id: bigint }>(
+  const [customer] = await queryRows<{ id: bigint }>(
+    database,
     sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Bench') RETURNING id`,
   );
   const defaults = limitsOf(loadConfig({}));
@@ -208,9 +210,12 @@ async function contextFor(database: Context['database']): Promise<Context> {
 
 async function makeList({ db, viewer }: Context): Promise<string> {
   const uid = newUid();
-  const [list] = await db.query<{ id: bigint }>(sql`
+  const [list] = await queryRows<{ id: bigint }>(
+    db,
+    sql`
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-    VALUES (${viewer?.customerId}, ${uid}, 'Bench', 'News', 'news@example.org', 'Bench') RETURNING id`);
+    VALUES (${viewer?.customerId}, ${uid}, 'Bench', 'News', 'news@example.org', 'Bench') RETURNING id`,
+  );
   for (const tag of ['FIRST_NAME', 'LAST_NAME', 'CITY']) {
     await db.execute(sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag)
                          VALUES (${viewer?.customerId}, ${newUid()}, ${list?.id}, 'text', ${tag.replace('_', ' ')}, ${tag})`);

@@ -6,6 +6,7 @@
  *   node bench/ledger-cost.ts [--smoke] [--recipients 40000] [--repeat 5]
  */
 import { parseArgs } from 'node:util';
+import { queryRows } from '../scripts/support/query-rows.ts';
 import { openDatabase, sql, type Database } from '../src/db/database.ts';
 import { snapshotAudience } from '../src/domain/campaigns/snapshot-audience.ts';
 import type { Context } from '../src/domain/context.ts';
@@ -127,7 +128,8 @@ async function measure(db: Database, from: BenchTenant, receiver: BenchSink): Pr
 }
 
 async function sendAll(ctx: Context, ready: Ready, way: Way): Promise<void> {
-  const rows = await ctx.db.query<{ id: bigint }>(
+  const rows = await queryRows<{ id: bigint }>(
+    ctx.db,
     sql`SELECT recipient_id AS id FROM hot.delivery WHERE source_id = ${ready.campaign.key.sourceId} ORDER BY 1`,
   );
   const batches = Array.from({ length: Math.ceil(rows.length / BATCH) }, (_, no) =>
@@ -142,7 +144,8 @@ async function sendAll(ctx: Context, ready: Ready, way: Way): Promise<void> {
 async function openCampaign(ctx: Context, from: BenchTenant): Promise<{ customerId: bigint; campaignId: bigint }> {
   const uid = await from.createCampaign();
   await from.run(uid);
-  const [key] = await ctx.db.query<{ customerId: bigint; campaignId: bigint }>(
+  const [key] = await queryRows<{ customerId: bigint; campaignId: bigint }>(
+    ctx.db,
     sql`SELECT customer_id AS "customerId", id AS "campaignId" FROM campaign WHERE uid = ${uid}`,
   );
   if (!key) throw new Error('There is no campaign.');

@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { queryRows } from '../scripts/support/query-rows.ts';
 import { openDatabase, sql, type Database, type Queryable } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { runMigrations } from 'graphile-worker';
@@ -129,7 +130,7 @@ async function planAll(ctx: Context, rule: RuleOfList, expected: number): Promis
 
 /** What the server's process has worked so far; 0 where the system does not tell. */
 async function processorMs(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
+  const [row] = await queryRows<{ pid: number }>(db, sql`SELECT pg_backend_pid() AS pid`);
   const stat = await readFile(`/proc/${row?.pid ?? 0}/stat`, 'utf8').catch(() => '');
   const [user = 0, system = 0] = (stat.split(') ')[1] ?? '').split(' ').slice(11, 13).map(Number);
   return (user + system) * MS_PER_TICK;
@@ -141,11 +142,14 @@ function ms(milliseconds: number): string {
 
 /** One customer with one list, everything written by a few statements. */
 async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint }> {
-  await db.query(sql`SELECT hot.ensure_partitions(current_date - 200, current_date)`);
-  const [row] = await db.query<{ customerId: bigint; listId: bigint }>(sql`
+  await queryRows(db, sql`SELECT hot.ensure_partitions(current_date - 200, current_date)`);
+  const [row] = await queryRows<{ customerId: bigint; listId: bigint }>(
+    db,
+    sql`
     WITH c AS (INSERT INTO customer (uid, name) VALUES ('c', 'Customer') RETURNING id)
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-    SELECT id, 'l', 'List', 'News', 'news@shop.example', 'Shop' FROM c RETURNING customer_id AS "customerId", id AS "listId"`);
+    SELECT id, 'l', 'List', 'News', 'news@shop.example', 'Shop' FROM c RETURNING customer_id AS "customerId", id AS "listId"`,
+  );
   if (!row) throw new Error('There is no list.');
   const { customerId, listId } = row;
   await db.execute(sql`

@@ -37,7 +37,8 @@ async function printHold(database: Database): Promise<void> {
   const held = await holdOf(database);
   if (!held) return console.log('The installation is not on hold.');
   console.log(`On hold since ${held.since.toISOString()}: ${held.reason}\n`);
-  const campaigns = await database.query<{ uid: string; status: string; name: string; open: number }>(
+  const campaigns = await database.query(
+    { uid: 'text', status: 'text', name: 'text', open: 'int' },
     sql`SELECT c.uid, c.status, c.name, coalesce(d.open, 0)::int AS open FROM campaign c
           LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_id = c.id
          WHERE c.status IN ('scheduled', 'queued', 'sending') ORDER BY c.id LIMIT 100`,

@@ -1,5 +1,6 @@
 /** What processes have cost so far, as Linux counts it. */
 import { readFileSync } from 'node:fs';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 
 /** Linux counts in hundredths of a second. */
@@ -13,7 +14,7 @@ export function cpuMsOf(pid: number): number {
 
 /** The process that started this database's others. */
 export async function postmasterOf(database: Queryable): Promise<number> {
-  const [row] = await database.query<{ pid: number }>(sql`SELECT pg_backend_pid() AS pid`);
+  const [row] = await queryRows<{ pid: number }>(database, sql`SELECT pg_backend_pid() AS pid`);
   return fieldsOf(row?.pid ?? 0)[1] ?? 0;
 }
 

@@ -32,7 +32,8 @@ export async function withInstallation<T>(work: (database: Database) => Promise<
 }
 
 async function requireInstallation(database: Database): Promise<void> {
-  const [row] = await database.query<{ isThere: boolean }>(
+  const [row] = await database.query(
+    { isThere: 'bool' },
     sql`SELECT to_regclass('public.campaign') IS NOT NULL AS "isThere"`,
   );
   if (!row?.isThere) throw new Error(`The database holds no installation. ${WHERE}`);

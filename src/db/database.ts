@@ -14,16 +14,22 @@ import type { Log } from '../lib/log.ts';
 import { messageOf } from '../lib/errors.ts';
 import { LibraryPool } from './library-pool.ts';
 import { readBytes, readBytesFromPool } from './read-bytes.ts';
+import { observe } from './observe-statements.ts';
 import { repeatOnCollision } from './repeat-on-collision.ts';
+import type { Columns, RowOf } from './row.ts';
 import type { WorkLimits } from './work-limits.ts';
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag';
+export { row, typed, type Columns, type RowOf } from './row.ts';
 
-/** Anything that runs statements: the pool, or one transaction. bigint columns arrive as bigint. */
+/** Anything that runs statements: the pool, or one transaction. */
 export interface Queryable {
-  /** Runs a statement and gives its rows. `name` makes it a prepared statement: for hot, constant texts only. */
-  query<Row extends pg.QueryResultRow>(statement: Sql, name?: string): Promise<Row[]>;
-  /** Runs a statement and gives the number of rows it touched. */
+  /**
+   * Runs a statement and gives its rows: `query({ id: 'bigint', name: 'text?' }, sql`…`)`. The columns are compared with the
+   * result under test. `name` makes it a prepared statement: for hot, constant texts only.
+   */
+  query<const Of extends Columns>(columns: Of, statement: Sql, name?: string): Promise<RowOf<Of>[]>;
+  /** Runs a statement and gives the number of rows that it wrote, or found if it is a SELECT. */
   execute(statement: Sql, name?: string): Promise<number>;
   /**
    * The bytes in the only column of `select`, without conversion to text; undefined when there are none. Its values may be whole
@@ -77,13 +83,19 @@ export interface DatabaseOptions extends Omit<PoolOptions, 'applicationName'> {
 const CONNECT_TIMEOUT_MS = 10_000;
 const CLOSE_MS_MAX = 3_000;
 
+/** The client has no name for `bigint[]`, and gives its members as texts. */
+const INT8_ARRAY: number = 1016;
+const membersOf: (array: string) => string[] = pg.types.getTypeParser(INT8_ARRAY);
+const PARSERS = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, BigInt],
+  [INT8_ARRAY, (array) => membersOf(array).map(BigInt)],
+  // A date stays the text YYYY-MM-DD: as a Date it would depend on the time zone of the process.
+  [pg.types.builtins.DATE, String],
+]);
+
 const types: pg.CustomTypesConfig = {
-  getTypeParser(oid, format) {
-    if (oid === pg.types.builtins.INT8 && format !== 'binary') return BigInt;
-    // A date stays the text YYYY-MM-DD: as a Date it would depend on the time zone of the process.
-    if (oid === pg.types.builtins.DATE && format !== 'binary') return String;
-    return pg.types.getTypeParser(oid, format ?? 'text');
-  },
+  getTypeParser: (oid, format) =>
+    (format === 'binary' ? undefined : PARSERS.get(oid)) ?? pg.types.getTypeParser(oid, format ?? 'text'),
 };
 
 /** Opens a pool on the database at `url`. Nothing is connected until the first statement. */
@@ -125,7 +137,7 @@ function databaseOn(server: Server, { poolSize, applicationName, limits }: PoolO
     },
     connect: (name) => connect(url, name, watch),
     silentMs: () => watch.silentMs(),
-    query: (statement, name) => repeatOnCollision(() => statements.query(statement, name), log),
+    query: (columns, statement, name) => repeatOnCollision(() => statements.query(columns, statement, name), log),
     execute: (statement, name) => repeatOnCollision(() => statements.execute(statement, name), log),
     readBytes: (select) => repeatOnCollision(() => statements.readBytes(select), log),
     transaction: (work) => repeatOnCollision(() => runTransaction(pool, log, work), log),
@@ -188,14 +200,20 @@ async function connect(url: string, name: string, watch: ConnectionWatch): Promi
 
 function statementsOf(runner: LibraryPool | pg.PoolClient): Queryable {
   return {
-    async query<Row extends pg.QueryResultRow>(statement: Sql, name?: string) {
-      return (await runner.query<Row>(config(statement, name)).catch(noted)).rows;
+    async query<const Of extends Columns>(columns: Of, statement: Sql, name?: string) {
+      const compare = observe(statement, columns);
+      const result = await runner.query<RowOf<Of>>(config(statement, name)).catch(noted);
+      compare?.(result);
+      return result.rows;
     },
     async execute(statement, name) {
+      observe(statement);
       return (await runner.query(config(statement, name)).catch(noted)).rowCount ?? 0;
     },
-    readBytes: (select) =>
-      runner instanceof LibraryPool ? readBytesFromPool(runner, select) : readBytes(runner, select),
+    readBytes(select) {
+      observe(select);
+      return runner instanceof LibraryPool ? readBytesFromPool(runner, select) : readBytes(runner, select);
+    },
   };
 }
 
@@ -247,6 +265,7 @@ function transactionOn(client: pg.PoolClient, acts: (() => void | Promise<void>)
     ...statementsOf(client),
     afterCommit: (act) => void acts.push(act),
     async copy(statement, pieces) {
+      observe({ text: statement });
       const stream = client.query(copyFrom(statement));
       const done = finished(stream);
       setFeeding(client, true);

@@ -16,7 +16,8 @@ const LOSSES: Readonly<Record<string, string>> = {
 
 /** Settings that are off and must be on, as this program's own connections see them. */
 export async function durabilityFaults(db: Queryable): Promise<DurabilityFault[]> {
-  const rows = await db.query<{ setting: string; value: string }>(
+  const rows = await db.query(
+    { setting: 'text', value: 'text' },
     sql`SELECT name AS setting, setting AS value FROM pg_settings WHERE name = ANY(${Object.keys(LOSSES)}::text[]) AND setting = 'off'`,
   );
   return rows.map(({ setting, value }) => ({ setting, value, means: LOSSES[setting] ?? '' }));

@@ -4,48 +4,21 @@
  */
 import type { z } from 'zod';
 import { join, raw, sql, Sql } from './database.ts';
-
-/** How values of a column are written; `value` exists for the compiler only. */
-export interface ColumnType<T> {
-  readonly isJson?: boolean;
-  readonly value?: T;
-}
-
-export const text: ColumnType<string> = {};
-/** An array of them. */
-export const texts: ColumnType<readonly string[]> = {};
-export const bool: ColumnType<boolean> = {};
-export const int: ColumnType<number> = {};
-export const bigint: ColumnType<bigint> = {};
-export const time: ColumnType<Date> = {};
-export const bytes: ColumnType<Buffer> = {};
-
-/** A text that is one of a few words. */
-export function word<T extends string>(): ColumnType<T> {
-  return {};
-}
-
-export function json<T>(): ColumnType<T> {
-  return { isJson: true };
-}
-
-export function nullable<T>(type: ColumnType<T>): ColumnType<T | null> {
-  return { isJson: type.isJson ?? false };
-}
+import type { Column, RowOf, ValueOf } from './row.ts';
 
 export interface Field {
   readonly column: string;
-  readonly type: ColumnType<unknown>;
+  readonly type: Column;
   /** The check of a value that callers give; absent: callers do not give it. */
   readonly check?: z.ZodType;
 }
 export type Fields = Readonly<Record<string, Field>>;
 
-type ValueOf<F extends Field> = F['type'] extends ColumnType<infer T> ? T : never;
+type ColumnsOf<F extends Fields> = { readonly [Name in keyof F]: F[Name]['type'] };
 /** What is read. */
-export type RowOf<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
+export type RowOfFields<F extends Fields> = RowOf<ColumnsOf<F>>;
 /** What may be written, also as an expression: undefined changes nothing, null clears. */
-export type ValuesOf<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]> | Sql | undefined };
+export type ValuesOf<F extends Fields> = { readonly [Name in keyof F]?: ValueOf<F[Name]['type']> | Sql | undefined };
 type ChecksOf<F extends Fields> = {
   [Name in keyof F as F[Name] extends { check: z.ZodType } ? Name : never]: F[Name] extends { check: infer Check }
     ? Check
@@ -56,6 +29,12 @@ type ChecksOf<F extends Fields> = {
 export function checksOf<F extends Fields>(fields: F): ChecksOf<F>;
 export function checksOf(fields: Fields): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).flatMap(([name, { check }]) => (check ? [[name, check]] : [])));
+}
+
+/** The columns of a statement that selects `selectList` of the same fields. */
+export function columnsOf<F extends Fields>(fields: F): ColumnsOf<F>;
+export function columnsOf(fields: Fields): Record<string, Column> {
+  return Object.fromEntries(Object.entries(fields).map(([name, { type }]) => [name, type]));
 }
 
 /** `p.list_id AS "listId", …` */
@@ -89,7 +68,7 @@ function given<F extends Fields>(fields: F, values: ValuesOf<F>): { column: Sql;
   return Object.entries<unknown>(values).flatMap(([name, value]) => {
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined || value === undefined) return [];
-    const isText = field.type.isJson && value !== null && !(value instanceof Sql);
+    const isText = field.type.startsWith('json') && value !== null && !(value instanceof Sql);
     return [{ column: raw(field.column), value: isText ? JSON.stringify(value) : value }];
   });
 }

@@ -20,7 +20,7 @@ const RECONNECT_DELAY_MS = 500;
 
 /** Sends one notification; inside a transaction it goes out with the commit. Payloads stay under 8,000 bytes. */
 export async function notify(db: Queryable, channel: string, payload: string): Promise<void> {
-  await db.query(sql`SELECT pg_notify(${channel}, ${payload})`, 'notify');
+  await db.execute(sql`SELECT pg_notify(${channel}, ${payload})`, 'notify');
 }
 
 /** Starts listening on the database at `url`; connects on its own and keeps trying. */

@@ -4,12 +4,13 @@ import { sql, type Queryable } from './database.ts';
 
 /** Another transaction that locks the same name waits until this one has ended. */
 export async function lockUntilCommit(tx: Queryable, name: string): Promise<void> {
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`, 'db.lock_until_commit');
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${name}, 0))`, 'db.lock_until_commit');
 }
 
 /** The same without waiting: false when another transaction has the lock. */
 export async function tryLockUntilCommit(tx: Queryable, name: string): Promise<boolean> {
-  const [lock] = await tx.query<{ isMine: boolean }>(
+  const [lock] = await tx.query(
+    { isMine: 'bool' },
     sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) AS "isMine"`,
   );
   return lock?.isMine ?? false;

@@ -7,7 +7,7 @@ import type { Queryable } from './database.ts';
 
 /** The database's time; in a transaction, the time at which it began. */
 export async function databaseNow(db: Queryable): Promise<Date> {
-  const [row] = await db.query<{ now: Date }>(sql`SELECT now() AS now`, 'now');
+  const [row] = await db.query({ now: 'timestamptz' }, sql`SELECT now() AS now`, 'now');
   if (!row) throw new Error('The database did not say what time it is.');
   return row.now;
 }

@@ -4,7 +4,7 @@
  * holds its count. The table is unlogged: a crash of the database begins new windows. The paces of sending are token buckets
  * instead (`domain/sending/routing/paces`): they let messages through evenly, not all at the beginning of a window.
  */
-import { sql, type Queryable } from './database.ts';
+import { sql, row, type Queryable, type RowOf } from './database.ts';
 
 /** At most `max` in a window of `seconds`. */
 export interface WindowLimit {
@@ -20,13 +20,14 @@ export interface WindowCount {
   readonly n: number;
 }
 
-/** A window after something was added. */
-export interface CountedWindow {
-  readonly key: string;
-  readonly used: number;
+const COUNTED_WINDOW_ROW = row({
+  key: 'text',
+  used: 'float8',
   /** Until it ends. */
-  readonly endsInSeconds: number;
-}
+  endsInSeconds: 'float8',
+});
+/** A window after something was added. */
+export type CountedWindow = RowOf<typeof COUNTED_WINDOW_ROW>;
 
 /** The result of taking some of each window. */
 export interface WindowsTaken {
@@ -42,7 +43,8 @@ const COLUMNS = sql`key, used::float8 AS used, extract(epoch FROM ends_at - now(
 export function countInWindows(db: Queryable, counts: readonly WindowCount[]): Promise<CountedWindow[]> {
   // Always in the same order, or two processes that count the same keys could deadlock.
   const sorted = counts.toSorted((a, b) => (a.key < b.key ? -1 : 1));
-  return db.query<CountedWindow & Record<string, unknown>>(
+  return db.query(
+    COUNTED_WINDOW_ROW,
     sql`
     INSERT INTO hot.rate_window AS w (key, used, ends_at)
     SELECT a.key, a.n, now() + make_interval(secs => a.seconds)
@@ -96,7 +98,8 @@ export async function dropEndedWindows(db: Queryable): Promise<number> {
 }
 
 function readWindows(db: Queryable, limits: readonly WindowLimit[]): Promise<CountedWindow[]> {
-  return db.query<CountedWindow & Record<string, unknown>>(
+  return db.query(
+    COUNTED_WINDOW_ROW,
     sql`SELECT ${COLUMNS} FROM hot.rate_window
          WHERE key = ANY (${limits.map(({ key }) => key)}::text[]) AND ends_at > now()`,
     'db.read_windows',

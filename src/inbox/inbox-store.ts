@@ -1,5 +1,5 @@
 /** The received mails in the database: the newest ones, read page by page. */
-import { empty, join, sql, type Database, type Sql } from '../db/database.ts';
+import { empty, join, sql, row, type Database, type Sql, type RowOf } from '../db/database.ts';
 import type { ReceivedMessage } from './inbox-server.ts';
 import { subjectOf } from './parse-message.ts';
 
@@ -44,14 +44,15 @@ export interface InboxStore {
   clear(): Promise<void>;
 }
 
-interface Row {
-  readonly id: bigint;
-  readonly received_at: Date;
-  readonly mail_from: string;
-  readonly rcpt_to: string[];
-  readonly subject: string;
-  readonly size: number;
-}
+const ROW = row({
+  id: 'bigint',
+  received_at: 'timestamptz',
+  mail_from: 'text',
+  rcpt_to: 'text[]',
+  subject: 'text',
+  size: 'int',
+});
+type Row = RowOf<typeof ROW>;
 
 /** The inbox of this installation; several processes may share it. */
 export function createInboxStore(database: Database): InboxStore {
@@ -85,10 +86,13 @@ async function readPage(database: Database, query: PageQuery): Promise<InboxPage
     query.after === undefined ? empty : sql`AND id > ${query.after}::bigint`,
     query.to === undefined ? empty : sql`AND position(lower(${query.to}) IN lower(array_to_string(rcpt_to, ' '))) > 0`,
   ];
-  const rows = await database.query<Row>(sql`
+  const rows = await database.query(
+    ROW,
+    sql`
     SELECT id, received_at, mail_from, rcpt_to, subject, size FROM inbox.message
     WHERE true ${joinConditions(conditions)}
-    ORDER BY id ${isBackwards ? sql`ASC` : sql`DESC`} LIMIT ${query.limit + 1}`);
+    ORDER BY id ${isBackwards ? sql`ASC` : sql`DESC`} LIMIT ${query.limit + 1}`,
+  );
   const hasMore = rows.length > query.limit;
   const entries = rows.slice(0, query.limit).map(entryOf);
   if (isBackwards) return { entries: entries.toReversed(), hasOlder: true, hasNewer: hasMore };
@@ -96,7 +100,8 @@ async function readPage(database: Database, query: PageQuery): Promise<InboxPage
 }
 
 async function findEntry(database: Database, id: number): Promise<InboxEntry | undefined> {
-  const [row] = await database.query<Row>(
+  const [row] = await database.query(
+    ROW,
     sql`SELECT id, received_at, mail_from, rcpt_to, subject, size FROM inbox.message WHERE id = ${id}::bigint`,
   );
   return row && entryOf(row);

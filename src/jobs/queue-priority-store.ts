@@ -14,7 +14,8 @@ export async function takePriorityRange(
   customerId: bigint,
   { amount, isAgain }: { readonly amount: number; readonly isAgain: boolean },
 ): Promise<number> {
-  const [row] = await db.query<{ first: number }>(
+  const [row] = await db.query(
+    { first: 'int' },
     sql`SELECT hot.take_priorities(${customerId}, ${amount}::int, ${isAgain}, ${servedNow}) AS first`,
     'jobs.take-turns',
   );
@@ -22,13 +23,13 @@ export async function takePriorityRange(
 }
 
 export async function priorityServed(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ served: number }>(sql`SELECT ${servedNow} AS served`);
+  const [row] = await db.query({ served: 'int' }, sql`SELECT ${servedNow} AS served`);
   return row?.served ?? 1;
 }
 
 /** Waits for transactions that have taken priorities and not committed; else their jobs would come with the old numbers. */
 export async function lockPriorities(tx: Transaction): Promise<void> {
-  await tx.query(sql`SELECT set_config('lock_timeout', ${LOCK_WAIT}, true)`);
+  await tx.execute(sql`SELECT set_config('lock_timeout', ${LOCK_WAIT}, true)`);
   await tx.execute(sql`LOCK TABLE hot.queue_priority IN EXCLUSIVE MODE`);
 }
 
@@ -42,10 +43,10 @@ export async function lowerGivenPriorities(tx: Transaction, by: number): Promise
 
 /** Whether a job is due that has none of the flags. */
 export async function doOthersWait(db: Queryable, flags: readonly string[]): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 FROM ${availableJobs} j
          WHERE j.run_at <= now() AND (j.flags ?| ${[...flags]}::text[]) IS NOT TRUE LIMIT 1`,
     'jobs.do-others-wait',
   );
-  return rows.length > 0;
+  return rows > 0;
 }

@@ -7,7 +7,7 @@ export async function addJobs(
   specs: readonly object[],
   delaySeconds: number | undefined,
 ): Promise<void> {
-  await db.query(
+  await db.execute(
     sql`SELECT count(*) FROM graphile_worker.add_jobs(ARRAY(SELECT json_populate_recordset(
           json_populate_record(NULL::graphile_worker.job_spec, json_build_object('run_at', now() + make_interval(secs => ${delaySeconds ?? null}::float8))),
           ${JSON.stringify(specs)}::json)))`,
@@ -24,19 +24,20 @@ export interface DueJobs {
 
 /** Makes waiting jobs due now that would be within so many seconds; answers how many. */
 export async function rescheduleJobs(db: Queryable, { name, flag, dueWithinSeconds }: DueJobs): Promise<number> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 FROM graphile_worker.reschedule_jobs(ARRAY(
           SELECT j.id FROM graphile_worker.jobs j
            WHERE j.task_identifier = ${name}
              AND j.locked_at IS NULL AND j.run_at > now() AND j.run_at <= now() + make_interval(secs => ${dueWithinSeconds})
              AND (${flag}::text IS NULL OR j.flags ? ${flag}::text)), run_at => now())`,
   );
-  return rows.length;
+  return rows;
 }
 
 /** Ids of the jobs that these worker pools hold. */
 export async function jobsOfPools(db: Queryable, pools: readonly string[]): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
+  const rows = await db.query(
+    { id: 'text' },
     sql`SELECT id::text AS id FROM graphile_worker.jobs WHERE locked_by = ANY(${[...pools]}::text[])`,
   );
   return rows.map(({ id }) => id);
@@ -44,7 +45,8 @@ export async function jobsOfPools(db: Queryable, pools: readonly string[]): Prom
 
 /** Worker pools that hold jobs and are dead: whose lock can be taken. */
 export async function deadPools(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ pool: string }>(
+  const rows = await db.query(
+    { pool: 'text' },
     sql`SELECT pool FROM (SELECT DISTINCT locked_by AS pool FROM graphile_worker.jobs WHERE locked_by IS NOT NULL) held
          WHERE pg_try_advisory_xact_lock(hashtextextended(pool, 0))`,
   );

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { isProduct, readProject } from './project-files.ts';
@@ -51,10 +52,13 @@ test('of the program one module writes it', () => {
 
 test('of the functions of the database the one that belongs to it does', async () => {
   const { db } = await createTestContext();
-  const functions = await db.query<{ name: string; body: string }>(sql`
+  const functions = await queryRows<{ name: string; body: string }>(
+    db,
+    sql`
     SELECT p.proname AS name, pg_get_functiondef(p.oid) AS body FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
      WHERE n.nspname IN ('public', 'hot') AND p.prokind IN ('f', 'p')
-       AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`);
+       AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')`,
+  );
   expect(functions.length).toBeGreaterThan(20);
   expect(functions.filter(({ body }) => statesWritten(body).length > 0).map(({ name }) => name)).toEqual([FUNCTION]);
 });

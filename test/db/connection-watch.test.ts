@@ -1,6 +1,7 @@
 /** Which connections are thrown away: those that hang, and none that works, waits for a lock, or waits for us. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql, type Database } from '../../src/db/database.ts';
 import { LibraryPool } from '../../src/db/library-pool.ts';
 import { isUnavailable } from '../../src/lib/is-unavailable.ts';
@@ -34,7 +35,7 @@ async function* slowPieces(): AsyncGenerator<string> {
 it('leaves alone what takes long: a statement, a wait for a lock, a COPY whose rows are still made, a transaction in thought', async () => {
   const isHeld = Promise.withResolvers<void>();
   await Promise.all([
-    direct.query(sql`SELECT pg_sleep(${LONG_MS / 1_000})`),
+    queryRows(direct, sql`SELECT pg_sleep(${LONG_MS / 1_000})`),
     direct.transaction((tx) => tx.copy('COPY shelf FROM STDIN', slowPieces())),
     direct.transaction(async (tx) => {
       await tx.execute(sql`UPDATE shelf SET n = n + 1 WHERE id = 1`);
@@ -44,7 +45,7 @@ it('leaves alone what takes long: a statement, a wait for a lock, a COPY whose r
     }),
     isHeld.promise.then(() => direct.execute(sql`UPDATE shelf SET n = n + 1 WHERE id = 1`)),
   ]);
-  expect(await direct.query(sql`SELECT id, n FROM shelf ORDER BY id`)).toEqual([
+  expect(await queryRows(direct, sql`SELECT id, n FROM shelf ORDER BY id`)).toEqual([
     { id: 1, n: 3 },
     { id: 2, n: 0 },
     { id: 10, n: 0 },
@@ -76,7 +77,7 @@ it('gives up those that are frozen, and frees what they held', async () => {
   const outcomes = await Promise.all([inTransaction, copying].map((act) => act.catch((error: unknown) => error)));
   expect(outcomes.map(isUnavailable)).toEqual([true, true]);
   await direct.execute(sql`UPDATE shelf SET n = 100 WHERE id = 2`);
-  expect(await database.query(sql`SELECT n FROM shelf WHERE id IN (2, 20)`)).toEqual([{ n: 100 }]);
+  expect(await queryRows(database, sql`SELECT n FROM shelf WHERE id IN (2, 20)`)).toEqual([{ n: 100 }]);
 });
 
 it('says that nobody is answered, and no more when somebody is', async () => {
@@ -84,15 +85,15 @@ it('says that nobody is answered, and no more when somebody is', async () => {
   const proxy = await startFreezingProxy(Number(through.port));
   through.port = String(proxy.port);
   const database = open(through.href);
-  await database.query(sql`SELECT 1`);
+  await queryRows(database, sql`SELECT 1`);
   expect(database.silentMs()).toBeUndefined();
   proxy.freeze('all');
-  const failing = database.query(sql`SELECT 1`);
+  const failing = queryRows(database, sql`SELECT 1`);
   await expect(failing).rejects.toThrow('Connection terminated');
   expect(database.silentMs()).toBeGreaterThan(0);
   proxy.thaw();
   await expect.poll(() => database.silentMs()).toBeUndefined();
-  expect(await database.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+  expect(await queryRows(database, sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
 });
 
 it('outlives a library that gives a connection back twice', async () => {

@@ -1,5 +1,6 @@
 /** A transaction that the server undoes for a deadlock is done again as a whole; nothing else is, and nothing twice. */
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { inTransaction } from '../../src/domain/context.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -31,7 +32,7 @@ it('both of two that take the same rows in opposite order end well, and their ac
   await Promise.all([take('up', [1, 2]), take('down', [2, 1])]);
   expect(begun).toBe(3);
   expect(acts.toSorted()).toEqual(['down', 'up']);
-  expect(await database.query(sql`SELECT n FROM shelf ORDER BY id`)).toEqual([{ n: 2 }, { n: 2 }]);
+  expect(await queryRows(database, sql`SELECT n FROM shelf ORDER BY id`)).toEqual([{ n: 2 }, { n: 2 }]);
 });
 
 /** How often a transaction is begun that ends with this SQLSTATE each time. */
@@ -39,7 +40,7 @@ async function timesBegun(code: string): Promise<number> {
   let begun = 0;
   const failing = database.transaction(async (tx) => {
     begun += 1;
-    await tx.query(sql`SELECT fail_with(${code})`);
+    await queryRows(tx, sql`SELECT fail_with(${code})`);
   });
   await expect(failing).rejects.toMatchObject({ code });
   return begun;
@@ -47,9 +48,9 @@ async function timesBegun(code: string): Promise<number> {
 
 it('a single statement is, too', async () => {
   await database.execute(sql`CREATE SEQUENCE tries`);
-  const failing = database.query(sql`SELECT nextval('tries'), fail_with('40P01')`);
+  const failing = queryRows(database, sql`SELECT nextval('tries'), fail_with('40P01')`);
   await expect(failing).rejects.toMatchObject({ code: '40P01' });
-  expect(await database.query(sql`SELECT last_value FROM tries`)).toEqual([{ last_value: 4n }]);
+  expect(await queryRows(database, sql`SELECT last_value FROM tries`)).toEqual([{ last_value: 4n }]);
 });
 
 it.each([

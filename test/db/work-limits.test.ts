@@ -1,6 +1,7 @@
 /** Limits of time by kind of work: the server ends what takes too long, and nothing of it stays. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { JOB_LIMITS, REQUEST_LIMITS } from '../../src/db/work-limits.ts';
@@ -26,13 +27,13 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 const SETTINGS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'TimeZone'];
 const settingsOf = async (db: typeof database): Promise<string[]> => {
   const names = sql`SELECT current_setting(name) AS value FROM unnest(${SETTINGS}::text[]) WITH ORDINALITY AS s (name, no) ORDER BY no`;
-  return (await db.query<{ value: string }>(names)).map(({ value }) => value);
+  return (await queryRows<{ value: string }>(db, names)).map(({ value }) => value);
 };
 
 it('ends a statement, a wait for a lock and an idle transaction, and undoes them', async () => {
   const limits = { statementMsMax: 1_500, lockMsMax: 300, idleMsMax: 300 };
   const limited = database.besides({ poolSize: 2, applicationName: 'mailwright-test', limits });
-  const slow = await failureOf(limited.query(sql`SELECT pg_sleep(60)`));
+  const slow = await failureOf(queryRows(limited, sql`SELECT pg_sleep(60)`));
   const waiting = await database.transaction(async (tx) => {
     await tx.execute(sql`UPDATE shelf SET n = n + 1 WHERE id = 1`);
     return failureOf(
@@ -51,7 +52,7 @@ it('ends a statement, a wait for a lock and an idle transaction, and undoes them
   );
   expect([slow, waiting].map(isTimeOut)).toEqual([true, true]);
   expect([slow, waiting, idle].map(isUnavailable)).toEqual([true, true, true]);
-  expect(await limited.query(sql`SELECT id, n FROM shelf ORDER BY id`)).toEqual([
+  expect(await queryRows(limited, sql`SELECT id, n FROM shelf ORDER BY id`)).toEqual([
     { id: 1, n: 1 },
     { id: 2, n: 0 },
   ]);
@@ -89,7 +90,8 @@ it('a migration whose server hangs ends with a sentence, and nothing of it stays
   afterFile(() => direct.close());
   const isUnderWay = async (): Promise<boolean> =>
     (
-      await direct.query(
+      await queryRows(
+        direct,
         sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'mailwright-migrate' AND wait_event = 'PgSleep'`,
       )
     ).length > 0;
@@ -98,8 +100,9 @@ it('a migration whose server hangs ends with a sentence, and nothing of it stays
   const error = await failing;
   expect(error).toMatchObject({ message: expect.stringMatching(/^Migration 1_slow failed .* answers no connection/) });
   expect(isUnavailable(error)).toBe(true);
-  await direct.query(
+  await queryRows(
+    direct,
     sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailwright-migrate'`,
   );
-  expect(await direct.query(sql`SELECT to_regclass('begun')::text AS name`)).toEqual([{ name: null }]);
+  expect(await queryRows(direct, sql`SELECT to_regclass('begun')::text AS name`)).toEqual([{ name: null }]);
 });

@@ -1,5 +1,6 @@
 /** The mails of a disabled customer: their links stop, and whoever got them can still leave. */
 import { describe, expect, test, vi } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { watchDisabledCustomers } from '../../src/domain/accounts/disabled-customers.ts';
 import { eraseCustomer } from '../../src/domain/accounts/erase-customer.ts';
@@ -20,7 +21,7 @@ const setStatus = (to: 'active' | 'disabled') =>
 
 async function opens(): Promise<number> {
   await untilCounted(ctx);
-  const [row] = await ctx.db.query<{ n: number }>(sql`SELECT count(*)::int AS n FROM hot.open_event`);
+  const [row] = await queryRows<{ n: number }>(ctx.db, sql`SELECT count(*)::int AS n FROM hot.open_event`);
   return row?.n ?? 0;
 }
 
@@ -88,12 +89,12 @@ describe('the links of a customer', () => {
     const { customerId } = seeded;
     await ctx.db.execute(sql`UPDATE customer SET status = 'deleting' WHERE id = ${customerId}`);
     expect(await eraseCustomer(ctx, { customerId, isStopping: () => false })).toBe(true);
-    expect(await ctx.db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId}`)).toEqual([]);
+    expect(await queryRows(ctx.db, sql`SELECT 1 FROM customer WHERE id = ${customerId}`)).toEqual([]);
     const watch = await watchDisabledCustomers({ db: ctx.db, log: silentLog });
     expect(watch.has(customerId)).toBe(true);
     watch.close();
     expect(await follow()).toEqual([410, null]);
-    const kept = await ctx.db.query(sql`SELECT * FROM erased_customer`);
+    const kept = await queryRows(ctx.db, sql`SELECT * FROM erased_customer`);
     expect(kept).toEqual([{ id: customerId, erased_at: expect.any(Date) }]);
   });
 });

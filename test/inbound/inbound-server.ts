@@ -1,4 +1,5 @@
 /** The addresses that stand in mails, behind the real web server on a free port, with one campaign to five people. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { sql } from '../../src/db/database.ts';
 import { linkSignerOf, type LinkSigner, type RecipientLinks } from '../../src/domain/tracking/link-signer.ts';
@@ -51,7 +52,8 @@ export async function startInboundServer(overrides: Partial<Context> = {}): Prom
       ),
     here: (address) => address.replace(ctx.installation.baseUrl, origin),
     async status(who) {
-      const [row] = await ctx.db.query<{ status: string }>(
+      const [row] = await queryRows<{ status: string }>(
+        ctx.db,
         sql`SELECT status FROM subscriber WHERE id = ${subscriberIds[who]}`,
       );
       return row?.status;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
 import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
@@ -12,7 +13,8 @@ const recipient = (who: number) =>
 
 async function counters() {
   await untilCounted(ctx);
-  const [row] = await ctx.db.query<{ open_count: number; click_count: number }>(
+  const [row] = await queryRows<{ open_count: number; click_count: number }>(
+    ctx.db,
     sql`SELECT open_count, click_count FROM hot.tracking_counter WHERE source_id = ${campaignId}`,
   );
   return row ?? { open_count: 0, click_count: 0 };
@@ -33,7 +35,7 @@ describe('the pixel', () => {
     ).toBe('GIF89a');
     expect(await counters()).toMatchObject({ open_count: 1 });
     await untilCounted(ctx);
-    const [event] = await ctx.db.query(sql`SELECT ip, is_machine, user_agent FROM hot.open_event`);
+    const [event] = await queryRows(ctx.db, sql`SELECT ip, is_machine, user_agent FROM hot.open_event`);
     expect(event).toEqual({ ip: '127.0.0.1', is_machine: false, user_agent: BROWSER['User-Agent'] });
   });
 
@@ -51,7 +53,7 @@ describe('the pixel', () => {
     };
     const before = await counters();
     const written = async () =>
-      (await ctx.db.query<{ at: string }>(sql`SELECT pg_current_wal_insert_lsn()::text AS at`))[0]?.at;
+      (await queryRows<{ at: string }>(ctx.db, sql`SELECT pg_current_wal_insert_lsn()::text AS at`))[0]?.at;
     const last = known.at(-5) === 'A' ? 'B' : 'A';
     const unknown = [
       known.replace(/.\.gif$/, `${last}.gif`),
@@ -103,7 +105,7 @@ describe('a tracked link', () => {
       expect((await fetch(address, { redirect: 'manual', ...init })).status).toBe(302);
     }
     expect(await counters()).toMatchObject({ click_count: 1 });
-    const [kept] = await ctx.db.query(sql`SELECT count(*)::int AS n FROM hot.click_event WHERE is_machine`);
+    const [kept] = await queryRows(ctx.db, sql`SELECT count(*)::int AS n FROM hot.click_event WHERE is_machine`);
     expect(kept).toEqual({ n: 3 });
   });
 
@@ -153,7 +155,7 @@ describe('a tracked link', () => {
     const before = await counters();
     expect((await click()).headers.get('mailwright-recorded')).toBeNull();
     await ctx.database.transaction(async (holder) => {
-      await holder.query(sql`LOCK TABLE hot.tracking_event IN ACCESS EXCLUSIVE MODE`);
+      await queryRows(holder, sql`LOCK TABLE hot.tracking_event IN ACCESS EXCLUSIVE MODE`);
       const [late, open] = await Promise.all([click(), fetch(here(links(2).open()), { headers: BROWSER })]);
       expect([late.status, late.headers.get('mailwright-recorded')]).toEqual([302, 'no']);
       expect([open.status, open.headers.get('mailwright-recorded')]).toEqual([200, 'no']);
@@ -212,7 +214,8 @@ describe('confirming', () => {
 
 describe('the profile page', () => {
   async function fieldsOf(who: number) {
-    const [row] = await ctx.db.query<{ fields: Record<string, string> }>(
+    const [row] = await queryRows<{ fields: Record<string, string> }>(
+      ctx.db,
       sql`SELECT fields FROM subscriber WHERE id = ${subscriberIds[who]}`,
     );
     return row?.fields;

@@ -1,5 +1,6 @@
 /** Links that log in once (decision D13; hard case E17): who gets one, what uses it up, what comes of it. */
 import { expect, test, describe } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { freePort } from '../../src/db/free-port.ts';
 import { sha256 } from '../../src/lib/crypto.ts';
@@ -41,7 +42,8 @@ describe('asking for one', () => {
     const link = answer.body as Link;
     expect(link.url).toBe(`${app.baseUrl}/login/token/${link.token}`);
     expect(Object.keys(link)).toEqual(['token', 'url']);
-    const rows = await app.ctx.db.query<{ digest: Buffer; minutes: number; text: string }>(
+    const rows = await queryRows<{ digest: Buffer; minutes: number; text: string }>(
+      app.ctx.db,
       sql`SELECT digest, extract(epoch FROM expires_at - created_at)::int / 60 AS minutes, t::text AS text FROM login_token t WHERE digest = ${sha256(link.token)}`,
     );
     expect(rows).toMatchObject([{ minutes: 10 }]);
@@ -51,7 +53,10 @@ describe('asking for one', () => {
 
   test('an administrator names a customer by customer_uid, uid or email; others only themselves', async () => {
     const [one, other] = [await app.newTenant(), await app.newTenant()];
-    const [row] = await app.ctx.db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${one.customerId}`);
+    const [row] = await queryRows<{ uid: string }>(
+      app.ctx.db,
+      sql`SELECT uid FROM customer WHERE id = ${one.customerId}`,
+    );
     const uid = row?.uid ?? '';
     for (const target of [{ customer_uid: uid }, { uid }, { email: one.email }, { email: one.email.toUpperCase() }]) {
       const link = await newLink(app.adminToken, target);
@@ -194,7 +199,8 @@ describe('following one', () => {
     const { token, customerId } = await app.newTenant();
     const link = await newLink(token);
     await browse(link.url);
-    const rows = await app.ctx.db.query<{ text: string; operation: string; entryPoint: string }>(
+    const rows = await queryRows<{ text: string; operation: string; entryPoint: string }>(
+      app.ctx.db,
       sql`SELECT e::text AS text, operation, entry_point AS "entryPoint" FROM hot.audit_event e WHERE customer_id = ${customerId} ORDER BY id`,
     );
     expect(rows).toMatchObject([
@@ -208,7 +214,7 @@ describe('following one', () => {
 test('a looping script has twenty links that work', async () => {
   const { token, customerId } = await app.newTenant();
   for (let no = 0; no < 23; no++) await newLink(token);
-  const rows = await app.ctx.db.query(sql`SELECT 1 FROM login_token WHERE customer_id = ${customerId}`);
+  const rows = await queryRows(app.ctx.db, sql`SELECT 1 FROM login_token WHERE customer_id = ${customerId}`);
   expect(rows).toHaveLength(20);
 });
 

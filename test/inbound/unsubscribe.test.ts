@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
 import { startInboundServer } from './inbound-server.ts';
@@ -63,10 +64,13 @@ function post(who: number, body: BodyInit, headers: Record<string, string> = {})
 }
 
 async function unsubscribes(): Promise<{ events: number; counted: number; consents: number }> {
-  const [row] = await ctx.db.query<{ events: number; counted: number; consents: number }>(sql`
+  const [row] = await queryRows<{ events: number; counted: number; consents: number }>(
+    ctx.db,
+    sql`
     SELECT (SELECT count(*)::int FROM hot.unsubscribe_event) AS events,
            (SELECT coalesce(sum(unsubscribe_count), 0)::int FROM hot.tracking_counter) AS counted,
-           (SELECT count(*)::int FROM consent_event WHERE status = 'unsubscribed') AS consents`);
+           (SELECT count(*)::int FROM consent_event WHERE status = 'unsubscribed') AS consents`,
+  );
   if (!row) throw new Error('no row');
   return row;
 }
@@ -141,7 +145,8 @@ describe('posting to the link', () => {
     expect(again.map((answer) => answer.status)).toEqual([200, 200, 200]);
     expect(await unsubscribes()).toEqual(once);
     expect(
-      await ctx.db.query(
+      await queryRows(
+        ctx.db,
         sql`SELECT source, ip_address FROM consent_event WHERE subscriber_id = ${seeded.subscriberIds[1]}`,
       ),
     ).toEqual([{ source: 'one-click', ip_address: '127.0.0.1' }]);
@@ -168,7 +173,8 @@ describe('posting to the link', () => {
     expect(page).toContain('<option value="never_signed_up">I never signed up</option>');
     await post(3, new URLSearchParams({ reason: 'never_signed_up' }));
     await post(4, new URLSearchParams({ reason: '<script>' }));
-    const rows = await ctx.db.query<{ reason: string | null }>(
+    const rows = await queryRows<{ reason: string | null }>(
+      ctx.db,
       sql`SELECT reason FROM hot.unsubscribe_event WHERE recipient_id IN (${seeded.subscriberIds[3]}, ${seeded.subscriberIds[4]}) ORDER BY recipient_id`,
     );
     expect(rows.map(({ reason }) => reason)).toEqual(['never_signed_up', null]);
@@ -211,13 +217,16 @@ describe('somebody who was deleted and added again', () => {
     await ctx.db.execute(sql`DELETE FROM subscriber WHERE id = ${subscriberIds[who]}`);
   };
   const add = async (email: string) => {
-    const [row] = await ctx.db.query<{ id: bigint }>(sql`
+    const [row] = await queryRows<{ id: bigint }>(
+      ctx.db,
+      sql`
       INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
-      VALUES (${seeded.customerId}, ${seeded.listId}, ${email}, lower(${email}), 'subscribed', '{}') RETURNING id`);
+      VALUES (${seeded.customerId}, ${seeded.listId}, ${email}, lower(${email}), 'subscribed', '{}') RETURNING id`,
+    );
     return row?.id;
   };
   const statusOf = async (id: bigint | undefined) =>
-    (await ctx.db.query<{ status: string }>(sql`SELECT status FROM subscriber WHERE id = ${id}`))[0]?.status;
+    (await queryRows<{ status: string }>(ctx.db, sql`SELECT status FROM subscriber WHERE id = ${id}`))[0]?.status;
 
   test('leaves by the link of a mail of before, by the page and by one click', async () => {
     for (const [who, body] of [
@@ -241,9 +250,12 @@ describe('somebody who was deleted and added again', () => {
 
   test('is not found by the mail of an erased person, nor by an address on another list', async () => {
     await sentTo(1, 'other-list@example.org');
-    const [list] = await ctx.db.query<{ id: bigint }>(sql`
+    const [list] = await queryRows<{ id: bigint }>(
+      ctx.db,
+      sql`
       INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-      VALUES (${seeded.customerId}, 'fedcba9876543', 'Others', 'News', 'news@sender.example', 'Sender') RETURNING id`);
+      VALUES (${seeded.customerId}, 'fedcba9876543', 'Others', 'News', 'news@sender.example', 'Sender') RETURNING id`,
+    );
     const id = await add('other-list@example.org');
     await ctx.db.execute(sql`UPDATE subscriber SET list_id = ${list?.id} WHERE id = ${id}`);
     expect(await (await post(1, 'List-Unsubscribe=One-Click')).text()).toContain('not on this list');

@@ -2,6 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealSecrets } from '../../src/domain/sending/server-secrets.ts';
 import { runtimeMessageKey } from '../../src/domain/tracking/runtime-message.ts';
@@ -71,7 +72,7 @@ async function post(
 }
 
 async function untilIdle(): Promise<void> {
-  await expect.poll(() => ctx.db.query(sql`SELECT 1 FROM graphile_worker._private_jobs`)).toEqual([]);
+  await expect.poll(() => queryRows(ctx.db, sql`SELECT 1 FROM graphile_worker._private_jobs`)).toEqual([]);
 }
 
 const bounce = (messageId: string, id = newUid()): WebhookEvent => ({
@@ -107,16 +108,18 @@ test('a genuine event is recorded by the id that the vendor gave the message, on
     counted: [1, 0, 1, 1],
     suppressed: true,
   });
-  const [event] = await ctx.db.query(
+  const [event] = await queryRows(
+    ctx.db,
     sql`SELECT type, status_code, message FROM hot.bounce_event WHERE source_id = ${at.campaignId}`,
   );
   expect(event).toMatchObject({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 nobody' });
-  const kept = await ctx.db.query(sql`SELECT 1 FROM hot.webhook_event WHERE customer_id = ${at.customerId}`);
+  const kept = await queryRows(ctx.db, sql`SELECT 1 FROM hot.webhook_event WHERE customer_id = ${at.customerId}`);
   expect(kept).toHaveLength(4);
 });
 
 async function runtimeIdOf({ campaignId }: ReportedWorld): Promise<string> {
-  const [row] = await ctx.db.query<{ id: string }>(
+  const [row] = await queryRows<{ id: string }>(
+    ctx.db,
     sql`SELECT runtime_message_id AS id FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return row?.id ?? '';
@@ -152,7 +155,8 @@ test('the look-up ends after five seconds', async () => {
   const uid = await serverOf(at.customerId);
   await post(uid, [bounce('nobody-knows-this')]);
   await untilIdle();
-  const [row] = await ctx.db.query<{ seconds: number }>(
+  const [row] = await queryRows<{ seconds: number }>(
+    ctx.db,
     sql`SELECT extract(epoch FROM now() - at)::float8 AS seconds FROM hot.webhook_event WHERE customer_id = ${at.customerId}`,
   );
   expect(row?.seconds).toBeGreaterThan(5);

@@ -2,6 +2,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeEach, expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
@@ -226,7 +227,7 @@ it('keeps the newest 5,000', async () => {
     sql`INSERT INTO inbox.message (mail_from, rcpt_to, size, raw) SELECT 'a', '{b}', 1, 'x' FROM generate_series(1, 5100)`,
   );
   await mail('anna@there.test', 'Subject: newest\n\nx\n');
-  const [row] = await database.query<{ count: bigint }>(sql`SELECT count(*) FROM inbox.message`);
+  const [row] = await queryRows<{ count: bigint }>(database, sql`SELECT count(*) FROM inbox.message`);
   expect(row?.count).toBe(5000n);
 });
 

@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { availableJobs, QUEUE_VERSION } from '../../src/jobs/queue-internals-store.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -51,7 +52,8 @@ test('its tables and its view have the columns that we read and write', async ()
 });
 
 test('no SQL function reads them', async () => {
-  const rows = await ctx.db.query<{ name: string }>(
+  const rows = await queryRows<{ name: string }>(
+    ctx.db,
     sql`SELECT n.nspname || '.' || p.proname AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
          WHERE n.nspname IN ('hot', 'public') AND p.prosrc LIKE '%\\_private\\_%' ORDER BY 1`,
   );
@@ -59,7 +61,8 @@ test('no SQL function reads them', async () => {
 });
 
 async function columnsOf(table: string): Promise<Record<string, string>> {
-  const rows = await ctx.db.query<{ name: string; type: string }>(
+  const rows = await queryRows<{ name: string; type: string }>(
+    ctx.db,
     sql`SELECT column_name AS name, data_type AS type FROM information_schema.columns
          WHERE table_schema = 'graphile_worker' AND table_name = ${table}`,
   );
@@ -68,8 +71,9 @@ async function columnsOf(table: string): Promise<Record<string, string>> {
 
 test('available jobs are found by the index of the library', async () => {
   const plan = await ctx.database.transaction(async (tx) => {
-    await tx.query(sql`SELECT set_config('enable_seqscan', 'off', true)`);
-    return tx.query<{ 'QUERY PLAN': string }>(
+    await queryRows(tx, sql`SELECT set_config('enable_seqscan', 'off', true)`);
+    return queryRows<{ 'QUERY PLAN': string }>(
+      tx,
       sql`EXPLAIN SELECT 1 FROM ${availableJobs} j WHERE j.run_at <= now() LIMIT 1`,
     );
   });

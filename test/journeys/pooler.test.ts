@@ -7,6 +7,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openMigratedDatabase } from '../../src/app/open-database.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { sql } from '../../src/db/database.ts';
@@ -61,7 +62,8 @@ describe.skipIf(POOLER === undefined)('behind PgBouncer (left out where it is no
 
   it('works in session mode, with our own limits and time zone', async () => {
     const { database, close } = await started(await pooled(POOLER ?? '', direct, 'session'));
-    const [row] = await database.query(
+    const [row] = await queryRows(
+      database,
       sql`SELECT current_setting('statement_timeout') AS limit, current_setting('TimeZone') AS zone`,
     );
     await close();

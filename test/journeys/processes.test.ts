@@ -6,6 +6,7 @@
 import { createClient } from 'graphql-ws';
 import { afterAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { copiesByRecipient } from '../support/campaign-world.ts';
@@ -109,7 +110,8 @@ describe('three processes', () => {
     expect(Math.max(...copies.values())).toBe(1);
     // Both workers had a hand in it: one alone opens no more than its two connections.
     expect(smtp.sessions.length).toBeGreaterThanOrEqual(3);
-    const [row] = await database.query<{ audience: number; sent: number; open: number }>(
+    const [row] = await queryRows<{ audience: number; sent: number; open: number }>(
+      database,
       sql`SELECT audience, sent, open FROM hot.delivery_counter`,
     );
     expect(row).toEqual({ audience: RECIPIENTS, sent: RECIPIENTS, open: 0 });
@@ -120,7 +122,8 @@ describe('three processes', () => {
     expect(await rest(web, 'GET', `/campaigns/${uid}`)).toMatchObject({ statistics: { delivered_count: RECIPIENTS } });
 
     // Who leaves in order is no worker any more: the other has all connections of the servers at once.
-    const workers = () => database.query(sql`SELECT 1 FROM hot.process WHERE is_working AND 'worker' = ANY (roles)`);
+    const workers = () =>
+      queryRows(database, sql`SELECT 1 FROM hot.process WHERE is_working AND 'worker' = ANY (roles)`);
     await expect.poll(async () => (await workers()).length).toBe(2);
     await leaver?.stop();
     expect(await workers()).toHaveLength(1);

@@ -1,5 +1,6 @@
 /** Secrets at rest and in passing (HARD-CASES E8): none of them is in any table, any job, any log line, any answer. */
 import { afterAll, describe, expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, openDatabase, sql } from '../../src/db/database.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { browse, cookieOf } from '../support/browser.ts';
@@ -19,12 +20,13 @@ const CHANGED_PASSWORD = 'canary-password-that-changed';
 
 /** Every row of every table as text; bytea shows as hex. */
 async function dump(): Promise<string> {
-  const tables = await database.query<{ name: string }>(
+  const tables = await queryRows<{ name: string }>(
+    database,
     sql`SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
   );
   const texts: string[] = [];
   for (const { name } of tables) {
-    const rows = await database.query<{ line: string }>(sql`SELECT t::text AS line FROM ${raw(name)} t`);
+    const rows = await queryRows<{ line: string }>(database, sql`SELECT t::text AS line FROM ${raw(name)} t`);
     texts.push(...rows.map((row) => row.line));
   }
   return texts.join('\n');

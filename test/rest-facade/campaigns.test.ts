@@ -1,5 +1,6 @@
 /** Campaigns over REST, in both dialects, with what existing clients read and match on. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
@@ -256,7 +257,8 @@ describe('changing', () => {
   test('never writes what is not documented', async () => {
     const uid = await newCampaign();
     const row = () =>
-      app.ctx.db.query(
+      queryRows(
+        app.ctx.db,
         sql`SELECT to_jsonb(c) - 'name' - 'updated_at' - 'content_version' AS row FROM campaign c WHERE uid = ${uid}`,
       );
     const before = await row();

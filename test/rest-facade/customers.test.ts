@@ -1,5 +1,6 @@
 /** Customers over REST, as an administrator and as anybody else (specification 4.7; wire facts: answers 4, 10, requests 8, 11). */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { countStatements, NOISE } from '../support/count-statements.ts';
@@ -103,7 +104,7 @@ describe('creating', () => {
       ['email', 'first_name', 'password', 'timezone'],
     ],
   ])('%s is a 422 that names the fields, and nothing is stored', async (_what, body, fields) => {
-    const count = () => app.ctx.db.query(sql`SELECT count(*) FROM customer`);
+    const count = () => queryRows(app.ctx.db, sql`SELECT count(*) FROM customer`);
     const before = await count();
     const answer = await create(body);
     expect(answer.status).toBe(422);
@@ -121,7 +122,8 @@ describe('creating', () => {
     expect(answers.find(({ status }) => status === 422)?.body).toMatchObject({
       errors: { email: ['The email has already been taken.'] },
     });
-    const rows = await app.ctx.db.query(
+    const rows = await queryRows(
+      app.ctx.db,
       sql`SELECT 1 FROM customer WHERE name = 'Ada Lovelace' AND id NOT IN (SELECT customer_id FROM app_user)`,
     );
     expect(rows).toEqual([]);
@@ -130,7 +132,7 @@ describe('creating', () => {
   test('fires the hook after the commit, with the customer', async () => {
     const heard: unknown[] = [];
     app.ctx.hooks.on('customer_added', async (customer) => {
-      const [row] = await app.ctx.database.query(sql`SELECT 1 FROM customer WHERE uid = ${customer.uid}`);
+      const [row] = await queryRows(app.ctx.database, sql`SELECT 1 FROM customer WHERE uid = ${customer.uid}`);
       heard.push({ ...customer, isThere: row !== undefined });
     });
     const { customer_uid: uid, email } = await newCustomer();
@@ -308,12 +310,15 @@ test('GraphQL and REST leave the same rows', async () => {
     return data;
   };
   const stored = async (uid: string) => {
-    const rows = await app.ctx.db.query<{ text: string }>(sql`
+    const rows = await queryRows<{ text: string }>(
+      app.ctx.db,
+      sql`
       SELECT jsonb_build_object('name', c.name, 'status', c.status, 'zone', c.timezone, 'language', c.language_id, 'house', c.is_operator,
                'user', to_jsonb(u) - ARRAY['id', 'uid', 'customer_id', 'email', 'email_key', 'password_hash', 'created_at', 'updated_at'],
                'tokens', (SELECT jsonb_agg(jsonb_build_object('kind', t.kind, 'name', t.name, 'scopes', t.scopes)) FROM api_token t
                            WHERE t.customer_id = c.id)) AS text
-        FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.uid = ${uid}`);
+        FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.uid = ${uid}`,
+    );
     return rows;
   };
   const byRest = await newCustomer();

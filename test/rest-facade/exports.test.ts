@@ -1,4 +1,5 @@
 /** A list as a download (decision D47): everything comes back by an import, and nothing runs in a spreadsheet (F8). */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { fc } from '../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
@@ -20,9 +21,12 @@ interface List {
 
 async function newList({ customerId }: RestTenant, tags: readonly string[]): Promise<List> {
   const uid = newUid();
-  const [row] = await db.query<{ id: bigint }>(sql`
+  const [row] = await queryRows<{ id: bigint }>(
+    db,
+    sql`
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-    VALUES (${customerId}, ${uid}, 'List', 'Subject', 'list@sender.example', 'Sender') RETURNING id`);
+    VALUES (${customerId}, ${uid}, 'List', 'Subject', 'list@sender.example', 'Sender') RETURNING id`,
+  );
   const id = row?.id ?? 0n;
   await db.execute(sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag)
     SELECT ${customerId}, left(md5(${uid} || t), 13), ${id}, CASE WHEN t = 'SCORE' THEN 'number' ELSE 'text' END, t, t FROM unnest(${[...tags]}::text[]) t`);
@@ -45,7 +49,8 @@ async function addPeople({ customerId }: RestTenant, list: List, people: readonl
 }
 
 async function peopleOf({ customerId }: RestTenant, { id }: List): Promise<Person[]> {
-  return db.query<Person & Record<string, unknown>>(
+  return queryRows<Person>(
+    db,
     sql`SELECT email, status, tags, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${id} ORDER BY id`,
   );
 }
@@ -54,7 +59,8 @@ async function importInto(tenant: RestTenant, list: List, csv: string) {
   const ctx = await viewerContext(app.ctx, tenant.customerId);
   const queued = await uploadFile(ctx, await findOwnedList(ctx, list.uid), csv);
   await runListImport(ctx, queued, new AbortController().signal);
-  const [row] = await db.query<{ added: number; rejected: number }>(
+  const [row] = await queryRows<{ added: number; rejected: number }>(
+    db,
     sql`SELECT added, rejected FROM mail_list_import WHERE uid = ${queued.uid}`,
   );
   return row;
@@ -142,9 +148,12 @@ test('an empty list is a header; a plan that leaves exports out refuses; othersâ
   expect((await download(tenant, list)).text).toBe('EMAIL,STATUS,TAGS,SOURCE,CREATED_AT,UPDATED_AT\r\n');
   expect((await download(other, list)).status).toBe(403);
   expect((await download(tenant, { ...list, uid: '0123456789abc' })).status).toBe(404);
-  const [plan] = await db.query<{ id: bigint }>(sql`
+  const [plan] = await queryRows<{ id: bigint }>(
+    db,
+    sql`
     INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, options)
-    VALUES (${newUid()}, 'Small', 0, 'USD', 1, 'month', '{"list_export": "no"}') RETURNING id`);
+    VALUES (${newUid()}, 'Small', 0, 'USD', 1, 'month', '{"list_export": "no"}') RETURNING id`,
+  );
   await db.execute(
     sql`INSERT INTO subscription (customer_id, uid, plan_id, status) VALUES (${tenant.customerId}, ${newUid()}, ${plan?.id}, 'active')`,
   );

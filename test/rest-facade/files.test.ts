@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 
@@ -92,7 +93,8 @@ describe('a multipart upload', () => {
     expect(answer.body).toMatchObject({
       errors: { file: [expect.stringContaining('3 MB')] },
     });
-    const [row] = await app.ctx.db.query<{ files: number }>(
+    const [row] = await queryRows<{ files: number }>(
+      app.ctx.db,
       sql`SELECT count(*)::int AS files FROM uploaded_file WHERE name = 'too-large.bin'`,
     );
     expect(row?.files).toBe(0);
@@ -165,7 +167,7 @@ describe('paths stay inside (hard case F9)', () => {
       if (answer.status === 422)
         expect([201, 422], spelling).toContain((await upload(new Uint8Array(PNG), name)).status);
     }
-    const rows = await app.ctx.db.query<{ path: string }>(sql`SELECT path FROM uploaded_file`);
+    const rows = await queryRows<{ path: string }>(app.ctx.db, sql`SELECT path FROM uploaded_file`);
     for (const { path } of rows) expect(path).not.toMatch(/(^|\/)\.+(\/|$)|\\|^\/|\0|%/);
   });
 

@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
@@ -295,7 +296,8 @@ test('no line break reached anything that becomes a header', async () => {
   ];
   for (const [table, column] of columns) {
     const pattern = '[\u0001-\u001f\u007f-\u009f\u2028\u2029]';
-    const [row] = await app.ctx.db.query<{ count: number }>(
+    const [row] = await queryRows<{ count: number }>(
+      app.ctx.db,
       sql`SELECT count(*)::int AS count FROM ${raw(table)} WHERE ${raw(column)} ~ ${pattern}`,
     );
     expect(row?.count, `${table}.${column}`).toBe(0);

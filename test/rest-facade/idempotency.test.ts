@@ -1,6 +1,7 @@
 /** Idempotency-Key on every POST (hard case E19): one call runs, all get its answer, and nothing of it lies in clear. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { createKeptCalls } from '../../src/domain/accounts/idempotent-calls.ts';
 import { silentLog } from '../../src/lib/log.ts';
@@ -30,7 +31,7 @@ const list = (name = 'Friends') => ({
 const post = (path: string, key: string, request: RestRequest): Promise<RestAnswer> =>
   app.rest(path, { method: 'POST', ...request, headers: { ...request.headers, 'Idempotency-Key': key } });
 const countOf = async (name: string) =>
-  Number((await db.query<{ n: bigint }>(sql`SELECT count(*) AS n FROM mail_list WHERE name = ${name}`))[0]?.n);
+  Number((await queryRows<{ n: bigint }>(db, sql`SELECT count(*) AS n FROM mail_list WHERE name = ${name}`))[0]?.n);
 
 test('of fifty equal calls at once one runs, and all get its answer', async () => {
   const { token } = await app.newTenant();
@@ -90,7 +91,7 @@ test('a refusal that would come again is kept; one by right, pace or defect is n
   expect((await post('/lists', key, { token: reader.token, body: list() })).status).toBe(403);
   expect((await post('/lists', key, { token: 'x'.repeat(60), body: list() })).status).toBe(401);
   expect((await post('/lists', key, { token: null, body: list() })).status).toBe(401);
-  const rows = await db.query<{ customer_id: bigint }>(sql`SELECT customer_id FROM hot.idempotent_call`);
+  const rows = await queryRows<{ customer_id: bigint }>(db, sql`SELECT customer_id FROM hot.idempotent_call`);
   expect(rows.filter((row) => row.customer_id === customerId)).toHaveLength(1);
   expect(rows.filter((row) => row.customer_id === reader.customerId || row.customer_id === 0n)).toEqual([]);
 });
@@ -105,7 +106,8 @@ test('a login is answered with the same token, which lies nowhere in clear', asy
   const { token } = first.body as { token: string };
   expect((await app.rest('/me', { token })).status).toBe(200);
   expect((await logIn('something else')).status).toBe(422);
-  const [{ dump } = { dump: '' }] = await db.query<{ dump: string }>(
+  const [{ dump } = { dump: '' }] = await queryRows<{ dump: string }>(
+    db,
     sql`SELECT string_agg(encode(coalesce(answer, '') || fingerprint || id, 'escape'), ' ') AS dump FROM hot.idempotent_call`,
   );
   for (const secret of [token, password, email, key]) expect(dump).not.toContain(secret);
@@ -144,7 +146,7 @@ describe('uploads', () => {
         status: 422,
         body: { errors: { idempotency_key: [expect.any(String)] } },
       });
-    const [row] = await db.query<{ n: bigint }>(sql`SELECT count(*) AS n FROM mail_list_import`);
+    const [row] = await queryRows<{ n: bigint }>(db, sql`SELECT count(*) AS n FROM mail_list_import`);
     expect(row?.n).toBe(1n);
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createClient } from 'graphql-ws';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld } from '../support/rest-world.ts';
@@ -88,7 +89,7 @@ describe('REST', () => {
       'line,reason,Adresse,Vorname,Ort\r\n3,“bad” is not a valid email address,bad,B,\r\n' +
         "4,“=1+1” is not a valid email address,'=1+1,'=2+2,'-3\r\n",
     );
-    const [person] = await app.ctx.db.query(sql`SELECT fields, tags FROM subscriber WHERE email = 'a@x.com'`);
+    const [person] = await queryRows(app.ctx.db, sql`SELECT fields, tags FROM subscriber WHERE email = 'a@x.com'`);
     expect(person).toEqual({ fields: { FIRST_NAME: 'Anna' }, tags: ['Spring', 'Fair'] });
   });
 
@@ -108,7 +109,8 @@ describe('REST', () => {
     for (const [body, errors] of cases) {
       expect(await upload(body)).toMatchObject({ status: 422, body: { message: expect.any(String), errors } });
     }
-    const chunks = await app.ctx.db.query(
+    const chunks = await queryRows(
+      app.ctx.db,
       sql`SELECT 1 FROM import_chunk c JOIN mail_list_import i USING (customer_id) WHERE i.id = c.import_id AND i.status <> 'running'`,
     );
     expect(chunks).toEqual([]);
@@ -143,7 +145,8 @@ describe('REST', () => {
       status: 422,
       body: { errors: { status: [expect.any(String)] } },
     });
-    const [count] = await app.ctx.db.query(
+    const [count] = await queryRows(
+      app.ctx.db,
       sql`SELECT count(*)::int AS people FROM subscriber WHERE email LIKE 'c%@x.com'`,
     );
     expect(count).toEqual({ people: found.added });

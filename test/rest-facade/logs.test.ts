@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { recordUnsubscribe } from '../../src/domain/tracking/record-unsubscribe.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
@@ -54,8 +55,11 @@ test('each log has its columns and its rows', async () => {
   await db.execute(
     sql`UPDATE campaign SET snapshot_on = current_date, from_email = 'news@sénder.example' WHERE id = ${campaignId}`,
   );
-  const [server] = await db.query<{ id: bigint }>(sql`
-    INSERT INTO sending_server (customer_id, uid, name, type) VALUES (${customerId}, 'aaaaaaaaaaaaa', 'Main', 'smtp') RETURNING id`);
+  const [server] = await queryRows<{ id: bigint }>(
+    db,
+    sql`
+    INSERT INTO sending_server (customer_id, uid, name, type) VALUES (${customerId}, 'aaaaaaaaaaaaa', 'Main', 'smtp') RETURNING id`,
+  );
   await db.execute(sql`
     INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, email, attempts, reason, reply, runtime_message_id, server_id)
     SELECT current_date, customer_id, 1, ${campaignId}, id, (ARRAY['sent', 'failed', 'skipped'])[row_number() OVER (ORDER BY id)]::hot.delivery_state,

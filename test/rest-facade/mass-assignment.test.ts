@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
@@ -34,9 +35,12 @@ beforeAll(async () => {
   smtp = { host: '127.0.0.1', port: typeof address === 'object' ? address?.port : 0, encryption: 'none' };
   // Jobs are written about the same things; what they hold is checked where they are made.
   tables = (await tablesOf(app)).filter((name) => !name.startsWith('graphile_worker.'));
-  columns = await app.ctx.db.query<{ table: string; name: string; type: string }>(sql`
+  columns = await queryRows<{ table: string; name: string; type: string }>(
+    app.ctx.db,
+    sql`
     SELECT table_schema || '.' || table_name AS table, column_name AS name, data_type AS type
-      FROM information_schema.columns WHERE table_schema IN ('public', 'hot')`);
+      FROM information_schema.columns WHERE table_schema IN ('public', 'hot')`,
+  );
 });
 afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 

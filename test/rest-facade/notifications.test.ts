@@ -1,5 +1,6 @@
 /** Delivery notifications over REST (specification 4.12; decisions D10, D41), and their twin in GraphQL. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 import { seedCampaign } from '../support/audience-rows.ts';
@@ -62,7 +63,10 @@ test('complaints have an alias of their own', async () => {
   expect(await figures(sent.campaignUid, tenant)).toEqual([0, 1, 1]);
   const log = await app.rest(`/campaigns/${sent.campaignUid}/feedback-log/download`, { token });
   expect(log.text).toContain(',abuse,I did not ask for this');
-  const [person] = await app.ctx.db.query(sql`SELECT status FROM subscriber WHERE customer_id = ${tenant.customerId}`);
+  const [person] = await queryRows(
+    app.ctx.db,
+    sql`SELECT status FROM subscriber WHERE customer_id = ${tenant.customerId}`,
+  );
   expect(person).toEqual({ status: 'unsubscribed' });
 });
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
 import { changeOptions, endPlan, givePlan } from '../support/plans.ts';
@@ -85,7 +86,8 @@ describe('limits', () => {
       sending: { credits: { used: 0, max: 100, left: 100 }, quota: { used: 0, max: null, endsAt: null }, reserved: 0 },
     });
     expect((data['allowance'] as { limits: unknown[] }).limits).toContainEqual({ name: 'list_max', used: 1, max: 5 });
-    const [row] = await app.ctx.db.query<{ uid: string }>(
+    const [row] = await queryRows<{ uid: string }>(
+      app.ctx.db,
       sql`SELECT uid FROM customer WHERE id = ${tenant.customerId}`,
     );
     const other = `{ customerAllowance(customerUid: "${row?.uid}") { ... on Allowance { source } ... on Error { code } } }`;
@@ -116,7 +118,8 @@ describe('api_access no', () => {
     expect(await app.rest('/me', { token: tenant.token })).toMatchObject({ status: 403 });
     const refused = await graphql('{ lists(first: 1) { nodes { uid } } }', tenant.token);
     expect(refused.errors?.[0]?.extensions.code).toBe('API_ACCESS_NOT_INCLUDED');
-    const [user] = await app.ctx.db.query<{ id: bigint }>(
+    const [user] = await queryRows<{ id: bigint }>(
+      app.ctx.db,
       sql`SELECT id FROM app_user WHERE customer_id = ${tenant.customerId}`,
     );
     const login = await insertApiToken(app.ctx.db, {

@@ -1,5 +1,6 @@
 /** Plans and currencies over REST, in both dialects, with a twin in GraphQL. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp, type RestRequest } from '../support/rest-app.ts';
 
@@ -175,13 +176,16 @@ describe('changing and deleting', () => {
       plan_uid: uid,
     });
     expect((await app.rest(`/plans/${uid}`, { method: 'DELETE' })).status).toBe(404);
-    expect(await app.ctx.db.query(sql`SELECT 1 FROM plan WHERE uid = ${uid}`)).toEqual([]);
+    expect(await queryRows(app.ctx.db, sql`SELECT 1 FROM plan WHERE uid = ${uid}`)).toEqual([]);
   });
 
   test('refuses to delete what somebody has', async () => {
     const { plan_uid: planUid } = (await newPlan()).body;
     const { customerId } = await app.newTenant();
-    const [customer] = await app.ctx.db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${customerId}`);
+    const [customer] = await queryRows<{ uid: string }>(
+      app.ctx.db,
+      sql`SELECT uid FROM customer WHERE id = ${customerId}`,
+    );
     await app.rest(`/customers/${customer?.uid}/assign-plan/${planUid}`, { method: 'POST' });
     const answer = await app.rest(`/plans/${planUid}`, { method: 'DELETE' });
     expect(answer).toMatchObject({ status: 422, body: { errors: { status: [expect.stringMatching(/Archive/)] } } });
@@ -213,8 +217,11 @@ test('GraphQL makes the same plan', async () => {
   expect(made).toMatchObject({ price: { amount: '9.90', minor: '990', currencyCode: 'EUR' } });
   expect(await run({ price: '9.999' })).toMatchObject({ fields: [{ field: 'price' }] });
   const twin = (await newPlan()).body.plan_uid;
-  const stored = await app.ctx.db.query(sql`
+  const stored = await queryRows(
+    app.ctx.db,
+    sql`
     SELECT name, price_minor, currency_code, frequency_amount, frequency_unit, color, status, options
-      FROM plan WHERE uid IN (${made.uid}, ${twin})`);
+      FROM plan WHERE uid IN (${made.uid}, ${twin})`,
+  );
   expect(stored[0]).toEqual(stored[1]);
 });

@@ -2,6 +2,7 @@
 import { createClient } from 'graphql-ws';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { createRequestLimit } from '../../src/domain/accounts/count-requests.ts';
@@ -101,7 +102,7 @@ test('pages and links in mails have no limit', async () => {
 test('without the setting nothing is counted and nothing is told', async () => {
   const free = await startRestApp();
   expect((await free.rest('/me')).headers.get('ratelimit')).toBeNull();
-  const [row] = await free.ctx.db.query<{ count: bigint }>(sql`SELECT count(*) AS count FROM hot.rate_window`);
+  const [row] = await queryRows<{ count: bigint }>(free.ctx.db, sql`SELECT count(*) AS count FROM hot.rate_window`);
   expect(row?.count).toBe(0n);
 });
 
@@ -115,9 +116,9 @@ describe('over four processes', () => {
     let statements = 0;
     const databases = Array.from({ length: 4 }, () => openDatabase({ url, poolSize: 2, log: silentLog }));
     const counters = databases.map((database) => {
-      const query: typeof database.query = (statement, name) => {
+      const query: typeof database.query = (...statement) => {
         statements++;
-        return database.query(statement, name);
+        return database.query(...statement);
       };
       return new RequestCounter({ database: { ...database, query }, log: silentLog });
     });
@@ -152,9 +153,9 @@ describe('over four processes', () => {
     let statements = 0;
     const counted = {
       ...database,
-      query: ((statement, name) => {
+      query: ((...statement) => {
         statements++;
-        return database.query(statement, name);
+        return database.query(...statement);
       }) as typeof database.query,
     };
     const limit = parseRateLimit('1/1h');

@@ -1,5 +1,6 @@
 /** Segments over REST, and the same over GraphQL: what is stored, shown, counted, refused; campaigns to them; canaries. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
@@ -64,7 +65,8 @@ describe('a segment', () => {
     const CREATE = 'mutation ($input: CreateSegmentInput!) { createSegment(input: $input) { ... on Segment { uid } } }';
     const { text } = await graphql(CREATE, { input: { listUid: own.listUid, name: 'Twin', rule } });
     const twin: string = JSON.parse(text).data.createSegment.uid;
-    const rows = await app.ctx.db.query(
+    const rows = await queryRows(
+      app.ctx.db,
       sql`SELECT customer_id, list_id, name, rule FROM segment WHERE uid IN (${rest}, ${twin})`,
     );
     expect(rows).toHaveLength(2);

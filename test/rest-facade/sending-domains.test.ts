@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { freePort } from '../../src/db/free-port.ts';
 import { sql } from '../../src/db/database.ts';
 import { recheckDomains } from '../../src/domain/sending/domains/recheck-domains.ts';
@@ -149,7 +150,7 @@ describe('proving a domain', () => {
     // It does lead here, but of a domain that is not proved no host is used.
     expect(seen).toMatchObject({ status: 'pending', tracking_url: null, return_path_ready: false });
     for (const { status, problems } of seen.records) if (status !== 'verified') expect(problems).not.toEqual([]);
-    const [dump] = await db.query<{ text: string }>(sql`SELECT string_agg(k::text, '') AS text FROM dkim_key k`);
+    const [dump] = await queryRows<{ text: string }>(db, sql`SELECT string_agg(k::text, '') AS text FROM dkim_key k`);
     expect(dump?.text).not.toContain(Buffer.from('PRIVATE').toString('hex'));
     expect(JSON.stringify(seen)).not.toMatch(/private/i);
   });
@@ -239,7 +240,7 @@ describe('what a plan allows', () => {
     const admin = (n: number) => create({ name: `d${n}.${name}`, is_default: 1 }, app.adminToken);
     const made = await Promise.all([admin(1), admin(2), admin(3)]);
     expect(made.map(({ status }) => status)).toEqual(['pending', 'pending', 'pending']);
-    expect(await db.query(sql`SELECT 1 FROM sending_domain WHERE is_default`)).toHaveLength(1);
+    expect(await queryRows(db, sql`SELECT 1 FROM sending_domain WHERE is_default`)).toHaveLength(1);
   });
 });
 
@@ -284,7 +285,8 @@ describe('keys', () => {
     publish(rotated);
     await verify(made.uid);
     expect(fresh?.name.startsWith(`${await selectors()}.`)).toBe(true);
-    const keys = await db.query<{ status: string; sealed: boolean }>(
+    const keys = await queryRows<{ status: string; sealed: boolean }>(
+      db,
       sql`SELECT status, sealed_private_key IS NOT NULL AS sealed FROM dkim_key WHERE customer_id = ${tenant.customerId} ORDER BY id`,
     );
     expect(keys).toEqual([
@@ -293,7 +295,7 @@ describe('keys', () => {
     ]);
     await db.execute(sql`UPDATE dkim_key SET retired_at = now() - interval '8 days' WHERE status = 'retired'`);
     await verify(made.uid);
-    expect(await db.query(sql`SELECT 1 FROM dkim_key WHERE customer_id = ${tenant.customerId}`)).toHaveLength(1);
+    expect(await queryRows(db, sql`SELECT 1 FROM dkim_key WHERE customer_id = ${tenant.customerId}`)).toHaveLength(1);
   });
 
   test('Ed25519 comes and goes beside RSA', async () => {
@@ -317,7 +319,8 @@ describe('losing a domain', () => {
   };
   const mails = async (customerId: bigint) =>
     (
-      await db.query<{ notification: string }>(
+      await queryRows<{ notification: string }>(
+        db,
         sql`SELECT payload ->> 'notification' AS notification FROM graphile_worker._private_jobs WHERE payload ->> 'customerId' = ${String(customerId)} ORDER BY id`,
       )
     ).map(({ notification }) => notification);
@@ -379,7 +382,8 @@ describe('losing a domain', () => {
     );
     await db.execute(sql`UPDATE sending_domain SET next_check_at = now() - interval '1 second' WHERE name = ${name}`);
     await Promise.all(Array.from({ length: 10 }, () => recheckDomains(app.ctx, { isStopping: () => false })));
-    const rows = await db.query<{ status: string }>(
+    const rows = await queryRows<{ status: string }>(
+      db,
       sql`SELECT status FROM sending_domain WHERE name = ${name} ORDER BY status`,
     );
     expect(rows.map(({ status }) => status)).toEqual(['pending', 'verified']);

@@ -2,13 +2,15 @@
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '../../src/db/database.ts';
+import { queryRows } from '../../scripts/support/query-rows.ts';
+import { sql, type Sql } from '../../src/db/database.ts';
 import { unsealSecrets } from '../../src/domain/sending/server-secrets.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 
 const PASSWORD = 'canary-5f1c-secret';
 const app = await startRestApp();
+const rowsOf = <Row = Record<string, unknown>>(statement: Sql) => queryRows<Row>(app.ctx.db, statement);
 const receiver = new SMTPServer({
   authOptional: false,
   allowInsecureAuth: true,
@@ -39,7 +41,7 @@ const uidOf = ({ body }: RestAnswer) => (body as { sending_server_uid: string })
 const newServer = async (name = 'Post') => uidOf(await create({ name, type: 'smtp', settings: smtp() }));
 
 async function storedServer(uid: string) {
-  const [row] = await app.ctx.db.query<Record<string, unknown> & { sealed_settings: Buffer }>(
+  const [row] = await rowsOf<Record<string, unknown> & { sealed_settings: Buffer }>(
     sql`SELECT * FROM sending_server WHERE uid = ${uid}`,
   );
   return row;
@@ -85,9 +87,7 @@ describe('creating', () => {
     expect(unsealSecrets(app.ctx.installation.secret, uid, stored?.sealed_settings ?? null)).toEqual({
       password: PASSWORD,
     });
-    const [dump] = await app.ctx.db.query<{ text: string }>(
-      sql`SELECT string_agg(s::text, '') AS text FROM sending_server s`,
-    );
+    const [dump] = await rowsOf<{ text: string }>(sql`SELECT string_agg(s::text, '') AS text FROM sending_server s`);
     expect(dump?.text).not.toContain(PASSWORD);
     expect(app.logged.join()).not.toContain(PASSWORD);
   });
@@ -149,7 +149,7 @@ describe('creating', () => {
     ],
     ['a quota that is no number', { name: 'a', type: 'smtp', settings: {}, quota_value: 'many' }, ['quota_value']],
   ])('%s is a 422 that names the fields, and nothing is stored', async (_what, body, fields) => {
-    const count = () => app.ctx.db.query(sql`SELECT count(*) FROM sending_server`);
+    const count = () => rowsOf(sql`SELECT count(*) FROM sending_server`);
     const before = await count();
     const answer = await create(body);
     expect(answer).toMatchObject({ status: 422, body: { message: expect.any(String) } });

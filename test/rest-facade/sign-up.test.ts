@@ -1,5 +1,6 @@
 /** Signing up by the public: over the API, by a form on anybody's page, and by whoever means harm (hard case B14). */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { personMail } from '../../src/domain/audience/mails/person-mail.ts';
 import { suppress } from '../../src/domain/audience/suppression-store.ts';
@@ -31,7 +32,8 @@ async function statusOf(list: string, email: string): Promise<unknown> {
 }
 const askings = async (email: string) =>
   (
-    await app.ctx.db.query(
+    await queryRows(
+      app.ctx.db,
       sql`SELECT 1 FROM consent_event e JOIN subscriber s ON s.id = e.subscriber_id WHERE s.email = ${email} AND e.status = 'pending'`,
     )
   ).length;
@@ -102,7 +104,7 @@ test('a plan without room takes nobody, and does not tell who is on the list', a
   const emails = ['second', 'first', 'third'].map((name) => `${name}@person.example`);
   const answers = await Promise.all(emails.map((EMAIL) => signUp({ list_uid: list, EMAIL })));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-  const rows = await app.ctx.db.query(sql`SELECT email FROM subscriber WHERE customer_id = ${tenant.customerId}`);
+  const rows = await queryRows(app.ctx.db, sql`SELECT email FROM subscriber WHERE customer_id = ${tenant.customerId}`);
   expect(rows).toEqual([{ email: 'first@person.example' }]);
 });
 
@@ -129,9 +131,12 @@ test('fifty sign-ups at once, over lists of many customers, send three mails a d
   const EMAIL = 'victim@person.example';
   await Promise.all(Array.from({ length: 50 }, (_, n) => signUp({ list_uid: lists[n % lists.length], EMAIL })));
   expect(await askings(EMAIL)).toBeGreaterThanOrEqual(lists.length);
-  const causes = await app.ctx.db.query<{ customerId: bigint; listId: bigint; id: bigint; eventId: bigint }>(sql`
+  const causes = await queryRows<{ customerId: bigint; listId: bigint; id: bigint; eventId: bigint }>(
+    app.ctx.db,
+    sql`
     SELECT e.customer_id AS "customerId", e.list_id AS "listId", s.id, e.id AS "eventId" FROM consent_event e
-      JOIN subscriber s ON s.id = e.subscriber_id WHERE s.email = ${EMAIL} AND e.status = 'pending'`);
+      JOIN subscriber s ON s.id = e.subscriber_id WHERE s.email = ${EMAIL} AND e.status = 'pending'`,
+  );
   // What the job asks before it sends, all of them at the same time, and again as a repeated job does.
   const send = () => Promise.all(causes.map((cause) => personMail(app.ctx, { ...cause, kind: 'confirmation' })));
   expect((await send()).filter(Boolean)).toHaveLength(3);

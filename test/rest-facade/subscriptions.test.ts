@@ -1,5 +1,6 @@
 /** Subscriptions, plans of customers, invoices and payments over REST, with twins in GraphQL. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -23,7 +24,7 @@ const [free, small, large] = [await newPlan('0'), await newPlan('10.00'), await 
 
 async function newCustomer() {
   const { token, customerId } = await app.newTenant();
-  const [row] = await app.ctx.db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${customerId}`);
+  const [row] = await queryRows<{ uid: string }>(app.ctx.db, sql`SELECT uid FROM customer WHERE id = ${customerId}`);
   return { token, customerId, uid: row?.uid ?? '' };
 }
 
@@ -45,13 +46,16 @@ async function graphql(query: string, variables: Record<string, unknown>, token 
 
 /** The customer's rows of money, without what is fresh in every one. */
 function moneyOf(customerId: bigint) {
-  return app.ctx.db.query(sql`
+  return queryRows(
+    app.ctx.db,
+    sql`
     SELECT s.status, s.plan_id, s.disable_billing, s.options, s.paid_minor,
            (SELECT array_agg(e.event || ' ' || coalesce(e.amount_minor, -1) ORDER BY e.id) FROM subscription_event e
              WHERE e.customer_id = s.customer_id AND e.subscription_id = s.id) AS history,
            (SELECT array_agg(i.kind || ' ' || i.status || ' ' || i.total_minor ORDER BY i.id) FROM invoice i
              WHERE i.customer_id = s.customer_id AND i.subscription_id = s.id) AS invoices
-      FROM subscription s WHERE s.customer_id = ${customerId} ORDER BY s.id`);
+      FROM subscription s WHERE s.customer_id = ${customerId} ORDER BY s.id`,
+  );
 }
 
 describe('subscriptions', () => {

@@ -1,5 +1,6 @@
 /** Suppression lists over REST: a customer's own, and the installation's for administrators. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
@@ -32,7 +33,10 @@ test('one, several and many are suppressed, read by pages, looked up and taken o
     { email: 'many0000@y.example', reason: 'bounce' },
   ]);
   const found = await app.rest('/suppressions?email=ANN@x.example', { token: owner.token });
-  const [user] = await app.ctx.db.query<{ uid: string }>(sql`SELECT uid FROM app_user WHERE email = ${owner.email}`);
+  const [user] = await queryRows<{ uid: string }>(
+    app.ctx.db,
+    sql`SELECT uid FROM app_user WHERE email = ${owner.email}`,
+  );
   expect((found.body as { data: object[] }).data).toMatchObject([{ note: 'by phone', added_by: user?.uid }]);
   expect((await ask('DELETE', '/suppressions/ANN@x.example', undefined)).body).toMatchObject({
     status: 1,
@@ -69,9 +73,12 @@ test('an entry of the installation shows to a customer as suppressed, and nothin
   const hidden = { email: 'all@x.example', reason: 'complaint', note: 'canary-4711', everywhere: 1 };
   expect((await ask('POST', '/suppressions', hidden, admin)).status).toBe(201);
   expect(await emailsOf(other)).toEqual([]);
-  const [list] = await app.ctx.db.query<{ uid: string }>(sql`
+  const [list] = await queryRows<{ uid: string }>(
+    app.ctx.db,
+    sql`
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-    VALUES (${other.customerId}, 'abcdef0123456', 'L', 'S', 'a@b.example', 'A') RETURNING uid`);
+    VALUES (${other.customerId}, 'abcdef0123456', 'L', 'S', 'a@b.example', 'A') RETURNING uid`,
+  );
   const refused = await ask('POST', '/subscribers', { list_uid: list?.uid, EMAIL: 'all@x.example' }, other);
   expect([refused.status, /canary|complaint@|installation/.test(refused.text)]).toEqual([422, false]);
   expect((await ask('DELETE', '/suppressions/all@x.example', { everywhere: 1 }, admin)).status).toBe(200);

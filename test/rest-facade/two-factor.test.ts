@@ -1,6 +1,7 @@
 /** Two-factor login through both entry points (hard case E6): it cannot be walked around, and every code works once. */
 import { Secret, TOTP } from 'otpauth';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
@@ -84,8 +85,11 @@ test('begins with a secret for the app, changes nothing until a code proves it, 
   expect(new Set(recoveryCodes).size).toBe(10);
   for (const code of recoveryCodes) expect(code).toMatch(/^[a-z2-9]{4}-[a-z2-9]{4}-[a-z2-9]{4}$/);
   expect(await begin(tenant.token, tenant.password)).toMatchObject({ code: 'TWO_FACTOR_IS_ON' });
-  const rows = await app.ctx.db.query<{ secret: Buffer; digest: Buffer }>(sql`
-    SELECT f.sealed_secret AS secret, r.digest FROM two_factor f JOIN recovery_code r USING (customer_id, user_id)`);
+  const rows = await queryRows<{ secret: Buffer; digest: Buffer }>(
+    app.ctx.db,
+    sql`
+    SELECT f.sealed_secret AS secret, r.digest FROM two_factor f JOIN recovery_code r USING (customer_id, user_id)`,
+  );
   const stored = rows.map((row) => row.secret.toString('latin1') + row.digest.toString('latin1')).join();
   for (const text of [secret, ...recoveryCodes]) expect(stored).not.toContain(text);
 });
@@ -94,7 +98,7 @@ describe('logging in', () => {
   test('without a code gives no token and says what is missing; with one it does, under either name', async () => {
     const { tenant, secret } = await newTenantWithTwoFactor();
     const tokens = async () =>
-      (await app.ctx.db.query(sql`SELECT 1 FROM api_token WHERE customer_id = ${tenant.customerId}`)).length;
+      (await queryRows(app.ctx.db, sql`SELECT 1 FROM api_token WHERE customer_id = ${tenant.customerId}`)).length;
     const before = await tokens();
     expect(await logIn(tenant)).toMatchObject({
       status: 401,

@@ -1,5 +1,6 @@
 /** Accounts over GraphQL: who a token is, logging in, tokens that are made, rotated and revoked. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sha256 } from '../../src/lib/crypto.ts';
 import { startGraphqlApp } from '../support/graphql-app.ts';
@@ -80,7 +81,8 @@ describe('API tokens', () => {
     const { data } = await app.run(CREATE, { input: { name: 'Script', scopes: ['lists:read'] } });
     const { token, apiToken } = data['createApiToken'] as { token: string; apiToken: { uid: string } };
     expect(apiToken).toMatchObject({ name: 'Script', scopes: ['lists:read'] });
-    const rows = await app.ctx.db.query<{ digest: Buffer; text: string }>(
+    const rows = await queryRows<{ digest: Buffer; text: string }>(
+      app.ctx.db,
       sql`SELECT digest, api_token::text AS text FROM api_token WHERE uid = ${apiToken.uid}`,
     );
     expect(rows[0]?.digest.equals(sha256(token))).toBe(true);

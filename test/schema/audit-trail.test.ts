@@ -6,6 +6,7 @@
 import { once } from 'node:events';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { isForAdmins, mutations, rightArguments, runMutation, type Values } from '../support/mutation-world.ts';
@@ -31,14 +32,19 @@ interface Row extends Record<string, unknown> {
 }
 
 const newest = async () =>
-  (await app.ctx.db.query<{ id: bigint }>(sql`SELECT coalesce(max(id), 0) AS id FROM hot.audit_event`))[0]?.id ?? 0n;
-const since = (id: bigint) => app.ctx.db.query<Row>(sql`SELECT * FROM hot.audit_event WHERE id > ${id} ORDER BY id`);
+  (await queryRows<{ id: bigint }>(app.ctx.db, sql`SELECT coalesce(max(id), 0) AS id FROM hot.audit_event`))[0]?.id ??
+  0n;
+const since = (id: bigint) =>
+  queryRows<Row>(app.ctx.db, sql`SELECT * FROM hot.audit_event WHERE id > ${id} ORDER BY id`);
 
 const peopleOf = async (listUid: string) =>
   (
-    await app.ctx.db.query(sql`
+    await queryRows(
+      app.ctx.db,
+      sql`
       SELECT 1 FROM subscriber s JOIN mail_list l ON l.customer_id = s.customer_id AND l.id = s.list_id
-       WHERE l.uid = ${listUid}`)
+       WHERE l.uid = ${listUid}`,
+    )
   ).length;
 
 /** All texts among the values given. */

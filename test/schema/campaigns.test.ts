@@ -1,5 +1,6 @@
 /** Campaigns over GraphQL: made, changed and run by verbs; deliveries by key; figures without a statement per row. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import { countStatements } from '../support/count-statements.ts';
@@ -37,7 +38,7 @@ async function newCampaign(): Promise<string> {
 
 /** Deliveries as sending leaves them behind. */
 async function fillLedger(uid: string, states: readonly string[]): Promise<void> {
-  await app.ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+  await queryRows(app.ctx.db, sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await app.ctx.db.execute(sql`UPDATE campaign SET snapshot_on = current_date, status = 'sending' WHERE uid = ${uid}`);
   await app.ctx.db.execute(sql`
     INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, state, email, reply)

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { setAdministrator } from '../../src/domain/accounts/set-administrator.ts';
 import { browse, cookieOf } from '../support/browser.ts';
@@ -34,7 +35,8 @@ async function loginsOf(tenant: RestTenant) {
   };
   const login = await logIn();
   const cookie = cookieOf(await browse(await link()));
-  const [row] = await app.ctx.db.query<{ customerUid: string; userUid: string }>(
+  const [row] = await queryRows<{ customerUid: string; userUid: string }>(
+    app.ctx.db,
     sql`SELECT c.uid AS "customerUid", u.uid AS "userUid" FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.id = ${tenant.customerId}`,
   );
   return {
@@ -251,12 +253,13 @@ test('the own profile: names and zone freely, the address only with the password
 });
 
 test('however many administrators take the right from each other at once, the house keeps one', async () => {
-  const [house] = await app.ctx.db.query<{ id: bigint }>(sql`SELECT id FROM customer WHERE is_operator`);
+  const [house] = await queryRows<{ id: bigint }>(app.ctx.db, sql`SELECT id FROM customer WHERE is_operator`);
   await app.ctx.db.execute(sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash, is_admin)
     SELECT ${house?.id}, lpad(to_hex(n), 13, '0'), 'h' || n || '@house.example', 'h' || n || '@house.example', 'x', true
       FROM generate_series(1, 4) n`);
-  const users = await app.ctx.db.query<{ id: bigint; uid: string }>(
+  const users = await queryRows<{ id: bigint; uid: string }>(
+    app.ctx.db,
     sql`SELECT id, uid FROM app_user WHERE customer_id = ${house?.id} AND is_admin ORDER BY id`,
   );
   const as = (id: bigint) => ({
@@ -273,6 +276,6 @@ test('however many administrators take the right from each other at once, the ho
   );
   const outcomes = await Promise.allSettled(calls);
   expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(0);
-  const left = await app.ctx.db.query(sql`SELECT 1 FROM app_user WHERE customer_id = ${house?.id} AND is_admin`);
+  const left = await queryRows(app.ctx.db, sql`SELECT 1 FROM app_user WHERE customer_id = ${house?.id} AND is_admin`);
   expect(left).toHaveLength(1);
 });

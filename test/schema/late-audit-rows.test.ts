@@ -3,6 +3,7 @@
  * never be written keeps no other; what is left at the end of the program is in the log.
  */
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { createAuditTrail } from '../../src/domain/accounts/audit-trail.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -22,10 +23,12 @@ afterEach(bringTableBack);
 const rename = (listUid: string, token: string, name: string) =>
   app.rest(`/lists/${listUid}`, { method: 'PATCH', token, body: { name } });
 const events = (customerId: bigint) =>
-  db.query<{ operation: string; at: Date }>(
+  queryRows<{ operation: string; at: Date }>(
+    db,
     sql`SELECT operation, at FROM hot.audit_event WHERE customer_id = ${customerId} ORDER BY id`,
   );
-const now = async () => (await db.query<{ now: Date }>(sql`SELECT clock_timestamp() AS now`))[0]?.now.getTime() ?? 0;
+const now = async () =>
+  (await queryRows<{ now: Date }>(db, sql`SELECT clock_timestamp() AS now`))[0]?.now.getTime() ?? 0;
 const entry = (customerId: bigint, operation: string) => ({
   ...{
     customerId,
@@ -68,7 +71,7 @@ test('a change of how somebody gets in is made with its row, or not at all', asy
     });
     return response.json();
   };
-  const tokens = () => db.query(sql`SELECT 1 FROM api_token WHERE customer_id = ${world.customerId}`);
+  const tokens = () => queryRows(db, sql`SELECT 1 FROM api_token WHERE customer_id = ${world.customerId}`);
   const before = await tokens();
   expect((await create()).errors).toHaveLength(1);
   expect(await tokens()).toHaveLength(before.length);

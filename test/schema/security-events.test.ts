@@ -9,6 +9,7 @@ import { connect } from 'node:net';
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { browse, cookieOf, USER_AGENT } from '../support/browser.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -95,7 +96,7 @@ describe('logging in', () => {
 
   test('unknown accounts are in the log only, and what was typed is not', async () => {
     const address = newAddress();
-    const before = await app.ctx.db.query(sql`SELECT 1 FROM hot.audit_event WHERE failure IS NOT NULL`);
+    const before = await queryRows(app.ctx.db, sql`SELECT 1 FROM hot.audit_event WHERE failure IS NOT NULL`);
     for (const email of ['canary-nobody@example.com', 'canary-nobody@example.com', 'canary-password-as-address'])
       await logIn(address, { email, password: 'canary-wrong-2' });
     await expectLines(address, Array(3).fill({ event: 'security.login_failed', reason: 'WRONG_CREDENTIALS' }));
@@ -103,7 +104,7 @@ describe('logging in', () => {
     expect(first).toMatch(/^[\w-]{12}$/);
     expect(second).toBe(first);
     expect(third).not.toBe(first);
-    expect(await app.ctx.db.query(sql`SELECT 1 FROM hot.audit_event WHERE failure IS NOT NULL`)).toEqual(before);
+    expect(await queryRows(app.ctx.db, sql`SELECT 1 FROM hot.audit_event WHERE failure IS NOT NULL`)).toEqual(before);
   });
 
   test('a lock-out is told as one, and so is a disabled account', async () => {
@@ -251,7 +252,8 @@ describe('a token that does not work', () => {
     await app.ctx.db.execute(sql`UPDATE api_token SET revoked_at = now() WHERE customer_id = ${world.customerId}`);
     await Promise.all(Array.from({ length: 200 }, () => ask({ token: world.token, address }, '{ me { uid } }')));
     await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(10));
-    const rows = await app.ctx.db.query(
+    const rows = await queryRows(
+      app.ctx.db,
       sql`SELECT 1 FROM hot.audit_event WHERE customer_id = ${world.customerId} AND failure IS NOT NULL`,
     );
     expect(rows).toHaveLength(1);
@@ -265,7 +267,7 @@ test('the trail keeps at most sixty failures of a user in an hour, however many 
     SELECT ${world.customerId}, ${world.customerId}, ${world.userUid}, 'logIn', 'rest', 'WRONG_CREDENTIALS' FROM generate_series(1, 59)`);
   for (let no = 0; no < 3; no++) await logIn(address, { email: world.email, password: `canary-wrong-${no}` });
   const count = async () =>
-    (await app.ctx.db.query(sql`SELECT 1 FROM hot.audit_event WHERE customer_id = ${world.customerId}`)).length;
+    (await queryRows(app.ctx.db, sql`SELECT 1 FROM hot.audit_event WHERE customer_id = ${world.customerId}`)).length;
   await vi.waitFor(async () => expect(await count()).toBe(60));
   expect((await logIn(address, { email: world.email, password: world.password })).status).toBe(200);
   // What went well is always kept, and it was written behind the failures.
@@ -314,7 +316,8 @@ test('changes of how somebody gets in, by himself and by an administrator', asyn
     { operation: 'disableCustomer', targetUid: world.customerUid },
     { operation: 'enableCustomer', targetUid: world.customerUid },
   ]);
-  const rows = await app.ctx.db.query<{ operation: string }>(
+  const rows = await queryRows<{ operation: string }>(
+    app.ctx.db,
     sql`SELECT operation FROM hot.audit_event WHERE customer_id = ${world.customerId} ORDER BY id`,
   );
   expect(rows.map(({ operation }) => operation)).toEqual([

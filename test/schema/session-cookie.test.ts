@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { browse, cookieOf, type BrowserRequest } from '../support/browser.ts';
@@ -147,7 +148,8 @@ describe('other sites (D6)', () => {
       expect(answer.headers['access-control-allow-origin'], what).toBeUndefined();
       expect(answer.headers['access-control-allow-credentials'], what).toBeUndefined();
     }
-    const [user] = await app.ctx.db.query<{ first_name: string }>(
+    const [user] = await queryRows<{ first_name: string }>(
+      app.ctx.db,
       sql`SELECT first_name FROM app_user WHERE customer_id = ${tenant.customerId}`,
     );
     expect(user?.first_name).toBe('');
@@ -312,7 +314,8 @@ test('unused for 30 days it is over, used it goes on', async () => {
     sql`UPDATE api_token SET last_used_at = now() - interval '29 days', expires_at = now() + interval '1 day' WHERE kind = 'session'`,
   );
   expect(await isIn(cookie)).toBe(true);
-  const [row] = await app.ctx.db.query<{ days: number }>(
+  const [row] = await queryRows<{ days: number }>(
+    app.ctx.db,
     sql`SELECT max(extract(day FROM expires_at - now()))::int AS days FROM api_token WHERE kind = 'session'`,
   );
   expect(row?.days).toBeGreaterThanOrEqual(29);

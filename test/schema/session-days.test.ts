@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { createApiToken } from '../../src/domain/accounts/create-api-token.ts';
 import { browse, cookieOf } from '../support/browser.ts';
@@ -47,9 +48,12 @@ const move = (customerId: bigint, days: number) =>
 
 /** Days until the logins of a customer end. */
 async function daysLeft(customerId: bigint): Promise<number[]> {
-  const rows = await app.ctx.db.query<{ days: number }>(sql`
+  const rows = await queryRows<{ days: number }>(
+    app.ctx.db,
+    sql`
     SELECT round(extract(epoch FROM expires_at - now()) / 86400)::int AS days FROM api_token
-     WHERE customer_id = ${customerId} AND kind IN ('login', 'session') ORDER BY kind`);
+     WHERE customer_id = ${customerId} AND kind IN ('login', 'session') ORDER BY kind`,
+  );
   return rows.map(({ days }) => days);
 }
 

@@ -3,6 +3,7 @@
  * written, and the log has a warning and no defect.
  */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { REQUEST_LIMITS } from '../../src/db/work-limits.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
@@ -48,7 +49,7 @@ test(
         }),
       ]);
     const [rest, mutation, oneClick, page] = await database.transaction(async (tx) => {
-      await tx.query(sql`SELECT 1 FROM subscriber WHERE id IN (${id}::bigint, ${subscriberId}) FOR UPDATE`);
+      await queryRows(tx, sql`SELECT 1 FROM subscriber WHERE id IN (${id}::bigint, ${subscriberId}) FOR UPDATE`);
       const answers = await act();
       await tx.execute(sql`LOCK TABLE mail_list IN ACCESS EXCLUSIVE MODE`);
       return [...answers, await graphql(PAGE, { after })] as const;
@@ -64,9 +65,9 @@ test(
     expect([oneClick.status, oneClick.headers.get('retry-after')]).toEqual([503, '5']);
     expect(app.logged.filter((line) => line.includes('defect'))).toEqual([]);
     expect(await twin(uid)).toMatchObject({ status: 'subscribed', tags: [], fieldValues: { FIRST_NAME: 'Before' } });
-    expect(await db.query(sql`SELECT 1 FROM hot.unsubscribe_event`)).toEqual([]);
+    expect(await queryRows(db, sql`SELECT 1 FROM hot.unsubscribe_event`)).toEqual([]);
     expect(
-      await db.query(sql`SELECT 1 FROM hot.audit_event WHERE operation = 'updateSubscriber' AND failure IS NULL`),
+      await queryRows(db, sql`SELECT 1 FROM hot.audit_event WHERE operation = 'updateSubscriber' AND failure IS NULL`),
     ).toEqual([]);
 
     expect((await act()).map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -5,6 +5,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { campaignWorld } from '../support/campaign-world.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -79,7 +80,7 @@ it('says whether a campaign balances, and what became of anybody', async () => {
 });
 
 async function fill(): Promise<void> {
-  await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+  await queryRows(ctx.db, sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await ctx.db.execute(
     sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date, snapshot_at = now() WHERE id = ${world.campaignId}`,
   );

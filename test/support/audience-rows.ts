@@ -1,4 +1,5 @@
 /** Rows that many tests stand on, written straight into the tables: a customer, a list, people, a campaign. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 
@@ -26,19 +27,26 @@ export async function seedCampaign(
   const [campaignUid, listUid] = [newUid(), newUid()];
   const customerId =
     given ??
-    (await idOf(db.query(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`)));
+    (await idOf(queryRows(db, sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`)));
   const listId = await idOf(
-    db.query(sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-                 VALUES (${customerId}, ${listUid}, 'Friends', 'News', 'news@sender.example', 'Sender') RETURNING id`),
+    queryRows(
+      db,
+      sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+                 VALUES (${customerId}, ${listUid}, 'Friends', 'News', 'news@sender.example', 'Sender') RETURNING id`,
+    ),
   );
-  const people = await db.query<{ id: bigint }>(
+  const people = await queryRows<{ id: bigint }>(
+    db,
     sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
         SELECT ${customerId}, ${listId}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', '{}'
           FROM generate_series(1, ${subscribers}::int) n RETURNING id`,
   );
   const campaignId = await idOf(
-    db.query(sql`INSERT INTO campaign (customer_id, uid, list_id, name, track_open)
-                 VALUES (${customerId}, ${campaignUid}, ${listId}, 'Campaign', ${trackOpen}) RETURNING id`),
+    queryRows(
+      db,
+      sql`INSERT INTO campaign (customer_id, uid, list_id, name, track_open)
+                 VALUES (${customerId}, ${campaignUid}, ${listId}, 'Campaign', ${trackOpen}) RETURNING id`,
+    ),
   );
   return { customerId, listId, campaignId, campaignUid, listUid, subscriberIds: people.map(({ id }) => id) };
 }

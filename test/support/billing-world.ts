@@ -1,4 +1,5 @@
 /** A house with plans, customers and a clock that stands still, for tests of money. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { changePlan } from '../../src/domain/billing/change-plan.ts';
 import { createPlan } from '../../src/domain/billing/create-plan.ts';
@@ -52,10 +53,10 @@ export async function openBillingWorld(at: string): Promise<BillingWorld> {
     async newCustomer() {
       const ctx = await createTenant(base);
       const id = ctx.viewer?.customerId ?? 0n;
-      const [row] = await base.db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${id}`);
+      const [row] = await queryRows<{ uid: string }>(base.db, sql`SELECT uid FROM customer WHERE id = ${id}`);
       return { ctx, id, uid: row?.uid ?? '' };
     },
-    rows: (statement) => base.db.query(statement),
+    rows: (statement) => queryRows(base.db, statement),
   };
 }
 

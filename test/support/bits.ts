@@ -1,9 +1,12 @@
 /** What is kept as bits against the rows that it is kept of, person by person. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 
 /** One line for each bit of a living person that says something else than the rows. */
 export async function wrongBits(db: Queryable): Promise<string[]> {
-  const rows = await db.query<{ fault: string }>(sql`
+  const rows = await queryRows<{ fault: string }>(
+    db,
+    sql`
     WITH believed AS (
       SELECT k.customer_id, k.campaign_id, b.block >> 2 AS block FROM hot.counted_campaign k JOIN hot.campaign_activity_block b USING (customer_id, campaign_id)
        GROUP BY 1, 2, 3 HAVING bool_and(b.last_on < k.counted_on)
@@ -51,6 +54,7 @@ export async function wrongBits(db: Queryable): Promise<string[]> {
     )
     SELECT place || ', ' || id || ': ' || coalesce(b.said, '') || ' instead of ' || coalesce(f.said, '') AS fault
       FROM (SELECT * FROM bit WHERE said <> '') b FULL JOIN (SELECT * FROM fact WHERE said <> '') f USING (place, id)
-     WHERE b.said IS DISTINCT FROM f.said AND id IN (SELECT id FROM subscriber)`);
+     WHERE b.said IS DISTINCT FROM f.said AND id IN (SELECT id FROM subscriber)`,
+  );
   return rows.map(({ fault }) => fault);
 }

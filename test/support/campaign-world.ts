@@ -1,5 +1,6 @@
 /** A tenant with people, a sending server and a campaign, ready to be started: what tests of sending stand on. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
 import type { CreateCampaignInput } from '../../src/domain/campaigns/campaign-fields.ts';
@@ -69,13 +70,13 @@ export async function campaignWorld(
     ...campaign,
   };
   const { uid } = await createCampaign(ctx, input);
-  const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+  const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
   if (!row) throw new Error('The campaign was not made.');
   return { ctx, listId: list.id, campaignUid: uid, campaignId: row.id };
 }
 
 export async function statusOf({ ctx, campaignId }: CampaignWorld): Promise<string> {
-  const [row] = await ctx.db.query<{ status: string }>(sql`SELECT status FROM campaign WHERE id = ${campaignId}`);
+  const [row] = await queryRows<{ status: string }>(ctx.db, sql`SELECT status FROM campaign WHERE id = ${campaignId}`);
   return row?.status ?? 'gone';
 }
 
@@ -94,7 +95,8 @@ export async function untilStatus(world: CampaignWorld, status: string): Promise
 
 /** The ledger's own count. */
 export async function balanceOf({ ctx, campaignId }: CampaignWorld): Promise<LedgerBalance> {
-  const [row] = await ctx.db.query<{ customerId: bigint; snapshotOn: string | null }>(
+  const [row] = await queryRows<{ customerId: bigint; snapshotOn: string | null }>(
+    ctx.db,
     sql`SELECT customer_id AS "customerId", snapshot_on::text AS "snapshotOn" FROM campaign WHERE id = ${campaignId}`,
   );
   return countLedger(

@@ -1,4 +1,5 @@
 /** Many rows of every noun, made from the one a world has: for the tests that compare a short page with a long one. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
 import type { RestApp } from './rest-app.ts';
 
@@ -25,11 +26,14 @@ const FRESH: Readonly<Record<string, string>> = {
  */
 export async function cloneEverything(app: RestApp, customerId: bigint, copies: number): Promise<string[]> {
   const { db } = app.ctx;
-  const columns = await db.query<{ table: string; name: string; default: string | null; isGenerated: boolean }>(sql`
+  const columns = await queryRows<{ table: string; name: string; default: string | null; isGenerated: boolean }>(
+    db,
+    sql`
     SELECT c.table_name AS table, c.column_name AS name, c.column_default AS default,
            c.is_generated = 'ALWAYS' AS "isGenerated"
       FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
-     WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' ORDER BY c.ordinal_position`);
+     WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' ORDER BY c.ordinal_position`,
+  );
   const grown: string[] = [];
   for (const [table, own] of Map.groupBy(columns, (column) => column.table)) {
     if (await grow(app, { table, columns: own, customerId, copies })) grown.push(table);

@@ -1,4 +1,5 @@
 /** Credentials that must open nothing: of a tenant whose things all exist, so that only the credential can be the reason. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
 import { sha256 } from '../../src/lib/crypto.ts';
@@ -12,7 +13,8 @@ export interface BadCredential {
 
 /** Tokens of the world's user that are no good: for everything, 401 or 403. */
 export async function badCredentials(app: RestApp, world: World): Promise<BadCredential[]> {
-  const [user] = await app.ctx.db.query<{ id: bigint }>(
+  const [user] = await queryRows<{ id: bigint }>(
+    app.ctx.db,
     sql`SELECT id FROM app_user WHERE customer_id = ${world.customerId} LIMIT 1`,
   );
   const make = async (scopes: readonly string[] = ['*']) => {

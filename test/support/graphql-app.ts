@@ -1,6 +1,7 @@
 /** GraphQL behind a real HTTP server on a real database, with an administrator's token, for tests of the schema. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openNotifications, type Notifications } from '../../src/db/listen.ts';
 import { openPrisma } from '../../src/db/prisma.ts';
 import { sql } from '../../src/db/database.ts';
@@ -105,13 +106,17 @@ async function post(url: string, body: unknown, token: string | null): Promise<G
 
 async function insertCustomer(ctx: Context, scopes: readonly string[]) {
   const email = `user-${newUid()}@example.com`;
-  const [customer] = await ctx.db.query<{ id: bigint }>(
+  const [customer] = await queryRows<{ id: bigint }>(
+    ctx.db,
     sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id`,
   );
   const customerId = customer?.id ?? 0n;
-  const [user] = await ctx.db.query<{ id: bigint }>(sql`
+  const [user] = await queryRows<{ id: bigint }>(
+    ctx.db,
+    sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash)
-    VALUES (${customerId}, ${newUid()}, ${email}, ${email}, '') RETURNING id`);
+    VALUES (${customerId}, ${newUid()}, ${email}, ${email}, '') RETURNING id`,
+  );
   const userId = user?.id ?? 0n;
   const { token } = await insertApiToken(ctx.db, { customerId, userId, kind: 'primary', name: 'Primary', scopes });
   return { token, customerId, userId, email };

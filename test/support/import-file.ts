@@ -1,4 +1,5 @@
 /** Imports in tests: a file through the verbs, as the entry points do it. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { appendImportChunk } from '../../src/domain/audience/imports/append-import-chunk.ts';
 import { finishImportUpload } from '../../src/domain/audience/imports/finish-import-upload.ts';
 import { reportText } from '../../src/domain/audience/imports/import-report.ts';
@@ -55,7 +56,8 @@ export interface PersonRow {
 
 /** Everybody on the list, by address. */
 export async function peopleOf(ctx: Context, list: MailList): Promise<Map<string, PersonRow>> {
-  const rows = await ctx.db.query<PersonRow>(
+  const rows = await queryRows<PersonRow>(
+    ctx.db,
     sql`SELECT email, status, source, fields, tags, updated_at FROM subscriber WHERE customer_id = ${list.customerId} AND list_id = ${list.id} ORDER BY id`,
   );
   return new Map(rows.map((row) => [row.email, row]));

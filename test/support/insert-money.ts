@@ -1,4 +1,5 @@
 /** A tenant's plan, subscription and invoice, straight into the tables, for the tests that walk everything. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
@@ -53,13 +54,17 @@ async function planId(
   { name, unused }: { name: string; unused: boolean },
 ): Promise<{ id: bigint; uid: string }> {
   const free = unused ? sql`AND NOT EXISTS (SELECT 1 FROM subscription s WHERE s.plan_id = p.id)` : sql``;
-  const [known] = await db.query<{ id: bigint; uid: string }>(
+  const [known] = await queryRows<{ id: bigint; uid: string }>(
+    db,
     sql`SELECT id, uid FROM plan p WHERE name = ${name} AND status = 'active' ${free} ORDER BY id DESC LIMIT 1`,
   );
   if (known) return known;
-  const [row] = await db.query<{ id: bigint; uid: string }>(sql`
+  const [row] = await queryRows<{ id: bigint; uid: string }>(
+    db,
+    sql`
     INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, options)
-    VALUES (${newUid()}, ${name}, 1000, 'EUR', 1, 'month', ${JSON.stringify(parsePlanOptions(UNLIMITED))}::jsonb) RETURNING id, uid`);
+    VALUES (${newUid()}, ${name}, 1000, 'EUR', 1, 'month', ${JSON.stringify(parsePlanOptions(UNLIMITED))}::jsonb) RETURNING id, uid`,
+  );
   if (!row) throw new Error('No plan was made.');
   return row;
 }

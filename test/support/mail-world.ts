@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { expect } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { CONTACT, LIST_BODY } from './list-body.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
@@ -32,7 +33,8 @@ export function mailWorld(app: RestApp, owner: RestTenant) {
     app.rest(path, { method, ...(method === 'GET' ? {} : { body }), token });
   const here = (address: string | undefined) => (address ?? '').replace(/^http:\/\/[^/]+/, app.baseUrl);
   async function mailsTo(address: string) {
-    const mails = await db.query<{ raw: Buffer }>(
+    const mails = await queryRows<{ raw: Buffer }>(
+      db,
       sql`SELECT raw FROM inbox.message WHERE ${address} = ANY (rcpt_to) ORDER BY id`,
     );
     return Promise.all(mails.map(({ raw }) => PostalMime.parse(raw)));
@@ -42,7 +44,7 @@ export function mailWorld(app: RestApp, owner: RestTenant) {
   async function newList(tenant: RestTenant = owner): Promise<{ uid: string; id: bigint }> {
     const body = { ...LIST_BODY, contact: { ...CONTACT, email: 'owner@owner.example' } };
     const uid = String(field(await call('POST', '/lists', body, tenant.token), 'list_uid'));
-    const [row] = await db.query<{ id: bigint }>(sql`SELECT id FROM mail_list WHERE uid = ${uid}`);
+    const [row] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM mail_list WHERE uid = ${uid}`);
     return { uid, id: row?.id ?? 0n };
   }
 

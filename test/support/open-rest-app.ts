@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { startApp } from '../../src/app/start-app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { sql } from '../../src/db/database.ts';
@@ -146,10 +147,13 @@ async function newTenant(
   const email = `user-${newUid()}@tenant.example`;
   const password = TENANT_PASSWORD;
   tenantPasswordHash ??= hashPassword(password);
-  const [user] = await ctx.db.query<{ customer_id: bigint; id: bigint }>(sql`
+  const [user] = await queryRows<{ customer_id: bigint; id: bigint }>(
+    ctx.db,
+    sql`
     WITH c AS (INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id)
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash)
-    SELECT id, ${newUid()}, ${email}, ${email}, ${await tenantPasswordHash} FROM c RETURNING customer_id, id`);
+    SELECT id, ${newUid()}, ${email}, ${email}, ${await tenantPasswordHash} FROM c RETURNING customer_id, id`,
+  );
   if (!user) throw new Error('No tenant was made.');
   const { token } = await insertApiToken(ctx.db, {
     customerId: user.customer_id,

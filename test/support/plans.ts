@@ -1,4 +1,5 @@
 /** A customer with a plan: what tests of limits stand on. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
 import { newUid } from '../../src/lib/ids.ts';
@@ -9,11 +10,13 @@ export async function givePlan(
   customerId: bigint,
   options: Readonly<Record<string, unknown>>,
 ): Promise<{ subscriptionId: bigint }> {
-  const [plan] = await db.query<{ id: bigint }>(
+  const [plan] = await queryRows<{ id: bigint }>(
+    db,
     sql`INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, options)
         VALUES (${newUid()}, 'Test plan', 1000, 'EUR', 1, 'month', ${JSON.stringify(parsePlanOptions(options))}::jsonb) RETURNING id`,
   );
-  const [row] = await db.query<{ id: bigint }>(
+  const [row] = await queryRows<{ id: bigint }>(
+    db,
     sql`INSERT INTO subscription (customer_id, uid, plan_id, status, current_period_started_at, current_period_ends_at)
         VALUES (${customerId}, ${newUid()}, ${plan?.id}, 'active', now(), now() + interval '1 month') RETURNING id`,
   );

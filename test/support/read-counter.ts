@@ -1,4 +1,5 @@
 /** Counts how many rows a piece of work reads, by what the database says. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Database, type Queryable, type Transaction } from '../../src/db/database.ts';
 
 /** Runs `work` in a transaction; `read` answers the rows it has read of the tables whose names begin so. */
@@ -31,7 +32,8 @@ export function countingReads(database: Database, table: string): { database: Da
 
 /** Rows of the tables of this name, partitions included, that the connection has read and not told of yet. */
 async function rowsRead(tx: Queryable, table: string): Promise<number> {
-  const [row] = await tx.query<{ n: number }>(
+  const [row] = await queryRows<{ n: number }>(
+    tx,
     sql`SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::float8 AS n FROM pg_stat_xact_user_tables WHERE relname LIKE ${`${table}%`}`,
   );
   return row?.n ?? 0;

@@ -1,4 +1,5 @@
 /** A message that was handed over to somebody, with the marks by which a report can name it. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { isSuppressed } from '../../src/domain/audience/suppression-store.ts';
@@ -52,11 +53,14 @@ async function messageTo(
 /** What reports have done so far. `counted`: sent, delivered, bounces, complaints. */
 export async function standingOf({ ctx, customerId, campaignId, subscriberId, emailKey }: ReportedWorld) {
   const [figures] = await readCampaignStatistics(ctx, [{ customerId, campaignId }]);
-  const [rows] = await ctx.db.query<{ bounces: number; complaints: number; status: string; consents: number }>(sql`
+  const [rows] = await queryRows<{ bounces: number; complaints: number; status: string; consents: number }>(
+    ctx.db,
+    sql`
     SELECT (SELECT count(*)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS bounces,
            (SELECT count(*)::int FROM hot.feedback_event WHERE source_id = ${campaignId}) AS complaints,
            (SELECT status FROM subscriber WHERE id = ${subscriberId}) AS status,
-           (SELECT count(*)::int FROM consent_event WHERE subscriber_id = ${subscriberId}) AS consents`);
+           (SELECT count(*)::int FROM consent_event WHERE subscriber_id = ${subscriberId}) AS consents`,
+  );
   return {
     ...rows,
     counted: [figures?.sentCount, figures?.deliveredCount, figures?.bounceCount, figures?.abuseFeedbackCount],

@@ -3,6 +3,7 @@
  * by the name of a parameter. A new noun teaches it here, in one place.
  */
 import { randomBytes } from 'node:crypto';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
@@ -92,11 +93,15 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   };
   const subscriberEmail = `${newUid()}@person.example`;
   const owner = tenant.customerId;
-  const [list] = await db.query<{ id: bigint }>(sql`
+  const [list] = await queryRows<{ id: bigint }>(
+    db,
+    sql`
     INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name, public_signup)
-    VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender', true) RETURNING id`);
+    VALUES (${owner}, ${uids.list}, 'List', 'Subject', 'list@sender.example', 'Sender', true) RETURNING id`,
+  );
   const listId = list?.id ?? 0n;
-  const [customer] = await db.query<{ uid: string; userUid: string }>(
+  const [customer] = await queryRows<{ uid: string; userUid: string }>(
+    db,
     sql`SELECT c.uid, u.uid AS "userUid" FROM customer c JOIN app_user u ON u.customer_id = c.id WHERE c.id = ${owner}`,
   );
   await db.execute(
@@ -108,9 +113,12 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   await db.execute(
     sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag) VALUES (${owner}, ${newUid()}, ${listId}, 'text', 'First name', 'FIRST_NAME')`,
   );
-  const [subscriber] = await db.query<{ id: bigint }>(sql`
+  const [subscriber] = await queryRows<{ id: bigint }>(
+    db,
+    sql`
     INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
-    VALUES (${owner}, ${listId}, ${subscriberEmail}, ${subscriberEmail}, 'subscribed', '{}') RETURNING id`);
+    VALUES (${owner}, ${listId}, ${subscriberEmail}, ${subscriberEmail}, 'subscribed', '{}') RETURNING id`,
+  );
   await db.execute(sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status)
     VALUES (${owner}, ${uids.campaign}, ${listId}, 'Campaign', 'Subject', 'news@sender.example', 'Sender', '<p>Hello</p>', 'ready')`);

@@ -1,4 +1,5 @@
 /** A message that was handed over, as the ledger knows it: what reports from outside are about. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { deliveryMessageId } from '../../src/domain/tracking/delivery-message-id.ts';
@@ -26,9 +27,12 @@ export interface SentMessage {
 export async function sentMessage(ctx: Context, to: SentTo): Promise<SentMessage> {
   const { customerId, listId, subscriberId, runtimeMessageId = null, state = 'sent', daysAgo = 0 } = to;
   const campaignUid = newUid();
-  const [campaign] = await ctx.db.query<{ id: bigint }>(sql`
+  const [campaign] = await queryRows<{ id: bigint }>(
+    ctx.db,
+    sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, from_email, status, snapshot_on, snapshot_at)
-    VALUES (${customerId}, ${campaignUid}, ${listId}, 'Sent', 'news@sender.example', 'done', current_date, now()) RETURNING id`);
+    VALUES (${customerId}, ${campaignUid}, ${listId}, 'Sent', 'news@sender.example', 'done', current_date, now()) RETURNING id`,
+  );
   const campaignId = campaign?.id ?? 0n;
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, state, email, attempts, runtime_message_id, updated_at)

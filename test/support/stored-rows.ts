@@ -1,4 +1,5 @@
 /** What a request stored: every row that is new or changed, and how to compare it with what another request stored. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
 import type { RestApp } from './rest-app.ts';
 import { PARTLY_WATCHED, stateOf } from './table-states.ts';
@@ -39,7 +40,7 @@ async function snapshot(app: RestApp, tables: readonly string[]): Promise<Snapsh
 }
 
 async function rowsOf(app: RestApp, table: string): Promise<Rows> {
-  const rows = await app.ctx.db.query<{ row: Stored }>(sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`);
+  const rows = await queryRows<{ row: Stored }>(app.ctx.db, sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`);
   return new Map(rows.map(({ row }) => [keyOf(row), row]));
 }
 

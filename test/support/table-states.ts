@@ -1,4 +1,5 @@
 /** What the database holds, table by table, before and after a request: what the walks over rows and mutations compare. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
 import type { RestApp } from './rest-app.ts';
 
@@ -15,10 +16,13 @@ const RESTLESS = new Set([
 
 /** Every table that a request might write to. */
 export async function tablesOf(app: RestApp): Promise<readonly string[]> {
-  const rows = await app.ctx.db.query<{ name: string }>(sql`
+  const rows = await queryRows<{ name: string }>(
+    app.ctx.db,
+    sql`
     SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE ((n.nspname IN ('public', 'hot') AND c.relkind IN ('r', 'p') AND NOT c.relispartition)
-        OR (n.nspname = 'graphile_worker' AND c.relname = '_private_jobs')) ORDER BY 1`);
+        OR (n.nspname = 'graphile_worker' AND c.relname = '_private_jobs')) ORDER BY 1`,
+  );
   return rows.map(({ name }) => name).filter((name) => !RESTLESS.has(name));
 }
 
@@ -68,7 +72,7 @@ const prepared = new WeakMap<RestApp, Promise<void>>();
 export async function stateOf(app: RestApp): Promise<TableStates> {
   if (!prepared.has(app)) prepared.set(app, prepareStates(app));
   await prepared.get(app);
-  const rows = await app.ctx.db.query<{ name: string; state: string }>(sql`SELECT * FROM ${STATES}`);
+  const rows = await queryRows<{ name: string; state: string }>(app.ctx.db, sql`SELECT * FROM ${STATES}`);
   return new Map(rows.map(({ name, state }) => [name, state]));
 }
 

@@ -1,4 +1,5 @@
 /** Tenants for tests of verbs: a context whose caller is the user of a fresh customer, and inputs that are right. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { createList } from '../../src/domain/audience/create-list.ts';
@@ -7,11 +8,14 @@ import { newUid } from '../../src/lib/ids.ts';
 
 /** The same world, seen by the user of a new customer. */
 export async function createTenant(ctx: Context): Promise<Context> {
-  const [row] = await ctx.db.query<{ customer_id: bigint; id: bigint; uid: string }>(sql`
+  const [row] = await queryRows<{ customer_id: bigint; id: bigint; uid: string }>(
+    ctx.db,
+    sql`
     WITH c AS (INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id)
     INSERT INTO app_user (customer_id, uid, email, email_key, password_hash)
     SELECT id, ${newUid()}, 'u' || id || '@tenant.example', 'u' || id || '@tenant.example', 'x' FROM c
-    RETURNING customer_id, id, uid`);
+    RETURNING customer_id, id, uid`,
+  );
   if (!row) throw new Error('No tenant was made.');
   const viewer = {
     userId: row.id,

@@ -1,9 +1,11 @@
 /** The context of a customer that is there already, as its only user sees the world. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 
 export async function viewerContext(ctx: Context, customerId: bigint): Promise<Context> {
-  const [user] = await ctx.db.query<{ id: bigint; uid: string }>(
+  const [user] = await queryRows<{ id: bigint; uid: string }>(
+    ctx.db,
     sql`SELECT id, uid FROM app_user WHERE customer_id = ${customerId} LIMIT 1`,
   );
   if (!user) throw new Error('The customer has no user.');

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
@@ -62,7 +63,8 @@ async function expectExact(world: CampaignWorld, taken: readonly { to: string }[
   const copies = copiesByRecipient(taken);
   const unknownOutcomes = new Map(
     (
-      await ctx.db.query<{ email: string; unknownOutcomes: number }>(
+      await queryRows<{ email: string; unknownOutcomes: number }>(
+        ctx.db,
         sql`SELECT email, ambiguous_count AS unknownOutcomes FROM hot.delivery WHERE source_id = ${world.campaignId} AND ambiguous_count > 0`,
       )
     ).map(({ email, unknownOutcomes: count }) => [email, count]),
@@ -88,8 +90,8 @@ it(
     for (let round = 0; round < CUTS; round += 1) {
       await sleep(CUT_EVERY_MS);
       // By then the program has found its way back: the next cut is another one.
-      await expect.poll(async () => (await ctx.db.query(connections)).length).toBeGreaterThan(5);
-      cut += (await ctx.db.query(sql`SELECT pg_terminate_backend(pid)::text FROM (${connections}) c`)).length;
+      await expect.poll(async () => (await queryRows(ctx.db, connections)).length).toBeGreaterThan(5);
+      cut += (await queryRows(ctx.db, sql`SELECT pg_terminate_backend(pid)::text FROM (${connections}) c`)).length;
     }
     await untilStatus(world, 'done').catch((error: unknown) => {
       throw new Error(program.output().slice(-4_000), { cause: error });

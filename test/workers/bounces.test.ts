@@ -4,6 +4,7 @@ import path from 'node:path';
 import { SMTPServer } from 'smtp-server';
 import { createTransport } from 'nodemailer';
 import { afterAll, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
@@ -88,7 +89,8 @@ test('what servers refuse and what comes back suppresses, and the figures add up
   await transport.sendMail({ envelope: { from: '', to: returnPath }, raw: shape?.raw ?? '' });
 
   const suppressed = async () => {
-    const rows = await ctx.db.query<{ email_key: string }>(
+    const rows = await queryRows<{ email_key: string }>(
+      ctx.db,
       sql`SELECT email_key FROM suppression WHERE customer_id = ${world.ctx.viewer?.customerId} ORDER BY 1`,
     );
     return rows.map(({ email_key: key }) => key);
@@ -97,7 +99,8 @@ test('what servers refuse and what comes back suppresses, and the figures add up
   const campaign = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
   const [figures] = await readCampaignStatistics(ctx, [campaign]);
   expect(figures).toMatchObject({ sentCount: 7, failedCount: 3, bounceCount: 4, deliveredCount: 6 });
-  const events = await ctx.db.query(
+  const events = await queryRows(
+    ctx.db,
     sql`SELECT type, status_code, count(*)::int AS n FROM hot.bounce_event WHERE source_id = ${world.campaignId} GROUP BY 1, 2 ORDER BY 1, 2`,
   );
   expect(events).toEqual([

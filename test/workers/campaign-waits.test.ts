@@ -1,6 +1,7 @@
 /** A campaign that waits says within seconds for what and until when, and no more once it gets on; only trouble is an alarm. */
 import { afterAll, expect, it } from 'vitest';
 import path from 'node:path';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { statusReasonsOf } from '../../src/domain/campaigns/campaign-wait.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
@@ -153,7 +154,8 @@ it('all campaigns of a long page are told of, in as many statements as one', asy
 /** Copies of the campaign, each with one person who comes again in an hour. */
 async function underWay({ ctx: own, campaignUid, listId }: CampaignWorld, count: number) {
   const customerId = own.viewer?.customerId ?? 0n;
-  const rows = await ctx.db.query<{ campaignId: bigint }>(
+  const rows = await queryRows<{ campaignId: bigint }>(
+    ctx.db,
     sql`WITH made AS (
           INSERT INTO campaign (customer_id, list_id, uid, name, status, snapshot_on, snapshot_at)
           SELECT ${customerId}, ${listId}, ${campaignUid} || n, 'Copy', 'sending', current_date, now() FROM generate_series(1, ${count}::int) n

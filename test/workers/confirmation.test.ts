@@ -1,6 +1,7 @@
 /** Double opt-in from end to end: added over REST, asked by mail, confirmed by the link, once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { CONTACT, LIST_BODY } from '../support/list-body.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -18,7 +19,8 @@ interface Mail {
 async function mailsTo(address: string, count: number): Promise<Mail[]> {
   const deadline = performance.now() + DEADLINE_MS;
   for (;;) {
-    const mails = await app.ctx.db.query<Mail>(
+    const mails = await queryRows<Mail>(
+      app.ctx.db,
       sql`SELECT subject, raw, rcpt_to FROM inbox.message WHERE ${address} = ANY (rcpt_to) ORDER BY id`,
     );
     if (mails.length >= count || performance.now() > deadline) return mails;

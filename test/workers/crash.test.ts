@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../src/domain/context.ts';
@@ -59,7 +60,7 @@ const newWorld = (
 
 /** The ledger's count and the shown counters, read at one instant, must agree and add up. */
 async function expectBalanced(world: CampaignWorld): Promise<void> {
-  const [row] = await ctx.db.query<{
+  const [row] = await queryRows<{
     rows: number;
     audience: number;
     open: number;
@@ -67,6 +68,7 @@ async function expectBalanced(world: CampaignWorld): Promise<void> {
     sent: number;
     shownSent: number;
   }>(
+    ctx.db,
     sql`SELECT c.audience, c.open AS "shownOpen", c.sent AS "shownSent",
                (SELECT count(*)::int FROM hot.delivery d WHERE d.source_id = c.source_id) AS rows,
                (SELECT count(*)::int FROM hot.delivery d WHERE d.source_id = c.source_id AND d.state IN ('queued', 'leased', 'sending')) AS open,
@@ -112,7 +114,8 @@ describe.each(['park', 'retry'] as const)('kill -9 in the middle, policy %s', (p
     expect(doubled).toBeLessThanOrEqual(policy === 'park' ? 0 : IN_FLIGHT * kills);
     expect(balance.unknown).toBeLessThanOrEqual(policy === 'park' ? IN_FLIGHT * kills : 0);
     // Everybody who is not parked has the message; each second copy is one that the ledger counts as in doubt.
-    const rows = await ctx.db.query<{ email: string; state: string; ambiguous: number }>(
+    const rows = await queryRows<{ email: string; state: string; ambiguous: number }>(
+      ctx.db,
       sql`SELECT email, state::text AS state, ambiguous_count AS ambiguous FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     for (const { email, state, ambiguous } of rows) {
@@ -145,7 +148,8 @@ describe('a slow server', () => {
       for (const answer of held.splice(0)) answer();
     }
     expect(await balanceOf(world)).toMatchObject({ audience: 3, sent: 3, unknown: 0 });
-    const [row] = await ctx.db.query<{ attempts: number; ambiguous: number }>(
+    const [row] = await queryRows<{ attempts: number; ambiguous: number }>(
+      ctx.db,
       sql`SELECT max(attempts) AS attempts, max(ambiguous_count) AS ambiguous FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     expect(row).toEqual({ attempts: 1, ambiguous: 0 });
@@ -169,7 +173,8 @@ describe('two workers', () => {
     const copies = copiesByRecipient(smtp.accepted);
     expect(copies.size).toBe(RECIPIENTS);
     expect(Math.max(...copies.values())).toBe(1);
-    const [stuck] = await ctx.db.query<{ jobs: number; open: number }>(
+    const [stuck] = await queryRows<{ jobs: number; open: number }>(
+      ctx.db,
       sql`SELECT (SELECT count(*)::int FROM graphile_worker._private_jobs WHERE locked_by IS NOT NULL) AS jobs,
                  (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction') AS open`,
     );

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { join, raw, sql, type Sql } from '../../src/db/database.ts';
 import { insertAuditEntries } from '../../src/domain/accounts/audit-trail.ts';
 import { sweepAccounts } from '../../src/domain/accounts/sweep-accounts.ts';
@@ -38,10 +39,13 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
 
 /** Every table with a customer, read from the catalogue: a new one is looked at by being there. */
 async function tenantTables(): Promise<readonly string[]> {
-  const rows = await db.query<{ name: string }>(sql`
+  const rows = await queryRows<{ name: string }>(
+    db,
+    sql`
     SELECT n.nspname || '.' || c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'customer_id'
-     WHERE n.nspname IN ('public', 'hot') AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`);
+     WHERE n.nspname IN ('public', 'hot') AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1`,
+  );
   return rows.map(({ name }) => name);
 }
 
@@ -53,17 +57,20 @@ async function rowsOf(customerId: bigint): Promise<Readonly<Record<string, strin
     ) => sql`SELECT ${name}::text AS name, count(*)::text || md5(coalesce(string_agg(t::text, ',' ORDER BY t::text), '')) AS state, count(*) AS count
                     FROM ${raw(name)} t WHERE customer_id = ${customerId}`,
   );
-  const rows = await db.query<{ name: string; state: string; count: bigint }>(join(parts, ' UNION ALL '));
+  const rows = await queryRows<{ name: string; state: string; count: bigint }>(db, join(parts, ' UNION ALL '));
   return Object.fromEntries(rows.filter(({ count }) => count > 0n).map(({ name, state }) => [name, state]));
 }
 
 /** A row in every hot table, with any value that fits. */
 async function fillHotTables(customerId: bigint): Promise<void> {
-  const columns = await db.query<{ name: string; column: string; type: string }>(sql`
+  const columns = await queryRows<{ name: string; column: string; type: string }>(
+    db,
+    sql`
     SELECT table_schema || '.' || table_name AS name, column_name AS column, udt_name AS type
       FROM information_schema.columns c
       JOIN pg_class k ON k.relname = c.table_name AND k.relnamespace = 'hot'::regnamespace AND NOT k.relispartition
-     WHERE table_schema = 'hot' AND is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO'`);
+     WHERE table_schema = 'hot' AND is_nullable = 'NO' AND column_default IS NULL AND is_identity = 'NO'`,
+  );
   for (const name of new Set(columns.map((one) => one.name))) {
     const own = columns.filter((one) => one.name === name);
     if (!own.some(({ column }) => column === 'customer_id')) continue;
@@ -98,13 +105,14 @@ test('everything of a deleted customer is erased, in slices, and nothing of anot
   const { status } = await app.rest(`/customers/${gone.customerUid}`, { method: 'DELETE' });
   expect(status).toBe(200);
   await until('the customer is erased', async () => {
-    return (await db.query(sql`SELECT 1 FROM customer WHERE id = ${gone.customerId}`)).length === 0;
+    return (await queryRows(db, sql`SELECT 1 FROM customer WHERE id = ${gone.customerId}`)).length === 0;
   });
   const left = await rowsOf(gone.customerId);
   // What administrators did to it stays on record: it was disabled, it was deleted.
   expect(Object.keys(left)).toEqual(['hot.audit_event']);
   expect(
-    await db.query(
+    await queryRows(
+      db,
       sql`SELECT operation, target_uid FROM hot.audit_event WHERE customer_id = ${gone.customerId} OR target_uid = ${gone.customerUid} ORDER BY id`,
     ),
   ).toMatchObject([{ operation: 'disableCustomer' }, { operation: 'deleteCustomer', target_uid: gone.customerUid }]);
@@ -117,10 +125,13 @@ test('a disabled customer sends nothing more; what it had under way stays paused
   const statuses = ['sending', 'queued', 'scheduled', 'done', 'ready', 'error'];
   const ids = new Map<string, bigint>();
   for (const status of statuses) {
-    const [row] = await db.query<{ id: bigint }>(sql`
+    const [row] = await queryRows<{ id: bigint }>(
+      db,
+      sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, html, status, snapshot_on, delivery_at)
       SELECT ${customerId}, ${newUid()}, id, ${status}, 'S', 'a@b.example', '<p>x</p>', ${status}, current_date, now() + interval '1 day'
-        FROM mail_list WHERE customer_id = ${customerId} RETURNING id`);
+        FROM mail_list WHERE customer_id = ${customerId} RETURNING id`,
+    );
     ids.set(status, row?.id ?? 0n);
   }
   const sending = ids.get('sending') ?? 0n;
@@ -133,7 +144,8 @@ test('a disabled customer sends nothing more; what it had under way stays paused
   // Before any job ran: the sending loop asks for the customer as well.
   expect(await createActiveCampaigns().take(app.ctx, { customerId, campaignId: sending })).toBeUndefined();
   const now = async () => {
-    const rows = await db.query<{ name: string; status: string }>(
+    const rows = await queryRows<{ name: string; status: string }>(
+      db,
       sql`SELECT name, status FROM campaign WHERE customer_id = ${customerId} AND name = ANY(${statuses}::text[])`,
     );
     return Object.fromEntries(rows.map(({ name, status }) => [name, status]));
@@ -160,25 +172,28 @@ test('a disabled customer sends nothing more; what it had under way stays paused
 test('people can leave the list of a disabled customer', async () => {
   const world = await newWorld(app, smtp);
   const { customerId } = world;
-  const [row] = await db.query<{ list: bigint; campaign: bigint; subscriber: bigint }>(sql`
+  const [row] = await queryRows<{ list: bigint; campaign: bigint; subscriber: bigint }>(
+    db,
+    sql`
     SELECT l.id AS list, c.id AS campaign, s.id AS subscriber FROM mail_list l
       JOIN campaign c ON c.customer_id = l.customer_id AND c.list_id = l.id
       JOIN subscriber s ON s.customer_id = l.customer_id AND s.list_id = l.id
-     WHERE l.customer_id = ${customerId} LIMIT 1`);
+     WHERE l.customer_id = ${customerId} LIMIT 1`,
+  );
   if (!row) throw new Error('The world has no campaign.');
   await app.rest(`/customers/${world.customerUid}/disable`, { method: 'PATCH' });
   const ids = { customerId, listId: row.list, campaignId: row.campaign, subscriberId: row.subscriber };
   const link = linkSignerOf(app.ctx.installation).forRecipient(recipientOfCampaign(ids)).unsubscribe();
   const answer = await fetch(link, { method: 'POST', body: new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }) });
   expect(answer.status).toBe(200);
-  expect(await db.query(sql`SELECT status FROM subscriber WHERE id = ${row.subscriber}`)).toEqual([
+  expect(await queryRows(db, sql`SELECT status FROM subscriber WHERE id = ${row.subscriber}`)).toEqual([
     { status: 'unsubscribed' },
   ]);
 });
 
 test('the clock sweeps ended logins, links and the oldest of the trail', async () => {
   const { customerId } = await newWorld(app, smtp);
-  const [user] = await db.query<{ id: bigint }>(sql`SELECT id FROM app_user WHERE customer_id = ${customerId}`);
+  const [user] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM app_user WHERE customer_id = ${customerId}`);
   const token = (kind: string, changes: Sql) => sql`
     INSERT INTO api_token (customer_id, uid, user_id, kind, name, digest, scopes, expires_at, revoked_at)
     SELECT ${customerId}, ${newUid()}, ${user?.id}, ${kind}, ${kind}, sha256(random()::text::bytea), '{*}', ${changes}`;
@@ -202,12 +217,14 @@ test('the clock sweeps ended logins, links and the oldest of the trail', async (
   await db.execute(sql`INSERT INTO hot.audit_event (customer_id, id, at, operation, entry_point) OVERRIDING SYSTEM VALUE
                        VALUES (${customerId}, -1, now() - interval '401 days', 'oldest', 'rest')`);
   await sweepAccounts(app.ctx);
-  const names = await db.query<{ name: string }>(
+  const names = await queryRows<{ name: string }>(
+    db,
     sql`SELECT name FROM api_token WHERE customer_id = ${customerId} ORDER BY name`,
   );
   expect(names.map(({ name }) => name).toSorted()).toEqual(['Primary', 'lasting', 'late session']);
-  expect(await db.query(sql`SELECT 1 FROM login_token WHERE customer_id = ${customerId}`)).toEqual([]);
-  const trail = await db.query<{ operation: string }>(
+  expect(await queryRows(db, sql`SELECT 1 FROM login_token WHERE customer_id = ${customerId}`)).toEqual([]);
+  const trail = await queryRows<{ operation: string }>(
+    db,
     sql`SELECT operation FROM hot.audit_event WHERE customer_id = ${customerId}`,
   );
   expect(trail).toEqual([{ operation: 'x' }]);

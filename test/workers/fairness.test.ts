@@ -5,6 +5,7 @@ import { EventEmitter } from 'node:events';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
@@ -98,7 +99,8 @@ describe('the line', () => {
     ...{ customerId: String(customerId), campaignId: '1', fromId: String(fromId), toId: String(fromId) },
   });
   const line = async (): Promise<string[]> => {
-    const rows = await ctx.db.query<{ customer: string }>(
+    const rows = await queryRows<{ customer: string }>(
+      ctx.db,
       sql`SELECT payload ->> 'customerId' AS customer FROM graphile_worker._private_jobs
            WHERE is_available AND run_at <= now() ORDER BY priority, run_at, id`,
     );
@@ -129,7 +131,8 @@ describe('the line', () => {
       await enqueue(ctx.db, sendBatchJob, batch(901n, 1_000n + BigInt(index)), { delaySeconds: 0 });
     await place(902n, 20);
     expect((await line()).slice(0, 60).filter((customer) => customer === '902')).toHaveLength(20);
-    const [last] = await ctx.db.query<{ place: number }>(
+    const [last] = await queryRows<{ place: number }>(
+      ctx.db,
       sql`SELECT max(priority)::int AS place FROM graphile_worker._private_jobs WHERE (payload ->> 'fromId')::int >= 1000`,
     );
     expect(last?.place).toBe(20);
@@ -167,7 +170,8 @@ async function shareServer(...worlds: readonly CampaignWorld[]): Promise<void> {
   const [first, ...others] = worlds;
   const customers = await Promise.all(
     worlds.map(async ({ campaignId }) => {
-      const [row] = await ctx.db.query<{ customerId: bigint }>(
+      const [row] = await queryRows<{ customerId: bigint }>(
+        ctx.db,
         sql`SELECT customer_id AS "customerId" FROM campaign WHERE id = ${campaignId}`,
       );
       return row?.customerId ?? 0n;
@@ -197,7 +201,8 @@ describe('jobs that never arrived', () => {
     await ctx.db.execute(
       sql`UPDATE graphile_worker._private_jobs SET locked_by = 'mine', locked_at = now() WHERE payload ->> 'fromId' <> '3'`,
     );
-    const [running] = await ctx.db.query<{ id: string }>(
+    const [running] = await queryRows<{ id: string }>(
+      ctx.db,
       sql`SELECT id::text AS id FROM graphile_worker._private_jobs WHERE payload ->> 'fromId' = '1'`,
     );
     const orphans = new Orphans();
@@ -207,7 +212,8 @@ describe('jobs that never arrived', () => {
     const isRunning = (id: string) => id === running?.id;
     expect(await orphans.free(ctx.database, isRunning)).toBe(0);
     expect(await orphans.free(ctx.database, isRunning)).toBe(1);
-    const held = await ctx.db.query(
+    const held = await queryRows(
+      ctx.db,
       sql`SELECT id::text AS id FROM graphile_worker._private_jobs WHERE locked_by IS NOT NULL`,
     );
     expect(held).toEqual([{ id: running?.id }]);

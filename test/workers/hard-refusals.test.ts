@@ -1,6 +1,7 @@
 /** A server that says of everybody that nobody is there: the campaign pauses, and nobody is lost by it (decision 0260). */
 import { afterAll, expect, it } from 'vitest';
 import path from 'node:path';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { recordRefusals } from '../../src/domain/bounces/record-refusals.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
@@ -47,8 +48,9 @@ const numberIn = (line: string): number => Number(/<p(\d+)@/.exec(line)?.[1]);
 /** What is written about those who were refused; the queue of bounces is empty then. */
 async function marksOf({ ctx: own, campaignId }: CampaignWorld) {
   const waiting = sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'bounces.record-refusals'`;
-  await expect.poll(async () => (await ctx.db.query(waiting)).length).toBe(0);
-  const [row] = await ctx.db.query<Record<string, unknown>>(
+  await expect.poll(async () => (await queryRows(ctx.db, waiting)).length).toBe(0);
+  const [row] = await queryRows(
+    ctx.db,
     sql`SELECT (SELECT count(*)::int FROM suppression WHERE customer_id = ${own.viewer?.customerId}) AS suppressed,
                (SELECT count(*)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS events,
                (SELECT count(*)::int FROM hot.recipient_activity WHERE source_id = ${campaignId} AND bounced_at IS NOT NULL) AS bounced,
@@ -115,7 +117,8 @@ it('queues again whom another process was refused for while the campaign was bei
   expect(await marksOf(world)).toMatchObject({ suppressed: 3, counted: 3 });
   const hold = sql`UPDATE campaign SET status = 'paused', bounce_spike = 'held' WHERE id = ${world.campaignId}`;
   await ctx.db.execute(hold);
-  const rows = await ctx.db.query<{ id: bigint }>(
+  const rows = await queryRows<{ id: bigint }>(
+    ctx.db,
     sql`SELECT recipient_id AS id FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'failed'`,
   );
   const customerId = world.ctx.viewer?.customerId ?? 0n;

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
@@ -126,12 +127,12 @@ it('reaches a batch that waited for its turn at a busy server through pause, cha
 });
 
 async function anotherCampaign(world: CampaignWorld): Promise<CampaignWorld> {
-  const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
+  const [list] = await queryRows<{ uid: string }>(ctx.db, sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
   const { uid } = await createCampaign(world.ctx, {
     ...{ listUid: list?.uid ?? '', name: 'Second', subject: 'Wrong' },
     ...{ fromEmail: 'news@sender.example', fromName: 'Sender', html: ONE_LINK },
   });
-  const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+  const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
   return { ...world, campaignUid: uid, campaignId: row?.id ?? 0n };
 }
 
@@ -162,7 +163,8 @@ END $$`),
 
 const isStalling = async (): Promise<boolean> =>
   (
-    await ctx.db.query(
+    await queryRows(
+      ctx.db,
       sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`,
     )
   ).length > 0;
@@ -231,7 +233,7 @@ it(
     }
     await untilStatus(world, 'done');
     expect(wrong).toEqual([]);
-    expect(await ctx.db.query(sql`SELECT 1 FROM due_stall`)).toEqual([]);
+    expect(await queryRows(ctx.db, sql`SELECT 1 FROM due_stall`)).toEqual([]);
     expect(messages).toBeGreaterThan(EDITS / 4);
     expect(server.accepted).toHaveLength(12);
   },

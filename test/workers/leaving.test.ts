@@ -5,6 +5,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
 import { findOwnedList } from '../../src/domain/audience/find-owned-list.ts';
@@ -59,7 +60,8 @@ const numberOf = (to: string): number => Number(/p(\d+)@/.exec(to)?.[1]);
 /** No mail of a list is waiting or being sent. */
 async function untilQuiet(): Promise<void> {
   for (let quiet = 0; quiet < 3;) {
-    const [row] = await ctx.db.query<{ n: number }>(
+    const [row] = await queryRows<{ n: number }>(
+      ctx.db,
       sql`SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE task_identifier LIKE 'audience.%' AND run_at <= now()`,
     );
     quiet = row?.n === 0 ? quiet + 1 : 0;
@@ -74,14 +76,14 @@ test('leaving acts at once, in a campaign that is being sent', async () => {
     smtpPort: server.port,
     server: { connections: 2, window: IN_FLIGHT / 2 },
   });
-  const { customerId, listId } = await world.ctx.db
-    .query<{ customerId: bigint; listId: bigint }>(
-      sql`SELECT customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE id = ${world.campaignId}`,
-    )
-    .then(([row]) => row ?? { customerId: 0n, listId: 0n });
+  const { customerId, listId } = await queryRows<{ customerId: bigint; listId: bigint }>(
+    world.ctx.db,
+    sql`SELECT customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE id = ${world.campaignId}`,
+  ).then(([row]) => row ?? { customerId: 0n, listId: 0n });
   const idOf = async (n: number) =>
     (
-      await ctx.db.query<{ id: bigint }>(
+      await queryRows<{ id: bigint }>(
+        ctx.db,
         sql`SELECT id FROM subscriber WHERE list_id = ${listId} AND email = ${address(n)}`,
       )
     )[0]?.id ?? 0n;
@@ -203,7 +205,7 @@ describe('a suppressed address gets no mail', () => {
   test('by an import that says subscribed of who unsubscribed, nor by one of who is suppressed on the list', async () => {
     await using server = await scriptedSmtpServer();
     const world = await scene(server.port);
-    const [row] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
+    const [row] = await queryRows<{ uid: string }>(ctx.db, sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
     const list = await findOwnedList(world.ctx, row?.uid ?? '');
     await unsubscribeSubscriber(world.ctx, { subscriber: address(4) });
     const file = `email,status\n${VICTIM},subscribed\n${address(4)},subscribed\n`;

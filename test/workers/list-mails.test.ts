@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 
@@ -12,7 +13,8 @@ const DEADLINE_MS = 60_000;
 async function mailsTo(address: string, count: number) {
   const deadline = performance.now() + DEADLINE_MS;
   for (;;) {
-    const mails = await app.ctx.db.query<{ raw: Buffer }>(
+    const mails = await queryRows<{ raw: Buffer }>(
+      app.ctx.db,
       sql`SELECT raw FROM inbox.message WHERE ${address} = ANY (rcpt_to) ORDER BY id`,
     );
     if (mails.length >= count || performance.now() > deadline)
@@ -39,7 +41,8 @@ async function newList(options: object): Promise<string> {
 const add = (list_uid: string, EMAIL: string, more: object = {}) =>
   call('POST', '/subscribers', { list_uid, EMAIL, ...more });
 const contactOf = async (uid: string) => {
-  const [row] = await app.ctx.db.query<{ email: string }>(
+  const [row] = await queryRows<{ email: string }>(
+    app.ctx.db,
     sql`SELECT c.email FROM mail_list l JOIN list_contact c ON c.list_id = l.id WHERE l.uid = ${uid}`,
   );
   return row?.email ?? '';
@@ -97,7 +100,7 @@ test('single opt-in is welcomed at once; an import, or a status set by hand, is 
   await sleep(1_500);
   expect(await mailsTo('bea@person.example', 1)).toHaveLength(1);
   expect(
-    await app.ctx.db.query(sql`SELECT 1 FROM inbox.message WHERE 'carl@person.example' = ANY (rcpt_to)`),
+    await queryRows(app.ctx.db, sql`SELECT 1 FROM inbox.message WHERE 'carl@person.example' = ANY (rcpt_to)`),
   ).toHaveLength(0);
 });
 
@@ -118,9 +121,12 @@ test('who leaves gets a goodbye, and the owner one notice for many', async () =>
   // The next one comes an hour later at the earliest.
   await add(list, 'late@person.example');
   await call('PATCH', `/lists/${list}/subscribers/email/late@person.example/unsubscribe`);
-  const [job] = await app.ctx.db.query<{ seconds: number }>(sql`
+  const [job] = await queryRows<{ seconds: number }>(
+    app.ctx.db,
+    sql`
     SELECT extract(epoch FROM run_at - now())::float8 AS seconds FROM graphile_worker.jobs
-     WHERE task_identifier = 'audience.notify-unsubscribes'`);
+     WHERE task_identifier = 'audience.notify-unsubscribes'`,
+  );
   expect(job?.seconds).toBeGreaterThan(3_000);
 });
 

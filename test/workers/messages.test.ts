@@ -4,12 +4,14 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { sql } from '../../src/db/database.ts';
+import { queryRows } from '../../scripts/support/query-rows.ts';
+import { sql, type Sql } from '../../src/db/database.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { field, mailWorld, PICTURE, until } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
+const rowsOf = <Row = Record<string, unknown>>(statement: Sql) => queryRows<Row>(db, statement);
 const owner = await app.newTenant();
 const { db } = app.ctx;
 const world = mailWorld(app, owner);
@@ -95,7 +97,7 @@ test('a campaign whose file was deleted says so, and sends nothing that is broke
   const attached = await attach(campaign, 'plan.png');
   const fileUid = async () =>
     (
-      await db.query<{ uid: string }>(
+      await rowsOf<{ uid: string }>(
         sql`SELECT uid FROM uploaded_file WHERE customer_id = ${owner.customerId} AND name = 'plan.png'`,
       )
     ).at(-1)?.uid;
@@ -140,7 +142,7 @@ test('a campaign whose file was deleted says so, and sends nothing that is broke
 test('without skip_failed_messages a campaign stops at the first person it cannot be composed for', async () => {
   const list = await newList();
   await add(list, 'fay@failed.example');
-  const [odd] = await db.query<{ id: bigint }>(sql`
+  const [odd] = await rowsOf<{ id: bigint }>(sql`
     INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
     VALUES (${owner.customerId}, ${list.id}, '"odd"@failed.example', '"odd"@failed.example', 'subscribed', '{}') RETURNING id`);
   const campaign = await newCampaign(list, { skip_failed_messages: 0 });
@@ -152,7 +154,7 @@ test('without skip_failed_messages a campaign stops at the first person it canno
   expect((await call('PATCH', `/campaigns/${campaign}`, { html: '<p>new</p>' })).status).toBe(422);
   await call('POST', `/campaigns/${campaign}/resume`);
   await done(campaign);
-  const rows = await db.query(
+  const rows = await rowsOf(
     sql`SELECT d.state::text, d.reason FROM hot.delivery d JOIN campaign c ON c.id = d.source_id WHERE c.uid = ${campaign} ORDER BY d.recipient_id`,
   );
   expect(rows).toEqual([
@@ -223,9 +225,7 @@ test('nothing leaves for somebody who is suppressed, by whatever way (B11)', asy
   // The confirmation to the other one was asked for later than everything above.
   await until(async () => ((await mailsTo(witness)).length === 4 ? true : undefined));
   await sleep(500);
-  const everybody = await db.query<{ to: string }>(
-    sql`SELECT DISTINCT lower(unnest(rcpt_to)) AS to FROM inbox.message`,
-  );
+  const everybody = await rowsOf<{ to: string }>(sql`SELECT DISTINCT lower(unnest(rcpt_to)) AS to FROM inbox.message`);
   expect(everybody.map(({ to }) => to)).toEqual(expect.arrayContaining([witness, 'imported@suppressed.example']));
   expect(everybody.map(({ to }) => to)).not.toContain(gus);
 });
@@ -276,7 +276,7 @@ test('a test is what recipients get, with links that belong to nobody, and no fi
     click_count: 0,
     unsubscribe_count: 0,
   });
-  const [still] = await db.query<{ status: string }>(
+  const [still] = await rowsOf<{ status: string }>(
     sql`SELECT status FROM subscriber WHERE email_key = 'cara@tests.example'`,
   );
   expect(still?.status).toBe('subscribed');
@@ -314,7 +314,7 @@ test('tests are few: ten addresses, a hundred an hour, once per request', async 
     ...Array(10).fill(201),
     ...Array(10).fill(429),
   ]);
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await rowsOf<{ count: number }>(
     sql`SELECT count(*)::int AS count FROM test_message WHERE customer_id = ${tenant.customerId}`,
   );
   expect(row?.count).toBe(100);
@@ -390,10 +390,10 @@ test('a dry run tells who gets what, who does not and why, and sends nothing', a
   ]);
   expect(Number(run['total_bytes'])).toBeGreaterThan(1070 * 1_000);
   expect(
-    await db.query(sql`SELECT 1 FROM hot.delivery d JOIN campaign c ON c.id = d.source_id WHERE c.uid = ${campaign}`),
+    await rowsOf(sql`SELECT 1 FROM hot.delivery d JOIN campaign c ON c.id = d.source_id WHERE c.uid = ${campaign}`),
   ).toEqual([]);
   expect(
-    await db.query(sql`SELECT 1 FROM inbox.message WHERE array_to_string(rcpt_to, ',') LIKE '%@dry.example%'`),
+    await rowsOf(sql`SELECT 1 FROM inbox.message WHERE array_to_string(rcpt_to, ',') LIKE '%@dry.example%'`),
   ).toEqual([]);
   expect((await call('DELETE', `/campaigns/${campaign}/dry-run`)).status).toBe(422);
 });

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { allowanceOf } from '../../src/domain/billing/allowance.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
@@ -62,12 +63,12 @@ async function worldWithPlan(
   const first = await campaignWorld(ctx, { recipients, smtpPort: port });
   const tenant = first.ctx;
   const { customerId } = viewerOf(tenant);
-  const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${first.listId}`);
+  const [list] = await queryRows<{ uid: string }>(ctx.db, sql`SELECT uid FROM mail_list WHERE id = ${first.listId}`);
   const worlds = [first];
   for (let n = 2; n <= campaigns; n++) {
     const words = { name: `News ${n}`, subject: 'Hi', fromEmail: 'news@sender.example', fromName: 'Sender' };
     const { uid } = await createCampaign(tenant, { listUid: list?.uid ?? '', html: '<p>Hi</p>', ...words });
-    const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+    const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     worlds.push({ ...first, campaignUid: uid, campaignId: row?.id ?? 0n });
   }
   await givePlan(ctx.db, customerId, { sending_server_option: 'own', ...options });
@@ -81,7 +82,8 @@ interface Standing {
 }
 
 async function standing({ campaignId }: CampaignWorld): Promise<Standing> {
-  const [row] = await ctx.db.query<{ status: string; waitsUntil: Date | null }>(
+  const [row] = await queryRows<{ status: string; waitsUntil: Date | null }>(
+    ctx.db,
     sql`SELECT status, wait_until AS "waitsUntil" FROM campaign WHERE id = ${campaignId}`,
   );
   const reason = await storedReason(ctx.db, campaignId);
@@ -94,7 +96,8 @@ async function untilWaiting(worlds: readonly CampaignWorld[]): Promise<void> {
   await expect
     .poll(
       async () => {
-        const [row] = await ctx.db.query<{ waiting: number; jobs: number }>(
+        const [row] = await queryRows<{ waiting: number; jobs: number }>(
+          ctx.db,
           sql`SELECT (SELECT count(*)::int FROM campaign WHERE id = ANY(${ids}::bigint[]) AND (coalesce(nullif(wait_kind, 'budget_in_use'), reason_code) IS NOT NULL OR status = 'done')) AS waiting,
                      (SELECT count(*)::int FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
                        WHERE t.identifier NOT IN ('campaigns.wake', 'bounces.record-refusals') AND (j.payload ->> 'campaignId')::bigint = ANY(${ids}::bigint[])) AS jobs`,
@@ -182,7 +185,8 @@ describe('the sending quota', () => {
     const { waitsUntil, reason } = await standing(world);
     expect(waitsUntil).toEqual(quotaEndsAt);
     expect(reason).toMatch(/^The plan's sending quota of 70 emails in 2 hours is used up: sending continues at /);
-    const [job] = await ctx.db.query<{ runAt: Date }>(
+    const [job] = await queryRows<{ runAt: Date }>(
+      ctx.db,
       sql`SELECT run_at AS "runAt" FROM graphile_worker.jobs WHERE key = ${`campaigns.wake:${world.campaignId}`}`,
     );
     expect(job?.runAt.getTime()).toBe(waitsUntil?.getTime());
@@ -228,7 +232,8 @@ describe('leases', () => {
     return leaseSends(ctx.db, { range: { ...range, customerId }, allowance, workerId, wanted });
   };
   const customer = async (options: Record<string, string>): Promise<bigint> => {
-    const [row] = await ctx.db.query<{ id: bigint }>(
+    const [row] = await queryRows<{ id: bigint }>(
+      ctx.db,
       sql`INSERT INTO customer (uid, name) VALUES (${randomUUID()}, 'x') RETURNING id`,
     );
     await givePlan(ctx.db, row?.id ?? 0n, options);
@@ -271,7 +276,8 @@ describe('leases', () => {
     const living = await livingWorker();
     const second = await lease(customerId, living, 100);
     expect(second.granted).toBe(96);
-    const [row] = await ctx.db.query<{ queued: number }>(
+    const [row] = await queryRows<{ queued: number }>(
+      ctx.db,
       sql`SELECT count(*)::int AS queued FROM hot.delivery WHERE customer_id = ${customerId} AND state = 'queued' AND owner IS NULL`,
     );
     expect(row?.queued).toBe(6);

@@ -1,6 +1,7 @@
 /** Campaigns over real connections when a provider asks to wait, when one of several servers is down, and by weight. */
 import { afterAll, expect, it } from 'vitest';
 import path from 'node:path';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
@@ -62,7 +63,8 @@ it('a provider that says 421 4.7.28 gets nothing more, everybody else everything
   await expect.poll(async () => (await balanceOf(world)).sent).toBe(200);
   await expect
     .poll(async () => {
-      const [row] = await ctx.db.query<{ held: number }>(
+      const [row] = await queryRows<{ held: number }>(
+        ctx.db,
         sql`SELECT count(*)::int AS held FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'queued' AND not_before > now() + interval '500 seconds'`,
       );
       return row?.held;
@@ -71,7 +73,8 @@ it('a provider that says 421 4.7.28 gets nothing more, everybody else everything
   // What was on its way with the first one, by all connections of the process.
   expect(asked).toBeLessThanOrEqual(16);
   expect(server.accepted.every(({ to }) => to.endsWith('@example.org'))).toBe(true);
-  const [row] = await ctx.db.query<{ tries: number }>(
+  const [row] = await queryRows<{ tries: number }>(
+    ctx.db,
     sql`SELECT max(attempts)::int AS tries FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'queued'`,
   );
   expect(row?.tries).toBe(0);
@@ -115,7 +118,8 @@ it('what one of two servers had begun with when it had to rest for long goes on 
   await addServer(world, second.port);
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
-  const [row] = await ctx.db.query<{ rest: number }>(
+  const [row] = await queryRows<{ rest: number }>(
+    ctx.db,
     sql`SELECT max(extract(epoch FROM open_until - now()))::int AS rest FROM hot.sending_health`,
   );
   expect(row?.rest).toBeGreaterThan(60);

@@ -1,6 +1,7 @@
 /** Scheduled starts (A16): each once, whoever looks, whatever their clocks say and whoever dies at that moment. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { startCampaign, startScheduledCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../src/domain/campaigns/update-campaign.ts';
@@ -41,13 +42,15 @@ async function scheduled(count: number, due: (no: number) => Date): Promise<Camp
 }
 
 const starts = () =>
-  ctx.db.query<{ count: number; isEarly: boolean }>(
+  queryRows<{ count: number; isEarly: boolean }>(
+    ctx.db,
     sql`SELECT count(*)::int AS count, bool_or(at < due) AS "isEarly" FROM started GROUP BY campaign_id`,
   );
 
 /** In seconds, of those that were due when the schedulers worked already. */
 async function lateness(ready: Date): Promise<unknown> {
-  const [late] = await ctx.db.query(
+  const [late] = await queryRows(
+    ctx.db,
     sql`SELECT count(*)::int, percentile_cont(0.99) WITHIN GROUP (ORDER BY extract(epoch FROM at - due)) AS p99 FROM started WHERE due > ${ready}`,
   );
   return late;
@@ -117,7 +120,7 @@ it('a process that only keeps the clock has no tasks and works all the same', as
       await sleep(200);
       expect([worker.isWorking(), worker.queueProblem()]).toEqual([true, undefined]);
     }
-    expect(await ctx.db.query(sql`SELECT identifier FROM graphile_worker._private_known_crontabs`)).toEqual([
+    expect(await queryRows(ctx.db, sql`SELECT identifier FROM graphile_worker._private_known_crontabs`)).toEqual([
       { identifier: 'campaigns.revive' },
     ]);
   } finally {

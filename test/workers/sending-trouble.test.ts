@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { snapshotAudience } from '../../src/domain/campaigns/snapshot-audience.ts';
@@ -54,7 +55,8 @@ async function withWorker(watch: () => Promise<void>): Promise<void> {
 
 /** How often rows of its ledger were leased, all told. */
 async function leasesOf({ campaignId }: CampaignWorld): Promise<number> {
-  const [row] = await ctx.db.query<{ leases: number }>(
+  const [row] = await queryRows<{ leases: number }>(
+    ctx.db,
     sql`SELECT sum(epoch)::int AS leases FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return row?.leases ?? 0;
@@ -86,7 +88,8 @@ describe('many batches before one server', () => {
       await sleep(6_000);
       expect(await leasesOf(world)).toBeLessThan(RECIPIENTS);
     });
-    const [sick] = await ctx.db.query<{ server: string; name: string }>(
+    const [sick] = await queryRows<{ server: string; name: string }>(
+      ctx.db,
       sql`SELECT uid AS server, name FROM sending_server ORDER BY id DESC LIMIT 1`,
     );
     const said = z
@@ -144,7 +147,8 @@ describe('a batch', () => {
 
   it('is left to the job of the same process that works on it already', async () => {
     const { world, send, lockRange } = await plannedWorld();
-    const [row] = await ctx.db.query<{ day: string }>(
+    const [row] = await queryRows<{ day: string }>(
+      ctx.db,
       sql`SELECT snapshot_on::text AS day FROM campaign WHERE id = ${world.campaignId}`,
     );
     const key = ledgerOfCampaign({ snapshotOn: row?.day ?? '', customerId: 0n, campaignId: world.campaignId });
@@ -157,7 +161,8 @@ describe('a batch', () => {
   });
 
   async function secondsToNextJob(): Promise<number[]> {
-    const rows = await ctx.db.query<{ seconds: number }>(
+    const rows = await queryRows<{ seconds: number }>(
+      ctx.db,
       sql`SELECT extract(epoch FROM run_at - now())::float8 AS seconds FROM graphile_worker._private_jobs`,
     );
     return rows.map(({ seconds }) => seconds);

@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { decideUnknownDeliveries } from '../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
@@ -90,7 +91,8 @@ describe('a campaign', () => {
     await startCampaign(world.ctx, world.campaignUid);
     await untilStatus(world, 'done');
     expect(await balanceOf(world)).toMatchObject({ audience: 20, sent: 18, failed: 2 });
-    const rows = await ctx.db.query<{ email: string; attempts: number; reply: string; reason: string | null }>(
+    const rows = await queryRows<{ email: string; attempts: number; reply: string; reason: string | null }>(
+      ctx.db,
       sql`SELECT email, attempts, reply, reason FROM hot.delivery WHERE source_id = ${world.campaignId} AND email IN ('p7@example.org', 'p8@example.org', 'p9@example.org') ORDER BY email`,
     );
     expect(rows.map(({ email, attempts, reason }) => [email, attempts, reason])).toEqual([
@@ -174,7 +176,8 @@ describe('a campaign', () => {
     expect(await balanceOf(world)).toMatchObject({ sent: 0, failed: 0 });
     isDown = false;
     await untilStatus(world, 'done');
-    const [row] = await ctx.db.query<{ attempts: number }>(
+    const [row] = await queryRows<{ attempts: number }>(
+      ctx.db,
       sql`SELECT max(attempts) AS attempts FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     expect(row?.attempts).toBe(1);

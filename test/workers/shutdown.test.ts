@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { isAlive } from '../../src/lib/is-alive.ts';
@@ -75,7 +76,8 @@ it(
       worker = await startProgram(settings);
     }
     await untilStatus(world, 'done');
-    const [unknownOutcomes] = await ctx.db.query<{ rows: number }>(
+    const [unknownOutcomes] = await queryRows<{ rows: number }>(
+      ctx.db,
       sql`SELECT count(*)::int AS rows FROM hot.delivery WHERE source_id = ${world.campaignId} AND (ambiguous_count > 0 OR state = 'unknown')`,
     );
     expect(unknownOutcomes?.rows).toBe(0);

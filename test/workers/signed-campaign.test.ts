@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import PostalMime from 'postal-mime';
 import { afterAll, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { freePort } from '../../src/db/free-port.ts';
 import { sql } from '../../src/db/database.ts';
 import { startDnsServer } from '../support/dns-zone.ts';
@@ -63,7 +64,8 @@ async function newCampaign(from_email: string, options: object = {}): Promise<st
 async function mailTo(address: string): Promise<Buffer> {
   const deadline = performance.now() + DEADLINE_MS;
   while (performance.now() < deadline) {
-    const [mail] = await app.ctx.db.query<{ raw: Buffer }>(
+    const [mail] = await queryRows<{ raw: Buffer }>(
+      app.ctx.db,
       sql`SELECT raw FROM inbox.message WHERE ${address} = ANY (rcpt_to)`,
     );
     if (mail) return mail.raw;

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { defineJob, enqueue } from '../../src/jobs/define-job.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -32,7 +33,7 @@ it('is tried again by the queue, and not at once in its place', async () => {
     afterFile(() => worker.stop(1_000));
     while (!lines.some((line) => line.includes('job.failed'))) await sleep(50);
   });
-  await expect.poll(() => root.db.query(sql`SELECT n FROM shelf`), { timeout: 30_000 }).toEqual([{ n: 11 }]);
+  await expect.poll(() => queryRows(root.db, sql`SELECT n FROM shelf`), { timeout: 30_000 }).toEqual([{ n: 11 }]);
   expect(attempts).toEqual(attempts.map((_none, index) => index + 1));
   expect(lines.filter((line) => line.includes('job.again'))).toEqual([]);
 });

@@ -1,6 +1,7 @@
 /** Campaigns through a server that is set up wrongly, or does not let the sender in: nobody's address is to blame. */
 import { afterAll, expect, it } from 'vitest';
 import path from 'node:path';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
@@ -38,14 +39,16 @@ const CLIENT_REJECTED = '554 5.7.1 <unknown[192.0.2.1]>: Client host rejected: A
 const NOT_OWNED = '553 5.7.1 <news@sender.example>: Sender address rejected: not owned by user garden';
 
 async function rowsOf({ campaignId }: CampaignWorld) {
-  const [row] = await ctx.db.query<{ tries: number; reason: string | null; reply: string | null }>(
+  const [row] = await queryRows<{ tries: number; reason: string | null; reply: string | null }>(
+    ctx.db,
     sql`SELECT max(attempts)::int AS tries, max(reason) AS reason, max(reply) AS reply FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return row;
 }
 
 async function restingServers({ ctx: own }: CampaignWorld): Promise<number> {
-  const rows = await ctx.db.query(
+  const rows = await queryRows(
+    ctx.db,
     sql`SELECT 1 FROM hot.sending_health h JOIN sending_server s ON s.id = h.server_id
          WHERE h.state <> 'closed' AND s.customer_id = ${own.viewer?.customerId}`,
   );
@@ -53,7 +56,8 @@ async function restingServers({ ctx: own }: CampaignWorld): Promise<number> {
 }
 
 async function jobsDueWithin(seconds: number): Promise<number> {
-  const rows = await ctx.db.query(
+  const rows = await queryRows(
+    ctx.db,
     sql`SELECT 1 FROM graphile_worker._private_jobs WHERE locked_at IS NOT NULL OR run_at <= now() + make_interval(secs => ${seconds})`,
   );
   return rows.length;
@@ -63,7 +67,7 @@ const changeServer = (own: Context, { uid }: { uid: string }) =>
   updateSendingServer(own, { uid, settings: { connections: 2 } });
 
 async function campaignRow({ campaignId }: CampaignWorld) {
-  const [row] = await ctx.db.query<{ status: string }>(sql`SELECT status FROM campaign WHERE id = ${campaignId}`);
+  const [row] = await queryRows<{ status: string }>(ctx.db, sql`SELECT status FROM campaign WHERE id = ${campaignId}`);
   return row && { ...row, reason: await storedReason(ctx.db, campaignId) };
 }
 
@@ -91,7 +95,8 @@ it.each([
   // Whoever mends it finds the batches asleep; behind a server that blocks us, for minutes.
   await expect.poll(() => jobsDueWithin(reason.startsWith('block') ? 60 : 0), { timeout: 10_000 }).toBe(0);
   isMended = true;
-  const [row] = await ctx.db.query<{ uid: string }>(
+  const [row] = await queryRows<{ uid: string }>(
+    ctx.db,
     sql`SELECT uid FROM sending_server WHERE customer_id = ${world.ctx.viewer?.customerId}`,
   );
   await mend(world.ctx, { uid: row?.uid ?? '' });
@@ -135,9 +140,9 @@ it('lets a domain fail whose own host does not take its mail, and keeps the serv
   expect(await balanceOf(world)).toMatchObject({ sent: 150, failed: 50 });
   expect(asked).toBe(250);
   expect(
-    await ctx.db.query(sql`SELECT 1 FROM subscriber WHERE list_id = ${world.listId} AND status <> 'subscribed'`),
+    await queryRows(ctx.db, sql`SELECT 1 FROM subscriber WHERE list_id = ${world.listId} AND status <> 'subscribed'`),
   ).toEqual([]);
-  expect(await ctx.db.query(sql`SELECT 1 FROM suppression`)).toEqual([]);
+  expect(await queryRows(ctx.db, sql`SELECT 1 FROM suppression`)).toEqual([]);
 });
 
 it.each([

@@ -1,26 +1,27 @@
 /** Reading the audit trail by key, the newest first. */
-import { empty, sql, type Queryable } from '../../db/database.ts';
+import { empty, sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 
-export interface AuditEvent {
-  readonly id: bigint;
-  readonly at: Date;
+const AUDIT_EVENT_ROW = row({
+  id: 'bigint',
+  at: 'timestamptz',
   /** The customer whose data was changed; null when it is deleted, or for the installation. */
-  readonly customerUid: string | null;
-  readonly operation: string;
-  readonly targetUid: string | null;
-  readonly fields: readonly string[];
-  readonly entryPoint: string;
-  readonly ipAddress: string | null;
-  readonly client: string | null;
+  customerUid: 'text?',
+  operation: 'text',
+  targetUid: 'text?',
+  fields: 'text[]',
+  entryPoint: 'text',
+  ipAddress: 'text?',
+  client: 'text?',
   /** The code of the error; null: success. */
-  readonly failure: string | null;
-  readonly userUid: string | null;
-  readonly userEmail: string | null;
-  readonly tokenUid: string | null;
-  readonly tokenKind: string | null;
+  failure: 'text?',
+  userUid: 'text?',
+  userEmail: 'text?',
+  tokenUid: 'text?',
+  tokenKind: 'text?',
   /** Done by another account than the customer's. */
-  readonly isByOperator: boolean;
-}
+  isByOperator: 'bool',
+});
+export type AuditEvent = RowOf<typeof AUDIT_EVENT_ROW>;
 
 export interface AuditWindow {
   /** Null: of all customers. */
@@ -33,7 +34,9 @@ export interface AuditWindow {
 /** A page of the trail. Other customers see only that the operator did something, not which of its users. */
 export async function auditPage(db: Queryable, { customerId, beforeId, limit }: AuditWindow): Promise<AuditEvent[]> {
   const own = customerId === null ? sql`true` : sql`e.actor_customer_id IS NOT DISTINCT FROM e.customer_id`;
-  return db.query<AuditEvent & Record<string, unknown>>(sql`
+  return db.query(
+    AUDIT_EVENT_ROW,
+    sql`
     SELECT e.id, e.at, (SELECT c.uid FROM customer c WHERE c.id = e.customer_id) AS "customerUid", e.operation, e.target_uid AS "targetUid", e.fields, e.entry_point AS "entryPoint",
            e.actor_customer_id IS DISTINCT FROM e.customer_id AS "isByOperator",
            CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.client END AS client, e.failure, CASE WHEN ${own} THEN e.user_uid END AS "userUid",
@@ -44,5 +47,6 @@ export async function auditPage(db: Queryable, { customerId, beforeId, limit }: 
                    ${beforeId === null ? empty : sql`AND e.id < ${beforeId}`}
              ORDER BY e.id DESC LIMIT ${limit}) e
       LEFT JOIN app_user u ON u.customer_id = e.actor_customer_id AND u.uid = e.user_uid
-     ORDER BY e.id DESC`);
+     ORDER BY e.id DESC`,
+  );
 }

@@ -2,7 +2,7 @@
  * Finds the viewer of a token. Nothing is cached: a revoked token, a disabled user or customer is refused at the next request.
  * One prepared statement finds the viewer and, at most once a minute, records the use.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { viewerOf, type Context, type TokenKind, type Viewer } from '../context.ts';
 import type { SessionDays } from '../limits.ts';
@@ -30,19 +30,19 @@ export interface Credential {
   readonly ipAddress: string | null;
 }
 
-interface Row {
-  user_id: bigint;
-  user_uid: string;
-  customer_id: bigint;
-  token_id: bigint;
-  token_uid: string;
-  token_kind: TokenKind;
-  is_admin: boolean;
-  scopes: string[];
-  rest_dialect: RestDialect | null;
-  may_use_api: boolean;
-  may_use_in_maintenance: boolean;
-}
+const ROW = row({
+  user_id: 'bigint',
+  user_uid: 'text',
+  customer_id: 'bigint',
+  token_id: 'bigint',
+  token_uid: 'text',
+  token_kind: typed<TokenKind>('text'),
+  is_admin: 'bool',
+  scopes: 'text[]',
+  rest_dialect: typed<RestDialect>('text?'),
+  may_use_api: 'bool',
+  may_use_in_maintenance: 'bool',
+});
 
 /**
  * The viewer of this credential, or null when it is unknown, expired, revoked, of the other kind, or its user or customer is
@@ -55,7 +55,7 @@ export async function authenticateToken(
   const { text } = credential;
   if (text === '' || text.length > TOKEN_LENGTH_MAX) return null;
   const asked = { digest: sha256(text), sessionDays: installation.limits.sessionDays, ...credential };
-  const [row] = await database.query<Row>(findAndNoteUse(asked), 'accounts.authenticate');
+  const [row] = await database.query(ROW, findAndNoteUse(asked), 'accounts.authenticate');
   if (!row) return null;
   return {
     viewer: {
@@ -99,7 +99,8 @@ export async function rightsOfTokens(
   tokens: readonly Pick<Viewer, 'customerId' | 'tokenId'>[],
   sessionDays: SessionDays,
 ): Promise<ReadonlyMap<bigint, boolean>> {
-  const rows = await db.query<{ id: bigint; is_admin: boolean }>(
+  const rows = await db.query(
+    { id: 'bigint', is_admin: 'bool' },
     sql`SELECT t.id, u.is_admin
           FROM api_token t
           JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
@@ -117,9 +118,12 @@ export async function rightsOfTokens(
 /** The ids of the caller's valid tokens. A user has a few hundred at most. */
 export async function currentTokensOf(ctx: Context): Promise<bigint[]> {
   const { customerId, userId } = viewerOf(ctx);
-  const rows = await ctx.db.query<{ id: bigint }>(sql`
+  const rows = await ctx.db.query(
+    { id: 'bigint' },
+    sql`
     SELECT t.id FROM api_token t
-     WHERE t.customer_id = ${customerId} AND t.user_id = ${userId} AND ${isCurrent(ctx.installation.limits.sessionDays)}`);
+     WHERE t.customer_id = ${customerId} AND t.user_id = ${userId} AND ${isCurrent(ctx.installation.limits.sessionDays)}`,
+  );
   return rows.map(({ id }) => id);
 }
 

@@ -65,13 +65,17 @@ async function claim(db: Queryable): Promise<boolean> {
 }
 
 async function insertAdministrator(db: Queryable, email: string, passwordHash: string) {
-  const [customer] = await db.query<{ id: bigint }>(
+  const [customer] = await db.query(
+    { id: 'bigint' },
     sql`INSERT INTO customer (uid, name, is_operator) VALUES (${newUid()}, 'Operator', true) RETURNING id`,
   );
-  const [user] = await db.query<{ customerId: bigint; userId: bigint }>(sql`
+  const [user] = await db.query(
+    { customerId: 'bigint', userId: 'bigint' },
+    sql`
     INSERT INTO app_user (customer_id, uid, email, email_key, first_name, password_hash, is_admin)
     VALUES (${customer?.id}, ${newUid()}, ${email}, ${emailKey(email)}, 'Administrator', ${passwordHash}, true)
-    RETURNING customer_id AS "customerId", id AS "userId"`);
+    RETURNING customer_id AS "customerId", id AS "userId"`,
+  );
   if (!user) throw new Error('Assertion failed: the administrator was not inserted');
   return user;
 }

@@ -25,7 +25,8 @@ async function confirm(ctx: Context, { password, field }: { password: string; fi
   const { customerId, userId } = viewerOf(ctx);
   const subject = { key: hiddenSubject(ctx, `confirm:${userId}`), bounds: GUESSES };
   const reservation = await reserveLoginTry(ctx.database, [subject]);
-  const [user] = await ctx.database.query<{ hash: string }>(
+  const [user] = await ctx.database.query(
+    { hash: 'text' },
     sql`SELECT password_hash AS hash FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
   );
   const typed = password.slice(0, PASSWORD_LENGTH_MAX + 1);

@@ -36,7 +36,8 @@ export function createRequestLimit(
     if (found && found.until > performance.now()) return found.id;
     tokens.delete(name);
     // Also when the address's limit is reached: a valid token must not suffer from others at its address.
-    const [row] = await database.query<{ id: bigint }>(
+    const [row] = await database.query(
+      { id: 'bigint' },
       sql`SELECT id FROM api_token
            WHERE digest = ${digest} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
       'accounts.token_id',

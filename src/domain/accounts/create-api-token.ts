@@ -50,18 +50,21 @@ export async function createApiToken(ctx: Context, input: CreateApiTokenInput): 
 /** By the database's clock, which also ends the token. */
 async function refusePast({ db }: TransactionContext, expiresAt: Date | null | undefined): Promise<void> {
   if (!expiresAt) return;
-  const [row] = await db.query<{ isAhead: boolean }>(sql`SELECT ${expiresAt}::timestamptz > now() AS "isAhead"`);
+  const [row] = await db.query({ isAhead: 'bool' }, sql`SELECT ${expiresAt}::timestamptz > now() AS "isAhead"`);
   if (!row?.isAhead) throw new ValidationError({ expiresAt: ['The expires at must be in the future.'] });
 }
 
 async function refuseTooMany(ctx: TransactionContext, viewer: Viewer): Promise<void> {
   // Locks the user's row, so that parallel calls count correctly.
-  await ctx.db.query(
+  await ctx.db.execute(
     sql`SELECT 1 FROM app_user WHERE customer_id = ${viewer.customerId} AND id = ${viewer.userId} FOR UPDATE`,
   );
-  const [row] = await ctx.db.query<{ count: bigint }>(sql`
+  const [row] = await ctx.db.query(
+    { count: 'bigint' },
+    sql`
     SELECT count(*) AS count FROM api_token
-     WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId} AND kind = 'named' AND revoked_at IS NULL`);
+     WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId} AND kind = 'named' AND revoked_at IS NULL`,
+  );
   if (Number(row?.count ?? 0) < NAMED_TOKENS_MAX) return;
   throw new ValidationError({ name: [`A user may have at most ${NAMED_TOKENS_MAX} API tokens: revoke one first.`] });
 }

@@ -1,10 +1,22 @@
 /** Writes and look-ups of customers, each with its first user. Those being deleted are not found. */
-import { empty, join, sql, type Queryable } from '../../db/database.ts';
+import { empty, join, sql, typed, row, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, type ValuesOf } from '../../db/fields.ts';
 import { customerFields, userFields } from './customer-fields.ts';
 import type { Customer } from './customer.ts';
 
 type CustomerRow = Customer & Record<string, unknown>;
+
+const CUSTOMER_ROW = row({
+  id: 'bigint',
+  uid: 'text',
+  status: typed<CustomerRow['status']>('text'),
+  isOperator: 'bool',
+  userId: 'bigint',
+  isAdmin: 'bool',
+  email: 'text',
+  firstName: 'text',
+  lastName: 'text',
+});
 
 /** The customer, or undefined; `lock` locks it until the transaction ends (NO KEY: rows that refer to it must not wait). */
 export async function findCustomer(
@@ -16,12 +28,15 @@ export async function findCustomer(
     'uid' in by
       ? sql`c.uid = ${by.uid}`
       : sql`c.id = (SELECT customer_id FROM app_user WHERE email_key = ${by.emailKey})`;
-  const [customer] = await db.query<CustomerRow>(sql`
+  const [customer] = await db.query(
+    CUSTOMER_ROW,
+    sql`
     SELECT c.id, c.uid, c.status, c.is_operator AS "isOperator", u.id AS "userId", u.is_admin AS "isAdmin", u.email,
            u.first_name AS "firstName", u.last_name AS "lastName"
       FROM customer c
       JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true
-     WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR NO KEY UPDATE OF c` : empty}`);
+     WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR NO KEY UPDATE OF c` : empty}`,
+  );
   return customer;
 }
 
@@ -30,7 +45,8 @@ type UserValues = ValuesOf<typeof userFields>;
 
 /** Inserts the tenant and returns its id. */
 export async function insertCustomer(db: Queryable, values: CustomerValues): Promise<bigint> {
-  const [row] = await db.query<{ id: bigint }>(
+  const [row] = await db.query(
+    { id: 'bigint' },
     sql`INSERT INTO customer ${insertion(customerFields, values)} RETURNING id`,
   );
   if (!row) throw new Error('Assertion failed: an insert returns its row');
@@ -39,8 +55,11 @@ export async function insertCustomer(db: Queryable, values: CustomerValues): Pro
 
 /** Inserts the user and returns its id; undefined: the address is taken. */
 export async function insertUser(db: Queryable, user: UserValues): Promise<bigint | undefined> {
-  const [row] = await db.query<{ id: bigint }>(sql`
-    INSERT INTO app_user ${insertion(userFields, user)} ON CONFLICT (email_key) DO NOTHING RETURNING id`);
+  const [row] = await db.query(
+    { id: 'bigint' },
+    sql`
+    INSERT INTO app_user ${insertion(userFields, user)} ON CONFLICT (email_key) DO NOTHING RETURNING id`,
+  );
   return row?.id;
 }
 

@@ -38,7 +38,8 @@ export async function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | '
 }
 
 async function readDisabled(db: Queryable): Promise<ReadonlySet<bigint>> {
-  const rows = await db.query<{ id: bigint }>(
+  const rows = await db.query(
+    { id: 'bigint' },
     sql`SELECT id FROM customer WHERE status <> 'active' UNION ALL SELECT id FROM erased_customer`,
     'accounts.disabled_customers',
   );

@@ -13,7 +13,7 @@ export interface LoggedInUser extends UserKey {
 /** Ends all login tokens, sessions and one-time links of the user except one. */
 export async function endOtherLogins(db: Queryable, { customerId, userId, tokenId }: LoggedInUser): Promise<void> {
   // A login in progress locks the user until its token exists; later logins see the change.
-  await db.query(
+  await db.execute(
     sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} FOR NO KEY UPDATE`,
     'accounts.hold_user',
   );

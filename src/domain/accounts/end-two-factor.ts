@@ -29,7 +29,8 @@ export async function disableTwoFactor(
  * `USER_NOT_FOUND`, WrongStateError `TWO_FACTOR_IS_OFF`, ForbiddenError `FULL_TOKEN_NEEDED` for an administrator's.
  */
 export async function resetTwoFactor(ctx: Context, { userUid }: { userUid: string }): Promise<void> {
-  const [user] = await ctx.db.query<UserKey & { isAdmin: boolean }>(
+  const [user] = await ctx.db.query(
+    { customerId: 'bigint', userId: 'bigint', isAdmin: 'bool' },
     sql`SELECT customer_id AS "customerId", id AS "userId", is_admin AS "isAdmin" FROM app_user WHERE uid = ${userUid}`,
   );
   if (!user) throw new NotFoundError('USER_NOT_FOUND', 'No user has this uid.');

@@ -2,7 +2,7 @@
  * Erases a deleted customer from every table with a column `customer_id`, in slices with a transaction each. A new table needs no
  * change here. Data outside of tables (files on disk) must be erased before.
  */
-import { raw, sql, type Queryable } from '../../db/database.ts';
+import { raw, sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import { eraseDeleted } from './erase-deleted.ts';
 
@@ -57,18 +57,21 @@ async function eraseTable(
 
 /** Whether this customer was deleted and is still being erased. */
 export async function isDeleting(db: Queryable, customerId: bigint): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND status = 'deleting'`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND status = 'deleting'`)) > 0;
 }
 
-interface TenantTable extends Record<string, unknown> {
-  readonly name: string;
+const TENANT_TABLE_ROW = row({
+  name: 'text',
   /** A foreign key refers to it or from it. */
-  readonly isBound: boolean;
-}
+  isBound: 'bool',
+});
+type TenantTable = RowOf<typeof TENANT_TABLE_ROW>;
 
 /** Plain tables and single partitions, referring ones first. The audit trail has its own rule. */
 async function tenantTables(db: Queryable): Promise<readonly TenantTable[]> {
-  return db.query<TenantTable>(sql`
+  return db.query(
+    TENANT_TABLE_ROW,
+    sql`
     WITH RECURSIVE tenant AS (
       SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name,
              EXISTS (SELECT 1 FROM pg_constraint k WHERE k.contype = 'f' AND c.oid IN (k.conrelid, k.confrelid)) AS is_bound
@@ -84,13 +87,14 @@ async function tenantTables(db: Queryable): Promise<readonly TenantTable[]> {
        WHERE l.depth < ${LEVELS_MAX}::int
     )
     SELECT t.name, t.is_bound AS "isBound" FROM tenant t JOIN level l USING (oid)
-     GROUP BY t.oid, t.name, t.is_bound ORDER BY max(l.depth) DESC, t.name`);
+     GROUP BY t.oid, t.name, t.is_bound ORDER BY max(l.depth) DESC, t.name`,
+  );
 }
 
 function eraseSlice({ database }: Context, table: string, customerId: bigint): Promise<number> {
   return database.transaction(async (tx) => {
     // Statistics are out of date: an index must be used even for a customer that had most of a table.
-    await tx.query(sql`SELECT set_config('enable_seqscan', 'off', true)`);
+    await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
     // The name comes from the catalogue, quoted.
     return tx.execute(sql`
       DELETE FROM ${raw(table)} WHERE customer_id = ${customerId} AND ctid = ANY(ARRAY(

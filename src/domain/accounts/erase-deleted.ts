@@ -4,7 +4,7 @@
  * It continues after an interruption, and two at once do no harm. A deletion that fails is tried again later, so that the others
  * continue.
  */
-import { join, raw, sql, type Sql } from '../../db/database.ts';
+import { join, raw, sql, row, typed, type Sql, type RowOf } from '../../db/database.ts';
 import { ERASE_DELETED_KEY, ERASE_FAILED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -21,26 +21,28 @@ const LOG_INTERVAL_MS = 10_000;
  */
 const RETRY_MINUTES = 15;
 
-interface Deletion extends Record<string, unknown> {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly kind: 'list' | 'campaign';
-  readonly targetId: bigint;
-  readonly uid: string;
-  readonly total: bigint;
-}
+const DELETION_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  kind: typed<'list' | 'campaign'>('text'),
+  targetId: 'bigint',
+  uid: 'text',
+  total: 'bigint',
+});
+type Deletion = RowOf<typeof DELETION_ROW>;
 
-/** A plain table or a single partition. */
-interface Gathered extends Record<string, unknown> {
-  readonly table: string;
+const GATHERED_ROW = row({
+  table: 'text',
   /** The condition for rows of a list or campaign, up to the id. */
-  readonly owned: string;
+  owned: 'text',
   /** The column after customer and list or campaign in an index, and its type. */
-  readonly key: string;
-  readonly type: string;
+  key: 'text',
+  type: 'text',
   /** Its rows are counted as the deletion's progress. */
-  readonly isCounted: boolean;
-}
+  isCounted: 'bool',
+});
+/** A plain table or a single partition. */
+type Gathered = RowOf<typeof GATHERED_ROW>;
 
 /** The table whose rows are counted, and the columns of the owner, in the order of an index. */
 const TARGETS = {
@@ -112,7 +114,8 @@ async function postpone({ db, log }: Context, { customerId, id, kind, uid }: Del
 
 /** When the next deletion is due; undefined when nothing is left to erase. */
 async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number | undefined> {
-  const [row] = await db.query<{ seconds: number | null }>(
+  const [row] = await db.query(
+    { seconds: 'float8?' },
     sql`SELECT extract(epoch FROM min(next_try_at) - now())::float8 AS seconds FROM hot.deletion`,
   );
   return typeof row?.seconds === 'number' ? Math.max(0, row.seconds) : undefined;
@@ -120,9 +123,12 @@ async function secondsUntilNextTry({ db }: Pick<Context, 'db'>): Promise<number 
 
 /** The oldest deletion that is due. */
 async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<Deletion | undefined> {
-  const [deletion] = await db.query<Deletion>(sql`
+  const [deletion] = await db.query(
+    DELETION_ROW,
+    sql`
     SELECT customer_id AS "customerId", id, CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, target_id AS "targetId", uid, total FROM hot.deletion
-     WHERE next_try_at <= now() AND ${customerId === undefined ? sql`true` : sql`customer_id = ${customerId}`} ORDER BY id LIMIT 1`);
+     WHERE next_try_at <= now() AND ${customerId === undefined ? sql`true` : sql`customer_id = ${customerId}`} ORDER BY id LIMIT 1`,
+  );
   return deletion;
 }
 
@@ -132,7 +138,9 @@ async function nextOf({ db }: Context, customerId: bigint | undefined): Promise<
  */
 async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<readonly Gathered[]> {
   const { owners, counted } = TARGETS[kind];
-  return db.query<Gathered>(sql`
+  return db.query(
+    GATHERED_ROW,
+    sql`
     SELECT DISTINCT ON (is_counted, 1) format('%I.%I', n.nspname, c.relname) AS table, quote_ident(a.attname) AS key,
            format_type(a.atttypid, a.atttypmod) AS type, is_counted AS "isCounted",
            CASE WHEN t.kind IS NULL THEN t.owner ELSE format('%I = %s AND %I', t.kind, ${SOURCE_KINDS.campaign}::text, t.owner) END AS owned
@@ -148,7 +156,8 @@ async function gatheredBy({ db }: Context, kind: Deletion['kind']): Promise<read
            LATERAL (SELECT coalesce(h.inhparent, c.oid) = ${counted}::regclass AS is_counted) k
      WHERE i.indpred IS NULL AND NOT EXISTS (
        SELECT 1 FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f')
-     ORDER BY is_counted DESC, 1, i.indisprimary DESC`);
+     ORDER BY is_counted DESC, 1, i.indisprimary DESC`,
+  );
 }
 
 /** The tables that have rows of it, found by one statement: most partitions have none. */
@@ -159,8 +168,8 @@ function filledOf({ database }: Context, { customerId, targetId }: Deletion, tab
         SELECT 1 FROM ${raw(table)} WHERE customer_id = ${customerId} AND ${raw(owned)} = ${targetId})`,
   );
   return database.transaction(async (tx) => {
-    await tx.query(BY_INDEX);
-    const found = await tx.query<{ no: number }>(join(questions, ' UNION ALL '));
+    await tx.execute(BY_INDEX);
+    const found = await tx.query({ no: 'int' }, join(questions, ' UNION ALL '));
     const filled = new Set(found.map(({ no }) => no));
     return tables.filter((_, no) => filled.has(no));
   });
@@ -202,18 +211,24 @@ async function eraseSlice(
   // Names and types come from the catalogue, quoted.
   const behind: Sql = from === null ? sql`true` : sql`${raw(key)} >= ${from}::text::${raw(type)}`;
   return database.transaction(async (tx) => {
-    await tx.query(BY_INDEX);
-    const [slice] = await tx.query<{ rows: number; last: string | null }>(sql`
+    await tx.execute(BY_INDEX);
+    const [slice] = await tx.query(
+      { rows: 'int', last: 'text?' },
+      sql`
       WITH slice AS MATERIALIZED (
         SELECT ctid, ${raw(key)} AS key FROM ${raw(table)}
          WHERE customer_id = ${customerId} AND ${raw(owned)} = ${targetId} AND ${behind}
          ORDER BY ${raw(key)} LIMIT ${ROWS_AT_ONCE}::int
       ), gone AS (DELETE FROM ${raw(table)} WHERE ctid = ANY (ARRAY(SELECT ctid FROM slice)))
-      SELECT count(*)::int AS rows, (SELECT key::text FROM slice ORDER BY key DESC LIMIT 1) AS last FROM slice`);
+      SELECT count(*)::int AS rows, (SELECT key::text FROM slice ORDER BY key DESC LIMIT 1) AS last FROM slice`,
+    );
     if (!isCounted) return { rows: slice?.rows ?? 0, last: slice?.last ?? null };
-    const [row] = await tx.query<{ erased: bigint }>(sql`
+    const [row] = await tx.query(
+      { erased: 'bigint' },
+      sql`
       UPDATE hot.deletion SET erased = erased + ${slice?.rows ?? 0}
-       WHERE customer_id = ${customerId} AND id = ${id} RETURNING erased`);
+       WHERE customer_id = ${customerId} AND id = ${id} RETURNING erased`,
+    );
     return { rows: slice?.rows ?? 0, last: slice?.last ?? null, erased: row?.erased };
   });
 }

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql, type Database } from '../../db/database.ts';
+import { sql, row, type Database, type RowOf } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { deriveKey, mac, sameBytes, seal, sha256, unseal } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -128,13 +128,15 @@ export function createKeptCalls<Answer>(
   };
 }
 
-interface Caller {
-  readonly customerId: bigint;
-  readonly tokenId: bigint;
-}
+const CALLER_ROW = row({
+  customerId: 'bigint',
+  tokenId: 'bigint',
+});
+type Caller = RowOf<typeof CALLER_ROW>;
 
 async function findCaller(database: Database, token: string): Promise<Caller | undefined> {
-  const [row] = await database.query<Caller & { [column: string]: bigint }>(
+  const [row] = await database.query(
+    CALLER_ROW,
     // The same condition as in authenticateToken: a stored answer is only for valid callers.
     sql`SELECT t.customer_id AS "customerId", t.id AS "tokenId"
           FROM api_token t
@@ -159,16 +161,20 @@ async function claim(database: Database, { customerId, id, fingerprint }: Key, r
   return claimed === 1;
 }
 
-interface CallRow {
-  fingerprint: Buffer;
-  answer: Buffer | null;
-  isRunning: boolean;
-}
+const CALL_ROW = row({
+  fingerprint: 'bytea',
+  answer: 'bytea?',
+  isRunning: 'bool',
+});
+type CallRow = RowOf<typeof CALL_ROW>;
 
 async function findCall(database: Database, { customerId, id }: Key): Promise<CallRow | undefined> {
-  const [row] = await database.query<CallRow & { [column: string]: unknown }>(sql`
+  const [row] = await database.query(
+    CALL_ROW,
+    sql`
     SELECT fingerprint, answer, lease_expires_at > now() AS "isRunning"
-      FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id}`);
+      FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
   return row;
 }
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { sql } from '../../db/database.ts';
+import { sql, row } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { emailKey, isEmailAddress, parseInput } from '../../lib/text.ts';
 import type { Context } from '../context.ts';
@@ -131,8 +131,19 @@ async function checkSecondFactor(ctx: Context, user: User, { code, known }: Code
   await countNoLoginTry(ctx.database, reservation);
 }
 
+const USER_ROW = row({
+  active: 'bool',
+  customerId: 'bigint',
+  userId: 'bigint',
+  uid: 'text',
+  passwordHash: 'text',
+  secondFactor: 'bytea?',
+  addresses: 'text[]',
+});
+
 async function findUser(ctx: Context, key: string): Promise<User | undefined> {
-  const [user] = await ctx.database.query<User>(
+  const [user] = await ctx.database.query(
+    USER_ROW,
     sql`SELECT u.customer_id AS "customerId", u.id AS "userId", u.uid, u.password_hash AS "passwordHash",
                u.status = 'active' AND c.status = 'active' AS active, f.sealed_secret AS "secondFactor",
                ARRAY(SELECT DISTINCT t.last_used_ip FROM api_token t
@@ -161,13 +172,16 @@ async function issueLoginToken(ctx: Context, user: User): Promise<IssuedToken> {
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
     // A change of password or second factor ends all tokens: none may be created after it with the old ones.
-    const [same] = await db.query(sql`
+    const same = await db.execute(sql`
       SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}
          FOR SHARE`);
     if (!same) throw wrongCredentials();
-    const [factor] = await db.query<{ secret: Buffer }>(sql`
+    const [factor] = await db.query(
+      { secret: 'bytea' },
+      sql`
       SELECT sealed_secret AS secret FROM two_factor
-       WHERE customer_id = ${customerId} AND user_id = ${userId} AND confirmed_at IS NOT NULL`);
+       WHERE customer_id = ${customerId} AND user_id = ${userId} AND confirmed_at IS NOT NULL`,
+    );
     if (factor && !(user.secondFactor && factor.secret.equals(user.secondFactor))) throw codeRequired();
     await pruneLoginTokens(db, { customerId, userId });
     const { sessionDays } = ctx.installation.limits;

@@ -88,10 +88,13 @@ async function noteRefusedLink(ctx: Context, token: string | null): Promise<unde
   const [link] =
     token === null
       ? []
-      : await ctx.db.query<UserKey & { userUid: string; isUsed: boolean }>(sql`
+      : await ctx.db.query(
+          { customerId: 'bigint', userId: 'bigint', userUid: 'text', isUsed: 'bool' },
+          sql`
           SELECT l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.used_at IS NOT NULL AS "isUsed"
             FROM login_token l JOIN app_user u ON u.customer_id = l.customer_id AND u.id = l.user_id
-           WHERE l.digest = ${sha256(token)}`);
+           WHERE l.digest = ${sha256(token)}`,
+        );
   const reason = link ? (link.isUsed ? 'LINK_USED' : 'LINK_ENDED') : 'LINK_UNKNOWN';
   ctx.securityEvents?.note(ctx, { kind: 'link_refused', operation: 'useLoginLink', account: link ?? null, reason });
   return undefined;
@@ -126,9 +129,12 @@ async function namedCustomer(ctx: Context, { customerUid, email }: LoginLinkTarg
 /** Clients that always name a customer name themselves; about other customers nothing is revealed, not even that they exist. */
 async function namedOneself(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Target> {
   const viewer = viewerOf(ctx);
-  const [own] = await ctx.db.query<{ uid: string; emailKey: string }>(sql`
+  const [own] = await ctx.db.query(
+    { uid: 'text', emailKey: 'text' },
+    sql`
     SELECT c.uid, u.email_key AS "emailKey" FROM app_user u JOIN customer c ON c.id = u.customer_id
-     WHERE u.customer_id = ${viewer.customerId} AND u.id = ${viewer.userId}`);
+     WHERE u.customer_id = ${viewer.customerId} AND u.id = ${viewer.userId}`,
+  );
   const isOneself = (!customerUid || own?.uid === customerUid) && (!email || own?.emailKey === emailKey(email.trim()));
   if (!isOneself) throw linksForOthers();
   return ownTarget(viewer);
@@ -143,10 +149,13 @@ async function insertLink(
   { customerId, userId }: UserKey,
   { token, scopes }: { token: string; scopes: readonly string[] },
 ): Promise<Date> {
-  const [row] = await db.query<{ expiresAt: Date }>(sql`
+  const [row] = await db.query(
+    { expiresAt: 'timestamptz' },
+    sql`
     INSERT INTO login_token (customer_id, digest, user_id, scopes, expires_at)
     VALUES (${customerId}, ${sha256(token)}, ${userId}, ${scopes}, now() + make_interval(mins => ${LOGIN_LINK_MINUTES}))
-    RETURNING expires_at AS "expiresAt"`);
+    RETURNING expires_at AS "expiresAt"`,
+  );
   if (!row) throw new Error('Assertion failed: an insert returns its row');
   return row.expiresAt;
 }
@@ -167,12 +176,15 @@ async function takeLink(
   { db }: TransactionContext,
   token: string,
 ): Promise<(Target & { userUid: string }) | undefined> {
-  const [link] = await db.query<Target & { userUid: string }>(sql`
+  const [link] = await db.query(
+    { scopes: 'text[]', customerId: 'bigint', userId: 'bigint', userUid: 'text' },
+    sql`
     UPDATE login_token l SET used_at = now()
       FROM app_user u, customer c
      WHERE l.digest = ${sha256(token)} AND l.used_at IS NULL AND l.expires_at > now()
        AND u.customer_id = l.customer_id AND u.id = l.user_id AND u.status = 'active'
        AND c.id = l.customer_id AND c.status = 'active'
-    RETURNING l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.scopes`);
+    RETURNING l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.scopes`,
+  );
   return link;
 }

@@ -30,11 +30,14 @@ export async function ownerOfPassword(
   db: Queryable,
   { customerId, userId }: UserKey,
 ): Promise<PasswordOwner & { readonly email: string; readonly names: readonly string[] }> {
-  const [row] = await db.query<{ email: string; names: string[]; oldHash: string }>(sql`
+  const [row] = await db.query(
+    { email: 'text', names: 'text[]', oldHash: 'text' },
+    sql`
     SELECT u.email, ARRAY[u.first_name, u.last_name, u.first_name || u.last_name, c.name] AS names,
            u.password_hash AS "oldHash"
       FROM app_user u JOIN customer c ON c.id = u.customer_id
-     WHERE u.customer_id = ${customerId} AND u.id = ${userId}`);
+     WHERE u.customer_id = ${customerId} AND u.id = ${userId}`,
+  );
   return row ?? { email: '', names: [] };
 }
 

@@ -2,7 +2,7 @@
  * Records that a credential was refused, with its user and the reason if known. Looked up after the answer, and only a few times
  * a minute per address: strangers must not cause a statement with every invented token.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -23,14 +23,15 @@ const ADDRESSES_MAX = 20_000;
 const looks = createQuota({ max: LOOKS_PER_MINUTE_MAX, windowMs: MINUTE_MS, keysMax: ADDRESSES_MAX });
 const allLooks = createQuota({ max: LOOKS_PER_MINUTE_IN_ALL_MAX, windowMs: MINUTE_MS, keysMax: 1 });
 
-interface Owner {
-  readonly customerId: bigint;
-  readonly userId: bigint;
-  readonly userUid: string;
-  readonly tokenUid: string;
-  readonly tokenKind: 'primary' | 'login' | 'named' | 'session';
-  readonly reason: string;
-}
+const OWNER_ROW = row({
+  customerId: 'bigint',
+  userId: 'bigint',
+  userUid: 'text',
+  tokenUid: 'text',
+  tokenKind: typed<'primary' | 'login' | 'named' | 'session'>('text'),
+  reason: 'text',
+});
+type Owner = RowOf<typeof OWNER_ROW>;
 
 /** Returns at once, never throws. */
 export function noteRefusedToken(
@@ -55,7 +56,8 @@ export function noteRefusedToken(
 }
 
 async function ownerOf(db: Queryable, { text, isSession }: RefusedToken): Promise<Owner | undefined> {
-  const [owner] = await db.query<Owner & Record<string, unknown>>(
+  const [owner] = await db.query(
+    OWNER_ROW,
     sql`
     SELECT t.customer_id AS "customerId", t.user_id AS "userId", u.uid AS "userUid", t.uid AS "tokenUid",
            t.kind AS "tokenKind",

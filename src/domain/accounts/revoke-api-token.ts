@@ -28,9 +28,12 @@ export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Pr
 export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Promise<IssuedToken> {
   const { customerId, userId, scopes } = viewerOf(ctx);
   const token = newApiToken();
-  const [held] = await ctx.db.query<{ scopes: string[] }>(sql`
+  const [held] = await ctx.db.query(
+    { scopes: 'text[]' },
+    sql`
     SELECT scopes FROM api_token
-     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL AND kind <> 'session'`);
+     WHERE customer_id = ${customerId} AND uid = ${uid} AND user_id = ${userId} AND revoked_at IS NULL AND kind <> 'session'`,
+  );
   if (!held) throw await missingToken(ctx, uid);
   if (!held.scopes.every((scope) => mayGrant(scopes, scope))) throw scopeNotHeld();
   // The row gets a new id as well: connections of the old text have the old id, and end.
@@ -45,6 +48,6 @@ export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Pr
 }
 
 async function missingToken(ctx: Context, uid: string) {
-  const [row] = await ctx.db.query(sql`SELECT 1 FROM api_token WHERE uid = ${uid} LIMIT 1`);
+  const row = await ctx.db.execute(sql`SELECT 1 FROM api_token WHERE uid = ${uid} LIMIT 1`);
   return row ? foreignApiToken() : apiTokenNotFound();
 }

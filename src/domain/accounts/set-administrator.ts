@@ -28,10 +28,13 @@ export async function setAdministrator(
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
     const [user] = isUid(userUid)
-      ? await db.query<{ customerId: bigint; userId: bigint; isAdmin: boolean }>(sql`
+      ? await db.query(
+          { customerId: 'bigint', userId: 'bigint', isAdmin: 'bool' },
+          sql`
           SELECT u.customer_id AS "customerId", u.id AS "userId", u.is_admin AS "isAdmin"
             FROM app_user u JOIN customer c ON c.id = u.customer_id
-           WHERE u.uid = ${userUid} AND c.status <> 'deleting' FOR UPDATE OF u`)
+           WHERE u.uid = ${userUid} AND c.status <> 'deleting' FOR UPDATE OF u`,
+        )
       : [];
     if (!user) throw userNotFound();
     if (user.userId === viewer.userId && !isAdmin) throw notYourself();
@@ -50,10 +53,10 @@ export async function setAdministrator(
 
 /** Locks the row of the operator's account, so that parallel calls count correctly. */
 async function keepOneAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
-  const [operator] = await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator FOR UPDATE`);
+  const operator = await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator FOR UPDATE`);
   if (!operator) return;
-  const others = await db.query(sql`
+  const others = await db.execute(sql`
     SELECT 1 FROM app_user
      WHERE customer_id = ${customerId} AND id <> ${userId} AND is_admin AND status = 'active' LIMIT 1`);
-  if (others.length === 0) throw lastAdministrator();
+  if (others === 0) throw lastAdministrator();
 }

@@ -50,6 +50,6 @@ async function setStatus({ db }: TransactionContext, { id }: Customer, status: C
 }
 
 async function endLogins({ db }: TransactionContext, { id }: Customer): Promise<void> {
-  const users = await db.query<{ id: bigint }>(sql`SELECT id FROM app_user WHERE customer_id = ${id}`);
+  const users = await db.query({ id: 'bigint' }, sql`SELECT id FROM app_user WHERE customer_id = ${id}`);
   for (const user of users) await endOtherLogins(db, { customerId: id, userId: user.id });
 }

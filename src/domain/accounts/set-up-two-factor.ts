@@ -37,7 +37,8 @@ export interface RecoveryCodes {
 export async function beginTwoFactor(ctx: Context, { password }: { password: string }): Promise<NewSecret> {
   const { customerId, userId } = viewerOf(ctx);
   await confirmPassword(ctx, password);
-  const [user] = await ctx.db.query<{ email: string }>(
+  const [user] = await ctx.db.query(
+    { email: 'text' },
     sql`SELECT email FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
   );
   const { secret, uri, sealed } = newTwoFactorSecret(ctx, user?.email ?? '');

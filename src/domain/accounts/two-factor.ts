@@ -97,9 +97,12 @@ export async function findTwoFactor(
   db: Queryable,
   user: UserKey,
 ): Promise<(SecondFactor & { readonly isConfirmed: boolean }) | undefined> {
-  const [row] = await db.query<{ sealed_secret: Buffer; is_confirmed: boolean }>(sql`
+  const [row] = await db.query(
+    { sealed_secret: 'bytea', is_confirmed: 'bool' },
+    sql`
     SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed FROM two_factor
-     WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`);
+     WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
+  );
   return row && { ...user, sealedSecret: row.sealed_secret, isConfirmed: row.is_confirmed };
 }
 

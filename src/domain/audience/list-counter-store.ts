@@ -1,6 +1,6 @@
 /** The numbers of lists (specification 2.1), from counters: no page counts rows. */
 import { SOURCE_KINDS } from '../source-key.ts';
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable } from '../../db/database.ts';
 
 export interface ListCounters {
   readonly subscribed: number;
@@ -38,7 +38,7 @@ export async function lockCounters(
   await db.execute(
     sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${customerId}, ${listId}) ON CONFLICT DO NOTHING`,
   );
-  await db.query(
+  await db.execute(
     sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ${listId} FOR UPDATE`,
   );
 }
@@ -57,13 +57,27 @@ interface SentOfList {
   readonly sent: number;
 }
 
+const LIST_COUNTERS_ROW = row({
+  subscribed: 'int',
+  unsubscribed: 'int',
+  unconfirmed: 'int',
+  pending: 'int',
+  openers: 'int',
+  clickers: 'int',
+  sentCount: 'bigint',
+  uniqOpenCount: 'bigint',
+  uniqClickCount: 'bigint',
+  listId: 'bigint',
+});
+
 /** Counters of several lists of one customer, in the order asked for. */
 export async function listCounters(
   db: Queryable,
   customerId: bigint,
   listIds: readonly bigint[],
 ): Promise<ListCounters[]> {
-  const rows = await db.query<ListCounters & { listId: bigint }>(
+  const rows = await db.query(
+    LIST_COUNTERS_ROW,
     sql`SELECT c.list_id AS "listId", c.subscribed, c.unsubscribed, c.unconfirmed, c.pending, c.openers, c.clickers,
                c.sent_count + coalesce(s.sent, 0) AS "sentCount",
                c.uniq_open_count AS "uniqOpenCount", c.uniq_click_count AS "uniqClickCount"

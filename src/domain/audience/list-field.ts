@@ -1,19 +1,21 @@
 /** A custom field of a list (decision D16): its tag is the key of a value and the merge tag that shows it. */
 import { z } from 'zod';
+import { row, type RowOf, typed } from '../../db/database.ts';
 import { flag, isOneLine, isPlainText, multiLine, singleLine } from '../../lib/text.ts';
 
 export const FIELD_TYPES = ['text', 'number', 'datetime'] as const;
 export type FieldType = (typeof FIELD_TYPES)[number];
 
-export interface ListField {
-  readonly id: bigint;
-  readonly uid: string;
-  readonly type: FieldType;
-  readonly label: string;
-  readonly tag: string;
-  readonly defaultValue: string | null;
-  readonly required: boolean;
-}
+export const LIST_FIELD_ROW = row({
+  id: 'bigint',
+  uid: 'text',
+  type: typed<FieldType>('text'),
+  label: 'text',
+  tag: 'text',
+  defaultValue: 'text?',
+  required: 'bool',
+});
+export type ListField = RowOf<typeof LIST_FIELD_ROW>;
 
 /** Every subscriber has its values in one row: this limits the row. */
 export const LIST_FIELDS_MAX = 100;

@@ -1,7 +1,8 @@
 /** The fields of a list and of its contact: columns, and what callers may give. */
 import { z } from 'zod';
-import { bigint, bool, checksOf, int, json, nullable, text } from '../../db/fields.ts';
-import type { Fields, RowOf, ValuesOf } from '../../db/fields.ts';
+import { checksOf } from '../../db/fields.ts';
+import { typed } from '../../db/row.ts';
+import type { Fields, RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 import { countryOf } from './countries.ts';
 import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
@@ -37,39 +38,39 @@ const webAddress = optionalLine(URL_MAX).refine(
 const optionalFlag = flag.nullish().transform((value) => value ?? undefined);
 
 export const listFields = {
-  name: { column: 'name', type: text, check: singleLine(LIST_NAME_MAX) },
-  fromEmail: { column: 'from_email', type: text, check: emailAddress() },
-  fromName: { column: 'from_name', type: text, check: singleLine(FROM_NAME_MAX) },
-  defaultSubject: { column: 'default_subject', type: text, check: singleLine(SUBJECT_MAX) },
+  name: { column: 'name', type: 'text', check: singleLine(LIST_NAME_MAX) },
+  fromEmail: { column: 'from_email', type: 'text', check: emailAddress() },
+  fromName: { column: 'from_name', type: 'text', check: singleLine(FROM_NAME_MAX) },
+  defaultSubject: { column: 'default_subject', type: 'text', check: singleLine(SUBJECT_MAX) },
   remindMessage: {
     column: 'remind_message',
-    type: nullable(text),
+    type: 'text?',
     check: multiLine(REMIND_MESSAGE_MAX).nullish(),
   },
-  subscribeConfirmation: { column: 'subscribe_confirmation', type: bool, check: optionalFlag },
-  sendWelcomeEmail: { column: 'send_welcome_email', type: bool, check: optionalFlag },
-  unsubscribeNotification: { column: 'unsubscribe_notification', type: bool, check: optionalFlag },
-  sendGoodbyeEmail: { column: 'send_goodbye_email', type: bool, check: optionalFlag },
-  publicSignup: { column: 'public_signup', type: bool, check: optionalFlag },
+  subscribeConfirmation: { column: 'subscribe_confirmation', type: 'bool', check: optionalFlag },
+  sendWelcomeEmail: { column: 'send_welcome_email', type: 'bool', check: optionalFlag },
+  unsubscribeNotification: { column: 'unsubscribe_notification', type: 'bool', check: optionalFlag },
+  sendGoodbyeEmail: { column: 'send_goodbye_email', type: 'bool', check: optionalFlag },
+  publicSignup: { column: 'public_signup', type: 'bool', check: optionalFlag },
 } satisfies Fields;
 
 /** Times of sending to the list's people; optional when it is made. */
 const timeFields = {
-  timezone: { column: 'timezone', type: nullable(text), check: timezoneName.nullable() },
+  timezone: { column: 'timezone', type: 'text?', check: timezoneName.nullable() },
   /** A field of the list; it may not exist yet. */
   timezoneTag: {
     column: 'timezone_tag',
-    type: nullable(text),
+    type: 'text?',
     check: singleLine(FIELD_TAG_MAX)
       .transform((tag) => tag.toUpperCase())
       .nullable(),
   },
-  quietHours: { column: 'quiet_hours', type: nullable(json<QuietHours>()), check: quietHours.nullable() },
+  quietHours: { column: 'quiet_hours', type: typed<QuietHours>('json?'), check: quietHours.nullable() },
 } satisfies Fields;
 
 const key = {
-  customerId: { column: 'customer_id', type: bigint },
-  uid: { column: 'uid', type: text },
+  customerId: { column: 'customer_id', type: 'bigint' },
+  uid: { column: 'uid', type: 'text' },
 } satisfies Fields;
 export const newListFields = { ...key, ...listFields };
 export const changedListFields = { ...listFields, ...timeFields };
@@ -78,7 +79,7 @@ const { name, subscribeConfirmation, sendWelcomeEmail } = listFields;
 /** The columns that verbs read of a list. */
 export const mailListColumns = {
   ...key,
-  id: { column: 'id', type: bigint },
+  id: { column: 'id', type: 'bigint' },
   name,
   /** Double opt-in: new people stay `pending` until the confirmation link is clicked. */
   subscribeConfirmation,
@@ -86,20 +87,20 @@ export const mailListColumns = {
 } satisfies Fields;
 
 export const contactFields = {
-  company: { column: 'company', type: text, check: singleLine(CONTACT_LINE_MAX) },
-  address1: { column: 'address_1', type: text, check: optionalLine(CONTACT_LINE_MAX) },
-  address2: { column: 'address_2', type: text, check: optionalLine(CONTACT_LINE_MAX) },
-  city: { column: 'city', type: text, check: optionalLine(CONTACT_LINE_MAX) },
-  state: { column: 'state', type: text, check: optionalLine(CONTACT_LINE_MAX) },
-  zip: { column: 'zip', type: text, check: optionalLine(ZIP_MAX) },
-  phone: { column: 'phone', type: text, check: optionalLine(PHONE_MAX) },
-  countryId: { column: 'country_id', type: int, check: countryId },
-  email: { column: 'email', type: text, check: emailAddress() },
-  url: { column: 'url', type: text, check: webAddress },
+  company: { column: 'company', type: 'text', check: singleLine(CONTACT_LINE_MAX) },
+  address1: { column: 'address_1', type: 'text', check: optionalLine(CONTACT_LINE_MAX) },
+  address2: { column: 'address_2', type: 'text', check: optionalLine(CONTACT_LINE_MAX) },
+  city: { column: 'city', type: 'text', check: optionalLine(CONTACT_LINE_MAX) },
+  state: { column: 'state', type: 'text', check: optionalLine(CONTACT_LINE_MAX) },
+  zip: { column: 'zip', type: 'text', check: optionalLine(ZIP_MAX) },
+  phone: { column: 'phone', type: 'text', check: optionalLine(PHONE_MAX) },
+  countryId: { column: 'country_id', type: 'int', check: countryId },
+  email: { column: 'email', type: 'text', check: emailAddress() },
+  url: { column: 'url', type: 'text', check: webAddress },
 } satisfies Fields;
 export const newContactFields = {
   customerId: key.customerId,
-  listId: { column: 'list_id', type: bigint },
+  listId: { column: 'list_id', type: 'bigint' },
   ...contactFields,
 } satisfies Fields;
 
@@ -144,8 +145,8 @@ export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>>;
 export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly contact?: ListContactGiven }>;
 export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };
 
-export type MailList = RowOf<typeof mailListColumns>;
-export type ListContact = RowOf<typeof contactFields>;
+export type MailList = RowOfFields<typeof mailListColumns>;
+export type ListContact = RowOfFields<typeof contactFields>;
 export type ListChanges = ValuesOf<typeof changedListFields>;
 
 function isWebAddress(text: string): boolean {

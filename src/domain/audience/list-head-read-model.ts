@@ -2,7 +2,7 @@
  * An index of one list's people in one statement if possible: the list, the number of its people, its fields, and the page itself
  * when it is near the beginning. Indexes are the most frequent requests, and each statement costs a round trip.
  */
-import { preparedName, sql, type Queryable } from '../../db/database.ts';
+import { preparedName, sql, typed, row, type Queryable } from '../../db/database.ts';
 import type { MailList } from './list-fields.ts';
 import {
   isNearStart,
@@ -25,11 +25,14 @@ export interface ListHead extends PeopleCount {
 
 export type ListHeadWindow = SubscriberWindow & Pick<SubscriberFilter, 'opened' | 'clicked'>;
 
-interface HeadRow extends PeopleCount {
-  readonly id: bigint;
-  readonly fieldTags: string[];
-  readonly people: PersonJson[] | null;
-}
+const FIND_LIST_HEAD_ROW = row({
+  id: 'bigint',
+  fieldTags: 'text[]',
+  people: typed<PersonJson[]>('json?'),
+  everybody: 'int',
+  openers: 'int',
+  clickers: 'int',
+});
 
 /** Undefined when the customer has no such list. */
 export async function findListHead(
@@ -49,10 +52,7 @@ export async function findListHead(
            ${people} AS people
       FROM mail_list l LEFT JOIN hot.list_counter c ON c.customer_id = l.customer_id AND c.list_id = l.id
      WHERE l.customer_id = ${customerId} AND l.uid = ${uid}`;
-  const [row] = await db.query<HeadRow & Record<string, unknown>>(
-    statement,
-    preparedName('audience.list_head', statement),
-  );
+  const [row] = await db.query(FIND_LIST_HEAD_ROW, statement, preparedName('audience.list_head', statement));
   if (!row) return undefined;
   const list = { customerId, id: row.id };
   return { ...row, list, people: row.people?.map((person) => personOf(customerId, person)) };

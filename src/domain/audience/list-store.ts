@@ -1,6 +1,6 @@
 /** Writes and locks of lists and their contacts, and the rows as verbs need them. */
-import { sql, join, type Queryable } from '../../db/database.ts';
-import { assignments, insertion, jsonObject, selectList, type ValuesOf } from '../../db/fields.ts';
+import { sql, join, row, type Queryable, type RowOf } from '../../db/database.ts';
+import { assignments, insertion, jsonObject, selectList, columnsOf, type ValuesOf } from '../../db/fields.ts';
 import { newUid } from '../../lib/ids.ts';
 import {
   changedListFields,
@@ -13,6 +13,8 @@ import {
   type MailList,
 } from './list-fields.ts';
 import { ofCustomer } from './suppression-store.ts';
+
+const MAIL_LIST_ROW = columnsOf(mailListColumns);
 
 /** The columns of a `MailList`. */
 export const MAIL_LIST = selectList(mailListColumns);
@@ -36,7 +38,8 @@ export async function findList(
   db: Queryable,
   { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
 ): Promise<MailList | undefined> {
-  const [list] = await db.query<MailList>(
+  const [list] = await db.query(
+    MAIL_LIST_ROW,
     sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND uid = ${uid}`,
     'audience.own_list',
   );
@@ -44,7 +47,8 @@ export async function findList(
 }
 
 export async function uidOfList(db: Queryable, { customerId, id }: ListKey): Promise<string | undefined> {
-  const [list] = await db.query<{ uid: string }>(
+  const [list] = await db.query(
+    { uid: 'text' },
     sql`SELECT uid FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`,
   );
   return list?.uid;
@@ -52,12 +56,13 @@ export async function uidOfList(db: Queryable, { customerId, id }: ListKey): Pro
 
 /** Whether any customer has a list with this uid. */
 export async function listExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM mail_list WHERE uid = ${uid} LIMIT 1`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM mail_list WHERE uid = ${uid} LIMIT 1`)) > 0;
 }
 
 /** The list as it is now; it cannot be deleted before the transaction ends. */
 export async function holdList(db: Queryable, { customerId, id }: ListKey): Promise<MailList | undefined> {
-  const [list] = await db.query<MailList>(
+  const [list] = await db.query(
+    MAIL_LIST_ROW,
     sql`SELECT ${MAIL_LIST} FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
     'audience.hold_own_list',
   );
@@ -66,7 +71,8 @@ export async function holdList(db: Queryable, { customerId, id }: ListKey): Prom
 
 /** The same for the list with this uid and public sign-up. */
 export async function holdPublicList(db: Queryable, uid: string): Promise<MailList | undefined> {
-  const [list] = await db.query<MailList>(
+  const [list] = await db.query(
+    MAIL_LIST_ROW,
     sql`SELECT ${MAIL_LIST} FROM mail_list l WHERE uid = ${uid} AND ${TAKES_SIGN_UPS} ORDER BY id LIMIT 1 FOR KEY SHARE OF l`,
     'audience.hold_public_list',
   );
@@ -75,24 +81,29 @@ export async function holdPublicList(db: Queryable, uid: string): Promise<MailLi
 
 /** Locks the list against other changes until the transaction ends. Returns whether it exists. */
 export async function lockListForChange(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
-  const held = await db.query(
+  const held = await db.execute(
     sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR NO KEY UPDATE`,
   );
-  return held.length > 0;
+  return held > 0;
 }
 
 /** Locks the list against all, including transactions that add people. Returns whether it exists. */
 export async function lockListForDeletion(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
-  const held = await db.query(sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`);
-  return held.length > 0;
+  const held = await db.execute(
+    sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} FOR UPDATE`,
+  );
+  return held > 0;
 }
 
 /** Names of the first campaigns to the list that are scheduled or under way. */
 export async function campaignsUsingList(db: Queryable, { customerId, id }: ListKey, limit: number): Promise<string[]> {
-  const campaigns = await db.query<{ name: string }>(sql`
+  const campaigns = await db.query(
+    { name: 'text' },
+    sql`
       SELECT name FROM campaign
        WHERE customer_id = ${customerId} AND list_id = ${id} AND status IN ('scheduled', 'queued', 'sending', 'paused')
-       ORDER BY id LIMIT ${limit}`);
+       ORDER BY id LIMIT ${limit}`,
+  );
   return campaigns.map(({ name }) => name);
 }
 
@@ -101,17 +112,19 @@ export async function deleteListRow(db: Queryable, { customerId, id }: ListKey):
   await db.execute(sql`DELETE FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
+const UNSUBSCRIBE_MAILS_ROW = row({
+  saysGoodbye: 'bool',
+  tellsOwner: 'bool',
+});
 /** The mails that a list sends after an unsubscribe. */
-export interface UnsubscribeMails {
-  readonly saysGoodbye: boolean;
-  readonly tellsOwner: boolean;
-}
+export type UnsubscribeMails = RowOf<typeof UNSUBSCRIBE_MAILS_ROW>;
 
 export async function unsubscribeMailsOf(
   db: Queryable,
   { customerId, id }: ListKey,
 ): Promise<UnsubscribeMails | undefined> {
-  const [list] = await db.query<UnsubscribeMails>(
+  const [list] = await db.query(
+    UNSUBSCRIBE_MAILS_ROW,
     sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "tellsOwner"
           FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`,
     'audience.after_unsubscribe',
@@ -121,16 +134,16 @@ export async function unsubscribeMailsOf(
 
 /** Whether the list sends a welcome mail. */
 export async function sendsWelcome(db: Queryable, { customerId, id }: ListKey): Promise<boolean> {
-  const lists = await db.query(
+  const lists = await db.execute(
     sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId} AND id = ${id} AND send_welcome_email`,
     'audience.after_confirmation',
   );
-  return lists.length > 0;
+  return lists > 0;
 }
 
 /** Keeps a list from being deleted, and its people from being erased, until the transaction ends. */
 export async function lockList(db: Queryable, list: { customerId: bigint; listId: bigint }): Promise<void> {
-  await db.query(
+  await db.execute(
     sql`SELECT 1 FROM mail_list WHERE customer_id = ${list.customerId} AND id = ${list.listId} FOR KEY SHARE`,
     'audience.hold_list',
   );
@@ -138,8 +151,11 @@ export async function lockList(db: Queryable, list: { customerId: bigint; listId
 
 /** Stores a list and its counters, all zero. */
 export async function insertList(db: Queryable, list: NewList): Promise<MailList> {
-  const [row] = await db.query<MailList>(sql`
-    INSERT INTO mail_list ${insertion(newListFields, { ...list, uid: newUid() })} RETURNING ${MAIL_LIST}`);
+  const [row] = await db.query(
+    MAIL_LIST_ROW,
+    sql`
+    INSERT INTO mail_list ${insertion(newListFields, { ...list, uid: newUid() })} RETURNING ${MAIL_LIST}`,
+  );
   if (!row) throw new Error('An inserted list came back empty.');
   await db.execute(sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${row.customerId}, ${row.id})`);
   return row;
@@ -176,7 +192,7 @@ export async function updateContactRow(
 
 /** Locks every list of the customer, or of all customers: waits for transactions that add people. */
 export async function lockLists(db: Queryable, customerId: bigint): Promise<void> {
-  await db.query(sql`SELECT 1 FROM mail_list WHERE ${ofCustomer(customerId)} ORDER BY customer_id, id FOR UPDATE`);
+  await db.execute(sql`SELECT 1 FROM mail_list WHERE ${ofCustomer(customerId)} ORDER BY customer_id, id FOR UPDATE`);
 }
 
 /** Records that the list's owner was notified of unsubscribes. */

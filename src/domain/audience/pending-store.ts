@@ -1,19 +1,23 @@
 /** Pending people whose confirmation link has expired. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 
-export interface PendingSlice extends Record<string, unknown> {
-  readonly customerId: bigint;
-  readonly listId: bigint;
-  readonly ids: readonly bigint[];
-}
+const PENDING_SLICE_ROW = row({
+  customerId: 'bigint',
+  listId: 'bigint',
+  ids: 'bigint[]',
+});
+export type PendingSlice = RowOf<typeof PENDING_SLICE_ROW>;
 
 /** Expired ones, by an index of pending people only. Of one list each: one short lock of its counters. */
 export function pendingDue(db: Queryable, peopleAtOnce: number): Promise<PendingSlice[]> {
-  return db.query<PendingSlice>(sql`
+  return db.query(
+    PENDING_SLICE_ROW,
+    sql`
     SELECT customer_id AS "customerId", list_id AS "listId", array_agg(id ORDER BY id) AS ids
       FROM (SELECT customer_id, list_id, id, (row_number() OVER (PARTITION BY customer_id, list_id ORDER BY id) - 1) / ${peopleAtOnce}::int AS slice
               FROM subscriber WHERE pending_until <= now()) due
-     GROUP BY customer_id, list_id, slice ORDER BY customer_id, list_id, slice`);
+     GROUP BY customer_id, list_id, slice ORDER BY customer_id, list_id, slice`,
+  );
 }
 
 /** Writes the status before, or `unconfirmed`, and the history. Returns the number of people. */

@@ -1,13 +1,14 @@
 /** What a stranger may see of a list with public sign-up: its name, and the fields its owner made visible. */
-import { sql } from '../../db/database.ts';
+import { sql, row, typed, type RowOf } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import type { Context } from '../context.ts';
 import { TAKES_SIGN_UPS } from './list-store.ts';
 
-export interface PublicList {
-  readonly name: string;
-  readonly fields: readonly PublicField[];
-}
+const PUBLIC_LIST_ROW = row({
+  name: 'text',
+  fields: typed<readonly PublicField[]>('json'),
+});
+export type PublicList = RowOf<typeof PUBLIC_LIST_ROW>;
 
 export interface PublicField {
   readonly tag: string;
@@ -19,7 +20,8 @@ export interface PublicField {
 /** Undefined when there is no such list, or no public sign-up. */
 export async function publicList(ctx: Context, uid: string): Promise<PublicList | undefined> {
   if (!isUid(uid)) return undefined;
-  const [list] = await ctx.db.query<PublicList & Record<string, unknown>>(
+  const [list] = await ctx.db.query(
+    PUBLIC_LIST_ROW,
     sql`SELECT l.name, coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required)
                                            ORDER BY f.custom_order, f.id)
                                    FROM list_field f WHERE f.customer_id = l.customer_id AND f.list_id = l.id AND f.visible), '[]') AS fields

@@ -9,7 +9,8 @@ export async function takeSignUp(
   digest: string,
   { triesMax, triesPerSecond }: { readonly triesMax: number; readonly triesPerSecond: number },
 ): Promise<boolean> {
-  const [row] = await db.query<{ granted: number }>(
+  const [row] = await db.query(
+    { granted: 'int' },
     sql`SELECT hot.take_tokens(${BUCKET + digest}, 1, ${triesMax}::float8, ${triesPerSecond}::float8) AS granted`,
     'audience.sign_up_tokens',
   );

@@ -3,7 +3,7 @@
  * blocks of ids of a numbered page are found by counts per block (hot.subscriber_block, hot.list_activity_block), so that any
  * page of a long list costs as much as the first one. The order is by list and id, and never changes.
  */
-import { sql, empty, preparedName, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, empty, preparedName, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { MailList } from './list-fields.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -19,12 +19,13 @@ export interface SubscriberFilter {
 /** The filter inside a statement, where the list may also be a column. */
 type Place = Omit<SubscriberFilter, 'list'> & { readonly list?: { readonly id: bigint | Sql } | undefined };
 
+const PEOPLE_COUNT_ROW = row({
+  everybody: 'int',
+  openers: 'int',
+  clickers: 'int',
+});
 /** How many people: all, those who ever opened, those who ever clicked. */
-export interface PeopleCount {
-  readonly everybody: number;
-  readonly openers: number;
-  readonly clickers: number;
-}
+export type PeopleCount = RowOf<typeof PEOPLE_COUNT_ROW>;
 
 export interface SubscriberWindow {
   readonly offset: number;
@@ -57,10 +58,7 @@ async function countPeople(db: Queryable, filter: SubscriberFilter): Promise<Peo
     SELECT coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0)::int AS everybody,
            coalesce(sum(openers), 0)::int AS openers, coalesce(sum(clickers), 0)::int AS clickers
       FROM hot.list_counter c WHERE c.customer_id = ${filter.customerId} ${onList(sql`c`, filter)}`;
-  const [row] = await db.query<PeopleCount & Record<string, unknown>>(
-    statement,
-    preparedName('audience.count', statement),
-  );
+  const [row] = await db.query(PEOPLE_COUNT_ROW, statement, preparedName('audience.count', statement));
   return row ?? { everybody: 0, openers: 0, clickers: 0 };
 }
 
@@ -73,7 +71,8 @@ export async function subscriberPage(
   const { offset, limit, total } = window;
   if (offset >= total) return [];
   if (isNearStart(filter, offset)) return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset });
-  const [{ listIds, blocks, passed } = NOWHERE] = await ctx.db.query<PlaceOfPage>(
+  const [{ listIds, blocks, passed } = NOWHERE] = await ctx.db.query(
+    { passed: 'int?', listIds: 'bigint[]', blocks: 'bigint[]' },
     ...prepared('audience.page_place', placeOfPage(filter, window)),
   );
   if (passed === null) return [];
@@ -109,7 +108,8 @@ function placeOfPage(filter: SubscriberFilter, { offset, limit }: SubscriberWind
 }
 
 async function countInBlocks(db: Queryable, filter: SubscriberFilter): Promise<number> {
-  const [row] = await db.query<{ people: number }>(
+  const [row] = await db.query(
+    { people: 'int' },
     sql`SELECT coalesce(sum(people), 0)::int AS people FROM (${peopleInBlocks(filter)}) counted`,
   );
   return row?.people ?? 0;
@@ -169,7 +169,11 @@ export interface Reading {
 /** Finds the page's keys by an index only, then its rows. */
 async function rowsInOrder(db: Queryable, filter: SubscriberFilter, reading: Reading): Promise<Subscriber[]> {
   const statement = sql`SELECT ${peopleAsJson(filter, reading)} AS people`;
-  const [row] = await db.query<{ people: PersonJson[] }>(statement, preparedName('audience.page', statement));
+  const [row] = await db.query(
+    { people: typed<PersonJson[]>('json') },
+    statement,
+    preparedName('audience.page', statement),
+  );
   return (row?.people ?? []).map((person) => personOf(filter.customerId, person));
 }
 

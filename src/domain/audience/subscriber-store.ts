@@ -9,8 +9,8 @@
  *     that adds, deletes or changes a status
  *  5. tags of the list (`list_tag`), by key; then the import
  */
-import { join, sql, type Queryable } from '../../db/database.ts';
-import { assignments, insertion, selectList } from '../../db/fields.ts';
+import { join, sql, row, type Queryable } from '../../db/database.ts';
+import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { MailList } from './list-fields.ts';
 import {
@@ -21,6 +21,14 @@ import {
 } from './subscriber-fields.ts';
 import { CONFIRMATION_DAYS, tagKey, type ConsentSource, type Subscriber } from './subscriber.ts';
 import { ofCustomer } from './suppression-store.ts';
+
+export const SUBSCRIBER_ROW = columnsOf(subscriberColumns);
+
+export const SUBSCRIBER_KEY_ROW = row({
+  id: 'bigint',
+  customerId: 'bigint',
+  listId: 'bigint',
+});
 
 export const SUBSCRIBER_COLUMNS = selectList(subscriberColumns, 's');
 
@@ -46,10 +54,13 @@ export async function insertSubscriber(
     ...{ ...person, customerId: list.customerId, listId: list.id, emailKey: emailKey(person.email) },
     pendingUntil: person.status === 'pending' ? PENDING_UNTIL : null,
   };
-  const [row] = await db.query<Subscriber>(sql`
+  const [row] = await db.query(
+    SUBSCRIBER_ROW,
+    sql`
     INSERT INTO subscriber AS s ${insertion(newSubscriberFields, values)}
     ON CONFLICT (customer_id, email_key, list_id) DO NOTHING
-    RETURNING ${SUBSCRIBER_COLUMNS}`);
+    RETURNING ${SUBSCRIBER_COLUMNS}`,
+  );
   return row;
 }
 
@@ -58,7 +69,8 @@ export async function lockSubscriber(
   db: Queryable,
   { customerId, listId, id }: SubscriberKey,
 ): Promise<Subscriber | undefined> {
-  const [row] = await db.query<Subscriber>(
+  const [row] = await db.query(
+    SUBSCRIBER_ROW,
     sql`SELECT ${SUBSCRIBER_COLUMNS} FROM subscriber s
          WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id} FOR UPDATE`,
     'audience.lock_subscriber',
@@ -75,7 +87,8 @@ export async function lockForNewAddress(
   key: SubscriberKey,
   newEmailKey: string,
 ): Promise<Subscriber | undefined> {
-  const [holder] = await db.query<{ id: bigint }>(
+  const [holder] = await db.query(
+    { id: 'bigint' },
     sql`SELECT id FROM subscriber
          WHERE customer_id = ${key.customerId} AND email_key = ${newEmailKey} AND list_id = ${key.listId}`,
   );
@@ -104,17 +117,21 @@ export async function writeSubscriber(
 ): Promise<Subscriber> {
   const kept = change.status === 'pending' ? undefined : null;
   const values = { ...change, emailKey: emailKey(change.email), pendingUntil: asked ? PENDING_UNTIL : kept };
-  const [row] = await db.query<Subscriber>(sql`
+  const [row] = await db.query(
+    SUBSCRIBER_ROW,
+    sql`
     UPDATE subscriber AS s SET ${join([sql`updated_at = now()`, ...assignments(subscriberFields, values)])}
      WHERE customer_id = ${key.customerId} AND list_id = ${key.listId} AND id = ${key.id}
-    RETURNING ${SUBSCRIBER_COLUMNS}`);
+    RETURNING ${SUBSCRIBER_COLUMNS}`,
+  );
   if (!row) throw new Error('A locked subscriber is gone.');
   return row;
 }
 
 /** Adds an event to a person's consent history; returns its id. */
 export async function insertConsentEvent(db: Queryable, key: SubscriberKey, event: ConsentEntry): Promise<bigint> {
-  const [row] = await db.query<{ id: bigint }>(
+  const [row] = await db.query(
+    { id: 'bigint' },
     sql`INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, ip_address)
         VALUES (${key.customerId}, ${key.listId}, ${key.id}, ${event.status}, ${event.source}, ${event.ipAddress})
         RETURNING id`,
@@ -166,7 +183,8 @@ export async function eraseSubscriber(db: Queryable, { customerId, listId, id }:
 
 /** All subscribers with this address on a list of the customer, or of all customers, locked until the transaction ends. */
 export function lockByAddress(db: Queryable, customerId: bigint, emailKey: string): Promise<SubscriberKey[]> {
-  return db.query<SubscriberKey & Record<string, unknown>>(
+  return db.query(
+    SUBSCRIBER_KEY_ROW,
     sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber
          WHERE ${ofCustomer(customerId)} AND email_key = ${emailKey} ORDER BY customer_id, list_id FOR UPDATE`,
   );

@@ -1,13 +1,13 @@
 /** A person on a list: states, limits and checks of input. One row per address and list (decision D20). */
 import { z } from 'zod';
-import type { RowOf } from '../../db/fields.ts';
+import type { RowOfFields } from '../../db/fields.ts';
 import { emailAddress, isOneLine } from '../../lib/text.ts';
 import type { subscriberColumns } from './subscriber-fields.ts';
 
 /** Statuses that a caller may set: `pending` comes only with a confirmation mail (D18). */
 export const SETTABLE_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
 
-export interface Subscriber extends RowOf<typeof subscriberColumns> {
+export interface Subscriber extends RowOfFields<typeof subscriberColumns> {
   /** The tags of the list's fields, if the row was read with them. */
   readonly fieldTags?: readonly string[];
 }

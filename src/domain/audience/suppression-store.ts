@@ -1,5 +1,5 @@
 /** The suppression list, which contains addresses only; sending checks it. */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { EVERY_CUSTOMER, type SuppressionReason } from './suppression.ts';
 
 export interface SuppressionEntry {
@@ -23,11 +23,11 @@ export async function isSuppressed(
   db: Queryable,
   { customerId, emailKey }: { customerId: bigint; emailKey: string },
 ): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND email_key = ${emailKey} LIMIT 1`,
     'audience.is_suppressed',
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /** Removes an address from the customer's list. Returns whether it was on it. */
@@ -75,15 +75,16 @@ export function insertSuppressions(db: Queryable, entries: NewSuppressions): Pro
     ON CONFLICT DO NOTHING`);
 }
 
-export interface Suppressed {
+const SUPPRESSED_ROW = row({
   /** In lower case, as it is compared. */
-  readonly email: string;
-  readonly reason: SuppressionReason;
-  readonly note: string | null;
+  email: 'text',
+  reason: typed<SuppressionReason>('text'),
+  note: 'text?',
   /** The user who added it; null when it was no user, or another customer's. */
-  readonly addedByUid: string | null;
-  readonly createdAt: Date;
-}
+  addedByUid: 'text?',
+  createdAt: 'timestamptz',
+});
+export type Suppressed = RowOf<typeof SUPPRESSED_ROW>;
 
 export interface SuppressionPage {
   readonly nodes: readonly Suppressed[];
@@ -105,12 +106,15 @@ export async function pageOfSuppressions(db: Queryable, question: SuppressionQue
   const { customerId, emailKey, viewerId, offset, limit } = question;
   const keeper = sql`customer_id = ${customerId}`;
   const where = emailKey === undefined ? keeper : sql`${keeper} AND email_key = ${emailKey}`;
-  const nodes = await db.query<Suppressed & Record<string, unknown>>(sql`
+  const nodes = await db.query(
+    SUPPRESSED_ROW,
+    sql`
     SELECT x.email_key AS email, x.reason, x.note, u.uid AS "addedByUid", x.created_at AS "createdAt"
       FROM (SELECT * FROM suppression WHERE ${where} ORDER BY email_key OFFSET ${offset} LIMIT ${limit}) x
       -- Only a colleague is named: who of another customer's users acted is nobody's business.
       LEFT JOIN app_user u ON u.customer_id = ${viewerId} AND u.id = x.added_by
-     ORDER BY x.email_key`);
-  const [count] = await db.query<{ total: number }>(sql`SELECT count(*)::int AS total FROM suppression WHERE ${where}`);
+     ORDER BY x.email_key`,
+  );
+  const [count] = await db.query({ total: 'int' }, sql`SELECT count(*)::int AS total FROM suppression WHERE ${where}`);
   return { nodes, total: count?.total ?? 0 };
 }

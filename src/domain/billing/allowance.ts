@@ -3,7 +3,7 @@
  * account and customers that never had a plan are not limited; a customer whose last subscription ended may read, but nothing new
  * is created or sent (decision record 0050).
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable } from '../../db/database.ts';
 import { parsePlanOptions, type PlanOptions } from './plan-options.ts';
 
 /** Why a customer has the allowance it has. */
@@ -23,21 +23,22 @@ export interface Allowance {
   readonly options: PlanOptions;
 }
 
-interface Row {
-  readonly isOperator: boolean;
-  readonly id: bigint | null;
-  readonly isRunning: boolean | null;
-  readonly planUid: string | null;
-  readonly planName: string | null;
-  readonly periodStartedAt: Date | null;
-  readonly periodEndsAt: Date | null;
-  readonly isTrial: boolean;
-  readonly options: Record<string, unknown> | null;
-}
+const ROW = row({
+  isOperator: 'bool',
+  id: 'bigint?',
+  isRunning: 'bool?',
+  planUid: 'text?',
+  planName: 'text?',
+  periodStartedAt: 'timestamptz?',
+  periodEndsAt: 'timestamptz?',
+  isTrial: 'bool',
+  options: typed<Record<string, unknown>>('json?'),
+});
 
 /** The allowance of a customer, by the database's clock. One statement. */
 export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Allowance> {
-  const [row] = await db.query<Row>(
+  const [row] = await db.query(
+    ROW,
     sql`
       SELECT c.is_operator AS "isOperator", s.id, p.uid AS "planUid", p.name AS "planName",
              s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",

@@ -27,7 +27,8 @@ export function workOnCustomer<T>(
 ): Promise<T> {
   return inTransaction(ctx, async (tx) => {
     // NO KEY: other rows refer to the customer's and must not wait.
-    const [customer] = await tx.db.query<{ id: bigint; uid: string }>(
+    const [customer] = await tx.db.query(
+      { id: 'bigint', uid: 'text' },
       sql`SELECT id, uid FROM customer WHERE id = ${customerId} FOR NO KEY UPDATE`,
     );
     if (!customer) throw customerNotFound();
@@ -111,7 +112,8 @@ export async function recordEvent(work: BillingWork, subscription: Subscription,
 }
 
 async function customerIdOf(db: Queryable, uid: string): Promise<bigint | undefined> {
-  const [row] = await db.query<{ id: bigint }>(
+  const [row] = await db.query(
+    { id: 'bigint' },
     sql`SELECT id FROM customer WHERE uid = ${uid} AND status <> 'deleting'`,
   );
   return row?.id;

@@ -4,9 +4,12 @@ import type { Money } from './money.ts';
 
 /** The customer's balance in this currency. */
 export async function readCredit(db: Queryable, customerId: bigint, currencyCode: string): Promise<bigint> {
-  const [row] = await db.query<{ minor: bigint }>(sql`
+  const [row] = await db.query(
+    { minor: 'bigint' },
+    sql`
     SELECT balance_minor AS minor FROM credit_balance
-     WHERE customer_id = ${customerId} AND currency_code = ${currencyCode}`);
+     WHERE customer_id = ${customerId} AND currency_code = ${currencyCode}`,
+  );
   return row?.minor ?? 0n;
 }
 
@@ -34,7 +37,10 @@ export async function changeCredit(db: Queryable, { customerId, money, invoiceUi
 
 /** Every balance of the customer that is not empty. */
 export async function readCredits(db: Queryable, customerId: bigint): Promise<Money[]> {
-  return db.query<{ minor: bigint; currencyCode: string }>(sql`
+  return db.query(
+    { minor: 'bigint', currencyCode: 'text' },
+    sql`
     SELECT balance_minor AS minor, currency_code AS "currencyCode" FROM credit_balance
-     WHERE customer_id = ${customerId} AND balance_minor > 0 ORDER BY currency_code`);
+     WHERE customer_id = ${customerId} AND balance_minor > 0 ORDER BY currency_code`,
+  );
 }

@@ -1,27 +1,28 @@
 /** Writes of invoices with their lines, and the reads that the verbs need. */
-import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { join, sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import type { LineKind } from './proration.ts';
 
 /** `start` begins a subscription, `renewal` pays its next period, `change` moves it to another plan. */
 export type InvoiceKind = 'start' | 'renewal' | 'change';
 export type InvoiceStatus = 'pending' | 'paid' | 'void';
 
-export interface Invoice {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly subscriptionId: bigint;
-  readonly planId: bigint;
-  readonly kind: InvoiceKind;
-  readonly status: InvoiceStatus;
-  readonly currencyCode: string;
-  readonly totalMinor: bigint;
-  readonly priceMinor: bigint;
-  readonly creditUsedMinor: bigint;
-  readonly creditKeptMinor: bigint;
-  readonly creditKeptCode: string | null;
-  readonly periodStartsAt: Date | null;
-}
+const INVOICE_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  subscriptionId: 'bigint',
+  planId: 'bigint',
+  kind: typed<InvoiceKind>('text'),
+  status: typed<InvoiceStatus>('text'),
+  currencyCode: 'text',
+  totalMinor: 'bigint',
+  priceMinor: 'bigint',
+  creditUsedMinor: 'bigint',
+  creditKeptMinor: 'bigint',
+  creditKeptCode: 'text?',
+  periodStartsAt: 'timestamptz?',
+});
+export type Invoice = RowOf<typeof INVOICE_ROW>;
 
 const COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.subscription_id AS "subscriptionId", i.plan_id AS "planId", i.kind,
@@ -37,14 +38,17 @@ export interface NewInvoice extends Omit<Invoice, 'id' | 'status'> {
 
 /** A pending invoice with its lines. */
 export async function insertInvoice(db: Queryable, given: NewInvoice): Promise<Invoice> {
-  const [row] = await db.query<Invoice>(sql`
+  const [row] = await db.query(
+    INVOICE_ROW,
+    sql`
     INSERT INTO invoice AS i (customer_id, uid, subscription_id, plan_id, kind, status, currency_code, total_minor,
                               price_minor, credit_used_minor, credit_kept_minor, credit_kept_code, period_starts_at,
                               due_at, created_at)
     VALUES (${given.customerId}, ${given.uid}, ${given.subscriptionId}, ${given.planId}, ${given.kind}, 'pending',
             ${given.currencyCode}, ${given.totalMinor}, ${given.priceMinor}, ${given.creditUsedMinor},
             ${given.creditKeptMinor}, ${given.creditKeptCode}, ${given.periodStartsAt}, ${given.dueAt}, ${given.createdAt})
-    RETURNING ${COLUMNS}`);
+    RETURNING ${COLUMNS}`,
+  );
   if (!row) throw new Error('An inserted invoice came back empty.');
   const lines = given.lines.map(
     ({ kind, description, amountMinor }, index) =>
@@ -94,13 +98,16 @@ export async function countInvoicesSince(
   db: Queryable,
   { customerId, since }: { customerId: bigint; since: Date },
 ): Promise<{ count: number; firstAt: Date | null }> {
-  const [row] = await db.query<{ count: number; firstAt: Date | null }>(sql`
+  const [row] = await db.query(
+    { count: 'int', firstAt: 'timestamptz?' },
+    sql`
     SELECT count(*)::int AS count, min(created_at) AS "firstAt" FROM invoice
-     WHERE customer_id = ${customerId} AND kind <> 'renewal' AND created_at > ${since}`);
+     WHERE customer_id = ${customerId} AND kind <> 'renewal' AND created_at > ${since}`,
+  );
   return row ?? { count: 0, firstAt: null };
 }
 
 async function findOne(db: Queryable, where: Sql): Promise<Invoice | undefined> {
-  const [row] = await db.query<Invoice>(sql`SELECT ${COLUMNS} FROM invoice i WHERE ${where} LIMIT 1`);
+  const [row] = await db.query(INVOICE_ROW, sql`SELECT ${COLUMNS} FROM invoice i WHERE ${where} LIMIT 1`);
   return row;
 }

@@ -2,7 +2,7 @@
  * Writes of payment intents (specification 3.6): one try to pay an invoice. `offline` is the built-in method: the customer claims
  * that it paid, an administrator checks the bank account and approves or rejects.
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import type { Invoice } from './invoice-store.ts';
 
 export const paymentStatuses = [
@@ -15,13 +15,14 @@ export const paymentStatuses = [
 ] as const;
 export type PaymentStatus = (typeof paymentStatuses)[number];
 
-export interface Payment {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly invoiceId: bigint;
-  readonly status: PaymentStatus;
-}
+const PAYMENT_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  invoiceId: 'bigint',
+  status: typed<PaymentStatus>('text'),
+});
+export type Payment = RowOf<typeof PAYMENT_ROW>;
 
 const COLUMNS = sql`p.customer_id AS "customerId", p.id, p.uid, p.invoice_id AS "invoiceId", p.status`;
 const IS_OPEN = sql`p.status IN ('PENDING', 'REQUIRES_ACTION', 'AWAITING_ADMIN_APPROVAL')`;
@@ -40,12 +41,15 @@ export async function insertPayment(
   invoice: Invoice,
   given: { uid: string; status: PaymentStatus; note: string; at: Date },
 ): Promise<Payment> {
-  const [row] = await db.query<Payment>(sql`
+  const [row] = await db.query(
+    PAYMENT_ROW,
+    sql`
     INSERT INTO payment_intent AS p (customer_id, uid, invoice_id, method, status, amount_minor, currency_code, note,
                                      created_at, updated_at)
     VALUES (${invoice.customerId}, ${given.uid}, ${invoice.id}, 'offline', ${given.status}, ${invoice.totalMinor},
             ${invoice.currencyCode}, ${given.note}, ${given.at}, ${given.at})
-    RETURNING ${COLUMNS}`);
+    RETURNING ${COLUMNS}`,
+  );
   if (!row) throw new Error('An inserted payment came back empty.');
   return row;
 }
@@ -71,13 +75,16 @@ export function findPaymentByUid(db: Queryable, uid: string): Promise<Payment | 
 }
 
 export async function countPayments(db: Queryable, invoice: Invoice): Promise<number> {
-  const [row] = await db.query<{ count: number }>(sql`
+  const [row] = await db.query(
+    { count: 'int' },
+    sql`
     SELECT count(*)::int AS count FROM payment_intent
-     WHERE customer_id = ${invoice.customerId} AND invoice_id = ${invoice.id}`);
+     WHERE customer_id = ${invoice.customerId} AND invoice_id = ${invoice.id}`,
+  );
   return row?.count ?? 0;
 }
 
 async function findOne(db: Queryable, where: Sql): Promise<Payment | undefined> {
-  const [row] = await db.query<Payment>(sql`SELECT ${COLUMNS} FROM payment_intent p WHERE ${where} LIMIT 1`);
+  const [row] = await db.query(PAYMENT_ROW, sql`SELECT ${COLUMNS} FROM payment_intent p WHERE ${where} LIMIT 1`);
   return row;
 }

@@ -1,16 +1,21 @@
 /** Writes of plans, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
-import { assignments, insertion, selectList } from '../../db/fields.ts';
+import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { planColumns, planFields } from './plan-fields.ts';
 import type { Plan, PlanValues } from './plan.ts';
+
+const PLAN_ROW = columnsOf(planColumns);
 
 const PLAN_COLUMNS = selectList(planColumns);
 
 /** A plan without a position is put at the end. */
 export async function insertPlan(db: Queryable, plan: PlanValues): Promise<Plan> {
   const customOrder = plan.customOrder ?? sql`(SELECT coalesce(max(custom_order), 0) + 1 FROM plan)`;
-  const [row] = await db.query<Plan>(sql`
-    INSERT INTO plan ${insertion(planFields, { ...plan, customOrder })} RETURNING ${PLAN_COLUMNS}`);
+  const [row] = await db.query(
+    PLAN_ROW,
+    sql`
+    INSERT INTO plan ${insertion(planFields, { ...plan, customOrder })} RETURNING ${PLAN_COLUMNS}`,
+  );
   if (!row) throw new Error('An inserted plan came back empty.');
   return row;
 }
@@ -26,7 +31,8 @@ export type PlanLock = 'change' | 'use';
 
 /** The plan with this uid, unless it was deleted. */
 export async function findPlan(db: Queryable, uid: string, lock?: PlanLock): Promise<Plan | undefined> {
-  const [row] = await db.query<Plan>(
+  const [row] = await db.query(
+    PLAN_ROW,
     sql`SELECT ${PLAN_COLUMNS} FROM plan WHERE uid = ${uid} AND status <> 'deleted' ${lockClause(lock)}`,
   );
   return row;
@@ -34,21 +40,22 @@ export async function findPlan(db: Queryable, uid: string, lock?: PlanLock): Pro
 
 /** A plan that something refers to, also a deleted one. */
 export async function planById(db: Queryable, id: bigint): Promise<Plan> {
-  const [row] = await db.query<Plan>(sql`SELECT ${PLAN_COLUMNS} FROM plan WHERE id = ${id}`);
+  const [row] = await db.query(PLAN_ROW, sql`SELECT ${PLAN_COLUMNS} FROM plan WHERE id = ${id}`);
   if (!row) throw new Error(`Plan ${id} is referred to, but not there.`);
   return row;
 }
 
 /** Whether the customer has, or had, a subscription to it. */
 export async function isPlanOf(db: Queryable, plan: Plan, customerId: bigint): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 FROM subscription WHERE customer_id = ${customerId} AND plan_id = ${plan.id} LIMIT 1`,
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 export async function countPlans(db: Queryable): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`SELECT count(*)::int AS count FROM plan WHERE status <> 'deleted'`,
   );
   return row?.count ?? 0;
@@ -56,7 +63,8 @@ export async function countPlans(db: Queryable): Promise<number> {
 
 /** Subscriptions that run or wait for payment. */
 export async function countLiveSubscriptions(db: Queryable, plan: Plan): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`SELECT count(*)::int AS count FROM subscription WHERE plan_id = ${plan.id} AND status <> 'ended'`,
   );
   return row?.count ?? 0;

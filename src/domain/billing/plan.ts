@@ -3,7 +3,7 @@
  * everybody reads the active ones (decision D33). This file says what an input may contain.
  */
 import { z } from 'zod';
-import type { RowOf, ValuesOf } from '../../db/fields.ts';
+import type { RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { ValidationError, type FieldErrors } from '../../lib/errors.ts';
 import { checkInput, singleLine } from '../../lib/text.ts';
 import { currencyByCode, currencyById, type Currency } from './currencies.ts';
@@ -56,7 +56,7 @@ export interface PlanInput {
   readonly options?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-export type Plan = RowOf<typeof planColumns>;
+export type Plan = RowOfFields<typeof planColumns>;
 export type PlanValues = ValuesOf<typeof planFields>;
 
 export function frequencyOfPlan(plan: Pick<Plan, 'frequencyAmount' | 'frequencyUnit'>): Frequency {

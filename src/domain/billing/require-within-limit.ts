@@ -142,7 +142,8 @@ export async function requireUploadSpace(
 
 /** Bytes of all the customer's uploaded files. */
 export async function uploadedBytes(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query<{ bytes: number }>(
+  const [row] = await db.query(
+    { bytes: 'float8' },
     sql`SELECT coalesce(sum(size_bytes), 0)::float8 AS bytes FROM uploaded_file WHERE customer_id = ${customerId}`,
   );
   return row?.bytes ?? 0;

@@ -1,6 +1,6 @@
 /** Writes of subscriptions and their history, and the reads that the verbs need. */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
-import { nextStepAt, type Subscription } from './subscription.ts';
+import { nextStepAt, SUBSCRIPTION_ROW, type Subscription } from './subscription.ts';
 
 const COLUMNS = sql`
   s.customer_id AS "customerId", s.id, s.uid, s.plan_id AS "planId", s.status, s.options,
@@ -20,11 +20,14 @@ export interface NewSubscription {
 
 /** A new, pending one: `saveSubscription` starts it. */
 export async function insertSubscription(db: Queryable, given: NewSubscription): Promise<Subscription> {
-  const [row] = await db.query<Subscription>(sql`
+  const [row] = await db.query(
+    SUBSCRIPTION_ROW,
+    sql`
     INSERT INTO subscription AS s (customer_id, uid, plan_id, status, disable_billing, created_at, updated_at)
     VALUES (${given.customerId}, ${given.uid}, ${given.planId}, 'pending', ${given.disableBilling}, ${given.createdAt},
             ${given.createdAt})
-    RETURNING ${COLUMNS}`);
+    RETURNING ${COLUMNS}`,
+  );
   if (!row) throw new Error('An inserted subscription came back empty.');
   return row;
 }
@@ -73,11 +76,14 @@ export async function findDue(
   { at, after, max }: { at: Date; after: { at: Date; id: bigint } | null; max: number },
 ): Promise<{ customerId: bigint; id: bigint; nextStepAt: Date }[]> {
   const later = after ? sql`AND (next_step_at, id) > (${after.at}, ${after.id})` : sql``;
-  return db.query<{ customerId: bigint; id: bigint; nextStepAt: Date }>(sql`
+  return db.query(
+    { customerId: 'bigint', id: 'bigint', nextStepAt: 'timestamptz' },
+    sql`
     SELECT customer_id AS "customerId", id, next_step_at AS "nextStepAt" FROM subscription s
      WHERE next_step_at <= ${at} ${later}
        AND EXISTS (SELECT 1 FROM customer c WHERE c.id = s.customer_id AND c.status <> 'deleting')
-     ORDER BY next_step_at, id LIMIT ${max}`);
+     ORDER BY next_step_at, id LIMIT ${max}`,
+  );
 }
 
 export interface HistoryRow {
@@ -101,6 +107,6 @@ export async function insertHistory(db: Queryable, row: HistoryRow): Promise<voi
 }
 
 async function findOne(db: Queryable, where: Sql): Promise<Subscription | undefined> {
-  const [row] = await db.query<Subscription>(sql`SELECT ${COLUMNS} FROM subscription s WHERE ${where} LIMIT 1`);
+  const [row] = await db.query(SUBSCRIPTION_ROW, sql`SELECT ${COLUMNS} FROM subscription s WHERE ${where} LIMIT 1`);
   return row;
 }

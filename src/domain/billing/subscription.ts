@@ -2,6 +2,7 @@
  * The noun: a subscription, a customer's use of a plan, with its states (decision D34) and its periods. Pure: every function here
  * takes a subscription and returns the next one; verbs write them and the history.
  */
+import { row, type RowOf, typed } from '../../db/database.ts';
 import type { Money } from './money.ts';
 import { periodEnd, storedUnit, type Frequency } from './period.ts';
 import { frequencyOfPlan, type Plan } from './plan.ts';
@@ -15,28 +16,29 @@ export const PENDING_DAYS_MAX = 30;
 /** An end or a period further ahead is a client's mistake. */
 export const YEARS_AHEAD_MAX = 50;
 
-export interface Subscription {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly planId: bigint;
-  readonly status: SubscriptionStatus;
-  readonly options: Readonly<Record<string, unknown>>;
-  readonly disableBilling: boolean;
-  readonly frequencyAmount: number | null;
-  readonly frequencyUnit: string | null;
-  readonly anchorAt: Date | null;
-  readonly anchorAmount: number | null;
-  readonly anchorUnit: string | null;
-  readonly periodNo: number;
-  readonly currentPeriodStartedAt: Date | null;
-  readonly currentPeriodEndsAt: Date | null;
-  readonly paidMinor: bigint;
-  readonly paidCurrencyCode: string | null;
-  readonly graceEndsAt: Date | null;
-  readonly endsAt: Date | null;
-  readonly createdAt: Date;
-}
+export const SUBSCRIPTION_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  planId: 'bigint',
+  status: typed<SubscriptionStatus>('text'),
+  options: typed<Readonly<Record<string, unknown>>>('json'),
+  disableBilling: 'bool',
+  frequencyAmount: 'int?',
+  frequencyUnit: 'text?',
+  anchorAt: 'timestamptz?',
+  anchorAmount: 'int?',
+  anchorUnit: 'text?',
+  periodNo: 'int',
+  currentPeriodStartedAt: 'timestamptz?',
+  currentPeriodEndsAt: 'timestamptz?',
+  paidMinor: 'bigint',
+  paidCurrencyCode: 'text?',
+  graceEndsAt: 'timestamptz?',
+  endsAt: 'timestamptz?',
+  createdAt: 'timestamptz',
+});
+export type Subscription = RowOf<typeof SUBSCRIPTION_ROW>;
 
 export function isRunning({ status }: Subscription): boolean {
   return status === 'active' || status === 'cancelled';

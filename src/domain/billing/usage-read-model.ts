@@ -1,5 +1,5 @@
 /** How much of its plan a customer uses, limit by limit, in one statement. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { limitOf, type Allowance } from './allowance.ts';
 import { bytesOf } from './require-within-limit.ts';
 
@@ -12,16 +12,17 @@ export interface LimitUsage {
   readonly max: number | null;
 }
 
-interface Counts {
-  readonly lists: number;
-  readonly subscribers: number;
-  readonly fullestList: number;
-  readonly segments: number;
-  readonly campaigns: number;
-  readonly servers: number;
-  readonly domains: number;
-  readonly uploadedBytes: number;
-}
+const COUNTS_ROW = row({
+  lists: 'float8',
+  subscribers: 'float8',
+  fullestList: 'float8',
+  segments: 'float8',
+  campaigns: 'float8',
+  servers: 'float8',
+  domains: 'float8',
+  uploadedBytes: 'float8',
+});
+type Counts = RowOf<typeof COUNTS_ROW>;
 
 /** Every counted limit with its usage; uploads in bytes. */
 export async function limitUsages(db: Queryable, customerId: bigint, allowance: Allowance): Promise<LimitUsage[]> {
@@ -43,7 +44,8 @@ export async function limitUsages(db: Queryable, customerId: bigint, allowance: 
 }
 
 async function countAll(db: Queryable, customerId: bigint): Promise<Counts> {
-  const [row] = await db.query<Counts & Record<string, unknown>>(
+  const [row] = await db.query(
+    COUNTS_ROW,
     sql`SELECT (SELECT count(*) FROM mail_list WHERE customer_id = ${customerId})::float8 AS lists,
                p.total::float8 AS subscribers, p.fullest::float8 AS "fullestList",
                (SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM segment WHERE customer_id = ${customerId} GROUP BY list_id) s)::float8 AS segments,

@@ -32,7 +32,7 @@ export async function lockUsage(tx: Transaction, { customerId, limit }: UsageKey
 
 /** How many there are now. */
 export async function countUsage(db: Queryable, key: UsageKey): Promise<number> {
-  const [row] = await db.query<{ used: number }>(sql`SELECT (${counted(key)})::float8 AS used`);
+  const [row] = await db.query({ used: 'float8' }, sql`SELECT (${counted(key)})::float8 AS used`);
   return row?.used ?? 0;
 }
 

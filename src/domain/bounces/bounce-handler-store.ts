@@ -1,15 +1,24 @@
 /** Writes of bounce handlers, and the reads that the verbs need. */
 import { join, sql, type Queryable, type Sql } from '../../db/database.ts';
-import { assignments, insertion, selectList } from '../../db/fields.ts';
+import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { deriveKey, seal, unseal } from '../../lib/crypto.ts';
 import { handlerColumns, handlerFields, handlerSettings } from './bounce-handler-fields.ts';
-import type { BounceHandler, BounceHandlerKey, MailboxAddress, NewBounceHandler } from './bounce-handler.ts';
+import {
+  BOUNCE_HANDLER_KEY_ROW,
+  type BounceHandler,
+  type BounceHandlerKey,
+  type MailboxAddress,
+  type NewBounceHandler,
+} from './bounce-handler.ts';
+
+const BOUNCE_HANDLER_ROW = columnsOf(handlerColumns);
 
 const COLUMNS = selectList(handlerColumns);
 const KEY_PURPOSE = 'bounce-handler';
 
 export async function insertHandler(db: Queryable, handler: NewBounceHandler): Promise<BounceHandler> {
-  const [row] = await db.query<BounceHandler & Record<string, unknown>>(
+  const [row] = await db.query(
+    BOUNCE_HANDLER_ROW,
     sql`INSERT INTO bounce_handler ${insertion(handlerFields, handler)} RETURNING ${COLUMNS}`,
   );
   if (!row) throw new Error('An inserted bounce handler came back empty.');
@@ -44,20 +53,22 @@ export async function findHandler(
   key: { customerId: bigint; uid: string },
   lock = false,
 ): Promise<BounceHandler | undefined> {
-  const [row] = await db.query<BounceHandler & Record<string, unknown>>(
+  const [row] = await db.query(
+    BOUNCE_HANDLER_ROW,
     sql`SELECT ${COLUMNS} FROM bounce_handler WHERE customer_id = ${key.customerId} AND uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`,
   );
   return row;
 }
 
 export async function handlerExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM bounce_handler WHERE uid = ${uid} LIMIT 1`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM bounce_handler WHERE uid = ${uid} LIMIT 1`)) > 0;
 }
 
 /** Counts under a lock, so that creations of one customer run one after the other. */
 export async function countHandlers(db: Queryable, customerId: bigint): Promise<number> {
   await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} FOR UPDATE`);
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`SELECT count(*)::int AS count FROM bounce_handler WHERE customer_id = ${customerId}`,
   );
   return row?.count ?? 0;
@@ -65,7 +76,8 @@ export async function countHandlers(db: Queryable, customerId: bigint): Promise<
 
 /** Handlers that are due and not being read. */
 export function dueHandlers(db: Queryable): Promise<BounceHandlerKey[]> {
-  return db.query<BounceHandlerKey & Record<string, unknown>>(
+  return db.query(
+    BOUNCE_HANDLER_KEY_ROW,
     sql`SELECT customer_id AS "customerId", id FROM bounce_handler
          WHERE status = 'active' AND next_poll_at <= now() AND coalesce(held_until <= now(), true) ORDER BY next_poll_at`,
   );
@@ -77,7 +89,8 @@ export async function leaseHandler(
   { customerId, id }: BounceHandlerKey,
   seconds: number,
 ): Promise<BounceHandler | undefined> {
-  const [row] = await db.query<BounceHandler & Record<string, unknown>>(
+  const [row] = await db.query(
+    BOUNCE_HANDLER_ROW,
     sql`UPDATE bounce_handler SET held_until = now() + make_interval(secs => ${seconds})
          WHERE customer_id = ${customerId} AND id = ${id} AND status = 'active' AND coalesce(held_until <= now(), true)
         RETURNING ${COLUMNS}`,

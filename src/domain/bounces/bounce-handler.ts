@@ -3,7 +3,8 @@
  * customers, a customer's about its own. This file says what an input may contain; it never connects.
  */
 import { z } from 'zod';
-import type { RowOf } from '../../db/fields.ts';
+import { row, type RowOf } from '../../db/database.ts';
+import type { RowOfFields } from '../../db/fields.ts';
 import { optionalLine, singleLine } from '../../lib/text.ts';
 import {
   ENCRYPTIONS,
@@ -84,12 +85,13 @@ export interface MailboxAddress {
   readonly folder: string;
 }
 
-export interface BounceHandlerKey {
-  readonly customerId: bigint;
-  readonly id: bigint;
-}
+export const BOUNCE_HANDLER_KEY_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+});
+export type BounceHandlerKey = RowOf<typeof BOUNCE_HANDLER_KEY_ROW>;
 
-export type BounceHandler = RowOf<typeof handlerColumns>;
+export type BounceHandler = RowOfFields<typeof handlerColumns>;
 export type NewBounceHandler = Omit<BounceHandler, 'id' | 'status'>;
 
 const INBOX = 'INBOX';

@@ -145,7 +145,8 @@ function hexOf(name: string): string {
 
 /** Null: started at least once, and not finished. */
 async function knownMessages(db: Queryable, { customerId, id }: BounceHandlerKey): Promise<Map<string, string | null>> {
-  const rows = await db.query<{ key: Buffer; outcome: string | null }>(
+  const rows = await db.query(
+    { key: 'bytea', outcome: 'text?' },
     sql`SELECT message_key AS key, outcome FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`,
   );
   return new Map(rows.map(({ key, outcome }) => [key.toString('hex'), outcome]));
@@ -161,7 +162,8 @@ async function forget(db: Queryable, { customerId, id }: BounceHandlerKey, keys:
 
 /** How often it was started, including now. */
 async function noteAttempt(db: Queryable, { customerId, id }: BounceHandlerKey, name: string): Promise<number> {
-  const [row] = await db.query<{ attempts: number }>(
+  const [row] = await db.query(
+    { attempts: 'smallint' },
     sql`INSERT INTO hot.bounce_message AS m (customer_id, handler_id, message_key) VALUES (${customerId}, ${id}, ${keyOf(name)})
         ON CONFLICT (customer_id, handler_id, message_key) DO UPDATE SET attempts = m.attempts + 1 RETURNING attempts`,
     'bounces.note_attempt',

@@ -2,7 +2,7 @@
  * Bounces at delivery: a server refused a message during SMTP and said why. If the reason is the mailbox, this means the same as
  * a bounce by mail, and is treated in the same way. The message has failed in the ledger already; nothing of it changes here.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
@@ -19,10 +19,11 @@ export interface Refusals extends SourceKey {
   readonly messages: readonly RefusedMessage[];
 }
 
-export interface RefusedMessage {
-  readonly recipientId: bigint;
-  readonly occurrence: bigint;
-}
+const REFUSED_MESSAGE_ROW = row({
+  recipientId: 'bigint',
+  occurrence: 'bigint',
+});
+export type RefusedMessage = RowOf<typeof REFUSED_MESSAGE_ROW>;
 
 interface RefusedRow extends RefusedMessage {
   /** The refused address, as it is compared. */
@@ -49,7 +50,8 @@ export async function recordRefusals(ctx: Context, refusals: Refusals): Promise<
  */
 async function refusedRows(db: Queryable, refusals: Refusals): Promise<RefusedRow[]> {
   const { messages } = refusals;
-  const rows = await db.query<RefusedMessage & { email: string; reply: string }>(
+  const rows = await db.query(
+    { recipientId: 'bigint', occurrence: 'bigint', email: 'text', reply: 'text' },
     sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.email, d.reply
           FROM unnest(${messages.map(({ recipientId }) => recipientId)}::bigint[], ${messages.map(({ occurrence }) => occurrence)}::bigint[]) AS i (id, occurrence)
           JOIN hot.delivery d ON ${ofSource('d', refusals)} AND d.recipient_id = i.id AND d.occurrence = i.occurrence
@@ -84,7 +86,8 @@ function nameOf({ recipientId, occurrence }: RefusedMessage): string {
 async function isOnHold(db: Queryable, refusals: Refusals): Promise<boolean> {
   const campaign = campaignOfSource(refusals);
   if (!campaign) return false;
-  const [row] = await db.query<{ isOnHold: boolean }>(
+  const [row] = await db.query(
+    { isOnHold: 'bool' },
     sql`SELECT bounce_spike IS NOT DISTINCT FROM 'held' AS "isOnHold" FROM campaign
          WHERE customer_id = ${campaign.customerId} AND id = ${campaign.campaignId} FOR SHARE`,
     'bounces.on-hold',
@@ -108,7 +111,8 @@ async function write(
 ): Promise<ReadonlySet<string>> {
   const messages = bounces.map(({ reply }) => reply.slice(0, DESCRIPTION_LENGTH_KEPT));
   const source = sql`${customerId}::bigint, ${sourceKind}::smallint, ${sourceId}::bigint`;
-  const rows = await db.query<RefusedMessage & Record<string, unknown>>(
+  const rows = await db.query(
+    REFUSED_MESSAGE_ROW,
     sql`WITH refused AS (
           SELECT * FROM unnest(${bounces.map(({ recipientId }) => recipientId)}::bigint[], ${bounces.map(({ occurrence }) => occurrence)}::bigint[],
                                ${bounces.map(({ type }) => type)}::text[], ${messages.map(statusCodeIn)}::text[], ${messages}::text[])

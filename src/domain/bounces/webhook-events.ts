@@ -75,7 +75,8 @@ export async function enqueueWebhookEvents(
 ): Promise<TakenEvents> {
   const byKey = new Map(told.map((event) => [keyOf(event).toString('hex'), event]));
   const taken = await inTransaction(ctx, async (inner) => {
-    const rows = await inner.db.query<{ key: Buffer; now: number }>(
+    const rows = await inner.db.query(
+      { key: 'bytea', now: 'float8' },
       sql`INSERT INTO hot.webhook_event (customer_id, server_id, event_key)
           SELECT ${source.customerId}, ${source.serverId}, k FROM unnest(${[...byKey.values()].map(keyOf)}::bytea[]) AS k ORDER BY k
           ON CONFLICT DO NOTHING RETURNING event_key AS key, (extract(epoch FROM now()) * 1000)::float8 AS now`,
@@ -119,7 +120,8 @@ export async function takeWebhookEvents(
   ctx: Context,
   { events, ...lookUp }: LookUp & { events: readonly unknown[] },
 ): Promise<void> {
-  const [server] = await ctx.db.query<{ isSystem: boolean; age: number }>(
+  const [server] = await ctx.db.query(
+    { isSystem: 'bool', age: 'float8' },
     sql`SELECT is_system AS "isSystem", extract(epoch FROM now())::float8 * 1000 - ${lookUp.receivedAt}::float8 AS age
           FROM sending_server WHERE customer_id = ${lookUp.customerId} AND id = ${lookUp.serverId}`,
   );

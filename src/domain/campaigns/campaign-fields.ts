@@ -3,8 +3,9 @@
  * read by the verbs.
  */
 import { z } from 'zod';
-import { bigint, bool, checksOf, json, nullable, text, time, word } from '../../db/fields.ts';
-import type { Field, RowOf, ValuesOf } from '../../db/fields.ts';
+import { checksOf } from '../../db/fields.ts';
+import { typed } from '../../db/row.ts';
+import type { Field, RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { emailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 import { localTime, quietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
@@ -43,55 +44,55 @@ const paused = ['paused'] as const;
 
 /** Undefined changes nothing, null clears. */
 export const campaignFields = {
-  listId: { column: 'list_id', type: bigint },
-  segmentId: { column: 'segment_id', type: nullable(bigint) },
-  name: { column: 'name', type: text, check: given(singleLine(NAME_LENGTH_MAX)), late: ['unsent', 'done'] },
-  subject: { column: 'subject', type: text, check: given(optionalLine(SUBJECT_LENGTH_MAX)), late: unsent },
-  fromEmail: { column: 'from_email', type: text, check: given(emailAddress()), late: unsent },
-  fromName: { column: 'from_name', type: text, check: given(optionalLine(SENDER_NAME_LENGTH_MAX)), late: unsent },
-  replyTo: { column: 'reply_to', type: text, check: given(z.union([z.literal(''), emailAddress()])), late: unsent },
-  html: { column: 'html', type: text, check: given(multiLine(HTML_LENGTH_MAX)), late: unsent },
-  plain: { column: 'plain', type: text, check: given(multiLine(PLAIN_LENGTH_MAX)), late: unsent },
-  trackOpen: { column: 'track_open', type: bool, check: given(z.boolean()), late: unsent },
-  trackClick: { column: 'track_click', type: bool, check: given(z.boolean()), late: unsent },
-  signDkim: { column: 'sign_dkim', type: bool, check: given(z.boolean()), late: unsent },
-  embedImages: { column: 'embed_images', type: bool, check: given(z.boolean()), late: unsent },
-  skipFailedMessages: { column: 'skip_failed_messages', type: bool, check: given(z.boolean()), late: paused },
+  listId: { column: 'list_id', type: 'bigint' },
+  segmentId: { column: 'segment_id', type: 'bigint?' },
+  name: { column: 'name', type: 'text', check: given(singleLine(NAME_LENGTH_MAX)), late: ['unsent', 'done'] },
+  subject: { column: 'subject', type: 'text', check: given(optionalLine(SUBJECT_LENGTH_MAX)), late: unsent },
+  fromEmail: { column: 'from_email', type: 'text', check: given(emailAddress()), late: unsent },
+  fromName: { column: 'from_name', type: 'text', check: given(optionalLine(SENDER_NAME_LENGTH_MAX)), late: unsent },
+  replyTo: { column: 'reply_to', type: 'text', check: given(z.union([z.literal(''), emailAddress()])), late: unsent },
+  html: { column: 'html', type: 'text', check: given(multiLine(HTML_LENGTH_MAX)), late: unsent },
+  plain: { column: 'plain', type: 'text', check: given(multiLine(PLAIN_LENGTH_MAX)), late: unsent },
+  trackOpen: { column: 'track_open', type: 'bool', check: given(z.boolean()), late: unsent },
+  trackClick: { column: 'track_click', type: 'bool', check: given(z.boolean()), late: unsent },
+  signDkim: { column: 'sign_dkim', type: 'bool', check: given(z.boolean()), late: unsent },
+  embedImages: { column: 'embed_images', type: 'bool', check: given(z.boolean()), late: unsent },
+  skipFailedMessages: { column: 'skip_failed_messages', type: 'bool', check: given(z.boolean()), late: paused },
   unknownPolicy: {
     column: 'unknown_policy',
-    type: word<UnknownPolicy>(),
+    type: typed<UnknownPolicy>('text'),
     check: given(z.enum(['park', 'retry'])),
     late: paused,
   },
-  deliveryAt: { column: 'delivery_at', type: nullable(time), check: deliveryAt.nullish() },
+  deliveryAt: { column: 'delivery_at', type: 'timestamptz?', check: deliveryAt.nullish() },
   sendingServers: {
     column: 'sending_servers',
-    type: nullable(json<readonly SendingRoute[]>()),
+    type: typed<readonly SendingRoute[]>('json?'),
     check: sendingRoutes.nullish(),
     late: paused,
   },
-  quietHours: { column: 'quiet_hours', type: nullable(json<QuietHours>()), check: quietHours.nullish() },
+  quietHours: { column: 'quiet_hours', type: typed<QuietHours>('json?'), check: quietHours.nullish() },
   deliverInSubscriberTimezone: {
     column: 'deliver_in_subscriber_timezone',
-    type: bool,
+    type: 'bool',
     check: given(z.boolean()),
   },
-  localTime: { column: 'local_time', type: nullable(text), check: localTime.nullish() },
+  localTime: { column: 'local_time', type: 'text?', check: localTime.nullish() },
 } satisfies Record<string, CampaignField>;
 
 /** Columns that only the program writes. */
 export const campaignColumns = {
-  id: { column: 'id', type: bigint },
-  uid: { column: 'uid', type: text },
-  customerId: { column: 'customer_id', type: bigint },
+  id: { column: 'id', type: 'bigint' },
+  uid: { column: 'uid', type: 'text' },
+  customerId: { column: 'customer_id', type: 'bigint' },
   ...campaignFields,
-  status: { column: 'status', type: word<CampaignStatus>() },
+  status: { column: 'status', type: typed<CampaignStatus>('text') },
   /** The segment at the start; the audience snapshot uses it. */
-  segmentSnapshot: { column: 'segment_snapshot', type: nullable(json<SegmentSnapshot>()) },
+  segmentSnapshot: { column: 'segment_snapshot', type: typed<SegmentSnapshot>('json?') },
   /** YYYY-MM-DD, once it was started. */
-  snapshotOn: { column: 'snapshot_on', type: nullable(text) },
-  snapshotCursor: { column: 'snapshot_cursor', type: bigint },
-  snapshotAt: { column: 'snapshot_at', type: nullable(time) },
+  snapshotOn: { column: 'snapshot_on', type: 'date?' },
+  snapshotCursor: { column: 'snapshot_cursor', type: 'bigint' },
+  snapshotAt: { column: 'snapshot_at', type: 'timestamptz?' },
 } satisfies Record<string, Field>;
 
 /** When an input field may still change; an unknown field never. */
@@ -101,7 +102,7 @@ export function lateChangesOf(name: string): readonly string[] {
 }
 
 export type CampaignValues = ValuesOf<typeof campaignFields>;
-export type CampaignRow = RowOf<typeof campaignColumns>;
+export type CampaignRow = RowOfFields<typeof campaignColumns>;
 
 const needed = z.string().min(1);
 const checks = checksOf(campaignFields);

@@ -1,5 +1,5 @@
 /** The progress of campaigns under way (hot.campaign_progress). */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { LedgerKey } from '../delivery/delivery.ts';
 import { inLedger } from '../delivery/ledger-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -13,17 +13,19 @@ const EXPECTED_TIMES_MAX = 3;
 /** A continuing alarm is repeated for people who look at the latest lines only. */
 const REPEAT_SECONDS = 3_600;
 
-export interface Stall {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-  readonly uid: string;
-  readonly snapshotOn: string | null;
-  readonly since: Date;
-}
+const STALL_ROW = row({
+  customerId: 'bigint',
+  campaignId: 'bigint',
+  uid: 'text',
+  snapshotOn: 'text?',
+  since: 'timestamptz',
+});
+export type Stall = RowOf<typeof STALL_ROW>;
 
 /** Campaigns that are stalled now, for administrators. */
 export function stalledCampaigns(db: Queryable): Promise<{ uid: string; since: Date }[]> {
-  return db.query<{ uid: string; since: Date }>(
+  return db.query(
+    { uid: 'text', since: 'timestamptz' },
     sql`SELECT c.uid, w.changed_at AS since FROM hot.campaign_progress w
           JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
          WHERE w.alarmed_at IS NOT NULL ORDER BY w.changed_at LIMIT 1000`,
@@ -55,7 +57,8 @@ export async function noteProgress(db: Queryable): Promise<void> {
 
 /** Campaigns with a new alarm, or with one that is due to be repeated. */
 export function stalledNow(db: Queryable): Promise<Stall[]> {
-  return db.query<Stall & Record<string, unknown>>(
+  return db.query(
+    STALL_ROW,
     sql`SELECT w.customer_id AS "customerId", w.campaign_id AS "campaignId", c.uid, c.snapshot_on::text AS "snapshotOn", w.changed_at AS since
           FROM hot.campaign_progress w JOIN campaign c ON c.customer_id = w.customer_id AND c.id = w.campaign_id
          WHERE w.changed_at < now() - make_interval(secs => ${EXPECTED_TIMES_MAX} * w.expected_seconds)
@@ -63,15 +66,17 @@ export function stalledNow(db: Queryable): Promise<Stall[]> {
   );
 }
 
-export interface DueWork {
+const DUE_WORK_ROW = row({
   /** One due recipient, with the server's last reply. */
-  readonly due: { readonly reason: string | null; readonly reply: string | null } | null;
-  readonly isUnderWay: boolean;
-  readonly hasSnapshot: boolean;
-}
+  due: typed<{ readonly reason: string | null; readonly reply: string | null }>('json?'),
+  isUnderWay: 'bool',
+  hasSnapshot: 'bool',
+});
+export type DueWork = RowOf<typeof DUE_WORK_ROW>;
 
 export async function dueOf(db: Queryable, key: LedgerKey): Promise<DueWork | undefined> {
-  const [row] = await db.query<DueWork & Record<string, unknown>>(
+  const [row] = await db.query(
+    DUE_WORK_ROW,
     sql`SELECT (SELECT json_build_object('reason', reason, 'reply', left(reply, 200)) FROM hot.delivery d
                  WHERE ${inLedger(key)} AND ((state = 'queued' AND (not_before IS NULL OR not_before <= now()))
                      OR (state IN ('leased', 'sending') AND lease_expires_at < now())) LIMIT 1) AS due,

@@ -78,7 +78,8 @@ export async function moveCampaigns(
     from.every((status) => NEXT[status].includes(to)),
     `a campaign may become ${to} from ${from.join(', ')}`,
   );
-  const moved = await db.query<{ uid: string }>(
+  const moved = await db.query(
+    { uid: 'text' },
     sql`UPDATE campaign SET status = ${to}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? storedParams(reason) : null}::jsonb,
           wait_kind = NULL, wait_until = NULL, updated_at = now(),
           started_at = CASE WHEN ${to} = 'queued' THEN coalesce(started_at, now()) ELSE started_at END,

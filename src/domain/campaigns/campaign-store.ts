@@ -1,14 +1,13 @@
 /** Reads and writes of campaigns, except their state (campaign-state-store.ts). */
 import { empty, join, sql, type Queryable } from '../../db/database.ts';
-import { assignments, insertion, selectList } from '../../db/fields.ts';
+import { assignments, columnsOf, insertion, selectList } from '../../db/fields.ts';
 import { assert } from '../../lib/errors.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { campaignColumns, campaignFields, type CampaignValues } from './campaign-fields.ts';
 import type { Campaign } from './campaign.ts';
 
+const CAMPAIGN_ROW = columnsOf(campaignColumns);
 const COLUMNS = selectList(campaignColumns);
-
-type Row = Campaign & Record<string, unknown>;
 
 /** The customer's campaign with this uid, or undefined; `lock` locks it until the transaction ends. */
 export async function findCampaign(
@@ -17,7 +16,8 @@ export async function findCampaign(
   uid: string,
   options: { lock?: boolean } = {},
 ): Promise<Campaign | undefined> {
-  const [campaign] = await db.query<Row>(
+  const [campaign] = await db.query(
+    CAMPAIGN_ROW,
     sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND uid = ${uid} ${options.lock ? sql`FOR UPDATE` : empty}`,
   );
   return campaign;
@@ -29,7 +29,8 @@ export async function findCampaignById(
   id: bigint,
   options: { lock?: boolean } = {},
 ): Promise<Campaign | undefined> {
-  const [campaign] = await db.query<Row>(
+  const [campaign] = await db.query(
+    CAMPAIGN_ROW,
     sql`SELECT ${COLUMNS} FROM campaign WHERE customer_id = ${customerId} AND id = ${id} ${options.lock ? sql`FOR UPDATE` : empty}`,
   );
   return campaign;
@@ -37,7 +38,7 @@ export async function findCampaignById(
 
 /** Whether any customer has a campaign with this uid. */
 export async function campaignExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM campaign WHERE uid = ${uid}`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM campaign WHERE uid = ${uid}`)) > 0;
 }
 
 export interface NewCampaign extends CampaignValues {
@@ -49,7 +50,8 @@ export interface NewCampaign extends CampaignValues {
 
 /** Writes the campaign, which is `new`, and returns its id. */
 export async function insertCampaign(db: Queryable, campaign: NewCampaign): Promise<bigint> {
-  const [row] = await db.query<{ id: bigint }>(
+  const [row] = await db.query(
+    { id: 'bigint' },
     sql`INSERT INTO campaign ${insertion(campaignColumns, campaign)} RETURNING id`,
   );
   assert(row, 'an insert returns its row');
@@ -61,7 +63,7 @@ export async function insertCampaign(db: Queryable, campaign: NewCampaign): Prom
  * the next version. Locked after the campaign's row.
  */
 export async function lockContent(db: Queryable, { id }: Pick<Campaign, 'id'>): Promise<void> {
-  await db.query(sql`SELECT pg_advisory_xact_lock(hot.content_lock(${id}))::text AS locked`);
+  await db.execute(sql`SELECT pg_advisory_xact_lock(hot.content_lock(${id}))::text AS locked`);
 }
 
 /** Writes the given values, and returns the campaign; its content has a new version. */
@@ -74,7 +76,8 @@ export async function writeCampaign(
     sql`updated_at = now(), content_version = content_version + 1`,
     ...assignments(campaignFields, values),
   ];
-  const [row] = await db.query<Row>(
+  const [row] = await db.query(
+    CAMPAIGN_ROW,
     sql`UPDATE campaign SET ${join(changes)} WHERE customer_id = ${customerId} AND id = ${id} RETURNING ${COLUMNS}`,
   );
   assert(row, 'a campaign that is written is held');

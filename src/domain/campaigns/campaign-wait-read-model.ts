@@ -1,5 +1,5 @@
 /** What campaigns wait for by their rows, the queue and the ledger. */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -9,17 +9,18 @@ import type { StatusReason, WaitReason } from './status-reason.ts';
 /** Batches are shorter than this. */
 const WAIT_SECONDS_MIN = 3;
 
-export interface StoredReason {
-  readonly [column: string]: unknown;
-  readonly reason: StatusReason | WaitReason | null;
-  readonly until: Date | null;
-  readonly isSending: boolean;
-  readonly isQueued: boolean;
-}
+const STORED_REASON_ROW = row({
+  reason: typed<StatusReason | WaitReason>('json?'),
+  until: 'timestamptz?',
+  isSending: 'bool',
+  isQueued: 'bool',
+});
+export type StoredReason = RowOf<typeof STORED_REASON_ROW>;
 
 /** The stored reasons, in order. */
 export function storedReasons(db: Queryable, keys: readonly CampaignKey[]): Promise<StoredReason[]> {
-  return db.query<StoredReason>(
+  return db.query(
+    STORED_REASON_ROW,
     sql`SELECT CASE WHEN coalesce(c.wait_kind, c.reason_code) IS NOT NULL THEN
                  jsonb_build_object('code', coalesce(c.wait_kind, c.reason_code), 'params', coalesce(c.reason_params, '{}')) END AS reason,
                c.wait_until AS until, coalesce(c.status = 'sending', false) AS "isSending", coalesce(c.status = 'queued', false) AS "isQueued"
@@ -42,9 +43,18 @@ export interface UnderWay extends CampaignKey {
   readonly hasSnapshot: boolean;
 }
 
+const CAMPAIGN_UNDER_WAY_ROW = row({
+  no: 'int',
+  snapshotOn: 'text?',
+  hasSnapshot: 'bool',
+  customerId: 'bigint',
+  campaignId: 'bigint',
+});
+
 /** Those with open recipients and no stored wait. */
 export function campaignsUnderWay(db: Queryable, keys: readonly CampaignKey[]): Promise<UnderWay[]> {
-  return db.query<UnderWay & Record<string, unknown>>(
+  return db.query(
+    CAMPAIGN_UNDER_WAY_ROW,
     sql`SELECT k.no::int - 1 AS no, k.customer_id AS "customerId", k.campaign_id AS "campaignId",
                c.snapshot_on::text AS "snapshotOn", c.snapshot_at IS NOT NULL AS "hasSnapshot"
           FROM ${listed(keys)}
@@ -64,7 +74,8 @@ export interface NextBatch extends UnderWay {
 /** The next batch of each campaign that has none running or due. */
 export async function nextBatches(db: Queryable, campaigns: readonly UnderWay[]): Promise<NextBatch[]> {
   if (campaigns.length === 0) return [];
-  const rows = await db.query<{ campaignId: string; at: Date; fromId: string; toId: string }>(
+  const rows = await db.query(
+    { campaignId: 'text', at: 'timestamptz', fromId: 'text', toId: 'text' },
     sql`WITH job AS MATERIALIZED (
           SELECT j.payload ->> 'campaignId' AS campaign, j.run_at, j.payload ->> 'fromId' AS from_id, j.payload ->> 'toId' AS to_id,
                  j.is_running OR j.run_at < now() + make_interval(secs => ${WAIT_SECONDS_MIN}) AS is_near
@@ -85,15 +96,17 @@ export async function nextBatches(db: Queryable, campaigns: readonly UnderWay[])
   });
 }
 
-export interface BatchReason {
-  readonly index: number;
-  readonly reason: string | null;
-  readonly said: string | null;
-}
+const BATCH_REASON_ROW = row({
+  index: 'int',
+  reason: 'text?',
+  said: 'text?',
+});
+export type BatchReason = RowOf<typeof BATCH_REASON_ROW>;
 
 /** For each batch the first row of the ledger, and the reason of its row or its provider. */
 export function reasonsOfBatches(db: Queryable, batches: readonly NextBatch[]): Promise<BatchReason[]> {
-  return db.query<BatchReason & Record<string, unknown>>(
+  return db.query(
+    BATCH_REASON_ROW,
     sql`SELECT k.no::int - 1 AS index, d.reason, coalesce(d.reply, (
                  SELECT h.mailbox_group || ': ' || h.last_error FROM hot.sending_health h
                   WHERE h.server_id = d.server_id AND h.mailbox_group <> '' AND h.open_until > now() ORDER BY h.open_until LIMIT 1)) AS said
@@ -111,7 +124,8 @@ export function reasonsOfBatches(db: Queryable, batches: readonly NextBatch[]): 
 
 /** Campaigns that wait for something other than a send time, and whether the wait is over. */
 export function waitingCampaigns(db: Queryable): Promise<(CampaignKey & { readonly isDue: boolean })[]> {
-  return db.query<CampaignKey & { isDue: boolean }>(
+  return db.query(
+    { customerId: 'bigint', campaignId: 'bigint', isDue: 'bool' },
     sql`SELECT customer_id AS "customerId", id AS "campaignId", coalesce(wait_until <= now(), false) AS "isDue" FROM campaign c
          WHERE status = 'sending' AND wait_kind IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM hot.campaign_send_time w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)

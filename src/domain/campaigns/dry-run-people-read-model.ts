@@ -3,7 +3,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { AudienceSlice } from '../audience/segments/segment-read-model.ts';
 import { viewerOf, type Context } from '../context.ts';
-import type { DryPerson } from '../delivery/compose-dry.ts';
+import { DRY_PERSON_ROW, type DryPerson } from '../delivery/compose-dry.ts';
 import type { DryRun } from './dry-run-store.ts';
 
 export interface FaultyPerson {
@@ -22,7 +22,8 @@ export async function faultsOfEach(ctx: Context, runs: readonly DryRun[]): Promi
   const people =
     ids.length === 0
       ? []
-      : await ctx.db.query<{ id: bigint; email: string }>(
+      : await ctx.db.query(
+          { id: 'bigint', email: 'text' },
           sql`SELECT id, email FROM subscriber WHERE customer_id = ${viewerOf(ctx).customerId} AND id = ANY (${ids}::bigint[])`,
         );
   const emails = new Map(people.map(({ id, email }) => [String(id), email]));
@@ -47,7 +48,8 @@ export interface PeopleQuestion {
 /** The next people of the list, with the reason why each gets no message, if any. */
 export function peopleOfSlice(db: Queryable, question: PeopleQuestion): Promise<DryPerson[]> {
   const { customerId, listId, afterId, rows, slice } = question;
-  return db.query<DryPerson & Record<string, unknown>>(
+  return db.query(
+    DRY_PERSON_ROW,
     sql`SELECT s.id, s.email, s.fields,
                CASE WHEN ${slice ? [...slice.ids] : null}::bigint[] IS NOT NULL AND NOT s.id = ANY (${slice ? [...slice.ids] : []}::bigint[]) THEN 'not in the segment'
                     WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"

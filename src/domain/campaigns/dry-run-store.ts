@@ -1,8 +1,30 @@
 /** Reads and writes of dry runs. One at a time per campaign; a repeated job finds the previous progress. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { storedParams } from '../../lib/coded-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { DryRunReason } from './status-reason.ts';
+
+const ROW = row({
+  id: 'bigint',
+  customerId: 'bigint',
+  campaignId: 'bigint',
+  status: typed<DryRunStatus>('text'),
+  reason: typed<DryRunReason>('json?'),
+  cursor: 'bigint',
+  total: 'int',
+  checked: 'int',
+  composed: 'int',
+  faulty: 'int',
+  totalBytes: 'bigint',
+  largestBytes: 'int',
+  workMs: 'float8',
+  skipped: typed<Readonly<Record<string, number>>>('json'),
+  faults: typed<readonly DryRunFault[]>('json'),
+  contentVersion: 'int?',
+  createdAt: 'timestamptz',
+  startedAt: 'timestamptz?',
+  finishedAt: 'timestamptz?',
+});
 
 export const dryRunStatuses = ['queued', 'running', 'done', 'cancelled', 'failed'] as const;
 export type DryRunStatus = (typeof dryRunStatuses)[number];
@@ -60,8 +82,6 @@ const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId"
   checked, composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
   content_version AS "contentVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
 
-type Row = DryRun & Record<string, unknown>;
-
 /** Writes a new one; undefined when one is open. Deletes the oldest. */
 export async function insertDryRun(
   db: Queryable,
@@ -70,9 +90,12 @@ export async function insertDryRun(
   await db.execute(sql`
     DELETE FROM dry_run WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND id <= (
       SELECT id FROM dry_run WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY id DESC OFFSET ${RUNS_KEPT - 1} LIMIT 1)`);
-  const [run] = await db.query<Row>(sql`
+  const [run] = await db.query(
+    ROW,
+    sql`
     INSERT INTO dry_run (customer_id, campaign_id) VALUES (${customerId}, ${campaignId})
-    ON CONFLICT (customer_id, campaign_id) WHERE status IN ('queued', 'running') DO NOTHING RETURNING ${COLUMNS}`);
+    ON CONFLICT (customer_id, campaign_id) WHERE status IN ('queued', 'running') DO NOTHING RETURNING ${COLUMNS}`,
+  );
   return run;
 }
 
@@ -91,9 +114,12 @@ export async function latestDryRunOfEach(
   customerId: bigint,
   campaignIds: readonly bigint[],
 ): Promise<(DryRun | null)[]> {
-  const runs = await db.query<Row>(sql`
+  const runs = await db.query(
+    ROW,
+    sql`
     SELECT DISTINCT ON (campaign_id) ${COLUMNS} FROM dry_run
-     WHERE customer_id = ${customerId} AND campaign_id = ANY (${[...campaignIds]}::bigint[]) ORDER BY campaign_id, id DESC`);
+     WHERE customer_id = ${customerId} AND campaign_id = ANY (${[...campaignIds]}::bigint[]) ORDER BY campaign_id, id DESC`,
+  );
   const byCampaign = new Map(runs.map((run) => [run.campaignId, run]));
   return campaignIds.map((id) => byCampaign.get(id) ?? null);
 }
@@ -103,9 +129,21 @@ export interface DryRunKey {
   readonly id: bigint;
 }
 
+const DRY_RUN_WORK_ROW = row({
+  id: 'bigint',
+  customerId: 'bigint',
+  campaignId: 'bigint',
+  cursor: 'bigint',
+  contentVersion: 'int',
+});
+/** What it goes on from. */
+export type DryRunWork = RowOf<typeof DRY_RUN_WORK_ROW>;
+
 /** Starts or continues it; undefined when it has ended. The campaign's version is that of the start. */
-export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): Promise<DryRun | undefined> {
-  const [run] = await db.query<Row>(sql`
+export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): Promise<DryRunWork | undefined> {
+  const [run] = await db.query(
+    DRY_RUN_WORK_ROW,
+    sql`
     UPDATE dry_run r SET status = 'running', started_at = coalesce(r.started_at, now()),
            content_version = coalesce(r.content_version, c.content_version),
            total = CASE WHEN r.started_at IS NULL THEN coalesce((
@@ -114,7 +152,8 @@ export async function takeDryRun(db: Queryable, { customerId, id }: DryRunKey): 
       FROM campaign c
      WHERE r.customer_id = ${customerId} AND r.id = ${id} AND r.status IN ('queued', 'running')
        AND c.customer_id = r.customer_id AND c.id = r.campaign_id
-    RETURNING r.id, r.customer_id AS "customerId", r.campaign_id AS "campaignId", r.cursor, r.content_version AS "contentVersion"`);
+    RETURNING r.id, r.customer_id AS "customerId", r.campaign_id AS "campaignId", r.cursor, r.content_version AS "contentVersion"`,
+  );
   return run;
 }
 

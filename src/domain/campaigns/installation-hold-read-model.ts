@@ -5,7 +5,8 @@ import { sql, type Queryable } from '../../db/database.ts';
 export const HOLD_KEY = 'installation.hold';
 
 export async function installationHold(db: Queryable): Promise<{ readonly since: Date | null } | undefined> {
-  const [held] = await db.query<{ since: Date | null }>(
+  const [held] = await db.query(
+    { since: 'timestamptz?' },
     sql`SELECT (value ->> 'since')::timestamptz AS since FROM setting WHERE key = ${HOLD_KEY}`,
     'campaigns.installation-hold',
   );

@@ -9,7 +9,7 @@ import { atLaterSendTime, SEND_TIME_REASON } from './send-time-store.ts';
 
 /** Makes the partition of the ledger for that day if it does not exist. */
 export async function ensurePartitionOf(db: Queryable, snapshotOn: string): Promise<void> {
-  await db.query(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
+  await db.execute(sql`SELECT hot.ensure_partitions(${snapshotOn}::date, ${snapshotOn}::date)`);
 }
 
 export interface SnapshotSlice {
@@ -78,7 +78,8 @@ async function writeSlice(
 ): Promise<{ batches: IdRange[]; planned: number; lastId: bigint | null }> {
   const moments = times ? sendTimesOfPeople(times, await knownZones(db)) : empty;
   const later = sql`CASE WHEN x.email_key IS NULL AND m.at > now() THEN `;
-  const parts = await db.query<{ batch: bigint | null; fromId: bigint; toId: bigint; planned: number }>(
+  const parts = await db.query(
+    { batch: 'bigint?', fromId: 'bigint', toId: 'bigint', planned: 'int' },
     sql`WITH person AS (
           SELECT s.id, s.email, s.email_key${times ? sql`, ${zoneOf(times)} AS zone` : empty} FROM public.subscriber s
            WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND ${fitting}
@@ -150,7 +151,8 @@ function batchesOf(
   key: LedgerKey,
   options: { which: Sql; afterId: bigint; batchSize: number; batchesMax: number },
 ): Promise<IdRange[]> {
-  return db.query<{ fromId: bigint; toId: bigint }>(
+  return db.query(
+    { fromId: 'bigint', toId: 'bigint' },
     sql`SELECT min(recipient_id) AS "fromId", max(recipient_id) AS "toId"
           FROM (SELECT recipient_id, (row_number() OVER (ORDER BY recipient_id) - 1) / ${options.batchSize}::int AS batch
                   FROM (SELECT d.recipient_id FROM hot.delivery d

@@ -1,41 +1,43 @@
 /** Reads the sources of a campaign's message, and their version. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { identityVersion } from '../sending/identity.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { UnknownPolicy } from './delivery.ts';
 
-export interface SourceRow {
-  uid: string;
-  name: string;
-  subject: string;
-  from_name: string;
-  from_email: string;
-  reply_to: string;
-  html: string;
-  plain: string;
-  track_open: boolean;
-  track_click: boolean;
-  sign_dkim: boolean;
-  skip_failed_messages: boolean;
-  embed_images: boolean;
-  unknown_policy: UnknownPolicy;
-  bounce_spike: 'held' | 'believed' | null;
-  snapshot_on: string;
-  content_version: number;
-  list_id: bigint;
-  list_uid: string;
-  list_name: string;
-  customer_uid: string;
-  contact: Record<string, string | number | null> | null;
-  field_defaults: Record<string, string> | null;
-}
+const SOURCE_ROW = row({
+  uid: 'text',
+  name: 'text',
+  subject: 'text',
+  from_name: 'text',
+  from_email: 'text',
+  reply_to: 'text',
+  html: 'text',
+  plain: 'text',
+  track_open: 'bool',
+  track_click: 'bool',
+  sign_dkim: 'bool',
+  skip_failed_messages: 'bool',
+  embed_images: 'bool',
+  unknown_policy: typed<UnknownPolicy>('text'),
+  bounce_spike: typed<'held' | 'believed'>('text?'),
+  snapshot_on: 'text?',
+  content_version: 'int',
+  list_id: 'bigint',
+  list_uid: 'text',
+  list_name: 'text',
+  customer_uid: 'text',
+  contact: typed<Record<string, string | number | null>>('json?'),
+  field_defaults: typed<Record<string, string>>('json?'),
+});
+export type SourceRow = RowOf<typeof SOURCE_ROW>;
 
 /** The sources of a campaign's message, or undefined when there is no such campaign. */
 export async function readSource(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
 ): Promise<SourceRow | undefined> {
-  const rows = await db.query<SourceRow & Record<string, unknown>>(
+  const rows = await db.query(
+    SOURCE_ROW,
     sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
                c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
                (SELECT to_jsonb(t) FROM list_contact t WHERE t.customer_id = c.customer_id AND t.list_id = c.list_id) AS contact,
@@ -53,7 +55,8 @@ export async function readEditionHead(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
 ): Promise<{ status: string; version: string } | undefined> {
-  const rows = await db.query<{ status: string; version: string }>(
+  const rows = await db.query(
+    { status: 'text', version: 'text' },
     // A disabled customer sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
                concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, (

@@ -1,4 +1,5 @@
 /** Composes messages like the sending loop and hands none over: for dry runs. */
+import { row, type RowOf, typed } from '../../db/database.ts';
 import { giveBack } from '../../lib/blocks.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
@@ -9,13 +10,14 @@ import { linkSignerOf } from '../tracking/link-signer.ts';
 import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { fieldValues } from './field-values.ts';
 
-export interface DryPerson {
-  readonly id: bigint;
-  readonly email: string;
-  readonly fields: Readonly<Record<string, unknown>>;
+export const DRY_PERSON_ROW = row({
+  id: 'bigint',
+  email: 'text',
+  fields: typed<Readonly<Record<string, unknown>>>('json'),
   /** Why there is no message; null: there is one. */
-  readonly denialReason: string | null;
-}
+  denialReason: 'text?',
+});
+export type DryPerson = RowOf<typeof DRY_PERSON_ROW>;
 
 interface DryCampaign {
   readonly customerId: bigint;

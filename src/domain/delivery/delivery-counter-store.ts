@@ -9,7 +9,8 @@ import type { LedgerBalance } from './ledger-read-model.ts';
 
 /** Locks the counters, so that no outcome comes between counting and writing; returns their number of open rows. */
 export async function lockOpenCount(db: Queryable, source: SourceKey): Promise<number> {
-  const [row] = await db.query<{ open: number }>(
+  const [row] = await db.query(
+    { open: 'int' },
     sql`SELECT open FROM hot.delivery_counter c WHERE ${ofSource('c', source)} FOR UPDATE`,
   );
   return row?.open ?? 0;

@@ -2,23 +2,25 @@
  * The ledger for operators who check it: a campaign's counters and its rows, counted at one moment, and all data about one
  * recipient. Slow; used by no entry point.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { deliveryStates, type DeliveryState } from './delivery.ts';
 
-export interface AuditedCampaign {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-  readonly uid: string;
-  readonly name: string;
-  readonly status: string;
-  readonly snapshotOn: string | null;
-  readonly hasSnapshot: boolean;
-}
+const AUDITED_CAMPAIGN_ROW = row({
+  customerId: 'bigint',
+  campaignId: 'bigint',
+  uid: 'text',
+  name: 'text',
+  status: 'text',
+  snapshotOn: 'text?',
+  hasSnapshot: 'bool',
+});
+export type AuditedCampaign = RowOf<typeof AUDITED_CAMPAIGN_ROW>;
 
 /** The campaign of any customer. */
 export async function auditedCampaign(db: Queryable, uid: string): Promise<AuditedCampaign | undefined> {
-  const [row] = await db.query<AuditedCampaign & Record<string, unknown>>(
+  const [row] = await db.query(
+    AUDITED_CAMPAIGN_ROW,
     sql`SELECT customer_id AS "customerId", id AS "campaignId", uid, name, status,
                snapshot_on::text AS "snapshotOn", snapshot_at IS NOT NULL AS "hasSnapshot" FROM campaign WHERE uid = ${uid}`,
   );
@@ -42,15 +44,18 @@ export interface LedgerAudit {
   readonly faults: readonly string[];
 }
 
+const LEDGER_AUDIT_ROW = row({
+  rows: typed<Partial<StateCounts>>('json?'),
+  counters: typed<NonNullable<LedgerAudit['counters']>>('json?'),
+  ambiguousRows: 'int',
+  ambiguousMost: 'int',
+});
+
 /** Counts the ledger and compares the counters, in one statement: both are of the same moment. */
 export async function auditLedger(db: Queryable, campaign: AuditedCampaign): Promise<LedgerAudit> {
   const { customerId, campaignId, snapshotOn } = campaign;
-  const [row] = await db.query<{
-    rows: Partial<StateCounts> | null;
-    counters: NonNullable<LedgerAudit['counters']> | null;
-    ambiguousRows: number;
-    ambiguousMost: number;
-  }>(
+  const [row] = await db.query(
+    LEDGER_AUDIT_ROW,
     sql`WITH d AS (
           SELECT state::text AS state, count(*)::int AS n, count(*) FILTER (WHERE ambiguous_count > 0)::int AS doubted,
                  max(ambiguous_count)::int AS most
@@ -102,20 +107,21 @@ function faultsOf(
   return faults;
 }
 
-export interface StoryRow {
-  readonly subscriberId: bigint;
-  readonly email: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly epoch: number;
-  readonly ambiguousCount: number;
-  readonly notBefore: Date | null;
-  readonly leaseExpiresAt: Date | null;
-  readonly updatedAt: Date;
-  readonly reason: string | null;
-  readonly reply: string | null;
-  readonly server: string | null;
-}
+const STORY_ROW = row({
+  subscriberId: 'bigint',
+  email: 'text',
+  state: typed<DeliveryState>('text'),
+  attempts: 'smallint',
+  epoch: 'int',
+  ambiguousCount: 'smallint',
+  notBefore: 'timestamptz?',
+  leaseExpiresAt: 'timestamptz?',
+  updatedAt: 'timestamptz',
+  reason: 'text?',
+  reply: 'text?',
+  server: 'text?',
+});
+export type StoryRow = RowOf<typeof STORY_ROW>;
 
 export interface StoryEvent {
   readonly at: Date;
@@ -125,7 +131,8 @@ export interface StoryEvent {
 
 /** The rows of an address in any case: it may have been imported in two spellings. */
 export function storyRows(db: Queryable, campaign: AuditedCampaign, address: string): Promise<StoryRow[]> {
-  return db.query<StoryRow & Record<string, unknown>>(
+  return db.query(
+    STORY_ROW,
     sql`SELECT d.recipient_id AS "subscriberId", d.email, d.state::text AS state, d.attempts, d.epoch, d.ambiguous_count AS "ambiguousCount",
                d.not_before AS "notBefore", d.lease_expires_at AS "leaseExpiresAt", d.updated_at AS "updatedAt", d.reason, d.reply,
                s.name || ' (' || s.uid || ')' AS server
@@ -151,7 +158,8 @@ export async function storyEvents(
 ): Promise<StoryEvent[]> {
   const found = [];
   for (const [kind, table, detail] of EVENTS) {
-    const events = await db.query<{ at: Date; detail: string | null }>(
+    const events = await db.query(
+      { at: 'timestamptz', detail: 'text?' },
       sql`SELECT at, ${detail} AS detail FROM ${table} WHERE customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId} AND recipient_id = ${subscriberId}`,
     );
     found.push(...events.map((event) => ({ ...event, kind })));

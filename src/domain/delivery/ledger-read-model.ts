@@ -1,5 +1,5 @@
 /** Reads of the ledger: open work of a range, the balance, one recipient's history. */
-import { raw, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { raw, sql, typed, row, type Queryable, type Sql } from '../../db/database.ts';
 import { ofSource } from '../statistics/source-read-model.ts';
 import { atLaterSendTime } from './send-time-store.ts';
 import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange, type RecipientKey } from './delivery.ts';
@@ -22,7 +22,8 @@ export interface OpenWork {
 
 /** The open work of the range, and when it is due; recipients with a later send time have a job of their own. */
 export async function openWorkIn(db: Queryable, range: LedgerRange): Promise<OpenWork> {
-  const [row] = await db.query<{ open: number; due: number | null }>(
+  const [row] = await db.query(
+    { open: 'int', due: 'float8?' },
     sql`SELECT count(*)::int AS open,
                extract(epoch FROM min(CASE WHEN d.state = 'queued' THEN coalesce(d.not_before, now()) ELSE d.lease_expires_at END) - now())::float8 AS due
           FROM hot.delivery d
@@ -38,7 +39,8 @@ export type LedgerBalance = Readonly<Record<DeliveryState, number>> & { readonly
 
 /** Counts the ledger's rows by state: exact, of one moment, and slow for a large campaign. */
 export async function countLedger(db: Queryable, key: LedgerKey): Promise<LedgerBalance> {
-  const rows = await db.query<{ state: DeliveryState; rows: number }>(
+  const rows = await db.query(
+    { state: typed<DeliveryState>('text'), rows: 'int' },
     sql`SELECT state::text AS state, count(*)::int AS rows FROM hot.delivery d WHERE ${inLedger(key)} GROUP BY 1`,
   );
   const counts = new Map(rows.map((row) => [row.state, row.rows]));
@@ -61,7 +63,8 @@ export async function countLedger(db: Queryable, key: LedgerKey): Promise<Ledger
  * recipient. For campaigns that were sent the counters answer; only for others is the ledger read.
  */
 export async function isUnsent(db: Queryable, key: LedgerKey): Promise<boolean> {
-  const [row] = await db.query<{ isUnsent: boolean }>(
+  const [row] = await db.query(
+    { isUnsent: 'bool' },
     sql`SELECT CASE
                  WHEN EXISTS (SELECT 1 FROM hot.delivery_counter c
                                WHERE ${ofSource('c', key)} AND c.sent + c.unknown > 0) THEN false
@@ -93,6 +96,21 @@ export interface DeliveryPageInput {
   readonly state: DeliveryState | null;
 }
 
+const DELIVERY_PAGE_ROW = row({
+  email: 'text',
+  state: typed<DeliveryState>('text'),
+  attempts: 'smallint',
+  ambiguousCount: 'smallint',
+  notBefore: 'timestamptz?',
+  updatedAt: 'timestamptz',
+  serverId: 'bigint?',
+  reason: 'text?',
+  reply: 'text?',
+  runtimeMessageId: 'text?',
+  occurrence: 'bigint',
+  recipientId: 'bigint',
+});
+
 /** Deliveries of a campaign, in order of the recipient's id, after a key. */
 export async function deliveryPage(
   db: Queryable,
@@ -100,7 +118,8 @@ export async function deliveryPage(
 ): Promise<DeliveryRow[]> {
   // Most campaigns have nobody in the requested state, and their whole ledger would be read to find that out.
   if (state !== null && !(await isAnybodyIn(db, key, state))) return [];
-  return db.query<DeliveryRow & Record<string, unknown>>(
+  return db.query(
+    DELIVERY_PAGE_ROW,
     sql`SELECT recipient_id AS "recipientId", occurrence, email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
                updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"
           FROM hot.delivery d
@@ -120,8 +139,8 @@ function inState(state: DeliveryState): Sql {
 /** By the counters, which contain only the sum of open rows. */
 async function isAnybodyIn(db: Queryable, key: LedgerKey, state: DeliveryState): Promise<boolean> {
   const counter = state === 'queued' || state === 'leased' || state === 'sending' ? 'open' : state;
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 FROM hot.delivery_counter c WHERE ${ofSource('c', key)} AND ${raw(counter)} > 0`,
   );
-  return rows.length > 0;
+  return rows > 0;
 }

@@ -4,7 +4,7 @@
  */
 import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
-import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, sql, row, typed, type Queryable, type Sql } from '../../db/database.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import {
@@ -27,12 +27,21 @@ function leaseEnd({ leaseSeconds }: Leaseholder) {
   return sql`now() + make_interval(secs => ${leaseSeconds})`;
 }
 
+const LEASE_ROW = row({
+  listId: 'bigint?',
+  epoch: 'int',
+  attempts: 'smallint',
+  occurrence: 'bigint',
+  recipientId: 'bigint',
+});
+
 /**
  * Leases to `holder` what is due in the range: queued rows whose time has come, and rows whose lease ended or whose holder is
  * dead. Each gets a new epoch, so that later writes of the former holder have no effect.
  */
 export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<Lease[]> {
-  return db.query<Lease & Record<string, unknown>>(
+  return db.query(
+    LEASE_ROW,
     sql`UPDATE hot.delivery d
            SET state = 'leased', epoch = d.epoch + 1, owner = ${holder.owner}::uuid, lease_expires_at = ${leaseEnd(holder)}, updated_at = now()
          WHERE ${inRange(range)}
@@ -43,10 +52,18 @@ export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leas
   );
 }
 
+const DUE_DELIVERY_ROW = row({
+  ...LEASE_ROW,
+  email: 'text?',
+  fields: typed<NonNullable<DueDelivery['fields']>>('json?'),
+  denialReason: typed<NonNullable<DueDelivery['denialReason']>>('text?'),
+});
+
 /** Due rows in the range that nobody holds, as `settle` takes them: with the epoch that marking will set. */
 export async function dueInRange(db: Queryable, range: LedgerRange): Promise<DueDelivery[]> {
   // One look-up by the whole key per row, whatever the planner expects of a new list.
-  return db.query<DueDelivery & Record<string, unknown>>(
+  return db.query(
+    DUE_DELIVERY_ROW,
     sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM hot.delivery d
@@ -96,7 +113,8 @@ export interface Settled {
 export async function settle(db: Queryable, input: SettleInput): Promise<Settled> {
   const { key, holder, outcomes, next } = input;
   const named = outcomes.filter(({ runtimeMessageId }) => needsRuntimeMessage(runtimeMessageId));
-  const [answer] = await db.query<{ recorded: number; goes_on: boolean; not_marked: string | null }>(
+  const [answer] = await db.query(
+    { recorded: 'int', goes_on: 'bool', not_marked: 'text?' },
     sql`${runtimeMessages(key, named)}SELECT recorded, goes_on, not_marked::text FROM hot.record_and_mark(
           ${key.snapshotOn}::date, ${key.customerId}, ${key.sourceKind}, ${key.sourceId}, ${holder.owner}::uuid, ${input.serverId},
           make_interval(secs => ${holder.leaseSeconds}),

@@ -1,14 +1,22 @@
 /** The people of ledger rows and of links, with the values for messages. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, typed, row, type Queryable } from '../../db/database.ts';
 import type { DueDelivery, Lease } from './delivery.ts';
 
 export interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'denialReason'> {
   readonly id: bigint;
 }
 
+const PERSON_ROW = row({
+  id: 'bigint',
+  email: 'text?',
+  fields: typed<NonNullable<Person['fields']>>('json?'),
+  denialReason: typed<NonNullable<Person['denialReason']>>('text?'),
+});
+
 /** One look-up by the whole key per row, whatever the planner expects of a new list. */
 export function peopleBehind(db: Queryable, customerId: bigint, rows: readonly Lease[]): Promise<Person[]> {
-  return db.query<Person & Record<string, unknown>>(
+  return db.query(
+    PERSON_ROW,
     sql`SELECT i.id, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM unnest(${rows.map((row) => row.recipientId)}::bigint[], ${rows.map((row) => row.listId)}::bigint[]) AS i(id, list_id)
@@ -25,7 +33,8 @@ export async function personOnList(
   db: Queryable,
   { customerId, listId, id }: { customerId: bigint; listId: bigint; id: bigint },
 ): Promise<{ email: string; fields: Record<string, unknown> } | undefined> {
-  const [person] = await db.query<{ email: string; fields: Record<string, unknown> }>(
+  const [person] = await db.query(
+    { email: 'text', fields: typed<Record<string, unknown>>('json') },
     sql`SELECT email, fields FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND id = ${id}`,
   );
   return person;
@@ -33,7 +42,8 @@ export async function personOnList(
 
 /** The operator's own account. */
 export async function operatorAccount(db: Queryable): Promise<{ id: bigint; uid: string } | undefined> {
-  const [operator] = await db.query<{ id: bigint; uid: string }>(
+  const [operator] = await db.query(
+    { id: 'bigint', uid: 'text' },
     sql`SELECT id, uid FROM customer WHERE is_operator ORDER BY id LIMIT 1`,
   );
   return operator;

@@ -2,7 +2,7 @@
  * When each of a campaign's recipients gets it: at once, at a local time, never in quiet hours. Computed in SQL when the audience
  * is written to the ledger, by the database's time zones (which know clock changes).
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, type Queryable, type Sql } from '../../db/database.ts';
 import { parseQuietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
@@ -18,12 +18,21 @@ export interface PeopleTimes {
   readonly zoneTag: string | null;
 }
 
+const PEOPLE_TIMES_ROW = row({
+  localTime: 'text?',
+  base: 'timestamptz',
+  zone: 'text',
+  zoneTag: 'text?',
+  quietHours: 'json?',
+});
+
 /** The times that the campaign and its list set; null: everybody gets it at once. */
 export async function peopleTimesOf(
   db: Queryable,
   { customerId, campaignId }: CampaignKey,
 ): Promise<PeopleTimes | null> {
-  const [row] = await db.query<Omit<PeopleTimes, 'quiet'> & { quietHours: unknown }>(
+  const [row] = await db.query(
+    PEOPLE_TIMES_ROW,
     sql`SELECT greatest(coalesce(c.delivery_at, c.started_at), c.started_at) AS base, coalesce(l.timezone, u.timezone) AS zone, l.timezone_tag AS "zoneTag",
                CASE WHEN c.deliver_in_subscriber_timezone THEN
                  coalesce(c.local_time, (coalesce(c.delivery_at, c.started_at) AT TIME ZONE coalesce(l.timezone, u.timezone))::time::text) END AS "localTime",
@@ -59,7 +68,8 @@ let known: Promise<readonly string[]> | undefined;
 /** The zones that the database knows: read once, because it reads files. */
 export function knownZones(db: Queryable): Promise<readonly string[]> {
   known ??= db
-    .query<{ name: string }>(
+    .query(
+      { name: 'text' },
       sql`SELECT name FROM pg_timezone_names WHERE name NOT LIKE 'posix%' AND name <> 'localtime'`,
     )
     .then((rows) => rows.map(({ name }) => name))
@@ -74,7 +84,8 @@ export function knownZones(db: Queryable): Promise<readonly string[]> {
 export async function quietUntil(db: Queryable, { quiet, zone, zoneTag }: PeopleTimes): Promise<Date | null> {
   // By each person's own clock no hour is quiet for all.
   if (quiet === null || (!quiet.timezone && zoneTag !== null)) return null;
-  const [row] = await db.query<{ until: Date | null }>(
+  const [row] = await db.query(
+    { until: 'timestamptz?' },
     sql`SELECT CASE WHEN t.at > now() THEN t.at END AS until
           FROM hot.send_time(${zone}, now(), NULL, ${quiet.from}::time, ${quiet.to}::time, ${quiet.timezone ?? null}::text) AS t(at)`,
     'delivery.quiet-until',
@@ -93,7 +104,8 @@ export async function quietZones(
     const value = of[zoneTag];
     return typeof value === 'string' ? value.trim().toLowerCase() : '';
   };
-  const rows = await db.query<{ given: string; seconds: number }>(
+  const rows = await db.query(
+    { given: 'text', seconds: 'float8' },
     sql`SELECT g.given, extract(epoch FROM hot.send_time(coalesce(n.name, ${zone}), now(), NULL, ${quiet.from}::time, ${quiet.to}::time, NULL) - now())::float8 AS seconds
           FROM unnest(${[...new Set([...fields].map(given))]}::text[]) AS g(given)
           LEFT JOIN unnest(${[...(await knownZones(db))]}::text[]) AS n(name) ON lower(n.name) = g.given`,

@@ -11,7 +11,8 @@ const LEDGER_COLUMNS = '(snapshot_on, customer_id, source_kind, source_id, recip
 
 /** Analyses tables that have at least doubled since the last time. A table that another session analyses is skipped. */
 export async function refreshStatistics(db: Queryable, snapshotOn: string): Promise<void> {
-  const grown = await db.query<{ name: string; isLedger: boolean }>(
+  const grown = await db.query(
+    { name: 'text', isLedger: 'bool' },
     sql`SELECT c.oid::regclass::text AS name, c.oid <> 'public.subscriber'::regclass AS "isLedger" FROM pg_class c
          WHERE c.oid IN ('public.subscriber'::regclass, to_regclass('hot.delivery_' || to_char(${snapshotOn}::date, 'YYYY_MM')))
            AND pg_relation_size(c.oid) > c.relpages::bigint * 2 * current_setting('block_size')::bigint`,

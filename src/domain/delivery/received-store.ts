@@ -1,29 +1,33 @@
 /** Statements for the bits of who received a campaign (refresh-received.ts). */
-import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import { sql, row, type Queryable, type Transaction, type RowOf } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
-export interface SentCampaign extends Record<string, unknown> {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-  readonly snapshotOn: string;
-}
+const SENT_CAMPAIGN_ROW = row({
+  customerId: 'bigint',
+  campaignId: 'bigint',
+  snapshotOn: 'text',
+});
+export type SentCampaign = RowOf<typeof SENT_CAMPAIGN_ROW>;
 
 /** Campaigns with so many accepted messages whose bits are missing or old. */
 export function campaignsWithoutBits(db: Queryable, peopleMin: number): Promise<SentCampaign[]> {
-  return db.query<SentCampaign>(sql`
+  return db.query(
+    SENT_CAMPAIGN_ROW,
+    sql`
     SELECT n.customer_id AS "customerId", n.source_id AS "campaignId", c.snapshot_on::text AS "snapshotOn"
       FROM hot.delivery_counter n
       JOIN campaign c ON c.customer_id = n.customer_id AND c.id = n.source_id
       LEFT JOIN hot.received_campaign r ON r.customer_id = n.customer_id AND r.campaign_id = n.source_id
      WHERE n.source_kind = ${CAMPAIGN} AND n.sent >= ${peopleMin} AND r.counted IS DISTINCT FROM n.sent
        AND c.snapshot_on IS NOT NULL AND c.status NOT IN ('queued', 'sending')
-     ORDER BY c.started_at DESC, c.id DESC`);
+     ORDER BY c.started_at DESC, c.id DESC`,
+  );
 }
 
 /** The counter, the ledger and the written rows are of one moment: the last statement reads and writes all of it. */
 export async function makeBits(tx: Transaction, { customerId, campaignId, snapshotOn }: SentCampaign): Promise<void> {
   // Two processes at the same time: the second waits, and finds the rows of the first.
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:received:${campaignId}`}, 0))`);
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:received:${campaignId}`}, 0))`);
   await tx.execute(
     sql`DELETE FROM hot.received_block WHERE customer_id = ${customerId} AND campaign_id = ${campaignId}`,
   );

@@ -3,16 +3,17 @@
  * send time has one row here and one job, however many people wait for it; until then their rows are in no batch, so a million
  * people in all zones of the world make only as many jobs as there are send times.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
-export interface SendTime {
-  readonly campaignId: bigint;
-  readonly at: Date;
-  readonly people: number;
-}
+const SEND_TIME_ROW = row({
+  campaignId: 'bigint',
+  at: 'timestamptz',
+  people: 'int',
+});
+export type SendTime = RowOf<typeof SEND_TIME_ROW>;
 
 /** Why a row of the ledger waits for its send time. */
 export const SEND_TIME_REASON: DeliveryReason = 'own_time';
@@ -26,7 +27,8 @@ export async function sendTimesOf(
   customerId: bigint,
   campaignIds: readonly bigint[],
 ): Promise<SendTime[]> {
-  return db.query<SendTime & Record<string, unknown>>(
+  return db.query(
+    SEND_TIME_ROW,
     sql`SELECT campaign_id AS "campaignId", at, people FROM hot.campaign_send_time
          WHERE customer_id = ${customerId} AND campaign_id = ANY (${[...campaignIds]}::bigint[]) AND at > now() AND people > 0
          ORDER BY campaign_id, at`,
@@ -45,7 +47,8 @@ export async function passSendTimes(db: Queryable, { customerId, campaignId }: C
   await db.execute(
     sql`DELETE FROM hot.campaign_send_time WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} AND at <= now()`,
   );
-  const rows = await db.query<{ at: Date }>(
+  const rows = await db.query(
+    { at: 'timestamptz' },
     sql`SELECT at FROM hot.campaign_send_time WHERE customer_id = ${customerId} AND campaign_id = ${campaignId} ORDER BY at`,
   );
   return rows.map(({ at }) => at);
@@ -56,7 +59,8 @@ export async function passSendTimes(db: Queryable, { customerId, campaignId }: C
  * sent to, or none is open.
  */
 export async function nextSendTimeIfIdle(db: Queryable, { customerId, campaignId }: CampaignKey): Promise<Date | null> {
-  const [row] = await db.query<{ at: Date | null }>(
+  const [row] = await db.query(
+    { at: 'timestamptz?' },
     sql`SELECT CASE WHEN sum(w.people) >= max(c.open) THEN min(w.at) END AS at
           FROM hot.campaign_send_time w
           JOIN hot.delivery_counter c ON c.customer_id = w.customer_id AND c.source_kind = ${CAMPAIGN} AND c.source_id = w.campaign_id

@@ -1,5 +1,5 @@
 /** Reads and writes of tests of a campaign's message: one row per requested address. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
 /** One that stays `sending` may have been sent: the process died, or the server never answered. */
@@ -19,16 +19,17 @@ export function testReply({ reason, reply }: Pick<TestMessage, 'reason' | 'reply
   return reason === null ? reply : (TEXTS[reason] ?? reply);
 }
 
-export interface TestMessage {
-  readonly id: bigint;
-  readonly email: string;
-  readonly state: TestMessageState;
+const TEST_MESSAGE_ROW = row({
+  id: 'bigint',
+  email: 'text',
+  state: typed<TestMessageState>('text'),
   /** Why it was not sent; null: the server refused it. */
-  readonly reason: TestReason | null;
+  reason: typed<TestReason>('text?'),
   /** The server's reply, or what is wrong with the message. */
-  readonly reply: string | null;
-  readonly createdAt: Date;
-}
+  reply: 'text?',
+  createdAt: 'timestamptz',
+});
+export type TestMessage = RowOf<typeof TEST_MESSAGE_ROW>;
 
 interface DueTest extends TestMessage {
   readonly subscriberId: bigint | null;
@@ -51,20 +52,32 @@ export async function insertTests(db: Queryable, { campaign, readers, isMarked }
   await db.execute(
     sql`DELETE FROM test_message WHERE customer_id = ${campaign.customerId} AND created_at < now() - make_interval(days => ${KEPT_DAYS})`,
   );
-  return db.query<TestMessage & Record<string, unknown>>(sql`
+  return db.query(
+    TEST_MESSAGE_ROW,
+    sql`
     INSERT INTO test_message (customer_id, campaign_id, email, subscriber_id, is_marked)
     SELECT ${campaign.customerId}, ${campaign.campaignId}, email, subscriber_id, ${isMarked}
       FROM unnest(${readers.map(({ email }) => email)}::text[], ${readers.map(({ subscriberId }) => subscriberId)}::bigint[])
              WITH ORDINALITY AS r (email, subscriber_id, no) ORDER BY no
-    RETURNING ${COLUMNS}`);
+    RETURNING ${COLUMNS}`,
+  );
 }
+
+const TAKEN_TEST_ROW = row({
+  ...TEST_MESSAGE_ROW,
+  subscriberId: 'bigint?',
+  isMarked: 'bool',
+});
 
 /** Takes a test; undefined when it was taken before. */
 export async function takeTest(db: Queryable, customerId: bigint, id: bigint): Promise<DueTest | undefined> {
-  const [test] = await db.query<DueTest & Record<string, unknown>>(sql`
+  const [test] = await db.query(
+    TAKEN_TEST_ROW,
+    sql`
     UPDATE test_message SET state = 'sending', updated_at = now()
      WHERE customer_id = ${customerId} AND id = ${id} AND state = 'queued'
-    RETURNING ${COLUMNS}, subscriber_id AS "subscriberId", is_marked AS "isMarked"`);
+    RETURNING ${COLUMNS}, subscriber_id AS "subscriberId", is_marked AS "isMarked"`,
+  );
   return test;
 }
 
@@ -79,16 +92,24 @@ export async function settleTest(
      WHERE customer_id = ${customerId} AND id = ${id} AND state = 'sending'`);
 }
 
+const LATEST_TEST_ROW = row({
+  ...TEST_MESSAGE_ROW,
+  campaignId: 'bigint',
+});
+
 /** The latest tests of each of these campaigns, the newest first, in the order of the campaigns. */
 export async function latestTestsOfEach(
   db: Queryable,
   { customerId, campaignIds }: { customerId: bigint; campaignIds: readonly bigint[] },
   limit: number,
 ): Promise<TestMessage[][]> {
-  const tests = await db.query<TestMessage & { campaignId: bigint }>(sql`
+  const tests = await db.query(
+    LATEST_TEST_ROW,
+    sql`
     SELECT c.id AS "campaignId", t.* FROM unnest(${[...campaignIds]}::bigint[]) AS c(id)
      CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM test_message
                           WHERE customer_id = ${customerId} AND campaign_id = c.id ORDER BY id DESC LIMIT ${limit}) t
-     ORDER BY t.id DESC`);
+     ORDER BY t.id DESC`,
+  );
   return campaignIds.map((id) => tests.filter(({ campaignId }) => campaignId === id));
 }

@@ -59,7 +59,7 @@ export async function resolveUnknownAsSent(
   answer: { owner: string; late: readonly DeliveryOutcome[] },
 ): Promise<void> {
   const { owner, late } = answer;
-  await db.query(
+  await db.execute(
     sql`WITH given_up AS (
           SELECT d.recipient_id, d.occurrence, d.state, o.reply, o.runtime_message_id FROM hot.delivery d
             JOIN unnest(${late.map((o) => o.recipientId)}::bigint[], ${late.map((o) => o.occurrence)}::bigint[], ${late.map((o) => o.epoch)}::int[],
@@ -93,7 +93,8 @@ export type UnknownDecision = 'accept' | 'resend';
 /** Closes or reopens every `unknown` row of the campaign, including counters; returns their number. */
 export async function decideUnknown(db: Queryable, key: LedgerKey, decision: UnknownDecision): Promise<number> {
   const state = decision === 'accept' ? 'sent' : 'queued';
-  const [row] = await db.query<{ decided: number }>(
+  const [row] = await db.query(
+    { decided: 'int' },
     sql`WITH decided AS (
           UPDATE hot.delivery d
              SET state = ${state}::hot.delivery_state, reason = ${BY_HAND[decision]},

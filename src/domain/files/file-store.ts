@@ -4,16 +4,19 @@ import { lockUntilCommit } from '../../db/lock.ts';
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { fileNotFound, foreignFile } from './file-errors.ts';
-import type { StoredFile } from './file.ts';
+import { STORED_FILE_ROW, type StoredFile } from './file.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, token, name, path, status, content_type AS "contentType", size_bytes AS "sizeBytes"`;
 
 export type NewFile = Pick<StoredFile, 'customerId' | 'uid' | 'token' | 'name' | 'path'>;
 
 export async function insertFile(db: Queryable, file: NewFile): Promise<StoredFile | undefined> {
-  const [row] = await db.query<StoredFile & Record<string, unknown>>(sql`
+  const [row] = await db.query(
+    STORED_FILE_ROW,
+    sql`
     INSERT INTO uploaded_file (customer_id, uid, token, name, path)
-    VALUES (${file.customerId}, ${file.uid}, ${file.token}, ${file.name}, ${file.path}) RETURNING ${COLUMNS}`);
+    VALUES (${file.customerId}, ${file.uid}, ${file.token}, ${file.name}, ${file.path}) RETURNING ${COLUMNS}`,
+  );
   return row;
 }
 
@@ -30,11 +33,12 @@ export async function lockOwnedFile(ctx: TransactionContext, uid: string): Promi
 async function find(ctx: Context, uid: string, lock: boolean): Promise<StoredFile> {
   const { customerId } = viewerOf(ctx);
   if (!isUid(uid)) throw fileNotFound();
-  const [file] = await ctx.db.query<StoredFile & Record<string, unknown>>(
+  const [file] = await ctx.db.query(
+    STORED_FILE_ROW,
     sql`SELECT ${COLUMNS} FROM uploaded_file WHERE customer_id = ${customerId} AND uid = ${uid} ${lock ? sql`FOR UPDATE` : sql``}`,
   );
   if (file) return file;
-  const [other] = await ctx.db.query(sql`SELECT 1 FROM uploaded_file WHERE uid = ${uid} LIMIT 1`);
+  const other = await ctx.db.execute(sql`SELECT 1 FROM uploaded_file WHERE uid = ${uid} LIMIT 1`);
   throw other ? foreignFile() : fileNotFound();
 }
 
@@ -53,9 +57,12 @@ export async function insertPiece(
 
 /** How many bytes have arrived, in how many pieces, and the number of the last one. */
 export async function sizeOf(db: Queryable, { customerId, id }: FileKey) {
-  const [row] = await db.query<{ bytes: number; pieces: number; last: number }>(sql`
+  const [row] = await db.query(
+    { bytes: 'float8', pieces: 'int', last: 'int' },
+    sql`
     SELECT coalesce(sum(octet_length(bytes)), 0)::float8 AS bytes, count(*)::int AS pieces, coalesce(max(no), -1) AS last
-      FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`);
+      FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`,
+  );
   return row ?? { bytes: 0, pieces: 0, last: -1 };
 }
 
@@ -82,8 +89,11 @@ export function readPiece(
 
 /** All bytes of a file; only for small files. */
 export async function readWholeFile(db: Queryable, { customerId, id }: FileKey): Promise<Buffer> {
-  const [row] = await db.query<{ bytes: Buffer | null }>(sql`
-    SELECT string_agg(bytes, ''::bytea ORDER BY no) AS bytes FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`);
+  const [row] = await db.query(
+    { bytes: 'bytea?' },
+    sql`
+    SELECT string_agg(bytes, ''::bytea ORDER BY no) AS bytes FROM file_piece WHERE customer_id = ${customerId} AND file_id = ${id}`,
+  );
   return row?.bytes ?? Buffer.alloc(0);
 }
 
@@ -92,9 +102,12 @@ export async function completeFile(
   { customerId, id }: FileKey,
   { contentType, bytes }: { contentType: string; bytes: number },
 ): Promise<StoredFile | undefined> {
-  const [row] = await db.query<StoredFile & Record<string, unknown>>(sql`
+  const [row] = await db.query(
+    STORED_FILE_ROW,
+    sql`
     UPDATE uploaded_file SET status = 'ready', content_type = ${contentType}, size_bytes = ${bytes}
-     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'uploading' RETURNING ${COLUMNS}`);
+     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'uploading' RETURNING ${COLUMNS}`,
+  );
   return row;
 }
 
@@ -105,7 +118,8 @@ export async function deleteFileRow(db: Queryable, { customerId, id }: FileKey):
 /** Open uploads of the customer; no other can begin until the transaction ends. */
 export async function countOpenUploads(tx: Transaction, customerId: bigint): Promise<number> {
   await lockUntilCommit(tx, `mailwright:open-uploads:${customerId}`);
-  const [row] = await tx.query<{ open: number }>(
+  const [row] = await tx.query(
+    { open: 'int' },
     sql`SELECT count(*)::int AS open FROM uploaded_file WHERE customer_id = ${customerId} AND status = 'uploading'`,
   );
   return row?.open ?? 0;
@@ -113,7 +127,8 @@ export async function countOpenUploads(tx: Transaction, customerId: bigint): Pro
 
 /** The complete file behind a public address. */
 export async function findFileByToken(db: Queryable, token: string): Promise<StoredFile | undefined> {
-  const [file] = await db.query<StoredFile & Record<string, unknown>>(
+  const [file] = await db.query(
+    STORED_FILE_ROW,
     sql`SELECT ${COLUMNS} FROM uploaded_file WHERE token = ${token} AND status = 'ready'`,
     'files.by_token',
   );

@@ -3,21 +3,23 @@
  * disk (hard case F9). This file has no SQL.
  */
 import { randomBytes } from 'node:crypto';
+import { row, type RowOf, typed } from '../../db/database.ts';
 import { wrongPath } from './file-errors.ts';
 
 export type FileStatus = 'uploading' | 'ready';
 
-export interface StoredFile {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly token: string;
-  readonly name: string;
-  readonly path: string;
-  readonly status: FileStatus;
-  readonly contentType: string;
-  readonly sizeBytes: bigint;
-}
+export const STORED_FILE_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  token: 'text',
+  name: 'text',
+  path: 'text',
+  status: typed<FileStatus>('text'),
+  contentType: 'text',
+  sizeBytes: 'bigint',
+});
+export type StoredFile = RowOf<typeof STORED_FILE_ROW>;
 
 /** One piece of an upload; the GraphQL entry point accepts no larger message. */
 export const PIECE_BYTES_MAX = 1_048_576;

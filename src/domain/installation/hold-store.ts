@@ -1,15 +1,17 @@
 /** The hold of the installation, as the row of `setting` that it is. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
 
-export interface GuardRow {
-  readonly key: string;
-  readonly value: { readonly since?: string; readonly reason?: string };
-}
+const GUARD_ROW = row({
+  key: 'text',
+  value: typed<{ readonly since?: string; readonly reason?: string }>('json'),
+});
+export type GuardRow = RowOf<typeof GUARD_ROW>;
 
 /** What there is of the hold and the place; every sign of life asks. */
 export function storedGuard(db: Queryable, [hold, place]: readonly [string, string]): Promise<GuardRow[]> {
-  return db.query<GuardRow & Record<string, unknown>>(
+  return db.query(
+    GUARD_ROW,
     sql`SELECT key, value FROM setting WHERE key IN (${hold}, ${place})`,
     'installation.guard-state',
   );

@@ -4,16 +4,17 @@ import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 
 /** A campaign, or a job of a customer. */
 export async function hasSomethingToSend(db: Queryable): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
            OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)`,
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /** Marks of the database, and how long no process has given a sign of life: by its clock, and by what this machine has seen. */
 export async function signsOf(db: Queryable, seenAt: Date | null) {
-  const [row] = await db.query<{ marks: string; silentSeconds: number; aheadSeconds: number }>(
+  const [row] = await db.query(
+    { marks: 'text', silentSeconds: 'float8', aheadSeconds: 'float8' },
     sql`SELECT hot.database_identity() AS marks, coalesce(extract(epoch FROM now() - max(seen_at)), 0)::float8 AS "silentSeconds",
                coalesce(extract(epoch FROM ${seenAt}::timestamptz - max(seen_at)), 0)::float8 AS "aheadSeconds" FROM hot.process`,
   );
@@ -22,11 +23,13 @@ export async function signsOf(db: Queryable, seenAt: Date | null) {
 
 /** This may lack the right to read it; then a recovery is recognised by the other signs only. */
 export async function timelineOf(db: Queryable): Promise<number | null> {
-  const [may] = await db.query<{ may: boolean }>(
+  const [may] = await db.query(
+    { may: 'bool' },
     sql`SELECT has_function_privilege('pg_catalog.pg_control_checkpoint()', 'EXECUTE') AS may`,
   );
   if (!may?.may) return null;
-  const [row] = await db.query<{ timeline: number }>(
+  const [row] = await db.query(
+    { timeline: 'int' },
     sql`SELECT timeline_id AS timeline FROM pg_catalog.pg_control_checkpoint()`,
   );
   return row?.timeline ?? null;

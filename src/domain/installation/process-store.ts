@@ -1,5 +1,5 @@
 /** Heartbeats of the installation's processes, and reading them. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable } from '../../db/database.ts';
 
 export interface ProcessState {
   readonly id: string;
@@ -14,7 +14,8 @@ export interface ProcessState {
 /** Registers the process; returns the time by the database's clock. */
 export async function enterProcess(db: Queryable, state: ProcessState): Promise<Date> {
   const { id, host, pid, roles, version, memoryMb, isWorking } = state;
-  const [row] = await db.query<{ seenAt: Date }>(
+  const [row] = await db.query(
+    { seenAt: 'timestamptz' },
     sql`INSERT INTO hot.process (id, host, pid, roles, version, memory_mb, is_working)
         VALUES (${id}::uuid, ${host}, ${pid}::int, ${roles}::text[], ${version}, ${memoryMb}::int, ${isWorking})
         ON CONFLICT (id) DO UPDATE SET seen_at = now() RETURNING seen_at AS "seenAt"`,
@@ -24,7 +25,8 @@ export async function enterProcess(db: Queryable, state: ProcessState): Promise<
 
 /** Records a heartbeat; returns its time, or undefined when the database does not know this process. */
 export async function signOfLife(db: Queryable, { id, memoryMb, isWorking }: ProcessState): Promise<Date | undefined> {
-  const [row] = await db.query<{ seenAt: Date }>(
+  const [row] = await db.query(
+    { seenAt: 'timestamptz' },
     sql`UPDATE hot.process SET seen_at = now(), memory_mb = ${memoryMb}::int, is_working = ${isWorking}
          WHERE id = ${id}::uuid RETURNING seen_at AS "seenAt"`,
     'installation.sign-of-life',
@@ -44,9 +46,21 @@ export interface SeenProcess extends Omit<ProcessState, 'id'> {
   readonly seenAt: Date;
 }
 
+const PROCESS_ROW = row({
+  startedAt: 'timestamptz',
+  seenAt: 'timestamptz',
+  host: 'text',
+  pid: 'int',
+  roles: 'text[]',
+  version: 'text',
+  memoryMb: 'int',
+  isWorking: 'bool',
+});
+
 /** Processes with a heartbeat in the last minute. */
 export function livingProcesses(db: Queryable): Promise<SeenProcess[]> {
-  return db.query<SeenProcess & Record<string, unknown>>(
+  return db.query(
+    PROCESS_ROW,
     sql`SELECT host, pid, roles, version, memory_mb AS "memoryMb", is_working AS "isWorking", started_at AS "startedAt", seen_at AS "seenAt"
           FROM hot.process WHERE seen_at > now() - interval '1 minute' ORDER BY started_at, id LIMIT 1000`,
   );

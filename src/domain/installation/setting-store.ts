@@ -1,20 +1,22 @@
 /** Values that the installation keeps by a key. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 
 export async function readSetting<Value>(db: Queryable, key: string): Promise<Value | undefined> {
-  const [row] = await db.query<{ value: Value }>(sql`SELECT value FROM setting WHERE key = ${key}`);
+  const [row] = await db.query({ value: typed<Value>('json') }, sql`SELECT value FROM setting WHERE key = ${key}`);
   return row?.value;
 }
 
-export interface StoredSetting {
+const STORED_SETTING_ROW = row({
   /** The key without the prefix. */
-  readonly name: string;
-  readonly value: unknown;
-}
+  name: 'text',
+  value: 'json',
+});
+export type StoredSetting = RowOf<typeof STORED_SETTING_ROW>;
 
 /** Those whose keys begin with the prefix. */
 export function settingsBelow(db: Queryable, prefix: string): Promise<StoredSetting[]> {
-  return db.query<StoredSetting & Record<string, unknown>>(
+  return db.query(
+    STORED_SETTING_ROW,
     sql`SELECT substr(key, ${prefix.length + 1}::int) AS name, value FROM setting WHERE starts_with(key, ${prefix})`,
     'installation.settings',
   );
@@ -29,7 +31,8 @@ export async function writeSetting(db: Queryable, key: string, value: unknown): 
 
 /** Writes the value unless there is one; answers the one that there is. */
 export async function keepSetting(db: Queryable, key: string, value: string): Promise<string | undefined> {
-  const [row] = await db.query<{ value: string }>(
+  const [row] = await db.query(
+    { value: typed<string>('json') },
     sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb)
         ON CONFLICT (key) DO UPDATE SET key = excluded.key RETURNING value`,
   );

@@ -2,22 +2,23 @@
  * Mails of jobs that waited when the hold began: the original installation has sent them since. Mails requested after that are
  * not included: nobody else will send them.
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
 
-/** Mails of one kind and one list; some kinds have no list. */
-export interface WaitingMails {
+const WAITING_MAILS_ROW = row({
   /** The job's name, such as `audience.send-confirmation`. */
-  readonly kind: string;
-  readonly customerUid: string | null;
-  readonly listUid: string | null;
-  readonly count: number;
-  readonly firstAskedAt: Date;
-  readonly lastAskedAt: Date;
-}
+  kind: 'text',
+  customerUid: 'text?',
+  listUid: 'text?',
+  count: 'int',
+  firstAskedAt: 'timestamptz',
+  lastAskedAt: 'timestamptz',
+});
+/** Mails of one kind and one list; some kinds have no list. */
+export type WaitingMails = RowOf<typeof WAITING_MAILS_ROW>;
 
 /** Jobs that send mails themselves; campaigns are paused instead. */
 const MAILING_JOBS = [
@@ -35,20 +36,23 @@ const olderThan = (since: Date): Sql => sql`j.name = ANY(${MAILING_JOBS}) AND NO
 
 /** Mails that were requested before `since` and not sent. */
 export async function waitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
-  return db.query<WaitingMails & Record<string, unknown>>(sql`
+  return db.query(
+    WAITING_MAILS_ROW,
+    sql`
     SELECT j.name AS kind, c.uid AS "customerUid", l.uid AS "listUid", count(*)::int AS count,
            min(j.created_at) AS "firstAskedAt", max(j.created_at) AS "lastAskedAt"
       FROM ${queuedJobs} j
       LEFT JOIN customer c ON c.id = (j.payload ->> 'customerId')::bigint
       LEFT JOIN mail_list l ON l.customer_id = c.id AND l.id = (j.payload ->> 'listId')::bigint
      WHERE ${olderThan(since)}
-     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`);
+     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+  );
 }
 
 /** Drops mails that were requested before `since`, and returns them. */
 export async function dropWaitingMails(db: Queryable, since: Date): Promise<WaitingMails[]> {
   const dropped = await waitingMails(db, since);
-  await db.query(
+  await db.execute(
     sql`SELECT 1 FROM graphile_worker.complete_jobs(ARRAY(SELECT j.id FROM ${queuedJobs} j WHERE ${olderThan(since)}))`,
   );
   await db.execute(sql`DELETE FROM hot.unsubscribe_notice WHERE at < ${since}`);

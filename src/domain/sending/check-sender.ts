@@ -77,7 +77,8 @@ function isAligned({ from, other, organization, mode }: Pair): boolean {
 async function dmarcOf(db: Queryable, email: string): Promise<DomainChecks['dmarc'] | undefined> {
   const holder = await domainOfAddress(db, email);
   if (!holder) return undefined;
-  const [row] = await db.query<{ checks: unknown }>(
+  const [row] = await db.query(
+    { checks: 'json' },
     sql`SELECT checks FROM sending_domain WHERE customer_id = ${holder.customerId} AND id = ${holder.id}`,
   );
   return domainChecks.parse(row?.checks ?? {}).dmarc ?? undefined;

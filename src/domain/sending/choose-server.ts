@@ -95,7 +95,7 @@ export async function hasServerToSendThrough(
   customerId: bigint,
   campaignId: bigint | null = null,
 ): Promise<boolean> {
-  return (await db.query(routedServers(sql`1`, routeQuestion(customerId, campaignId)))).length > 0;
+  return (await db.execute(routedServers(sql`1`, routeQuestion(customerId, campaignId)))) > 0;
 }
 
 /** The question for a customer's mail; null: it is no campaign's. */

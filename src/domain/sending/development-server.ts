@@ -11,8 +11,7 @@ const NAME = 'Built-in inbox (development receiver)';
 /** Whether anybody has a real sending server. */
 export async function hasRealSendingServer(ctx: Context): Promise<boolean> {
   return (
-    (await ctx.db.query(sql`SELECT 1 FROM sending_server WHERE status = 'active' AND NOT is_development LIMIT 1`))
-      .length > 0
+    (await ctx.db.execute(sql`SELECT 1 FROM sending_server WHERE status = 'active' AND NOT is_development LIMIT 1`)) > 0
   );
 }
 
@@ -31,7 +30,8 @@ export async function useDevelopmentServer(ctx: Context, port: number): Promise<
 
 /** The port it leads to, if there is one. */
 export async function developmentServerPort(ctx: Context): Promise<number | null> {
-  const [row] = await ctx.db.query<{ port: number }>(
+  const [row] = await ctx.db.query(
+    { port: 'int' },
     sql`SELECT (settings ->> 'port')::int AS port FROM sending_server WHERE is_development AND status = 'active' LIMIT 1`,
   );
   return row?.port ?? null;

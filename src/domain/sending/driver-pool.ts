@@ -4,7 +4,7 @@
  * its health stays.
  */
 import { hostname } from 'node:os';
-import { sql } from '../../db/database.ts';
+import { sql, row, type RowOf } from '../../db/database.ts';
 import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
@@ -51,31 +51,32 @@ export interface DriverPool {
   close(): Promise<void>;
 }
 
-interface ServerRow {
-  id: bigint;
-  uid: string;
-  name: string;
-  type: string;
-  settings: unknown;
-  sealed_settings: Buffer | null;
-  is_system: boolean;
-  connections_max: number;
-  quota_value: number | null;
-  quota_base: number | null;
-  quota_unit: string | null;
-  domain_limits: unknown;
-  warm_up: unknown;
-  warm_up_started_at: Date | null;
-  warm_up_stopped_at: Date | null;
-  sends_per_hour: number | null;
-  version: string;
-  processes: number;
-  weight: number | null;
-  place: number;
-  restSeconds: number;
-  isTried: boolean;
-  isFull: boolean;
-}
+const SERVER_ROW = row({
+  id: 'bigint',
+  uid: 'text',
+  name: 'text',
+  type: 'text',
+  settings: 'json',
+  sealed_settings: 'bytea?',
+  is_system: 'bool',
+  connections_max: 'int',
+  quota_value: 'int?',
+  quota_base: 'int?',
+  quota_unit: 'text?',
+  domain_limits: 'json',
+  warm_up: 'json?',
+  warm_up_started_at: 'timestamptz?',
+  warm_up_stopped_at: 'timestamptz?',
+  sends_per_hour: 'int?',
+  version: 'text',
+  processes: 'int',
+  weight: 'int?',
+  place: 'int',
+  restSeconds: 'float8',
+  isTried: 'bool',
+  isFull: 'bool',
+});
+type ServerRow = RowOf<typeof SERVER_ROW>;
 
 /** A process gives a sign of life every three seconds; one that missed four of them is taken for dead. */
 const SEEN_SECONDS = 12;
@@ -184,7 +185,8 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
 /** The servers that may carry the mail, and how they stand. */
 function serversFor(ctx: Context, customerId: bigint, campaignId: bigint | undefined): Promise<ServerRow[]> {
   const columns = sql`${SERVER_COLUMNS}, (SELECT w.sends_per_hour FROM customer w WHERE w.id = ${customerId}::bigint) AS sends_per_hour`;
-  return ctx.db.query<ServerRow & Record<string, unknown>>(
+  return ctx.db.query(
+    SERVER_ROW,
     routedServers(columns, routeQuestion(customerId, campaignId ?? null), STATE_COLUMNS),
     'sending.choose-server',
   );

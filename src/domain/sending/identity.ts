@@ -1,7 +1,7 @@
 /**
  * Whose mail it is: what a sender's domains add to each message. Asked once per campaign, process and version of it.
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { isVerifiedAddress } from './addresses/from-address-store.ts';
 import { domainOfAddress, type HoldingDomain } from './domains/domain-of-address.ts';
 import { operatorDomainNear } from './domains/operator-domain-near.ts';
@@ -32,11 +32,12 @@ export interface IdentityQuestion {
   readonly secret: string;
 }
 
-interface KeyRow {
-  readonly selector: string;
-  readonly algorithm: DkimAlgorithm;
-  readonly sealed: Buffer;
-}
+const KEY_ROW = row({
+  selector: 'text',
+  algorithm: typed<DkimAlgorithm>('text'),
+  sealed: 'bytea',
+});
+type KeyRow = RowOf<typeof KEY_ROW>;
 
 /** The identity that a customer's mail from this address has now. */
 export async function identityFor(db: Queryable, question: IdentityQuestion): Promise<SendingIdentity> {
@@ -80,6 +81,13 @@ export function identityVersion(customerId: Sql): Sql {
              (SELECT d.updated_at FROM sending_domain d WHERE d.is_default)`;
 }
 
+const DEFAULT_SIGNER_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  name: 'text',
+  status: typed<'verified' | 'failing'>('text'),
+});
+
 /**
  * The installation's default domain signs for those who have none. A signature of the domain that stands in From, or of
  * one that DMARC counts for it, would say that its owner wrote the message: it signs for strangers' addresses, and for
@@ -89,7 +97,8 @@ async function defaultSigner(
   db: Queryable,
   { customerId, fromEmail }: { customerId: bigint; fromEmail: string },
 ): Promise<HoldingDomain | undefined> {
-  const [row] = await db.query<{ customerId: bigint; id: bigint; name: string; status: 'verified' | 'failing' }>(
+  const [row] = await db.query(
+    DEFAULT_SIGNER_ROW,
     sql`SELECT customer_id AS "customerId", id, name, status FROM sending_domain
          WHERE is_default AND status IN ('verified', 'failing') LIMIT 1`,
     'sending.default-signer',
@@ -100,7 +109,8 @@ async function defaultSigner(
 
 /** Those whose record was seen at the last look; in the time of grace, all of them. */
 async function signingKeys(db: Queryable, { customerId, id, status }: HoldingDomain): Promise<KeyRow[]> {
-  return db.query<KeyRow & Record<string, unknown>>(
+  return db.query(
+    KEY_ROW,
     sql`SELECT selector, algorithm, sealed_private_key AS sealed FROM dkim_key
          WHERE customer_id = ${customerId} AND domain_id = ${id} AND status = 'active' AND sealed_private_key IS NOT NULL
            AND (missing_since IS NULL OR ${status}::text = 'failing')
@@ -113,7 +123,8 @@ async function hostsOf(
   db: Queryable,
   { customerId, id }: HoldingDomain,
 ): Promise<Pick<SendingIdentity, 'returnPathDomain' | 'trackingBaseUrl'>> {
-  const [row] = await db.query<{ returnPathDomain: string | null; trackingBaseUrl: string | null }>(
+  const [row] = await db.query(
+    { returnPathDomain: 'text?', trackingBaseUrl: 'text?' },
     sql`SELECT CASE WHEN return_path_ready THEN return_path_host END AS "returnPathDomain",
                nullif(tracking_url, '') AS "trackingBaseUrl"
           FROM sending_domain WHERE customer_id = ${customerId} AND id = ${id}`,

@@ -5,7 +5,7 @@
  * or forgotten, no row is written per message, and no number of workers goes beyond a limit, not by one.
  * Test sends and the mails that a list sends by itself are no campaign's and count for nothing.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { SourceKey } from '../source-key.ts';
 import { limitOf, type Allowance } from '../billing/allowance.ts';
@@ -22,15 +22,16 @@ export interface SendRange extends SourceKey {
  */
 export type BudgetRefusal = 'credits' | 'quota' | 'processes' | 'held';
 
-export interface SendLease {
+const SEND_LEASE_ROW = row({
   /** Null: nothing to give back. */
-  readonly sliceId: bigint | null;
-  readonly granted: number;
+  sliceId: 'bigint?',
+  granted: 'int',
   /** Why nothing was granted. */
-  readonly refusal: BudgetRefusal | null;
+  refusal: typed<BudgetRefusal>('text?'),
   /** When the quota's window ends. */
-  readonly quotaEndsAt: Date;
-}
+  quotaEndsAt: 'timestamptz',
+});
+export type SendLease = RowOf<typeof SEND_LEASE_ROW>;
 
 interface LeaseRequest {
   readonly range: SendRange;
@@ -43,7 +44,8 @@ interface LeaseRequest {
 export async function leaseSends(db: Queryable, request: LeaseRequest): Promise<SendLease> {
   const { range, allowance, workerId, wanted } = request;
   const { creditsMax, quotaMax, processesMax } = sendLimits(allowance);
-  const [row] = await db.query<SendLease & Record<string, unknown>>(
+  const [row] = await db.query(
+    SEND_LEASE_ROW,
     sql`SELECT slice_id AS "sliceId", granted, refusal, ends_at AS "quotaEndsAt"
           FROM hot.lease_sends(${range.customerId}, ${range.sourceKind}, ${range.sourceId}, ${range.snapshotOn}::date, ${range.fromId}, ${range.toId},
                                ${workerId}::uuid, ${wanted}::int, ${creditsMax}::bigint, ${creditsPeriod(allowance)},
@@ -71,7 +73,7 @@ export async function returnLease(db: Queryable, customerId: bigint, slice: { id
     await db.execute(
       sql`UPDATE hot.send_slice SET is_over = true WHERE customer_id = ${customerId} AND id = ${slice.id}`,
     );
-    await db.query(sql`SELECT hot.end_expired_slices(${customerId})::text`);
+    await db.execute(sql`SELECT hot.end_expired_slices(${customerId})::text`);
     return;
   }
   await db.execute(
@@ -97,7 +99,8 @@ export interface SendUsage {
 /** How much of its budget the customer has used. */
 export async function sendUsage(db: Queryable, customerId: bigint, allowance: Allowance): Promise<SendUsage> {
   const { creditsMax, quotaMax } = sendLimits(allowance);
-  const [row] = await db.query<{ credits: number; quota: number; quotaEndsAt: Date | null; reserved: number }>(
+  const [row] = await db.query(
+    { credits: 'float8', quota: 'float8', quotaEndsAt: 'timestamptz?', reserved: 'float8' },
     sql`SELECT CASE WHEN b.credits_period = ${creditsPeriod(allowance)} THEN d.delivered - b.credits_baseline ELSE 0 END::float8 AS credits,
                CASE WHEN w.runs THEN d.delivered - b.quota_baseline ELSE 0 END::float8 AS quota,
                CASE WHEN w.runs THEN least(b.quota_ends_at, clock_timestamp() + (${quotaLength(allowance)})::interval) END AS "quotaEndsAt",

@@ -1,5 +1,5 @@
 /** The columns of a sending server. */
-import { bigint, bool, bytes, int, json, nullable, text, time, word } from '../../db/fields.ts';
+import { typed } from '../../db/row.ts';
 import type { Field, Fields } from '../../db/fields.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
 import type { DomainLimits } from './routing/domain-limits.ts';
@@ -9,41 +9,41 @@ export const serverStatuses = ['active', 'inactive'] as const;
 export type ServerStatus = (typeof serverStatuses)[number];
 
 const identity = {
-  customerId: { column: 'customer_id', type: bigint },
-  uid: { column: 'uid', type: text },
-  type: { column: 'type', type: text },
-  isSystem: { column: 'is_system', type: bool },
+  customerId: { column: 'customer_id', type: 'bigint' },
+  uid: { column: 'uid', type: 'text' },
+  type: { column: 'type', type: 'text' },
+  isSystem: { column: 'is_system', type: 'bool' },
 } satisfies Fields;
-const name = { column: 'name', type: text } satisfies Field;
+const name = { column: 'name', type: 'text' } satisfies Field;
 export const quota = {
-  quotaValue: { column: 'quota_value', type: nullable(int) },
-  quotaBase: { column: 'quota_base', type: nullable(int) },
-  quotaUnit: { column: 'quota_unit', type: nullable(text) },
+  quotaValue: { column: 'quota_value', type: 'int?' },
+  quotaBase: { column: 'quota_base', type: 'int?' },
+  quotaUnit: { column: 'quota_unit', type: 'text?' },
 } satisfies Fields;
-const status = { column: 'status', type: word<ServerStatus>() } satisfies Field;
+const status = { column: 'status', type: typed<ServerStatus>('text') } satisfies Field;
 
 /** What is written. */
 export const serverFields = {
   ...identity,
   name,
   status,
-  settings: { column: 'settings', type: json<DriverSettings>() },
-  sealedSettings: { column: 'sealed_settings', type: nullable(bytes) },
-  defaultFromEmail: { column: 'default_from_email', type: text },
-  connectionsMax: { column: 'connections_max', type: int },
+  settings: { column: 'settings', type: typed<DriverSettings>('json') },
+  sealedSettings: { column: 'sealed_settings', type: 'bytea?' },
+  defaultFromEmail: { column: 'default_from_email', type: 'text' },
+  connectionsMax: { column: 'connections_max', type: 'int' },
   ...quota,
-  domainLimits: { column: 'domain_limits', type: json<DomainLimits>() },
-  warmUp: { column: 'warm_up', type: nullable(json<WarmUpSchedule>()) },
-  warmUpStartedAt: { column: 'warm_up_started_at', type: nullable(time) },
-  warmUpStoppedAt: { column: 'warm_up_stopped_at', type: nullable(time) },
-  warmUpStopReason: { column: 'warm_up_stop_reason', type: nullable(text) },
+  domainLimits: { column: 'domain_limits', type: typed<DomainLimits>('json') },
+  warmUp: { column: 'warm_up', type: typed<WarmUpSchedule>('json?') },
+  warmUpStartedAt: { column: 'warm_up_started_at', type: 'timestamptz?' },
+  warmUpStoppedAt: { column: 'warm_up_stopped_at', type: 'timestamptz?' },
+  warmUpStopReason: { column: 'warm_up_stop_reason', type: 'text?' },
 } satisfies Fields;
 /** A server without its settings. */
-export const serverColumns = { ...identity, id: { column: 'id', type: bigint }, name, status } satisfies Fields;
+export const serverColumns = { ...identity, id: { column: 'id', type: 'bigint' }, name, status } satisfies Fields;
 /** The same with its settings, the secret ones sealed, and its quota. */
 export const storedServerColumns = {
   ...serverColumns,
-  settings: { column: 'settings', type: json<unknown>() },
+  settings: { column: 'settings', type: 'json' },
   sealedSettings: serverFields.sealedSettings,
   ...quota,
 } satisfies Fields;

@@ -1,14 +1,21 @@
 /** Writes of sending servers, and the reads that the verbs need. */
 import { join, sql, type Queryable } from '../../db/database.ts';
-import { assignments, insertion, selectList } from '../../db/fields.ts';
+import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { chosenServerIds } from './choose-server.ts';
 import { serverColumns, serverFields, storedServerColumns } from './sending-server-fields.ts';
 import type { SendingServer, ServerValues, StoredServer } from './sending-server.ts';
 
+const SENDING_SERVER_ROW = columnsOf(serverColumns);
+
+const STORED_SERVER_ROW = columnsOf(storedServerColumns);
+
 export async function insertServer(db: Queryable, server: ServerValues): Promise<SendingServer> {
   const warmUpStartedAt = server.warmUp ? sql`now()` : null;
-  const [row] = await db.query<SendingServer>(sql`
-    INSERT INTO sending_server ${insertion(serverFields, { ...server, warmUpStartedAt })} RETURNING ${selectList(serverColumns)}`);
+  const [row] = await db.query(
+    SENDING_SERVER_ROW,
+    sql`
+    INSERT INTO sending_server ${insertion(serverFields, { ...server, warmUpStartedAt })} RETURNING ${selectList(serverColumns)}`,
+  );
   if (!row) throw new Error('An inserted sending server came back empty.');
   return row;
 }
@@ -39,18 +46,22 @@ export async function findServer(
   key: { customerId: bigint; uid: string },
   lock = false,
 ): Promise<StoredServer | undefined> {
-  const [row] = await db.query<StoredServer>(sql`
+  const [row] = await db.query(
+    STORED_SERVER_ROW,
+    sql`
     SELECT ${selectList(storedServerColumns)} FROM sending_server
-     WHERE customer_id = ${key.customerId} AND uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`);
+     WHERE customer_id = ${key.customerId} AND uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`,
+  );
   return row;
 }
 
 export async function serverExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM sending_server WHERE uid = ${uid} LIMIT 1`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM sending_server WHERE uid = ${uid} LIMIT 1`)) > 0;
 }
 
 export async function countServers(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`SELECT count(*)::int AS count FROM sending_server WHERE customer_id = ${customerId}`,
   );
   return row?.count ?? 0;
@@ -65,11 +76,14 @@ export async function campaignsThrough(
   server: SendingServer,
   max: number,
 ): Promise<{ name: string; isOwn: boolean }[]> {
-  return db.query<{ name: string; isOwn: boolean }>(sql`
+  return db.query(
+    { name: 'text', isOwn: 'bool' },
+    sql`
     SELECT c.name, c.customer_id = ${server.customerId} AS "isOwn"
       FROM campaign c
      WHERE c.status IN ('scheduled', 'queued', 'sending', 'paused')
        AND (c.customer_id = ${server.customerId} OR ${server.isSystem})
        AND ${server.id} IN (${chosenServerIds({ customerId: sql`c.customer_id`, campaignRoutes: sql`c.sending_servers` })})
-     ORDER BY "isOwn" DESC, c.id LIMIT ${max}`);
+     ORDER BY "isOwn" DESC, c.id LIMIT ${max}`,
+  );
 }

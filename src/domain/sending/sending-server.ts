@@ -3,7 +3,7 @@
  * every customer without own ones (decision D29). This file says what an input may hold; it never connects.
  */
 import { z } from 'zod';
-import type { RowOf, ValuesOf } from '../../db/fields.ts';
+import type { RowOfFields, ValuesOf } from '../../db/fields.ts';
 import type { FieldErrors } from '../../lib/errors.ts';
 import { emailAddress, singleLine } from '../../lib/text.ts';
 import { domainLimits } from './routing/domain-limits.ts';
@@ -81,10 +81,10 @@ export interface UpdateSendingServerInput {
 }
 export type CreateSendingServerInput = Omit<UpdateSendingServerInput, 'status'>;
 
-export type SendingServer = RowOf<typeof serverColumns>;
-export type StoredServer = RowOf<typeof storedServerColumns>;
+export type SendingServer = RowOfFields<typeof serverColumns>;
+export type StoredServer = RowOfFields<typeof storedServerColumns>;
 export type ServerValues = ValuesOf<typeof serverFields>;
-export type QuotaColumns = RowOf<typeof quota>;
+export type QuotaColumns = RowOfFields<typeof quota>;
 
 /** The quota to store; null in all three: no limit. */
 export function quotaColumns(input: {

@@ -2,7 +2,7 @@
  * What keeps the servers of a campaign from sending, and until when. Derived from what the gate has stored (health, paces,
  * warm-up) when somebody asks; nothing is kept for it while mail is sent.
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable } from '../../db/database.ts';
 import type { CodedReason, NoParams } from '../../lib/coded-reason.ts';
 import { routedServers } from './choose-server.ts';
 import { quotaOf, type Pace, type QuotaRow } from './routing/paces.ts';
@@ -83,12 +83,35 @@ const QUESTION = {
   campaignRoutes: sql`(SELECT g.sending_servers FROM campaign g WHERE g.customer_id = k.customer_id AND g.id = k.campaign_id)`,
 };
 
+const SERVER_WAIT_ROW = row({
+  name: 'text',
+  weight: 'int?',
+  isResting: 'bool',
+  restsSince: 'timestamptz?',
+  restsUntil: 'timestamptz?',
+  error: 'text?',
+  isStopped: 'bool',
+  dayLimit: 'int?',
+  dayEndsAt: 'timestamptz?',
+  sendsPerHour: 'int?',
+  customerTokens: 'float8?',
+  customerRefilledAt: 'timestamptz?',
+  quota_value: 'int?',
+  quota_base: 'int?',
+  quota_unit: 'text?',
+  tokens: 'float8?',
+  refilledAt: 'timestamptz?',
+  no: 'int',
+  place: 'int',
+});
+
 /** For each campaign, in their order; undefined: one of the servers that its next batch may go through sends now. */
 export async function serverWaits(
   db: Queryable,
   keys: readonly { customerId: bigint; campaignId: bigint }[],
 ): Promise<(ServerWait | undefined)[]> {
-  const rows = await db.query<ServerRow & { no: number }>(
+  const rows = await db.query(
+    SERVER_WAIT_ROW,
     sql`SELECT k.no::int AS no, t.*
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
                WITH ORDINALITY AS k (customer_id, campaign_id, no)

@@ -21,7 +21,8 @@ const routesInput = z.object({ servers: sendingRoutes.nullish().transform((serve
 /** The viewer's own choice; empty: mail goes as its plan says. */
 export async function readSendingRoutes(ctx: Context): Promise<readonly SendingRoute[]> {
   const { customerId } = viewerOf(ctx);
-  const [row] = await ctx.db.query<{ routes: unknown }>(
+  const [row] = await ctx.db.query(
+    { routes: 'json?' },
     sql`SELECT sending_servers AS routes FROM customer WHERE id = ${customerId}`,
   );
   return parseRoutes(row?.routes);

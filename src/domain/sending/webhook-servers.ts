@@ -23,7 +23,8 @@ export async function webhookServers(
 ): Promise<readonly WebhookServer[]> {
   const receiver = hooks.collect('register_sending_server_driver').find((driver) => driver.type === type)?.webhook;
   if (!receiver || !isUid(uid)) return [];
-  const rows = await db.query<{ customerId: bigint; id: bigint; settings: unknown; sealed: Buffer | null }>(
+  const rows = await db.query(
+    { customerId: 'bigint', id: 'bigint', settings: 'json', sealed: 'bytea?' },
     sql`SELECT customer_id AS "customerId", id, settings, sealed_settings AS sealed FROM sending_server
          WHERE uid = ${uid} AND type = ${type} ORDER BY id LIMIT ${SERVERS_MAX}`,
     'sending.webhook_servers',

@@ -1,5 +1,8 @@
 /** Names one campaign: what every module needs that counts for it, sends it or closes it. */
-export interface CampaignKey {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
+import { row, type RowOf } from '../../db/database.ts';
+
+export const CAMPAIGN_KEY_ROW = row({
+  customerId: 'bigint',
+  campaignId: 'bigint',
+});
+export type CampaignKey = RowOf<typeof CAMPAIGN_KEY_ROW>;

@@ -3,7 +3,7 @@
  * Names and meanings are those of specification 2.4 and decision D23.
  */
 import type { Context } from '../context.ts';
-import { sql } from '../../db/database.ts';
+import { sql, row, type RowOf } from '../../db/database.ts';
 import type { CampaignKey } from './campaign-key.ts';
 import { CAMPAIGN } from './source-read-model.ts';
 import { rate } from './rate.ts';
@@ -54,40 +54,42 @@ export interface CampaignStatistics {
   readonly unknownCount: number;
 }
 
-interface CounterRow {
-  customer_id: bigint;
-  campaign_id: bigint;
-  status: string | null;
-  audience: number;
-  open: number;
-  sent: number;
-  failed: number;
-  skipped: number;
-  suppressed: number;
-  unknown: number;
-  open_count: number;
-  uniq_open_count: number;
-  click_count: number;
-  uniq_click_count: number;
-  unsubscribe_count: number;
-  bounce_count: number;
-  refused_bounce_count: number;
-  abuse_feedback_count: number;
-  human_open_count: number;
-  human_uniq_open_count: number;
-  human_click_count: number;
-  human_uniq_click_count: number;
-  machine_open_count: number;
-  last_open_at: Date | null;
-  last_click_at: Date | null;
-}
+const COUNTER_ROW = row({
+  customer_id: 'bigint',
+  campaign_id: 'bigint',
+  status: 'text?',
+  audience: 'int',
+  open: 'int',
+  sent: 'int',
+  failed: 'int',
+  skipped: 'int',
+  suppressed: 'int',
+  unknown: 'int',
+  open_count: 'int',
+  uniq_open_count: 'int',
+  click_count: 'int',
+  uniq_click_count: 'int',
+  unsubscribe_count: 'int',
+  bounce_count: 'int',
+  refused_bounce_count: 'int',
+  abuse_feedback_count: 'int',
+  human_open_count: 'int',
+  human_uniq_open_count: 'int',
+  human_click_count: 'int',
+  human_uniq_click_count: 'int',
+  machine_open_count: 'int',
+  last_open_at: 'timestamptz?',
+  last_click_at: 'timestamptz?',
+});
+type CounterRow = RowOf<typeof COUNTER_ROW>;
 
 /** The figures of the campaigns asked for, in their order; zeros for one that has not begun. One statement for all. */
 export async function readCampaignStatistics(
   ctx: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
 ): Promise<CampaignStatistics[]> {
-  const rows = await ctx.db.query<CounterRow & Record<string, unknown>>(
+  const rows = await ctx.db.query(
+    COUNTER_ROW,
     sql`SELECT k.customer_id, k.campaign_id, c.status,
                coalesce(d.audience, 0) AS audience, coalesce(d.open, 0) AS open, coalesce(d.sent, 0) AS sent,
                coalesce(d.failed, 0) AS failed, coalesce(d.skipped, 0) AS skipped, coalesce(d.suppressed, 0) AS suppressed,

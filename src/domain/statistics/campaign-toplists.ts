@@ -1,6 +1,6 @@
 /** The lists beside a campaign's figures (decision D23): its links, its most frequent openers, where they were. */
 import type { Context } from '../context.ts';
-import { sql, type Sql } from '../../db/database.ts';
+import { sql, row, type Sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { CampaignKey } from './campaign-key.ts';
 import { CAMPAIGN } from './source-read-model.ts';
@@ -54,12 +54,21 @@ export async function registerCampaignLinks(
   );
 }
 
+const CAMPAIGN_LINK_ROW = row({
+  url: 'text',
+  clickCount: 'int',
+  uniqClickCount: 'int',
+  lastClick: 'timestamptz?',
+  no: 'bigint',
+});
+
 /** Every link of each campaign in the order of its message, with its clicks. One statement for all campaigns. */
 export async function readCampaignLinks(
   ctx: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
 ): Promise<LinkStatistics[][]> {
-  const rows = await ctx.db.query<Numbered<LinkStatistics>>(
+  const rows = await ctx.db.query(
+    CAMPAIGN_LINK_ROW,
     sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
            SELECT url, click_count AS "clickCount", uniq_click_count AS "uniqClickCount", last_click_at AS "lastClick"
@@ -84,7 +93,8 @@ export async function readTopLocations(
   keys: readonly CampaignKey[],
 ): Promise<TopLocation[][]> {
   // Places of many opens have an index of their own; the others are looked through only while there are too few of those.
-  const rows = await ctx.db.query<Numbered<TopLocation>>(
+  const rows = await ctx.db.query(
+    { country: 'text?', region: 'text?', city: 'text?', openCount: 'int', no: 'bigint' },
     sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
            WITH frequent AS MATERIALIZED (
@@ -104,7 +114,8 @@ export async function readTopLocations(
 export async function readTopOpeners(ctx: Pick<Context, 'db'>, keys: readonly CampaignKey[]): Promise<TopOpener[][]> {
   // Those who opened again have an index of their own; of those who opened once any will do, and only while there are
   // too few of the others are they looked for: that reads the campaign's rows until ten are found.
-  const rows = await ctx.db.query<{ no: bigint; id: bigint; email: string; open_count: number }>(
+  const rows = await ctx.db.query(
+    { no: 'bigint', id: 'bigint', email: 'text', open_count: 'int' },
     sql`SELECT k.no, s.id, s.email, t.open_count FROM ${campaignsAskedFor(keys)}
          CROSS JOIN LATERAL (
            WITH again AS MATERIALIZED (

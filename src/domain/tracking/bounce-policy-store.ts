@@ -13,7 +13,8 @@ export async function ownBouncePolicy(
   db: Queryable,
   customerId: bigint,
 ): Promise<{ limit: number | null; days: number | null } | undefined> {
-  const [own] = await db.query<{ limit: number | null; days: number | null }>(
+  const [own] = await db.query(
+    { limit: 'int?', days: 'int?' },
     sql`SELECT soft_bounce_limit AS "limit", soft_bounce_days AS days FROM bounce_policy WHERE customer_id = ${customerId}`,
     'tracking.bounce_policy',
   );
@@ -41,7 +42,8 @@ export async function noteSoftBounce(
   { softBounceLimit, softBounceDays }: { softBounceLimit: number; softBounceDays: number },
 ): Promise<'suppress' | 'wait'> {
   if (softBounceLimit === 0) return 'wait';
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`INSERT INTO hot.soft_bounce AS b (customer_id, email_key, times) VALUES (${customerId}, ${emailKey}, ARRAY[now()])
         ON CONFLICT (customer_id, email_key) DO UPDATE SET times = ARRAY(
           SELECT t FROM unnest(b.times || excluded.times) AS t WHERE t > now() - make_interval(days => ${softBounceDays})

@@ -3,7 +3,7 @@
  * however deep it lies, and no transaction is open between two pages. Events that come after the first page was read
  * are not in the log; people who are gone have no address in it.
  */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, typed, type Queryable, type Sql } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { subscriberUid } from '../../lib/ids.ts';
@@ -65,7 +65,7 @@ export async function readCampaignLog(
   }
   const position = after === null ? await newPosition(ctx.db) : eventPosition(after);
   // Not prepared: a plan for any times and any campaign would sort all events of the campaign for each page.
-  const events = await ctx.db.query<EventRow>(eventsAfter(campaign, { log, position, limit }));
+  const events = await ctx.db.query(EVENT_ROW, eventsAfter(campaign, { log, position, limit }));
   const last = events.at(-1);
   const rows = events.map(({ time, subscriberId, email, cells }) => [
     ...headOf(campaign, { time, subscriberId, email }),
@@ -85,14 +85,14 @@ function columnsOf(log: CampaignLog): string[] {
   return [...HEAD, ...COLUMNS[log]];
 }
 
-interface EventRow extends Record<string, unknown> {
-  readonly time: string;
-  readonly micros: bigint;
-  readonly id: bigint;
-  readonly subscriberId: bigint;
-  readonly email: string | null;
-  readonly cells: LogCell[];
-}
+const EVENT_ROW = row({
+  time: 'text',
+  micros: 'bigint',
+  id: 'bigint',
+  subscriberId: 'bigint',
+  email: 'text?',
+  cells: typed<LogCell[]>('json'),
+});
 
 /** After which event the page begins, and up to when the log reaches: microseconds since 1970. */
 interface EventPosition {
@@ -144,7 +144,7 @@ function timeOf(micros: bigint): Sql {
 }
 
 async function newPosition(db: Queryable): Promise<EventPosition> {
-  const [row] = await db.query<{ until: bigint }>(sql`SELECT (extract(epoch FROM now()) * 1000000)::bigint AS until`);
+  const [row] = await db.query({ until: 'bigint' }, sql`SELECT (extract(epoch FROM now()) * 1000000)::bigint AS until`);
   return { until: row?.until ?? 0n, micros: 0n, id: 0n };
 }
 

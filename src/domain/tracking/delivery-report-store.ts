@@ -1,5 +1,5 @@
 /** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
-import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { sql, row, type Queryable, type Sql } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { DeliveryKey } from '../source-key.ts';
 import { CAMPAIGN, ofDelivery, ofSource } from '../statistics/source-read-model.ts';
@@ -16,18 +16,38 @@ export interface ReportedDelivery extends DeliveryKey {
   readonly emailKey: string | null;
 }
 
+const DELIVERY_KEY_ROW = row({
+  recipientId: 'bigint',
+  occurrence: 'bigint',
+  customerId: 'bigint',
+  sourceKind: 'smallint',
+  sourceId: 'bigint',
+});
+
 /** Messages whose driver called them so: one, unless two drivers of two customers use the same words. */
 export async function deliveriesByRuntimeMessage(db: Queryable, key: Buffer): Promise<DeliveryKey[]> {
-  return db.query<DeliveryKey & Record<string, unknown>>(
+  return db.query(
+    DELIVERY_KEY_ROW,
     sql`SELECT customer_id AS "customerId", source_kind AS "sourceKind", source_id AS "sourceId", recipient_id AS "recipientId", occurrence
           FROM hot.runtime_message WHERE message_key = ${key} ORDER BY at DESC LIMIT 10`,
     'tracking.by_runtime_message',
   );
 }
 
+const REPORTED_DELIVERY_ROW = row({
+  ...DELIVERY_KEY_ROW,
+  listId: 'bigint?',
+  snapshotOn: 'text',
+  state: 'text',
+  isTooOld: 'bool',
+  email: 'text',
+  isThere: 'bool',
+});
+
 /** The ledger's row, or undefined when campaign or ledger are gone. Asks every month that is kept: reports are few. */
 export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Promise<ReportedDelivery | undefined> {
-  const [row] = await db.query<Omit<ReportedDelivery, 'emailKey'> & { email: string; isThere: boolean }>(
+  const [row] = await db.query(
+    REPORTED_DELIVERY_ROW,
     sql`SELECT d.customer_id AS "customerId", d.source_kind AS "sourceKind", d.source_id AS "sourceId", d.recipient_id AS "recipientId", d.occurrence,
                d.list_id AS "listId", d.snapshot_on::text AS "snapshotOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
                d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
@@ -43,7 +63,7 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
 
 /** Closes a message of unknown fate: somebody has it, or has refused it, so the server took it. */
 export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`WITH found AS (
           UPDATE hot.delivery d SET state = 'sent', reason = NULL
            WHERE d.snapshot_on = ${delivery.snapshotOn}::date AND ${ofDelivery('d', delivery)} AND d.state = 'unknown'
@@ -55,7 +75,7 @@ export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): 
         SELECT 1 FROM found`,
     'tracking.resolve_as_sent',
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /**
@@ -63,7 +83,7 @@ export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): 
  * written too and counts no more. Answers whether anything was new.
  */
 export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounce): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`WITH bounced AS (
           INSERT INTO hot.recipient_activity AS a (${KEY}, bounced_at, bounce_type)
           VALUES (${valuesOf(key)}, now(), ${bounce.type})
@@ -82,7 +102,7 @@ export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounc
         SELECT 1 FROM bounced`,
     'tracking.bounce',
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /** Writes a complaint, its event and its counter, once a message. Answers whether it was the first. */
@@ -91,7 +111,7 @@ export async function writeComplaint(
   key: DeliveryKey,
   { type, message }: { type: string; message: string | null },
 ): Promise<boolean> {
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`WITH complained AS (
           INSERT INTO hot.recipient_activity AS a (${KEY}, complained_at)
           VALUES (${valuesOf(key)}, now())
@@ -108,7 +128,7 @@ export async function writeComplaint(
         SELECT 1 FROM complained`,
     'tracking.complaint',
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 const KEY = sql`customer_id, source_kind, source_id, recipient_id, occurrence`;

@@ -1,6 +1,6 @@
 /** The statements of move-tracking-events.ts, which says what they mean. */
 import type { Context } from '../context.ts';
-import { sql, type Sql, type Transaction } from '../../db/database.ts';
+import { sql, row, type Sql, type Transaction } from '../../db/database.ts';
 import type { SourceKey } from '../source-key.ts';
 import { COUNTERS } from './activity-counters-store.ts';
 import { CHANGE, EVENTS, SEEN } from './activity-store.ts';
@@ -17,7 +17,8 @@ const ROWS_MAX = 300;
  * every look-up is one by key.
  */
 export async function beginMoving(tx: Transaction): Promise<boolean> {
-  const [row] = await tx.query<{ isOurs: boolean }>(
+  const [row] = await tx.query(
+    { isOurs: 'bool', set_config: 'text' },
     sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${MOVING_LOCK}, 0)) AS "isOurs",
                set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
                set_config('enable_mergejoin', 'off', true), set_config('enable_memoize', 'off', true),
@@ -33,7 +34,8 @@ export function waitingTrackingEvents(
   tx: Transaction,
   fromId: bigint,
 ): Promise<(TrackingEventRow & { readonly lagMs: number })[]> {
-  return tx.query<TrackingEventRow & { lagMs: number }>(
+  return tx.query(
+    { id: 'bigint', size: 'int', since: 'timestamptz', until: 'timestamptz', lagMs: 'float8' },
     sql`SELECT id, size, since, until, (extract(epoch FROM now() - since) * 1000)::float8 AS "lagMs" FROM hot.tracking_event WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
     'tracking.waiting_visits',
   );
@@ -41,8 +43,11 @@ export function waitingTrackingEvents(
 
 /** Whether there is anything to move: one look-up by key. */
 export async function trackingEventsWait({ db }: Pick<Context, 'db'>, fromId: bigint): Promise<boolean> {
-  const rows = await db.query(sql`SELECT 1 FROM hot.tracking_event WHERE id >= ${fromId} ORDER BY id LIMIT 1`, LOOKING);
-  return rows.length > 0;
+  const rows = await db.execute(
+    sql`SELECT 1 FROM hot.tracking_event WHERE id >= ${fromId} ORDER BY id LIMIT 1`,
+    LOOKING,
+  );
+  return rows > 0;
 }
 
 /** A source whose counters changed; or a recipient whose clicks since a time turned out to be a machine's. */
@@ -52,9 +57,18 @@ export interface Written extends SourceKey, Record<string, unknown> {
   readonly since: Date | null;
 }
 
+const WRITTEN_ROW = row({
+  recipientId: 'bigint?',
+  occurrence: 'bigint?',
+  since: 'timestamptz?',
+  customerId: 'bigint',
+  sourceKind: 'smallint',
+  sourceId: 'bigint',
+});
+
 /** Moves the rows on, in one statement; answers what changed. */
 export function moveEvents(tx: Transaction, slice: readonly TrackingEventRow[]): Promise<Written[]> {
-  return tx.query<Written>(moving(slice.map(({ id }) => id)), 'tracking.move');
+  return tx.query(WRITTEN_ROW, moving(slice.map(({ id }) => id)), 'tracking.move');
 }
 
 function moving(ids: readonly bigint[]): Sql {

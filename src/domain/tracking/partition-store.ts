@@ -1,12 +1,13 @@
 /** Makes, finds and drops the monthly partitions of the ledger and of the events. */
-import { sql, type Database, type Queryable } from '../../db/database.ts';
+import { sql, row, type Database, type Queryable, type RowOf } from '../../db/database.ts';
 
 /** Makes what is missing around today; answers how many partitions were made. Those that exist stay. */
 export async function ensurePartitions(
   db: Queryable,
   { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
 ): Promise<number> {
-  const [row] = await db.query<{ made: number }>(
+  const [row] = await db.query(
+    { made: 'int' },
     sql`SELECT hot.ensure_partitions(current_date - ${daysBack}::int, current_date + ${daysAhead}::int) AS made`,
   );
   return row?.made ?? 0;
@@ -15,18 +16,20 @@ export async function ensurePartitions(
 /** Whoever holds a month for longer than this is asked again tomorrow. */
 const LOCK_WAIT = '5s';
 
-export interface Month {
-  readonly parent: string;
-  readonly partition: string;
+const MONTH_ROW = row({
+  parent: 'name',
+  partition: 'name',
   /** First day of it, YYYY-MM-DD. */
-  readonly month: string;
+  month: 'text',
   /** A detaching that was cut short: it has to be brought to its end first. */
-  readonly isHalfDetached: boolean;
-}
+  isHalfDetached: 'bool',
+});
+export type Month = RowOf<typeof MONTH_ROW>;
 
 /** Months of these tables that are older than the `keep` last whole ones. */
 export function monthsBefore(database: Database, parents: readonly string[], keep: number): Promise<Month[]> {
-  return database.query<Month & Record<string, unknown>>(
+  return database.query(
+    MONTH_ROW,
     sql`SELECT p.relname AS parent, c.relname AS partition, replace(right(c.relname, 7), '_', '-') || '-01' AS month,
                i.inhdetachpending AS "isHalfDetached"
           FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent JOIN pg_class c ON c.oid = i.inhrelid
@@ -38,11 +41,11 @@ export function monthsBefore(database: Database, parents: readonly string[], kee
 
 /** A campaign that is paused or under way needs its rows, however old it is. */
 export async function isNeeded(database: Database, { month }: Month): Promise<boolean> {
-  const rows = await database.query(
+  const rows = await database.execute(
     sql`SELECT 1 FROM campaign WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'
            AND status <> 'done' LIMIT 1`,
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /** What segments know of the month's ledger goes with it. */

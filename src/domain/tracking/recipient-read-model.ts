@@ -1,15 +1,16 @@
 /** What the public pages show about the person whose link was followed. The link is the only proof of who that is. */
 import type { Context } from '../context.ts';
-import { sql } from '../../db/database.ts';
+import { sql, row, typed, type RowOf } from '../../db/database.ts';
 import type { TrackedRecipient } from './tracking.ts';
 
-export interface RecipientCard {
-  readonly email: string;
-  readonly status: string;
-  readonly listName: string;
+const RECIPIENT_CARD_ROW = row({
+  email: 'text',
+  status: 'text',
+  listName: 'text',
   /** Fields of the list that the person may see and change, in the order of the list. */
-  readonly fields: readonly RecipientField[];
-}
+  fields: typed<readonly RecipientField[]>('json'),
+});
+export type RecipientCard = RowOf<typeof RECIPIENT_CARD_ROW>;
 
 export interface RecipientField {
   readonly tag: string;
@@ -25,7 +26,8 @@ export async function readRecipient(
   recipient: TrackedRecipient,
 ): Promise<RecipientCard | undefined> {
   const { customerId, listId, recipientId } = recipient;
-  const rows = await ctx.db.query<RecipientCard & Record<string, unknown>>(
+  const rows = await ctx.db.query(
+    RECIPIENT_CARD_ROW,
     sql`SELECT s.email, s.status, l.name AS "listName",
                coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required,
                                                              'value', coalesce(s.fields ->> f.tag, '')) ORDER BY f.custom_order, f.id)

@@ -18,7 +18,8 @@ export async function queueRefusedAgain(
 ): Promise<void> {
   const source = sourceOfCampaign({ customerId, campaignId });
   // The addresses that were refused: their people may have others by now.
-  const refused = await db.query<{ snapshotOn: string; id: bigint; email: string }>(
+  const refused = await db.query(
+    { snapshotOn: 'text', id: 'bigint', email: 'text' },
     sql`SELECT d.snapshot_on::text AS "snapshotOn", d.recipient_id AS id, d.email
           FROM campaign c
           JOIN hot.delivery d ON d.snapshot_on = c.snapshot_on AND d.customer_id = c.customer_id AND d.source_kind = ${CAMPAIGN} AND d.source_id = c.id
@@ -59,7 +60,8 @@ export async function queueRefusedAgain(
 
 /** Whose mailbox was said not to exist in the last seconds. */
 export async function hardBouncesWithin(db: Queryable, campaign: CampaignKey, seconds: number): Promise<bigint[]> {
-  const rows = await db.query<{ id: bigint }>(
+  const rows = await db.query(
+    { id: 'bigint' },
     sql`SELECT DISTINCT e.recipient_id AS id FROM hot.bounce_event e
          WHERE ${ofSource('e', sourceOfCampaign(campaign))} AND e.at >= clock_timestamp() - make_interval(secs => ${seconds}) AND e.type = 'hard'
          ORDER BY 1`,

@@ -21,7 +21,8 @@ export async function sameAddressNow(
 ): Promise<TrackedRecipient | undefined> {
   const { customerId, listId, recipientId } = recipient;
   const campaignId = campaignOfSource(recipient)?.campaignId ?? null;
-  const [sent] = await db.query<{ email: string }>(
+  const [sent] = await db.query(
+    { email: 'text' },
     sql`SELECT d.email FROM (
           SELECT id, snapshot_on FROM campaign WHERE customer_id = ${customerId} AND list_id = ${listId} AND snapshot_on IS NOT NULL
            ORDER BY (id = ${campaignId}) DESC NULLS LAST, id DESC LIMIT ${CAMPAIGNS_MAX}) c
@@ -33,7 +34,8 @@ export async function sameAddressNow(
     'tracking.address-of-mail',
   );
   if (!sent) return undefined;
-  const [now] = await db.query<{ id: bigint }>(
+  const [now] = await db.query(
+    { id: 'bigint' },
     sql`SELECT id FROM subscriber WHERE customer_id = ${customerId} AND email_key = ${emailKey(sent.email)} AND list_id = ${listId}`,
     'tracking.same-address',
   );

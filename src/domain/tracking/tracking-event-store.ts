@@ -30,7 +30,9 @@ export async function appendTrackingEvents(db: Queryable, trackingEvents: readon
 
 /** Splits the oldest row into rows of one event each; answers the row when it was one event already: it is dropped. */
 export function splitOldestRow(tx: Transaction): Promise<{ id: bigint; size: number }[]> {
-  return tx.query<{ id: bigint; size: number }>(sql`
+  return tx.query(
+    { id: 'bigint', size: 'int' },
+    sql`
     WITH bad AS (
       DELETE FROM hot.tracking_event WHERE id = (SELECT min(id) FROM hot.tracking_event) RETURNING *
     ), split AS (
@@ -44,7 +46,8 @@ export function splitOldestRow(tx: Transaction): Promise<{ id: bigint; size: num
                AS e (customer, list, kind, source, recipient, occurrence, link, url, machine, ahead, ip, agent, country, region, city, age)
        WHERE b.size > 1
     )
-    SELECT id, size FROM bad WHERE size = 1`);
+    SELECT id, size FROM bad WHERE size = 1`,
+  );
 }
 
 /** Takes as long as writing a batch does, and writes nothing: one transaction with one record in the database's log. */

@@ -1,5 +1,5 @@
 /** The tracking log of a campaign: what became of the message to each recipient, from the ledger. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Installation } from '../context.ts';
 import { deliveryReasonText } from '../sending/delivery-reason.ts';
@@ -15,17 +15,18 @@ export interface TrackingLogRow {
   readonly cells: readonly LogCell[];
 }
 
-interface LedgerRow extends Record<string, unknown> {
-  readonly time: string;
-  readonly subscriberId: bigint;
-  readonly email: string;
-  readonly state: string;
-  readonly wasHandedOver: boolean;
-  readonly runtimeMessageId: string | null;
-  readonly serverId: bigint | null;
-  readonly reason: string | null;
-  readonly reply: string | null;
-}
+const LEDGER_ROW = row({
+  time: 'text',
+  subscriberId: 'bigint',
+  email: 'text',
+  state: 'text',
+  wasHandedOver: 'bool',
+  runtimeMessageId: 'text?',
+  serverId: 'bigint?',
+  reason: 'text?',
+  reply: 'text?',
+});
+type LedgerRow = RowOf<typeof LEDGER_ROW>;
 
 /** Recipients in the order of their subscription, after an id; none before the campaign was started. */
 export async function trackingLogPage(
@@ -35,7 +36,8 @@ export async function trackingLogPage(
 ): Promise<TrackingLogRow[]> {
   const { customerId, id: campaignId, listId, snapshotOn, fromEmail } = campaign;
   if (snapshotOn === null) return [];
-  const rows = await ctx.db.query<LedgerRow>(
+  const rows = await ctx.db.query(
+    LEDGER_ROW,
     sql`SELECT to_char(updated_at, 'YYYY-MM-DD HH24:MI:SS') AS time, recipient_id AS "subscriberId", email, state::text AS state,
                attempts > 0 OR state IN ('sending', 'sent', 'unknown') AS "wasHandedOver", runtime_message_id AS "runtimeMessageId",
                server_id AS "serverId", reason, reply
@@ -67,7 +69,8 @@ async function namesOfServers(
 ): Promise<Map<bigint, string>> {
   const ids = [...new Set(rows.flatMap(({ serverId }) => serverId ?? []))];
   if (ids.length === 0) return new Map();
-  const servers = await db.query<{ id: bigint; name: string }>(
+  const servers = await db.query(
+    { id: 'bigint', name: 'text' },
     sql`SELECT id, name FROM sending_server WHERE id = ANY (${ids}::bigint[]) AND (customer_id = ${customerId} OR is_system)`,
   );
   return new Map(servers.map(({ id, name }) => [id, name]));

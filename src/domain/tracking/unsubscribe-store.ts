@@ -16,7 +16,7 @@ export interface Unsubscribe {
 /** Answers whether this was the recipient's first time. Nothing is written for a source or person that is gone. */
 export async function countUnsubscribe(db: Queryable, { recipient, visitor, reason }: Unsubscribe): Promise<boolean> {
   const { customerId, sourceKind, sourceId, recipientId, occurrence, listId } = recipient;
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`WITH first AS (
           INSERT INTO hot.recipient_activity AS a (customer_id, source_kind, source_id, recipient_id, occurrence, unsubscribed_at)
           SELECT s.customer_id, ${sourceKind}, ${sourceId}, s.id, ${occurrence}, now() FROM subscriber s
@@ -37,5 +37,5 @@ export async function countUnsubscribe(db: Queryable, { recipient, visitor, reas
         SELECT 1 FROM first`,
     'tracking.unsubscribe',
   );
-  return rows.length > 0;
+  return rows > 0;
 }

@@ -1,5 +1,6 @@
 /** The first start happens once, however many processes begin together; only digests and hashes stay. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
 import { bootstrapInstallation } from '../../../src/domain/accounts/bootstrap-installation.ts';
@@ -14,8 +15,11 @@ test('ten at once make one installation, and show its secrets once', async () =>
   const [shown, ...others] = made.filter((one) => one !== null);
   expect(others).toEqual([]);
   expect(shown?.apiToken).toMatch(/^[A-Za-z0-9]{60}$/);
-  const [rows] = await ctx.db.query(sql`
-    SELECT (SELECT count(*) FROM customer) AS customers, (SELECT count(*) FROM app_user) AS users, (SELECT count(*) FROM api_token) AS tokens`);
+  const [rows] = await queryRows(
+    ctx.db,
+    sql`
+    SELECT (SELECT count(*) FROM customer) AS customers, (SELECT count(*) FROM app_user) AS users, (SELECT count(*) FROM api_token) AS tokens`,
+  );
   expect(rows).toEqual({ customers: 1n, users: 1n, tokens: 1n });
   const found = await authenticateToken(ctx, {
     text: shown?.apiToken ?? '',
@@ -35,8 +39,11 @@ test('what the operator chose is used and not shown; nothing readable is stored'
     apiToken: null,
   });
   expect(await authenticateToken(ctx, { text: input.apiToken, isSession: false, ipAddress: null })).not.toBeNull();
-  const stored = await ctx.db.query<{ text: string }>(sql`
-    SELECT u::text || k::text || s::text AS text FROM app_user u, api_token k, setting s`);
+  const stored = await queryRows<{ text: string }>(
+    ctx.db,
+    sql`
+    SELECT u::text || k::text || s::text AS text FROM app_user u, api_token k, setting s`,
+  );
   expect(stored[0]?.text).toMatch(/\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   expect(stored[0]?.text).not.toMatch(/canary/i);
 });

@@ -1,5 +1,6 @@
 /** No login slips in behind a change that ends all logins (hard cases E5, E6). */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
 import { endOtherLogins } from '../../../src/domain/accounts/end-other-logins.ts';
@@ -15,7 +16,8 @@ const base = await createTestContext();
 const PASSWORD = 'seven purple elephants';
 
 async function waiters(): Promise<number> {
-  const rows = await base.db.query(
+  const rows = await queryRows(
+    base.db,
     sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );
   return rows.length;
@@ -34,7 +36,8 @@ test('a session by a link that is being used at that moment ends, too', async ()
     await untilOneWaits();
   });
   await ending;
-  const left = await base.db.query(
+  const left = await queryRows(
+    base.db,
     sql`SELECT 1 FROM api_token WHERE customer_id = ${user.customerId} AND kind = 'session' AND revoked_at IS NULL`,
   );
   expect(left).toHaveLength(0);
@@ -44,7 +47,7 @@ test('a login without a code is refused when the second factor is switched on me
   const { customerId, userId } = viewerOf(await createTenant(base));
   const hash = await hashPassword(PASSWORD);
   await base.db.execute(sql`UPDATE app_user SET password_hash = ${hash} WHERE id = ${userId}`);
-  const [user] = await base.db.query<{ email: string }>(sql`SELECT email FROM app_user WHERE id = ${userId}`);
+  const [user] = await queryRows<{ email: string }>(base.db, sql`SELECT email FROM app_user WHERE id = ${userId}`);
   let login: Promise<unknown> = Promise.resolve();
   await base.database.transaction(async (tx) => {
     await endOtherLogins(tx, { customerId, userId });
@@ -60,11 +63,11 @@ test('a login without a code is refused when the second factor is switched on me
 test('a customer is disabled while one of its users logs in, and neither fails', async () => {
   const ctx = await createTenant(base);
   const { customerId, userId } = viewerOf(ctx);
-  const [customer] = await base.db.query<{ uid: string }>(sql`SELECT uid FROM customer WHERE id = ${customerId}`);
+  const [customer] = await queryRows<{ uid: string }>(base.db, sql`SELECT uid FROM customer WHERE id = ${customerId}`);
   const house = await createTenant(base);
   let disabling: Promise<unknown> = Promise.resolve();
   await base.database.transaction(async (tx) => {
-    await tx.query(sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} FOR SHARE`);
+    await queryRows(tx, sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} FOR SHARE`);
     disabling = disableCustomer(
       { ...house, viewer: { ...viewerOf(house), isAdmin: true } },
       { uid: customer?.uid ?? '' },
@@ -77,7 +80,8 @@ test('a customer is disabled while one of its users logs in, and neither fails',
     });
   });
   await disabling;
-  const left = await base.db.query(
+  const left = await queryRows(
+    base.db,
     sql`SELECT 1 FROM api_token WHERE customer_id = ${customerId} AND kind = 'login' AND revoked_at IS NULL`,
   );
   expect(left).toHaveLength(0);

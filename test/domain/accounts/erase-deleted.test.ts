@@ -3,6 +3,7 @@
  * which goes on where it was interrupted. So it is with a deleted customer.
  */
 import { beforeAll, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../../src/db/database.ts';
 import { eraseCustomer } from '../../../src/domain/accounts/erase-customer.ts';
 import { eraseAllDeleted, eraseDeleted } from '../../../src/domain/accounts/erase-deleted.ts';
@@ -39,9 +40,12 @@ beforeAll(async () => {
       RETURN NULL;
     END $$`)}`,
   );
-  const tables = await base.db.query<{ name: string }>(sql`
+  const tables = await queryRows<{ name: string }>(
+    base.db,
+    sql`
     SELECT c.oid::regclass::text AS name FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
-     WHERE c.relkind = 'r' AND coalesce(i.inhparent, c.oid) = ANY (${GATHERED}::text[]::regclass[])`);
+     WHERE c.relkind = 'r' AND coalesce(i.inhparent, c.oid) = ANY (${GATHERED}::text[]::regclass[])`,
+  );
   for (const { name } of tables)
     await base.db.execute(
       sql`${raw(`
@@ -88,7 +92,8 @@ async function newScene(): Promise<Scene> {
 async function rowsOf({ list }: Scene): Promise<Record<string, number>> {
   const counted: Record<string, number> = {};
   for (const table of GATHERED) {
-    const [row] = await base.db.query<{ n: number }>(
+    const [row] = await queryRows<{ n: number }>(
+      base.db,
       sql`SELECT count(*)::int AS n FROM ${raw(table)} WHERE customer_id = ${list.customerId}`,
     );
     counted[table] = row?.n ?? 0;
@@ -99,7 +104,8 @@ async function rowsOf({ list }: Scene): Promise<Record<string, number>> {
 const all = (n: number) => Object.fromEntries(GATHERED.map((table) => [table, n]));
 
 async function deletionsOf({ list }: Scene) {
-  return base.db.query<{ kind: string; total: number; erased: number }>(
+  return queryRows<{ kind: string; total: number; erased: number }>(
+    base.db,
     sql`SELECT CASE WHEN is_list THEN 'list' ELSE 'campaign' END AS kind, total::int, erased::int FROM hot.deletion WHERE customer_id = ${list.customerId} ORDER BY kind`,
   );
 }
@@ -118,7 +124,8 @@ test('a deleted list is gone at once, and erased in slices that go on where they
   await expect(addSubscriber(ctx, { listUid: list.uid, email: 'late@person.example' })).rejects.toMatchObject({
     code: 'LIST_NOT_FOUND',
   });
-  const [job] = await ctx.db.query<{ n: number }>(
+  const [job] = await queryRows<{ n: number }>(
+    ctx.db,
     sql`SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE task_identifier = 'accounts.erase-deleted'`,
   );
   expect(job?.n).toBe(1);
@@ -143,7 +150,8 @@ test('a deleted list is gone at once, and erased in slices that go on where they
 });
 
 async function consentOf(list: MailList): Promise<number> {
-  const [row] = await base.db.query<{ n: number }>(
+  const [row] = await queryRows<{ n: number }>(
+    base.db,
     sql`SELECT count(*)::int AS n FROM consent_event WHERE list_id = ${list.id}`,
   );
   return row?.n ?? 0;
@@ -164,7 +172,7 @@ test('a deleted customer loses no more than a slice at once either', async () =>
   expect(await eraseCustomer(base, { customerId, isStopping: never })).toBe(true);
   expect(await rowsOf(scene)).toEqual(all(0));
   expect(await deletionsOf(scene)).toEqual([]);
-  expect(await base.db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId}`)).toEqual([]);
+  expect(await queryRows(base.db, sql`SELECT 1 FROM customer WHERE id = ${customerId}`)).toEqual([]);
 });
 
 test('a deletion that fails does not hold up those behind it, and is tried again later', async () => {
@@ -180,15 +188,18 @@ test('a deletion that fails does not hold up those behind it, and is tried again
   );
   for (const list of [failing, later]) await deleteList(ctx, list.uid);
   const run = () => eraseAllDeleted(logged, new AbortController().signal);
-  const left = () => base.db.query(sql`SELECT uid FROM hot.deletion WHERE customer_id = ${failing.customerId}`);
+  const left = () => queryRows(base.db, sql`SELECT uid FROM hot.deletion WHERE customer_id = ${failing.customerId}`);
   const failures = () => lines.filter((line) => line.includes('"deletion.failed"'));
   // However often somebody deletes something meanwhile: one line a period.
   for (let times = 0; times < 3; times++) await run();
   expect(await left()).toEqual([{ uid: failing.uid }]);
   expect(failures()).toEqual([expect.stringContaining('this one stays')]);
   const nextJobs = () =>
-    base.db.query(sql`
-      SELECT ceil(extract(epoch FROM run_at - now()) / 60)::int AS minutes FROM graphile_worker.jobs WHERE key = 'erase-deleted.failed'`);
+    queryRows(
+      base.db,
+      sql`
+      SELECT ceil(extract(epoch FROM run_at - now()) / 60)::int AS minutes FROM graphile_worker.jobs WHERE key = 'erase-deleted.failed'`,
+    );
   expect(await nextJobs()).toEqual([{ minutes: 15 }]);
   await base.db.execute(sql`SELECT count(*) FROM graphile_worker.remove_job('erase-deleted.failed')`);
   await base.db.execute(sql`DROP TRIGGER refuse ON subscriber`);

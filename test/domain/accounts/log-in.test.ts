@@ -1,5 +1,6 @@
 /** Logging in: the limit of decision D11, equal answers for strangers, login tokens that end by disuse. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
 import { bootstrapInstallation } from '../../../src/domain/accounts/bootstrap-installation.ts';
@@ -53,7 +54,7 @@ describe('the limit', () => {
   test('forgets failures after a day', async () => {
     await ctx.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - interval '25 hours'`);
     await sweepRequests(ctx);
-    const [row] = await ctx.db.query<{ count: bigint }>(sql`SELECT count(*) AS count FROM hot.rate_window`);
+    const [row] = await queryRows<{ count: bigint }>(ctx.db, sql`SELECT count(*) AS count FROM hot.rate_window`);
     expect(row?.count).toBe(0n);
   });
 
@@ -89,7 +90,8 @@ describe('a login token', () => {
       sql`UPDATE api_token SET expires_at = now() + interval '1 day', last_used_at = now() - interval '1 hour' WHERE kind = 'login'`,
     );
     expect(await authenticateToken(ctx, { text: token, isSession: false, ipAddress: null })).not.toBeNull();
-    const [row] = await ctx.db.query<{ days: number }>(
+    const [row] = await queryRows<{ days: number }>(
+      ctx.db,
       sql`SELECT extract(day FROM max(expires_at) - now())::int AS days FROM api_token WHERE kind = 'login'`,
     );
     expect(row?.days).toBeGreaterThanOrEqual(29);
@@ -104,7 +106,8 @@ describe('a login token', () => {
       SELECT customer_id, 'uid' || n, id, 'login', 'old', sha256(n::text::bytea), '{*}', now() + interval '1 day'
         FROM app_user, generate_series(1, 150) n`);
     await logIn(ctx, { email: 'admin@example.com', password });
-    const [row] = await ctx.db.query<{ count: bigint }>(
+    const [row] = await queryRows<{ count: bigint }>(
+      ctx.db,
       sql`SELECT count(*) AS count FROM api_token WHERE kind = 'login'`,
     );
     expect(row?.count).toBe(100n);

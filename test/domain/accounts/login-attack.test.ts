@@ -2,6 +2,7 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { bootstrapInstallation } from '../../../src/domain/accounts/bootstrap-installation.ts';
 import { logIn } from '../../../src/domain/accounts/log-in.ts';
@@ -85,7 +86,7 @@ test('a device is known no more when the password changes, to another user, or w
     `a${deviceToken.slice(1)}`,
   ])
     await expect(tryAt('192.0.2.3', password, { deviceToken: forged })).rejects.toMatchObject(refused);
-  const [old] = await ctx.db.query<{ password_hash: string }>(sql`SELECT password_hash FROM app_user`);
+  const [old] = await queryRows<{ password_hash: string }>(ctx.db, sql`SELECT password_hash FROM app_user`);
   await ctx.db.execute(sql`UPDATE app_user SET password_hash = ${await hashPassword(password)}`);
   await expect(tryAt('192.0.2.3', password, { deviceToken })).rejects.toMatchObject(refused);
   await ctx.db.execute(sql`UPDATE app_user SET password_hash = ${old?.password_hash}`);
@@ -144,7 +145,7 @@ test('somebody and nobody get the same answer for the same work', async () => {
 test('what is counted is stored under a key: what was typed as the address may have been the password', async () => {
   await logIn(from('192.0.2.44'), { email: password, password: 'wrong' }).catch(() => undefined);
   await tryAt('192.0.2.44', 'wrong').catch(() => undefined);
-  const stored = JSON.stringify(await ctx.db.query(sql`SELECT key FROM hot.rate_window`));
+  const stored = JSON.stringify(await queryRows(ctx.db, sql`SELECT key FROM hot.rate_window`));
   expect(stored).not.toMatch(/correct|owner|192\.0\.2/);
 });
 
@@ -155,7 +156,7 @@ test('a hash with weaker settings is replaced by the login that proves the passw
   await ctx.db.execute(sql`UPDATE app_user SET password_hash = ${`$scrypt$ln=14,r=8,p=1$${text(salt)}$${text(weak)}`}`);
   await tryAt('192.0.2.5', 'wrong').catch(() => undefined);
   const kind = async () =>
-    (await ctx.db.query<{ kind: string }>(sql`SELECT split_part(password_hash, '$', 2) AS kind FROM app_user`))[0]
+    (await queryRows<{ kind: string }>(ctx.db, sql`SELECT split_part(password_hash, '$', 2) AS kind FROM app_user`))[0]
       ?.kind;
   expect(await kind()).toBe('scrypt');
   await tryAt('192.0.2.5', password);

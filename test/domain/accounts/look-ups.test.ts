@@ -1,5 +1,6 @@
 /** What logins and open connections ask all the time reads what it finds, however much an attack left in the tables. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Transaction } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
 import { rightsOfTokens } from '../../../src/domain/accounts/authenticate-token.ts';
@@ -14,7 +15,8 @@ const MANY = 20_000;
 
 /** Rows that the open transaction has read of the table. */
 async function rowsRead(tx: Transaction, table: string): Promise<number> {
-  const [row] = await tx.query<{ rows: number }>(
+  const [row] = await queryRows<{ rows: number }>(
+    tx,
     sql`SELECT (seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS rows FROM pg_stat_xact_user_tables WHERE relname = ${table}`,
   );
   return row?.rows ?? 0;
@@ -30,7 +32,8 @@ test('a login that goes well finds its own reservation', async () => {
     await countNoLoginTry(tx, reservation);
     expect(await rowsRead(tx, 'rate_window')).toBeLessThan(10);
   });
-  const [left] = await ctx.db.query<{ n: number }>(
+  const [left] = await queryRows<{ n: number }>(
+    ctx.db,
     sql`SELECT sum(used)::int AS n FROM hot.rate_window WHERE key LIKE 'login:me%'`,
   );
   expect(left?.n).toBe(0);
@@ -38,7 +41,10 @@ test('a login that goes well finds its own reservation', async () => {
 
 test('whether the tokens of open connections still work is found by their keys', async () => {
   await insertApiToken(ctx.db, { customerId, userId, kind: 'named', name: 'Mine', scopes: ['*'] });
-  const [mine] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM api_token WHERE customer_id = ${customerId}`);
+  const [mine] = await queryRows<{ id: bigint }>(
+    ctx.db,
+    sql`SELECT id FROM api_token WHERE customer_id = ${customerId}`,
+  );
   await ctx.db.execute(sql`
     WITH c AS (INSERT INTO customer (uid, name) SELECT 'c' || n, 'x' FROM generate_series(1, ${MANY}::int) n RETURNING id),
          u AS (INSERT INTO app_user (customer_id, uid, email, email_key, password_hash)

@@ -1,5 +1,6 @@
 /** The lists of a customer that was disabled or deleted take nobody and mail nobody (decision record 0050). */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { personMail } from '../../../src/domain/audience/mails/person-mail.ts';
@@ -20,8 +21,9 @@ test.each(['disabled', 'deleting'])('when it is %s', async (status) => {
   const { id } = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
   const person = { customerId, listId: list.id, id };
   const eventId = async () =>
-    (await ctx.db.query<{ id: bigint }>(sql`SELECT max(id) AS id FROM consent_event WHERE subscriber_id = ${id}`))[0]
-      ?.id ?? 0n;
+    (
+      await queryRows<{ id: bigint }>(ctx.db, sql`SELECT max(id) AS id FROM consent_event WHERE subscriber_id = ${id}`)
+    )[0]?.id ?? 0n;
   const goodbye = async () => personMail(ctx, { ...person, kind: 'goodbye', eventId: await eventId() });
   await signUp(ctx, { listUid: list.uid, email: 'bob@person.example' });
   await unsubscribePerson(ctx, person, 'link');

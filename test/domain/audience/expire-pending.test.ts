@@ -1,5 +1,6 @@
 /** Confirmations that run out by the ten thousand: no statement takes more than 5,000 people, and nobody is left over. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../../src/db/database.ts';
 import { expirePending } from '../../../src/domain/audience/expire-pending.ts';
 import { listCounters } from '../../../src/domain/audience/list-counter-store.ts';
@@ -32,7 +33,8 @@ test('many who are due at once are expired in slices', async () => {
     [0, PEOPLE * 0.99],
     [0, PEOPLE * 0.01],
   ]);
-  const [events] = await ctx.db.query(
+  const [events] = await queryRows(
+    ctx.db,
     sql`SELECT count(*)::int AS n FROM consent_event WHERE customer_id = ${list.customerId} AND source = 'expiry'`,
   );
   expect(events).toEqual({ n: PEOPLE });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { eraseDeleted } from '../../../src/domain/accounts/erase-deleted.ts';
@@ -34,7 +35,7 @@ test('a new list has its contact, two fields and counters', async () => {
   const list = await newList(ctx, { subscribeConfirmation: true });
   expect(list).toMatchObject({ name: 'Friends', subscribeConfirmation: true });
   expect((await fieldsOfList(ctx.db, list)).map(({ tag }) => tag)).toEqual(['FIRST_NAME', 'LAST_NAME']);
-  const [contact] = await ctx.db.query(sql`SELECT company, url FROM list_contact WHERE list_id = ${list.id}`);
+  const [contact] = await queryRows(ctx.db, sql`SELECT company, url FROM list_contact WHERE list_id = ${list.id}`);
   expect(contact).toEqual({ company: 'Acme', url: '' });
 });
 
@@ -84,9 +85,12 @@ test('hostile contacts are refused, and what the input does not document is left
 test('an update changes what it names and nothing else', async () => {
   const list = await newList(ctx);
   await updateList(ctx, list.uid, { name: ' Family ', contact: { city: 'Shelbyville' }, subscribeConfirmation: true });
-  const [row] = await ctx.db.query(sql`
+  const [row] = await queryRows(
+    ctx.db,
+    sql`
     SELECT name, from_name, subscribe_confirmation, send_welcome_email, city, zip FROM mail_list l
-      JOIN list_contact c ON c.list_id = l.id WHERE l.id = ${list.id}`);
+      JOIN list_contact c ON c.list_id = l.id WHERE l.id = ${list.id}`,
+  );
   expect(row).toEqual({
     name: 'Family',
     from_name: 'Sender',
@@ -208,7 +212,7 @@ test('somebody who is added while the list is deleted is not left behind', async
   const results = await Promise.allSettled([...adding.slice(0, 5), deleteList(ctx, list.uid), ...adding.slice(5)]);
   for (const result of results) if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(NotFoundError);
   await eraseDeleted(ctx, { isStopping: () => false });
-  const [row] = await ctx.db.query(sql`SELECT count(*)::int AS n FROM subscriber WHERE list_id = ${list.id}`);
+  const [row] = await queryRows(ctx.db, sql`SELECT count(*)::int AS n FROM subscriber WHERE list_id = ${list.id}`);
   expect(row).toEqual({ n: 0 });
 });
 

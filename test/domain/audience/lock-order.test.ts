@@ -1,5 +1,6 @@
 /** Everybody takes locks on people in one order (0352): whoever does so, too, never meets a deadlock. */
 import { expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Transaction } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { expirePending } from '../../../src/domain/audience/expire-pending.ts';
@@ -22,7 +23,8 @@ const ctx = await createTenant({ ...base, db: database, database });
 const list = await newList(ctx);
 
 async function waiters({ db }: Context): Promise<number> {
-  const rows = await db.query(
+  const rows = await queryRows(
+    db,
     sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );
   return rows.length;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import {
   countSubscribers,
@@ -29,7 +30,8 @@ await ctx.db.execute(sql`
     FROM (SELECT list_id, count(opened_at) AS openers, count(clicked_at) AS clickers FROM added GROUP BY list_id) n
    WHERE c.list_id = n.list_id`);
 
-const everybody = await ctx.db.query<{ id: bigint; list_id: bigint }>(
+const everybody = await queryRows<{ id: bigint; list_id: bigint }>(
+  ctx.db,
   sql`SELECT id, list_id FROM subscriber ORDER BY list_id, id`,
 );
 
@@ -104,9 +106,12 @@ test('by key, in both directions, over the border of two lists', async () => {
 });
 
 test('the block counters equal the rows', async () => {
-  const [row] = await ctx.db.query<{ differences: number }>(sql`
+  const [row] = await queryRows<{ differences: number }>(
+    ctx.db,
+    sql`
     SELECT count(*)::int AS differences
       FROM (SELECT list_id, id >> 11 AS block, count(*) AS n FROM subscriber GROUP BY 1, 2) r
-      FULL JOIN (SELECT * FROM hot.subscriber_block WHERE members <> 0) b USING (list_id, block) WHERE r.n IS DISTINCT FROM b.members`);
+      FULL JOIN (SELECT * FROM hot.subscriber_block WHERE members <> 0) b USING (list_id, block) WHERE r.n IS DISTINCT FROM b.members`,
+  );
   expect(row?.differences).toBe(0);
 });

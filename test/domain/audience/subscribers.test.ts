@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
@@ -39,7 +40,8 @@ const historyOf = async (subscriber: Subscriber) =>
     ({ status, source }) => `${status} by ${source}`,
   );
 const lastAsking = async ({ id }: Subscriber) => {
-  const [row] = await ctx.db.query<{ id: bigint }>(
+  const [row] = await queryRows<{ id: bigint }>(
+    ctx.db,
     sql`SELECT max(id) AS id FROM consent_event WHERE subscriber_id = ${id} AND status = 'pending'`,
   );
   return row?.id ?? 0n;
@@ -47,8 +49,12 @@ const lastAsking = async ({ id }: Subscriber) => {
 const requestFor = async (person: Subscriber) =>
   confirmationRequest(ctx, { ...key(person), eventId: await lastAsking(person) });
 const jobs = async () =>
-  (await ctx.db.query(sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'audience.send-confirmation'`))
-    .length;
+  (
+    await queryRows(
+      ctx.db,
+      sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'audience.send-confirmation'`,
+    )
+  ).length;
 
 test('single opt-in: subscribed at once, with fields, tags and history', async () => {
   await addListField(ctx, single.uid, { type: 'number', label: 'Age', tag: 'AGE' });
@@ -69,7 +75,7 @@ test('single opt-in: subscribed at once, with fields, tags and history', async (
     pendingUntil: null,
   });
   expect(await historyOf(ann)).toEqual(['subscribed by api']);
-  expect(await ctx.db.query(sql`SELECT name FROM list_tag WHERE list_id = ${single.id} ORDER BY name`)).toEqual([
+  expect(await queryRows(ctx.db, sql`SELECT name FROM list_tag WHERE list_id = ${single.id} ORDER BY name`)).toEqual([
     { name: 'Press' },
     { name: 'vip' },
   ]);

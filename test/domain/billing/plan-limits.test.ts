@@ -1,5 +1,6 @@
 /** Limits of a plan on what a customer has: never beyond by one, however many ask at once; what is there stays (D37, E20). */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { createList } from '../../../src/domain/audience/create-list.ts';
 import { startListImport } from '../../../src/domain/audience/imports/start-list-import.ts';
@@ -112,7 +113,8 @@ describe('a limit', () => {
     for (const name of ['A', 'B', 'C']) await newList(ctx, { name });
     await changeOptions(ctx.db, customerId, { list_max: '1' });
     await expect(newList(ctx)).rejects.toMatchObject({ code: 'PLAN_LIMIT_REACHED' });
-    const [row] = await ctx.db.query<{ n: number }>(
+    const [row] = await queryRows<{ n: number }>(
+      ctx.db,
       sql`SELECT count(*)::int AS n FROM mail_list WHERE customer_id = ${customerId}`,
     );
     expect(row?.n).toBe(3);
@@ -158,7 +160,8 @@ describe('an import beyond the limit', () => {
     );
     const done = await Promise.all(imports);
     const added = (await Promise.all(singles)).reduce<number>((sum, one) => sum + one, 0);
-    const [row] = await ctx.db.query<{ n: number }>(
+    const [row] = await queryRows<{ n: number }>(
+      ctx.db,
       sql`SELECT count(*)::int AS n FROM subscriber WHERE customer_id = ${customerId}`,
     );
     expect(row?.n).toBe(500);

@@ -1,5 +1,6 @@
 /** Bounce mailboxes by IMAP and POP3: read once, deleted after the commit, and nothing stops the others. */
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createBounceHandler } from '../../../src/domain/bounces/create-bounce-handler.ts';
 import { deleteBounceHandler } from '../../../src/domain/bounces/delete-bounce-handler.ts';
@@ -45,7 +46,8 @@ const poll = (handler: BounceHandler) => pollBounceHandler(root, handler, new Ab
 const hardBounce = (original: Original) => programShapes(original)[0]?.raw ?? '';
 
 async function rowOf({ id }: BounceHandler) {
-  const [row] = await root.db.query<Record<string, unknown>>(
+  const [row] = await queryRows(
+    root.db,
     sql`SELECT bounce_count::int AS bounces, complaint_count::int AS complaints, other_count::int AS others, failures, last_error, held_until,
                next_poll_at > now() + interval '60 seconds' AS is_later FROM bounce_handler WHERE id = ${id}`,
   );
@@ -127,7 +129,7 @@ describe.each(['imap', 'pop3'])('%s', (protocol) => {
     await root.db.execute(sql`DROP TRIGGER poison ON hot.recipient_activity`);
     expect(await standingOf(poison)).toEqual(untouched);
     await poll(handler);
-    const rows = await root.db.query(sql`SELECT outcome FROM hot.bounce_message WHERE handler_id = ${handler.id}`);
+    const rows = await queryRows(root.db, sql`SELECT outcome FROM hot.bounce_message WHERE handler_id = ${handler.id}`);
     expect(rows).toEqual([{ outcome: 'set aside' }, { outcome: 'set aside' }]);
     const after = await reportedWorld(root);
     servers.put(hardBounce(after.original));
@@ -215,7 +217,7 @@ test.each(['imap', 'pop3'])('%s: a connection that breaks counts against the mes
   for (let count = 0; count < 3; count++) servers.put('Subject: Hi\r\n\r\nHi');
   servers.cutAt = /FETCH|TOP/;
   await poll(handler);
-  const begun = await root.db.query(sql`SELECT 1 FROM hot.bounce_message WHERE handler_id = ${handler.id}`);
+  const begun = await queryRows(root.db, sql`SELECT 1 FROM hot.bounce_message WHERE handler_id = ${handler.id}`);
   expect(begun).toHaveLength(1);
   servers.cutAt = /SEARCH|UIDL/;
   await root.db.execute(sql`UPDATE bounce_handler SET next_poll_at = now() WHERE id = ${handler.id}`);
@@ -293,7 +295,8 @@ test('POP3: answers in pieces, no TOP, dots, long lines, and a server that goes 
 });
 
 test('the password is sealed', async () => {
-  const [dump] = await root.db.query<{ text: string }>(
+  const [dump] = await queryRows<{ text: string }>(
+    root.db,
     sql`SELECT string_agg(h::text, '') AS text FROM bounce_handler h`,
   );
   expect(dump?.text).toContain('Bounces');

@@ -1,5 +1,6 @@
 /** What mails to bounce addresses do to people: the policy, and that nobody can forge one (hard case B8). */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { receiveMailReport } from '../../../src/domain/bounces/receive-mail-report.ts';
 import { recordRefusals } from '../../../src/domain/bounces/record-refusals.ts';
@@ -54,7 +55,9 @@ test('soft: after five messages in thirty days; the same message counts once, on
   await recordDeliveryReport(at.ctx, { messageId: at.messageId, type: 'sent' });
   for (let n = 0; n < 4; n++) expect(await bounce()).toMatchObject({ suppressed: false });
   expect(await bounce()).toMatchObject({ bounces: 1, suppressed: true, status: 'subscribed' });
-  expect(await at.ctx.db.query(sql`SELECT 1 FROM hot.soft_bounce WHERE customer_id = ${at.customerId}`)).toEqual([]);
+  expect(await queryRows(at.ctx.db, sql`SELECT 1 FROM hot.soft_bounce WHERE customer_id = ${at.customerId}`)).toEqual(
+    [],
+  );
 });
 
 test('soft: what is older than the policy looks back counts no more, and a customer may be more or less patient', async () => {
@@ -99,7 +102,8 @@ test('soft: of twenty messages that bounce at once, the fifth suppresses', async
   const all = await Promise.all(Array.from({ length: 20 }, () => anotherMessage(first)));
   await Promise.all(all.map((at) => receive(at, bounceOf(at.original, 'soft'))));
   expect(await standingOf(first)).toMatchObject({ suppressed: true });
-  const [left] = await first.ctx.db.query<{ count: number }>(
+  const [left] = await queryRows<{ count: number }>(
+    first.ctx.db,
     sql`SELECT coalesce(sum(cardinality(times)), 0)::int AS count FROM hot.soft_bounce WHERE customer_id = ${first.customerId}`,
   );
   expect(left?.count).toBe(0);
@@ -251,7 +255,8 @@ test('a text that a database does not take, or a log does not, is no obstacle', 
   });
   expect(await receive(at, raw)).toMatchObject({ outcome: 'recorded' });
   expect(originalHeaders(at.original)).toContain(at.messageId);
-  const [event] = await at.ctx.db.query<{ message: string }>(
+  const [event] = await queryRows<{ message: string }>(
+    at.ctx.db,
     sql`SELECT message FROM hot.bounce_event WHERE source_id = ${at.campaignId}`,
   );
   expect(event?.message.length).toBeLessThanOrEqual(1_000);

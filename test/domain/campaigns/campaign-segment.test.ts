@@ -1,5 +1,6 @@
 /** Campaigns to a segment: who is planned, by which rule, whatever crashes or is changed meanwhile. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createSegment } from '../../../src/domain/audience/segments/create-segment.ts';
 import { deleteSegment } from '../../../src/domain/audience/segments/delete-segment.ts';
@@ -30,7 +31,7 @@ async function worldOf(recipients: number): Promise<CampaignWorld & { listUid: s
   const world = await campaignWorld(ctx, { recipients, smtpPort: 9 });
   await ctx.db.execute(sql`
     UPDATE subscriber SET tags = '{VIP}' WHERE list_id = ${world.listId} AND substr(split_part(email, '@', 1), 2)::int % 10 = 0`);
-  const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
+  const [list] = await queryRows<{ uid: string }>(ctx.db, sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
   return { ...world, listUid: list?.uid ?? '' };
 }
 
@@ -41,7 +42,8 @@ const keyOf = ({ ctx: own, campaignId }: CampaignWorld) => ({ customerId: own.vi
 const never = new AbortController().signal;
 
 async function plannedEmails({ campaignId }: CampaignWorld): Promise<string[]> {
-  const rows = await ctx.db.query<{ email: string }>(
+  const rows = await queryRows<{ email: string }>(
+    ctx.db,
     sql`SELECT email FROM hot.delivery WHERE source_id = ${campaignId} ORDER BY recipient_id`,
   );
   return rows.map(({ email }) => email);
@@ -61,7 +63,8 @@ describe('planning', () => {
     expect(await snapshotAudience(world.ctx, keyOf(world), never)).toBe('planned');
     expect(await plannedEmails(world)).toEqual(everyTenth(460));
     expect(await balanceOf(world)).toMatchObject({ audience: 460, queued: 460 });
-    const [counter] = await ctx.db.query(
+    const [counter] = await queryRows(
+      ctx.db,
       sql`SELECT audience, open FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ audience: 460, open: 460 });
@@ -126,14 +129,15 @@ function dyingAfter(own: Context, allowed: number): Context {
             return left < 0 ? Promise.reject(new Error('The process died.')) : run(...args);
           };
         };
-        return work({ ...tx, query: dying(tx.query.bind(tx)) as typeof tx.query, execute: dying(tx.execute.bind(tx)) });
+        return work({ ...tx, query: dying(tx.query.bind(tx)), execute: dying(tx.execute.bind(tx)) });
       }),
   };
   return { ...own, database };
 }
 
 async function counters({ campaignId }: CampaignWorld): Promise<{ audience: number; queued: number }> {
-  const [row] = await ctx.db.query<{ audience: number; open: number }>(
+  const [row] = await queryRows<{ audience: number; open: number }>(
+    ctx.db,
     sql`SELECT audience, open FROM hot.delivery_counter WHERE source_id = ${campaignId}`,
   );
   return { audience: row?.audience ?? 0, queued: row?.open ?? 0 };
@@ -153,7 +157,8 @@ describe('the rule of a campaign under way', () => {
     expect(await plannedEmails(world)).toEqual(everyTenth(120));
     await ctx.db.execute(sql`UPDATE campaign SET status = 'done' WHERE id = ${world.campaignId}`);
     await deleteSegment(world.ctx, uid);
-    const [row] = await ctx.db.query(
+    const [row] = await queryRows(
+      ctx.db,
       sql`SELECT segment_id, segment_snapshot ->> 'name' AS name FROM campaign WHERE id = ${world.campaignId}`,
     );
     expect(row).toEqual({ segment_id: null, name: 'VIPs' });
@@ -185,7 +190,7 @@ describe('the rule of a campaign under way', () => {
     const segmentUid = await newSegment(first, { received: { campaigns: { last: 1 } } });
     const { uid } = await createCampaign(first.ctx, { ...input, segmentUid });
     await startCampaign(first.ctx, uid);
-    const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+    const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const second = { ...first, campaignUid: uid, campaignId: row?.id ?? 0n };
     await snapshotAudience(second.ctx, keyOf(second), never);
     expect(await plannedEmails(second)).toEqual(['p10@example.org', 'p20@example.org']);
@@ -221,7 +226,7 @@ describe('the segment of a campaign', () => {
     await expect(update({ listUid: other.uid })).rejects.toBeInstanceOf(ValidationError);
     await update({ listUid: other.uid, segmentUid: elsewhere });
     await update({ listUid: world.listUid, segmentUid: null });
-    const [row] = await ctx.db.query(sql`SELECT list_id, segment_id FROM campaign WHERE id = ${world.campaignId}`);
+    const [row] = await queryRows(ctx.db, sql`SELECT list_id, segment_id FROM campaign WHERE id = ${world.campaignId}`);
     expect(row).toEqual({ list_id: world.listId, segment_id: null });
     expect(await statusOf(world)).toBe('ready');
   });
@@ -235,8 +240,11 @@ describe('the segment of a campaign', () => {
         deleteSegment(world.ctx, uid),
       ]);
       expect([given.status, deleted.status].toSorted()).toEqual(['fulfilled', 'rejected']);
-      const [torn] = await ctx.db.query(sql`
-        SELECT 1 FROM campaign c WHERE id = ${world.campaignId} AND segment_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM segment s WHERE s.id = c.segment_id)`);
+      const [torn] = await queryRows(
+        ctx.db,
+        sql`
+        SELECT 1 FROM campaign c WHERE id = ${world.campaignId} AND segment_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM segment s WHERE s.id = c.segment_id)`,
+      );
       expect(torn).toBeUndefined();
       await updateCampaign(world.ctx, world.campaignUid, { segmentUid: null });
     }

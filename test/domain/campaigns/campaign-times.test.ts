@@ -1,5 +1,6 @@
 /** A campaign's time: moved, taken back, judged by the one clock that all processes share; and what a pause may change. */
 import { describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
@@ -27,7 +28,8 @@ async function scheduledWorld(at: Date): Promise<CampaignWorld> {
 
 /** Waiting jobs of this kind for the campaign, by the time they run. */
 async function jobsOf({ campaignId }: CampaignWorld, name: string): Promise<Date[]> {
-  const rows = await ctx.db.query<{ runAt: Date }>(
+  const rows = await queryRows<{ runAt: Date }>(
+    ctx.db,
     sql`SELECT j.run_at AS "runAt" FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
          WHERE t.identifier = ${name} AND j.payload ->> 'campaignId' = ${String(campaignId)} ORDER BY j.id`,
   );

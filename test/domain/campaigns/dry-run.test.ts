@@ -1,5 +1,6 @@
 /** Dry runs as their jobs work them off: by segments, through stops and repetitions, one at a time. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { cancelDryRun, startDryRun, workDryRun } from '../../../src/domain/campaigns/dry-run.ts';
@@ -67,7 +68,8 @@ test('says of those whom the segment does not pick that they get none', async ()
   const { ctx, uid } = await campaignWithPeople({ email: { contains: 'p1' } });
   const run = await startDryRun(ctx, uid);
   await workDryRun(ctx, run, job);
-  const [row] = await ctx.db.query<{ count: number }>(
+  const [row] = await queryRows<{ count: number }>(
+    ctx.db,
     sql`SELECT count(*)::int AS count FROM subscriber WHERE customer_id = ${run.customerId} AND email LIKE '%p1%'`,
   );
   const { status, composed, skipped } = await shown(ctx, run);

@@ -1,5 +1,6 @@
 /** Campaigns that stand still are an alarm (HARD-CASES H13); slow ones, waiting ones and those that get on are not. */
 import { beforeAll, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { stalledCampaigns } from '../../../src/domain/campaigns/campaign-progress-store.ts';
 import { watchProgress } from '../../../src/domain/campaigns/watch-progress.ts';
@@ -15,7 +16,7 @@ let world: CampaignWorld;
 
 beforeAll(async () => {
   world = await campaignWorld(ctx, { recipients: 4, smtpPort: 1 });
-  await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+  await queryRows(ctx.db, sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   await ctx.db.execute(
     sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date, snapshot_at = now() WHERE id = ${world.campaignId}`,
   );

@@ -1,5 +1,6 @@
 /** What campaigns that a process is sending share, and what not. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
@@ -13,10 +14,14 @@ test('jobs that a plan makes wait stand in one line for each customer, not for e
     await campaignWorld(root, { recipients: 1, smtpPort: 1 }),
     await campaignWorld(root, { recipients: 1, smtpPort: 1 }),
   ];
-  const [list] = await first.ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${first.listId}`);
+  const [list] = await queryRows<{ uid: string }>(
+    first.ctx.db,
+    sql`SELECT uid FROM mail_list WHERE id = ${first.listId}`,
+  );
   const texts = { subject: 'S', fromEmail: 'a@sender.example', fromName: 'A', html: '<p>Hi</p>' };
   await createCampaign(first.ctx, { listUid: list?.uid ?? '', name: 'Second', ...texts });
-  const keys = await root.db.query<{ customerId: bigint; campaignId: bigint }>(
+  const keys = await queryRows<{ customerId: bigint; campaignId: bigint }>(
+    root.db,
     sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date
          RETURNING customer_id AS "customerId", id AS "campaignId"`,
   );

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { suppressAddresses } from '../../../src/domain/audience/suppression-list.ts';
 import { unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { erasePerson } from '../../../src/domain/audience/erasing/erase-person.ts';
@@ -78,13 +79,15 @@ const KINDS = Object.keys(CHANGES);
 const kindOf = (email: string): string => KINDS[Number(/\d+/.exec(email)?.[0]) % KINDS.length] ?? '';
 
 async function people({ ctx: world, listId }: CampaignWorld): Promise<{ id: bigint; email: string }[]> {
-  return world.db.query<{ id: bigint; email: string }>(
+  return queryRows<{ id: bigint; email: string }>(
+    world.db,
     sql`SELECT id, email FROM subscriber WHERE list_id = ${listId} ORDER BY id`,
   );
 }
 
 async function ledgerOf({ ctx: world, campaignId }: CampaignWorld) {
-  const rows = await world.db.query<{ id: bigint; email: string; state: string }>(
+  const rows = await queryRows<{ id: bigint; email: string; state: string }>(
+    world.db,
     sql`SELECT recipient_id AS id, email, state::text AS state FROM hot.delivery WHERE source_id = ${campaignId}`,
   );
   return new Map(rows.map((row) => [row.id, row]));
@@ -163,7 +166,8 @@ test('a bounce is about the address that the message went to', async () => {
       deliveryOf({ customerId, campaignId: world.campaignId, subscriberId: person?.id ?? 0n }),
       news,
     );
-  const suppressed = await ctx.db.query(
+  const suppressed = await queryRows(
+    ctx.db,
     sql`SELECT email_key AS email FROM suppression WHERE customer_id = ${customerId} ORDER BY 1`,
   );
   expect(suppressed).toEqual([{ email: 'p1@example.org' }, { email: 'p2@example.org' }]);

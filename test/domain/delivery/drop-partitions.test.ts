@@ -1,5 +1,6 @@
 /** Months that are not kept any more: which go, which stay, and that nobody who works waits for it. */
 import { beforeEach, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { dropPartitions } from '../../../src/domain/delivery/drop-partitions.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
@@ -9,12 +10,13 @@ const ctx = await createTestContext();
 const world = await campaignWorld(ctx, { recipients: 1, smtpPort: 1 });
 
 beforeEach(async () => {
-  await ctx.db.query(sql`SELECT hot.ensure_partitions('2020-01-15', '2020-03-15')`);
-  await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date - 31, current_date + 31)`);
+  await queryRows(ctx.db, sql`SELECT hot.ensure_partitions('2020-01-15', '2020-03-15')`);
+  await queryRows(ctx.db, sql`SELECT hot.ensure_partitions(current_date - 31, current_date + 31)`);
 });
 
 const left = async (parent: string) => {
-  const rows = await ctx.db.query<{ name: string }>(
+  const rows = await queryRows<{ name: string }>(
+    ctx.db,
     sql`SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
          WHERE i.inhparent = ('hot.' || ${parent}::text)::regclass AND c.relname ~ '_2020_' ORDER BY 1`,
   );
@@ -36,8 +38,8 @@ it('drops old months, but no ledger of a campaign that is not done; counters sta
   expect(dropped).toHaveLength(5 * 3 + 2);
   expect(await left('delivery')).toEqual(['delivery_2020_02']);
   expect(await left('click_event')).toEqual([]);
-  expect(await ctx.db.query(sql`SELECT audience FROM hot.delivery_counter`)).toEqual([{ audience: 5 }]);
-  expect(await ctx.db.query(sql`SELECT to_regclass('hot.delivery_2020_01') AS gone`)).toEqual([{ gone: null }]);
+  expect(await queryRows(ctx.db, sql`SELECT audience FROM hot.delivery_counter`)).toEqual([{ audience: 5 }]);
+  expect(await queryRows(ctx.db, sql`SELECT to_regclass('hot.delivery_2020_01') AS gone`)).toEqual([{ gone: null }]);
   // What is used now, and the month before, is not touched.
   expect(await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 1 })).toEqual([]);
   await ctx.db.execute(sql`UPDATE campaign SET status = 'done'`);
@@ -58,5 +60,5 @@ it('lets others write meanwhile, gives up on a month that somebody reads for lon
   reader.release();
   expect(await dropPartitions(ctx, { ledgerMonths: 0, eventMonths: 1 })).toContain('open_event_2020_01');
   expect(await left('open_event')).toEqual([]);
-  expect(await ctx.db.query(sql`SELECT 1 AS one FROM hot.open_event`)).toHaveLength(1);
+  expect(await queryRows(ctx.db, sql`SELECT 1 AS one FROM hot.open_event`)).toHaveLength(1);
 });

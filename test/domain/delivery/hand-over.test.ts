@@ -1,6 +1,7 @@
 /** Notices and tests when the first server cannot be used: the next one carries them at once, as it does a campaign. */
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { sendTestCampaign } from '../../../src/domain/campaigns/send-test-campaign.ts';
 import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
@@ -25,7 +26,8 @@ const NOBODY_LISTENS = 1;
 async function brokenWorld(smtpPort = NOBODY_LISTENS) {
   const world = await campaignWorld(ctx, { recipients: 1, smtpPort });
   const customerId = world.ctx.viewer?.customerId ?? 0n;
-  const [first] = await ctx.db.query<{ id: bigint; uid: string }>(
+  const [first] = await queryRows<{ id: bigint; uid: string }>(
+    ctx.db,
     sql`SELECT id, uid FROM sending_server WHERE customer_id = ${customerId}`,
   );
   const addSecond = (port: number) =>
@@ -33,7 +35,8 @@ async function brokenWorld(smtpPort = NOBODY_LISTENS) {
       INSERT INTO sending_server (customer_id, uid, name, type, settings, connections_max)
       VALUES (${customerId}, ${newUid()}, 'Second', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port, encryption: 'none' })}::jsonb, 2)`);
   const failures = async () => {
-    const [row] = await ctx.db.query<{ failures: number }>(
+    const [row] = await queryRows<{ failures: number }>(
+      ctx.db,
       sql`SELECT failures FROM hot.sending_health WHERE server_id = ${first?.id ?? 0n} AND mailbox_group = ''`,
     );
     return row?.failures ?? 0;
@@ -46,7 +49,8 @@ async function brokenWorld(smtpPort = NOBODY_LISTENS) {
     });
   const test = async () => {
     await sendTestCampaign(world.ctx, { uid: world.campaignUid, emails: ['me@example.org'] });
-    const rows = await ctx.db.query<{ id: bigint }>(
+    const rows = await queryRows<{ id: bigint }>(
+      ctx.db,
       sql`SELECT id FROM test_message WHERE campaign_id = ${world.campaignId} ORDER BY id DESC LIMIT 1`,
     );
     const key = { customerId, campaignId: world.campaignId };

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
@@ -71,7 +72,7 @@ describe('the ledger', () => {
     });
     recorded.catch(() => undefined);
     const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    await expect.poll(() => ctx.db.query(waiting)).toHaveLength(1);
+    await expect.poll(() => queryRows(ctx.db, waiting)).toHaveLength(1);
     // The write holds the second row and waits for the first: the database sees the circle and undoes the write.
     await take(second.recipientId);
     await client.query('ROLLBACK');
@@ -91,7 +92,8 @@ describe('the ledger', () => {
     ]);
     await client.query('ROLLBACK');
     await client.end();
-    const rows = await ctx.db.query<{ renewed: boolean }>(
+    const rows = await queryRows<{ renewed: boolean }>(
+      ctx.db,
       sql`SELECT lease_expires_at > now() + interval '30 minutes' AS renewed FROM hot.delivery WHERE source_id = ${world.campaignId} ORDER BY recipient_id`,
     );
     expect(rows.map(({ renewed }) => renewed)).toEqual([true, false, true]);

@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
 import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
@@ -28,10 +29,12 @@ async function planned(...options: Parameters<typeof campaignWorld>) {
   const key = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
   await startCampaign(world.ctx, world.campaignUid);
   await snapshotAudience(world.ctx, key, new AbortController().signal);
-  const people = await ctx.db.query<{ id: bigint }>(
+  const people = await queryRows<{ id: bigint }>(
+    ctx.db,
     sql`SELECT id FROM subscriber WHERE list_id = ${world.listId} ORDER BY id`,
   );
-  const [list] = await ctx.db.query<{ uid: string; name: string }>(
+  const [list] = await queryRows<{ uid: string; name: string }>(
+    ctx.db,
     sql`SELECT uid, name FROM mail_list WHERE id = ${world.listId}`,
   );
   const drivers = createDriverPool(ctx.hooks);

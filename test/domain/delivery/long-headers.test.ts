@@ -1,6 +1,7 @@
 /** A header that a recipient's values make too long is not cut in silence: the recipient's row says so, and the others get theirs. */
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
@@ -38,7 +39,8 @@ test.each([
   await drivers.close();
   expect(receiver.accepted.map(({ to }) => to).sort()).toEqual(['p1@example.org', 'p3@example.org', 'p4@example.org']);
   expect(await balanceOf(world)).toMatchObject({ sent: 3, failed: 1 });
-  const failed = await ctx.db.query(
+  const failed = await queryRows(
+    ctx.db,
     sql`SELECT email, reason, reply FROM hot.delivery WHERE source_id = ${world.campaignId} AND state = 'failed'`,
   );
   const reply = `The ${part === 'subject' ? part : 'from name'} has ${lengthMax + 1} characters with the recipient's values; at most ${lengthMax} are allowed.`;

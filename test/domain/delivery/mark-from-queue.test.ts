@@ -1,6 +1,7 @@
 /** Rows that are only read before they are marked: whoever marks first has them, whoever comes late gets nothing. */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
@@ -84,7 +85,8 @@ describe('rows taken from the queue', () => {
     expect((await one.record(mine)).recorded).toBe(2);
     expect(await one.mark(mine)).toHaveLength(0);
     expect(await balanceOf(world)).toMatchObject({ audience: 2, sent: 2, sending: 0 });
-    const rows = await ctx.db.query<{ reply: string }>(
+    const rows = await queryRows<{ reply: string }>(
+      ctx.db,
       sql`SELECT reply FROM hot.delivery WHERE source_id = ${world.campaignId}`,
     );
     expect(rows.map(({ reply }) => reply)).toEqual([sent.reply, sent.reply]);
@@ -153,7 +155,8 @@ describe('rows taken from the queue', () => {
     await other.mark(theirs ? [theirs] : []);
     for (const _again of [1, 2]) await one.late([first, second]);
     expect(await balanceOf(world)).toMatchObject({ audience: 2, sent: 1, sending: 1, queued: 0 });
-    const [counter] = await ctx.db.query(
+    const [counter] = await queryRows(
+      ctx.db,
       sql`SELECT open::int, sent::int, unknown::int FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ open: 1, sent: 1, unknown: 0 });

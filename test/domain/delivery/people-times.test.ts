@@ -1,6 +1,7 @@
 /** When people are written to: by clocks that change, by their own time of day, outside of quiet hours; and with how many jobs. */
 import { afterEach, describe, expect, it } from 'vitest';
 import path from 'node:path';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { pauseCampaign } from '../../../src/domain/campaigns/pause-campaign.ts';
@@ -49,7 +50,8 @@ describe('somebody is written to', () => {
     ['Europe/Berlin', '2026-10-24T22:00Z', null, '21:00', '08:00', null, '2026-10-25T07:00:00Z'],
     ['Europe/Berlin', '2026-06-01T10:00Z', '23:30', '21:00', '08:00', null, '2026-06-02T06:00:00Z'],
   ])('in %s from %s at %s, quiet %s to %s (%s): %s', async (zone, base, local, from, to, by, at) => {
-    const [row] = await ctx.db.query<{ at: Date }>(
+    const [row] = await queryRows<{ at: Date }>(
+      ctx.db,
       sql`SELECT hot.send_time(${zone}, ${base}::timestamptz, ${local}::time, ${from}::time, ${to}::time, ${by}::text) AS at`,
     );
     expect(row?.at.toISOString()).toBe(at.replace('Z', '.000Z'));
@@ -70,7 +72,7 @@ const ZONES = [
 /** Everybody has one of the zones above in the field TZ; nobody is to be written to now. */
 async function zonedWorld(recipients: number, campaign: Record<string, unknown> = {}): Promise<CampaignWorld> {
   const world = await campaignWorld(ctx, { recipients, smtpPort: 9 });
-  const [uidRow] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
+  const [uidRow] = await queryRows<{ uid: string }>(ctx.db, sql`SELECT uid FROM mail_list WHERE id = ${world.listId}`);
   await updateList(world.ctx, uidRow?.uid ?? '', { timezone: 'America/Sao_Paulo', timezoneTag: 'tz' });
   await ctx.db.execute(
     sql`UPDATE subscriber SET fields = fields || jsonb_build_object('TZ', (${ZONES}::text[])[1 + id % 8]) WHERE list_id = ${world.listId}`,
@@ -92,14 +94,16 @@ async function plan(world: CampaignWorld): Promise<void> {
 }
 
 async function jobs(): Promise<Record<string, number>> {
-  const rows = await ctx.db.query<{ name: string; count: number }>(
+  const rows = await queryRows<{ name: string; count: number }>(
+    ctx.db,
     sql`SELECT t.identifier AS name, count(*)::int AS count FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id GROUP BY 1`,
   );
   return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
 }
 
 async function sendTimes({ campaignId }: CampaignWorld): Promise<number[]> {
-  const rows = await ctx.db.query<{ people: number }>(
+  const rows = await queryRows<{ people: number }>(
+    ctx.db,
     sql`SELECT people FROM hot.campaign_send_time WHERE campaign_id = ${campaignId} ORDER BY at`,
   );
   return rows.map(({ people }) => people);
@@ -115,7 +119,8 @@ describe('a campaign by the clocks of its people', () => {
     expect(moments.toSorted((a, b) => a - b)).toEqual([500, 500, 500, 500, 500, 1_500]);
     expect(await jobs()).toMatchObject({ 'campaigns.send-time': 6 });
     expect((await jobs())['delivery.send-batch']).toBeUndefined();
-    const [row] = await ctx.db.query<{ waits: boolean }>(
+    const [row] = await queryRows<{ waits: boolean }>(
+      ctx.db,
       sql`SELECT wait_until = (SELECT min(at) FROM hot.campaign_send_time WHERE campaign_id = c.id) AS waits FROM campaign c WHERE id = ${world.campaignId}`,
     );
     expect(row?.waits).toBe(true);
@@ -145,7 +150,8 @@ describe('a campaign by the clocks of its people', () => {
     await sendAtTime(world.ctx, keyOf(world));
     expect(await jobs()).toEqual({ 'campaigns.send-time': 5, 'delivery.send-batch': expect.any(Number) });
     expect((await jobs())['delivery.send-batch']).toBeLessThanOrEqual(3);
-    const [plannedOnRow] = await ctx.db.query<{ snapshotOn: string }>(
+    const [plannedOnRow] = await queryRows<{ snapshotOn: string }>(
+      ctx.db,
       sql`SELECT snapshot_on::text AS "snapshotOn" FROM campaign WHERE id = ${world.campaignId}`,
     );
     const { open } = await openWorkIn(ctx.db, {
@@ -170,7 +176,8 @@ describe('a campaign by the clocks of its people', () => {
 
 describe('quiet hours', () => {
   const around = async (beforeMinutes: number, afterMinutes: number) => {
-    const [row] = await ctx.db.query<{ from: string; to: string }>(
+    const [row] = await queryRows<{ from: string; to: string }>(
+      ctx.db,
       sql`SELECT to_char(now() - make_interval(mins => ${beforeMinutes}::int), 'HH24:MI') AS from, to_char(now() + make_interval(mins => ${afterMinutes}::int), 'HH24:MI') AS to`,
     );
     return row ?? { from: '', to: '' };
@@ -197,7 +204,8 @@ describe('quiet hours', () => {
     expect(end).toMatchObject({ limit: 'hours' });
     if (typeof end !== 'object' || !('limit' in end)) throw new Error('The batch was not stopped.');
     await waitForPlan(world.ctx, keyOf(world), end);
-    const [row] = await ctx.db.query<{ minutes: number }>(
+    const [row] = await queryRows<{ minutes: number }>(
+      ctx.db,
       sql`SELECT extract(epoch FROM wait_until - now())::int / 60 AS minutes FROM campaign WHERE id = ${world.campaignId}`,
     );
     expect(await storedReason(ctx.db, world.campaignId)).toMatch(
@@ -224,7 +232,8 @@ describe('quiet hours', () => {
     const world = await zonedWorld(80, { isOwnTime: false });
     await plan(world);
     expect(await sendTimes(world)).toEqual([]);
-    const [row] = await ctx.db.query<{ from: string; to: string }>(
+    const [row] = await queryRows<{ from: string; to: string }>(
+      ctx.db,
       sql`SELECT to_char((now() AT TIME ZONE 'Asia/Tokyo') - interval '10 minutes', 'HH24:MI') AS from, to_char((now() AT TIME ZONE 'Asia/Tokyo') + interval '10 minutes', 'HH24:MI') AS to`,
     );
     await ctx.db.execute(
@@ -232,7 +241,8 @@ describe('quiet hours', () => {
     );
     // Nobody listens there: who may go is put back because of the server, who may not because of the hour.
     await send(world);
-    const held = await ctx.db.query<{ zone: string; minutes: number }>(
+    const held = await queryRows<{ zone: string; minutes: number }>(
+      ctx.db,
       sql`SELECT s.fields ->> 'TZ' AS zone, extract(epoch FROM d.not_before - now())::int / 60 AS minutes
             FROM hot.delivery d JOIN subscriber s ON s.id = d.recipient_id WHERE d.source_id = ${world.campaignId} AND d.reason = 'quiet_hours'`,
     );

@@ -3,6 +3,7 @@
  * chose by them read whole lists and campaigns. Counted by what the database says it read.
  */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../../src/db/database.ts';
 import { deliveryPage } from '../../../src/domain/delivery/ledger-read-model.ts';
 import { dueInRange, settle } from '../../../src/domain/delivery/ledger-store.ts';
@@ -40,7 +41,8 @@ await db.execute(sql`
 await db.execute(
   sql`INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) VALUES (${key.customerId}, 1, ${key.sourceId}, ${PEOPLE}, ${PEOPLE})`,
 );
-const [campaign] = await db.query<{ version: number }>(
+const [campaign] = await queryRows<{ version: number }>(
+  db,
   sql`UPDATE campaign SET status = 'sending' WHERE id = ${key.sourceId} RETURNING content_version AS version`,
 );
 await db.execute(sql`

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { byRecipient, type DeliveryOutcome, type LedgerKey } from '../../../src/domain/delivery/delivery.ts';
 import { inLedger } from '../../../src/domain/delivery/ledger-read-model.ts';
@@ -38,7 +39,8 @@ let campaign: LedgerKey;
 
 /** The state of the campaign's message, and of the automation's first and second. */
 async function states(): Promise<string[]> {
-  const rows = await db.query<{ state: string }>(
+  const rows = await queryRows<{ state: string }>(
+    db,
     sql`SELECT state::text AS state FROM hot.delivery WHERE customer_id = ${seeded.customerId} ORDER BY source_kind, occurrence`,
   );
   return rows.map(({ state }) => state);
@@ -46,14 +48,18 @@ async function states(): Promise<string[]> {
 
 /** What came back of each of the three: a row for a message of which something did. */
 function activities() {
-  return db.query(sql`
+  return queryRows(
+    db,
+    sql`
     SELECT source_kind AS kind, occurrence::int AS occurrence, open_count AS opens, click_count AS clicks, bounce_type AS bounce,
            unsubscribed_at IS NOT NULL AS unsubscribed
-      FROM hot.recipient_activity WHERE customer_id = ${seeded.customerId} ORDER BY 1, 2`);
+      FROM hot.recipient_activity WHERE customer_id = ${seeded.customerId} ORDER BY 1, 2`,
+  );
 }
 
 async function counters(key: LedgerKey) {
-  const [row] = await db.query(
+  const [row] = await queryRows(
+    db,
     sql`SELECT audience, open, sent, failed, unknown FROM hot.delivery_counter c WHERE ${ofSource('c', key)}`,
   );
   return row;
@@ -71,7 +77,8 @@ function outcome(key: DeliveryKey, given: Partial<DeliveryOutcome>): DeliveryOut
 beforeEach(async () => {
   seeded = await seedCampaign(db, { subscribers: 1 });
   const { customerId, listId, campaignId, subscriberIds } = seeded;
-  const [day] = await db.query<{ day: string }>(
+  const [day] = await queryRows<{ day: string }>(
+    db,
     sql`UPDATE campaign SET status = 'sending', snapshot_on = current_date WHERE id = ${campaignId} RETURNING snapshot_on::text AS day`,
   );
   const person = { customerId, listId, sourceId: campaignId, recipientId: subscriberIds[0] ?? 0n, occurrence: 0n };
@@ -122,7 +129,8 @@ test('leases, late answers and decisions by hand are of one', async () => {
     sql`UPDATE hot.delivery d SET lease_expires_at = now() + interval '1 second' WHERE ${inLedger(automation)}`,
   );
   await renewLeases(db, range, mine);
-  const long = await db.query(
+  const long = await queryRows(
+    db,
     sql`SELECT occurrence FROM hot.delivery d WHERE ${inLedger(automation)} AND lease_expires_at > now() + interval '30 seconds'`,
   );
   expect(long).toEqual([{ occurrence: 0n }]);
@@ -162,15 +170,17 @@ test('opens and clicks are counted for the message whose links were used', async
   ]);
   // What segments know of campaigns says nothing of an automation with the same id.
   expect(
-    await db.query(sql`SELECT 1 FROM hot.campaign_activity_block WHERE customer_id = ${seeded.customerId}`),
+    await queryRows(db, sql`SELECT 1 FROM hot.campaign_activity_block WHERE customer_id = ${seeded.customerId}`),
   ).toEqual([]);
   await opened(mail);
   expect((await activities())[0]).toMatchObject({ kind: 1, occurrence: 0, opens: 1, clicks: 0 });
-  const events = await db.query(
+  const events = await queryRows(
+    db,
     sql`SELECT source_kind AS kind, occurrence::int AS occurrence FROM hot.click_event WHERE customer_id = ${seeded.customerId}`,
   );
   expect(events).toEqual([{ kind: 2, occurrence: 1 }]);
-  const links = await db.query(
+  const links = await queryRows(
+    db,
     sql`SELECT source_kind AS kind, link_no FROM hot.link_counter WHERE customer_id = ${seeded.customerId}`,
   );
   expect(links).toEqual([{ kind: 2, link_no: 3 }]);

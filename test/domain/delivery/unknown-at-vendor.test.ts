@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { decideUnknownDeliveries } from '../../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
@@ -124,7 +125,8 @@ describe('messages of unknown fate at a vendor with keys', () => {
     expect(vendor.deliveries).toHaveLength(RECIPIENTS);
     expect(vendor.attempts).toHaveLength(RECIPIENTS + UNKNOWN_OUTCOME);
     expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, queued: 0, unknown: UNKNOWN_OUTCOME });
-    const [counter] = await ctx.db.query(
+    const [counter] = await queryRows(
+      ctx.db,
       sql`SELECT open, unknown FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ open: 0, unknown: UNKNOWN_OUTCOME });

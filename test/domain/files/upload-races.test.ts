@@ -1,5 +1,6 @@
 /** Uploads that are begun at once (I5). */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { OPEN_UPLOADS_MAX } from '../../../src/domain/files/file.ts';
@@ -16,7 +17,8 @@ test('fifty at once are as many as may be under way, and no more', async () => {
   );
   const refused = begun.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []));
   expect(refused.every((error) => error.code === 'TOO_MANY_UPLOADS')).toBe(true);
-  const [row] = await ctx.db.query<{ open: number }>(
+  const [row] = await queryRows<{ open: number }>(
+    ctx.db,
     sql`SELECT count(*)::int AS open FROM uploaded_file WHERE customer_id = ${viewerOf(ctx).customerId}`,
   );
   expect(row?.open).toBe(OPEN_UPLOADS_MAX);

@@ -1,5 +1,6 @@
 /** What is held as a restored backup and what is not (HARD-CASES A15), each with the database's own signs. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
@@ -108,11 +109,12 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
   ];
   await campaignIs('sending');
   for (const name of jobs)
-    await ctx.db.query(sql`SELECT graphile_worker.add_job(${name}, '{"customerId": "1"}'::json)`);
+    await queryRows(ctx.db, sql`SELECT graphile_worker.add_job(${name}, '{"customerId": "1"}'::json)`);
   await known({ marks: '1.2.3.4' });
   expect(await arrive()).not.toBeNull();
   await endHold(ctx, 'pause');
-  const left = await ctx.db.query<{ name: string }>(
+  const left = await queryRows<{ name: string }>(
+    ctx.db,
     sql`SELECT task_identifier AS name FROM graphile_worker.jobs WHERE task_identifier = ANY(${jobs})`,
   );
   expect(left.map(({ name }) => name)).toEqual(['imports.run']);
@@ -120,9 +122,10 @@ it('drops what would mail somebody by itself when all is paused, and nothing els
 
 it('keeps what was asked for while it was held, and lists what goes', async () => {
   const { customerId } = viewerOf(world.ctx);
-  const [list] = await ctx.db.query<{ id: bigint; uid: string }>(sql`SELECT id, uid FROM mail_list LIMIT 1`);
+  const [list] = await queryRows<{ id: bigint; uid: string }>(ctx.db, sql`SELECT id, uid FROM mail_list LIMIT 1`);
   const limitedDnsQuery = (subscriberId: number, key: string | null = null) =>
-    ctx.db.query(
+    queryRows(
+      ctx.db,
       sql`SELECT graphile_worker.add_job('audience.send-confirmation', ${JSON.stringify({
         customerId: String(customerId),
         listId: String(list?.id),
@@ -140,11 +143,12 @@ it('keeps what was asked for while it was held, and lists what goes', async () =
   await insertTests(ctx.db, { campaign, readers: [{ email: 'later@x.test', subscriberId: null }], isMarked: true });
   const { mailsDropped } = await endHold(ctx, 'pause');
   expect(mailsDropped).toMatchObject([{ kind: 'audience.send-confirmation', listUid: list?.uid, count: 2 }]);
-  const left = await ctx.db.query<{ person: string }>(
+  const left = await queryRows<{ person: string }>(
+    ctx.db,
     sql`SELECT payload ->> 'subscriberId' AS person FROM graphile_worker._private_jobs ORDER BY 1`,
   );
   expect(left.map(({ person }) => person)).toEqual(['3', '4']);
-  expect(await ctx.db.query(sql`SELECT state FROM test_message`)).toEqual([{ state: 'queued' }]);
+  expect(await queryRows(ctx.db, sql`SELECT state FROM test_message`)).toEqual([{ state: 'queued' }]);
 });
 
 it.each([
@@ -159,7 +163,7 @@ it.each([
   await ctx.db.execute(sql`UPDATE test_message SET state = email, created_at = created_at - interval '1 second'`);
   await hold(ctx.db, 'by hand');
   await endHold(ctx, choice);
-  const rows = await ctx.db.query(sql`SELECT email, state, reply FROM test_message ORDER BY id`);
+  const rows = await queryRows(ctx.db, sql`SELECT email, state, reply FROM test_message ORDER BY id`);
   const untouched = emails.slice(1).map((email) => ({ email, state: email, reply: null }));
   expect(rows).toEqual([{ email: 'queued', state, reply }, ...untouched]);
 });

@@ -1,6 +1,7 @@
 /** Through which server a customer sends, by its plan (D29, D46); and what the plan adds to what it sends. */
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
 import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
@@ -33,7 +34,8 @@ async function server(customerId: bigint, name: string, { type = 'smtp', isSyste
 const system = (name: string) => server(house, name, { isSystem: true });
 
 async function chosen({ db, viewer }: Context): Promise<string | undefined> {
-  const [row] = await db.query<{ name: string }>(
+  const [row] = await queryRows<{ name: string }>(
+    db,
     routedServers(sql`s.name`, routeQuestion(viewer?.customerId ?? 0n, null)),
   );
   return row?.name;
@@ -115,7 +117,7 @@ describe('the footer of the plan', () => {
     const { uid } = await createCampaign(ctx, {
       ...{ listUid: list.uid, name: 'N', subject: 'S', fromEmail: 'n@s.example', fromName: 'S', html: '<p>Hi</p>' },
     });
-    const [row] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+    const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const campaignId = row?.id ?? 0n;
     const shown = async () => (await compileCampaign(ctx.db, { customerId, campaignId }))?.webView(recipient) ?? '';
     await givePlan(ctx.db, customerId, { email_footer_enabled: 'yes', html_footer: '<p>By House</p>' });
@@ -162,7 +164,7 @@ describe("an administrator's token that may not act as one", () => {
     await expect(narrow).rejects.toMatchObject(refused);
     const wide = updateSendingServer(as(operatorCtx, ['admin']), input);
     await expect(wide).rejects.toThrow(/connect|refused/i);
-    const [row] = await root.db.query(sql`SELECT settings FROM sending_server WHERE uid = ${input.uid}`);
+    const [row] = await queryRows(root.db, sql`SELECT settings FROM sending_server WHERE uid = ${input.uid}`);
     expect(row).toEqual({ settings: {} });
   });
 });

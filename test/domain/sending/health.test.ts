@@ -1,5 +1,6 @@
 /** The health of servers and providers over several processes: each has a view of its own, the state is one. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { deleteOldHealth } from '../../../src/domain/sending/routing/delete-old-health.ts';
 import { createMailboxGroups } from '../../../src/domain/sending/routing/mailbox-group.ts';
@@ -52,7 +53,8 @@ const endRest = () =>
   );
 
 async function stored(group = '') {
-  const [row] = await ctx.db.query<{ state: string; failures: number; slots: number; rest: number; backoff: number }>(
+  const [row] = await queryRows<{ state: string; failures: number; slots: number; rest: number; backoff: number }>(
+    ctx.db,
     sql`SELECT state, failures, slots, backoff_seconds AS backoff, round(extract(epoch FROM open_until - now()))::int AS rest
           FROM hot.sending_health WHERE server_id = ${serverId} AND mailbox_group = ${group}`,
   );
@@ -259,7 +261,8 @@ it('what was said long ago and holds nobody back is forgotten', async () => {
   expect(await stored('open.example')).toBeDefined();
   // A pace by the month fills up in a month.
   expect(
-    await ctx.db.query(
+    await queryRows(
+      ctx.db,
       sql`SELECT key FROM hot.rate_bucket WHERE key IN ('domain:1:x.example', 'customer:1', 'server:1')`,
     ),
   ).toEqual([{ key: 'server:1' }]);
@@ -315,6 +318,8 @@ describe('paces', () => {
       const { go } = await admit(one, recipients('example.org', 100));
       for (const recipient of go) ended(one, recipient, undefined);
     }
-    expect(await ctx.db.query(sql`SELECT 1 FROM hot.sending_health WHERE server_id = ${serverId}`)).toHaveLength(0);
+    expect(await queryRows(ctx.db, sql`SELECT 1 FROM hot.sending_health WHERE server_id = ${serverId}`)).toHaveLength(
+      0,
+    );
   });
 });

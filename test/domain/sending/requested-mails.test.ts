@@ -1,5 +1,6 @@
 /** Mails to addresses that a customer just names: their limits do not go with the rows that the customer may delete. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
@@ -21,7 +22,7 @@ const later = (seconds: number) =>
 
 test('a hundred tests an hour, whatever becomes of their campaigns', async () => {
   const { ctx, campaignUid, listId } = await campaignWorld(root, { recipients: 1, smtpPort: 1 });
-  const [list] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list WHERE id = ${listId}`);
+  const [list] = await queryRows<{ uid: string }>(ctx.db, sql`SELECT uid FROM mail_list WHERE id = ${listId}`);
   const again = async () => {
     const fields = { fromEmail: 'a@sender.example', fromName: 'A', html: '<p>Hi</p>', plain: 'Hi' };
     return createCampaign(ctx, { listUid: list?.uid ?? '', name: 'N', subject: 'S', ...fields });
@@ -38,7 +39,8 @@ test('a hundred tests an hour, whatever becomes of their campaigns', async () =>
     ({ uid } = await again());
   }
   await expect(send(99)).rejects.toMatchObject({ code: 'TOO_MANY_TESTS' });
-  const [kept] = await root.db.query<{ text: string }>(
+  const [kept] = await queryRows<{ text: string }>(
+    root.db,
     sql`SELECT string_agg(w::text, '') AS text FROM hot.rate_window w`,
   );
   expect(kept?.text).not.toMatch(/victim|7669637469/);

@@ -1,6 +1,7 @@
 /** Servers by weight: who may name which, who carries a campaign, who stands in; and a warm-up that stops by itself. */
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
@@ -33,8 +34,9 @@ async function routesOf(
   { db, viewer }: Context,
   campaignUid: string | null = null,
 ): Promise<[string, number | null][]> {
-  const [row] = await db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE uid = ${campaignUid}`);
-  const rows = await db.query<{ name: string; weight: number | null }>(
+  const [row] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM campaign WHERE uid = ${campaignUid}`);
+  const rows = await queryRows<{ name: string; weight: number | null }>(
+    db,
     routedServers(sql`s.name`, routeQuestion(viewer?.customerId ?? 0n, row?.id ?? null)),
   );
   return rows.map(({ name, weight }) => [name, weight]);
@@ -178,7 +180,8 @@ describe('a warm-up', () => {
     ['exponential', [10, 20, 40, 80, 160, 320, 640, null]],
     ['days', [20, 40, 80, null]],
   ] as const)('%s allows each day so many, and then any number', async (kind, expected) => {
-    const rows = await root.db.query<{ allowed: number | null }>(
+    const rows = await queryRows<{ allowed: number | null }>(
+      root.db,
       sql`SELECT hot.warm_up_limit(${JSON.stringify(schedules[kind])}::jsonb, day) AS allowed FROM generate_series(1, ${expected.length}) day ORDER BY day`,
     );
     expect(rows.map(({ allowed }) => allowed)).toEqual(expected);
@@ -186,7 +189,8 @@ describe('a warm-up', () => {
 
   async function warming(): Promise<WarmUpState> {
     const uid = await server(house, 'warm', true);
-    const [row] = await root.db.query<{ id: bigint; at: Date }>(
+    const [row] = await queryRows<{ id: bigint; at: Date }>(
+      root.db,
       sql`UPDATE sending_server SET warm_up = ${JSON.stringify(schedules.linear)}::jsonb, warm_up_started_at = now() WHERE uid = ${uid} RETURNING id, warm_up_started_at AS at`,
     );
     return { serverId: row?.id ?? 0n, schedule: schedules.linear, startedAt: row?.at ?? new Date() };
@@ -213,7 +217,8 @@ describe('a warm-up', () => {
   it('stops above its share of hard bounces, says why, and not for a handful', async () => {
     const { serverId } = await warming();
     const standing = async () => {
-      const [row] = await root.db.query<{ reason: string | null }>(
+      const [row] = await queryRows<{ reason: string | null }>(
+        root.db,
         sql`SELECT warm_up_stop_reason AS reason FROM sending_server WHERE id = ${serverId}`,
       );
       return row?.reason ?? null;

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
 import { changePlan } from '../../../src/domain/billing/change-plan.ts';
@@ -18,7 +19,7 @@ import { openBillingWorld } from '../../support/billing-world.ts';
 const START = '2026-01-01T00:00:00.000Z';
 const world = await openBillingWorld(START);
 const { db, database, log } = world.admin;
-await db.query(sql`SELECT hot.ensure_partitions('2026-01-01', '2026-01-31')`);
+await queryRows(db, sql`SELECT hot.ensure_partitions('2026-01-01', '2026-01-31')`);
 const liveness = await proveLiveness(database, log);
 afterAll(() => liveness.release());
 const living = randomUUID();
@@ -56,7 +57,8 @@ describe('a lease', () => {
     await changePlan(ctx, { planUid: plan.uid });
     const mine = await lease(customerId, 60);
     expect((await lease(customerId, 40, randomUUID())).granted).toBe(40);
-    const [dead] = await db.query<{ worker: string }>(
+    const [dead] = await queryRows<{ worker: string }>(
+      db,
       sql`SELECT worker FROM hot.send_slice WHERE customer_id = ${customerId} AND amount = 40`,
     );
     await db.execute(sql`
@@ -64,7 +66,7 @@ describe('a lease', () => {
       VALUES (${range.snapshotOn}::date, ${customerId}, 1, 1, 1, 'leased', ${dead?.worker}::uuid, 'x')`);
     let asked: ReturnType<typeof lease> | undefined;
     await database.transaction(async (holder) => {
-      await holder.query(sql`SELECT 1 FROM hot.delivery WHERE customer_id = ${customerId} FOR UPDATE`);
+      await queryRows(holder, sql`SELECT 1 FROM hot.delivery WHERE customer_id = ${customerId} FOR UPDATE`);
       asked = lease(customerId, 100);
       await expect.poll(waitingForLocks, { interval: 20 }).toBe(1);
       await wereSent(customerId, 60);
@@ -97,9 +99,12 @@ describe('what a dead worker left in doubt', () => {
     const { ctx, id: customerId } = await world.newCustomer();
     await changePlan(ctx, { planUid: plan.uid });
     const list = await newList(ctx);
-    const [campaign] = await db.query<{ id: bigint }>(sql`
+    const [campaign] = await queryRows<{ id: bigint }>(
+      db,
+      sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on, unknown_policy)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', ${range.snapshotOn}::date, 'park') RETURNING id`);
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', ${range.snapshotOn}::date, 'park') RETURNING id`,
+    );
     const campaignId = campaign?.id ?? 0n;
     const dead = randomUUID();
     const allowance = await allowanceOf(db, customerId);
@@ -121,7 +126,8 @@ describe('what a dead worker left in doubt', () => {
     expect(await decideUnknownOutcomes(ctx)).toBe(5);
     // Five that the server may have taken: they are used, and nobody waits for them any more.
     expect((await lease(customerId, 20)).refusal).toBe('credits');
-    const [slices] = await db.query<{ n: number }>(
+    const [slices] = await queryRows<{ n: number }>(
+      db,
       sql`SELECT count(*)::int AS n FROM hot.send_slice WHERE customer_id = ${customerId}`,
     );
     expect(slices?.n).toBe(0);
@@ -129,9 +135,12 @@ describe('what a dead worker left in doubt', () => {
 });
 
 async function waitingForLocks(): Promise<number> {
-  const rows = await db.query(sql`
+  const rows = await queryRows(
+    db,
+    sql`
     SELECT 1 FROM pg_stat_activity
-     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lease_sends%'`);
+     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%lease_sends%'`,
+  );
   return rows.length;
 }
 

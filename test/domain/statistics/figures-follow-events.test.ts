@@ -1,4 +1,5 @@
 /** Every figure of a campaign and a list equals what its event rows and its ledger say, whatever happened in which order. */
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
@@ -138,7 +139,9 @@ async function play(seeded: SeededCampaign, given: readonly Act[]): Promise<numb
 
 /** The figures counted anew, row by row. */
 async function recount({ campaignId }: SeededCampaign, { trackOpen, ahead }: { trackOpen: boolean; ahead: number }) {
-  const [row] = await ctx.db.query<Record<string, number>>(sql`
+  const [row] = await queryRows<Record<string, number>>(
+    ctx.db,
+    sql`
     WITH opens AS (SELECT * FROM hot.open_event WHERE customer_id = ${customerId} AND source_id = ${campaignId}),
          clicks AS (SELECT * FROM hot.click_event WHERE customer_id = ${customerId} AND source_id = ${campaignId}),
          people AS (
@@ -154,7 +157,8 @@ async function recount({ campaignId }: SeededCampaign, { trackOpen, ahead }: { t
            (SELECT count(*)::int FROM people WHERE clicks > 0) AS "humanUniqClickCount",
            (SELECT count(DISTINCT recipient_id)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS "bounceCount",
            (SELECT count(*)::int FROM hot.feedback_event WHERE source_id = ${campaignId}) AS "abuseFeedbackCount",
-           (SELECT count(*)::int FROM hot.unsubscribe_event WHERE source_id = ${campaignId}) AS "unsubscribeCount"`);
+           (SELECT count(*)::int FROM hot.unsubscribe_event WHERE source_id = ${campaignId}) AS "unsubscribeCount"`,
+  );
   return row ?? {};
 }
 
@@ -217,7 +221,8 @@ async function checkTopLists(
   );
   expect(places.reduce((sum, { openCount }) => sum + openCount, 0)).toBe(counted['openCount']);
   expect(places).toEqual(places.toSorted((a, b) => b.openCount - a.openCount));
-  const perPerson = await ctx.db.query<{ id: bigint; opens: number }>(
+  const perPerson = await queryRows<{ id: bigint; opens: number }>(
+    ctx.db,
     sql`SELECT recipient_id AS id, count(*)::int AS opens FROM hot.open_event WHERE source_id = ${seeded.campaignId} GROUP BY 1 ORDER BY 2 DESC, 1`,
   );
   expect(openers.map(({ subscriberUid: uid, openCount }) => [uid, openCount])).toEqual(
@@ -229,7 +234,8 @@ async function checkList(
   { listId }: SeededCampaign,
   { uniqOpenCount, clickers }: { uniqOpenCount: number; clickers: number },
 ): Promise<void> {
-  const [row] = await ctx.db.query<{ unsubscribed: number }>(
+  const [row] = await queryRows<{ unsubscribed: number }>(
+    ctx.db,
     sql`SELECT count(*)::int AS unsubscribed FROM subscriber WHERE customer_id = ${customerId} AND list_id = ${listId} AND status = 'unsubscribed'`,
   );
   const unsubscribed = row?.unsubscribed ?? 0;

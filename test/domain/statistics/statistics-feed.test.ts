@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { openNotifications } from '../../../src/db/listen.ts';
 import {
@@ -22,7 +23,7 @@ afterAll(async () => {
 // LISTEN is on its way; what is told before it arrives is nobody's to hear.
 let isHeard = false;
 const stopAsking = notifications.listen(STATISTICS_CHANNEL, () => (isHeard = true));
-while (!isHeard) await ctx.db.query(sql`SELECT pg_notify(${STATISTICS_CHANNEL}, '0:0')`).then(() => sleep(10));
+while (!isHeard) await queryRows(ctx.db, sql`SELECT pg_notify(${STATISTICS_CHANNEL}, '0:0')`).then(() => sleep(10));
 stopAsking();
 
 async function setSent(campaign: { customerId: bigint; campaignId: bigint }, sent: number): Promise<void> {
@@ -127,7 +128,8 @@ describe('watching', () => {
     const watch = feed.watch(campaign);
     await watch.next();
     await setSent(campaign, 5);
-    await ctx.db.query(
+    await queryRows(
+      ctx.db,
       sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailwright-listen' AND datname = current_database()`,
     );
     expect((await watch.next()).value).toMatchObject({ sentCount: 5 });

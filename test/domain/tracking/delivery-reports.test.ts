@@ -1,5 +1,6 @@
 /** Reports from outside about messages of ours (4.12, D41, hard case B8), on a real database. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { statusCodeIn, type DeliveryReportInput } from '../../../src/domain/tracking/delivery-report.ts';
@@ -39,7 +40,8 @@ test('a hard bounce is counted once, suppresses the address and leaves the conse
   expect(await recordDeliveryReport(at.ctx, report)).toEqual({ type: 'bounced', changed: false });
   expect(await recordDeliveryReport(at.ctx, { ...report, bounceType: 'soft' })).toMatchObject({ changed: false });
   expect(await standingOf(at)).toEqual(after);
-  const [event] = await at.ctx.db.query(
+  const [event] = await queryRows(
+    at.ctx.db,
     sql`SELECT type, status_code, message FROM hot.bounce_event WHERE source_id = ${at.campaignId}`,
   );
   expect(event).toEqual({ type: 'hard', status_code: '5.1.1', message: '550 5.1.1 no such user' });
@@ -68,7 +70,8 @@ test('a complaint suppresses and unsubscribes, once; taking a message out of the
     suppressed: true,
   };
   expect(await standingOf(at)).toEqual(after);
-  const jobs = await at.ctx.db.query(
+  const jobs = await queryRows(
+    at.ctx.db,
     sql`SELECT 1 FROM suppression WHERE customer_id = ${at.customerId} AND reason = 'complaint'`,
   );
   expect(jobs).toHaveLength(1);
@@ -110,7 +113,7 @@ test("a driver's own id leads to the delivery, with or without brackets, since i
     sql`UPDATE hot.delivery SET state = 'sending', owner = ${owner}::uuid WHERE source_id = ${campaignId}`,
   );
   await ctx.db.execute(sql`UPDATE hot.delivery_counter SET failed = 0, open = 1 WHERE source_id = ${campaignId}`);
-  const [day] = await ctx.db.query<{ day: string }>(sql`SELECT current_date::text AS day`);
+  const [day] = await queryRows<{ day: string }>(ctx.db, sql`SELECT current_date::text AS day`);
   const runtimeMessageId = `<vendor-${newUid()}@api.example>`;
   const outcome = {
     recipientId: subscriberId,
@@ -161,7 +164,9 @@ test('our own Message-IDs leave no row to find them by', async () => {
     },
     outcomes: [{ ...outcome, runtimeMessageId: at.messageId }],
   });
-  expect(await at.ctx.db.query(sql`SELECT 1 FROM hot.runtime_message WHERE source_id = ${at.campaignId}`)).toEqual([]);
+  expect(await queryRows(at.ctx.db, sql`SELECT 1 FROM hot.runtime_message WHERE source_id = ${at.campaignId}`)).toEqual(
+    [],
+  );
 });
 
 test('forged reports have no effect: 1,000 of them (B8)', async () => {

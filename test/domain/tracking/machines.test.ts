@@ -1,5 +1,6 @@
 /** People told from machines (B13), on sequences of tracking events that are played against a real database. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
 import { registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
@@ -78,11 +79,14 @@ async function play(seeded: SeededCampaign, sequences: readonly TrackingEventSeq
 
 /** Share of the sequences of which nothing, or anything, was taken for a person's. */
 async function takenForPeople(seeded: SeededCampaign, sequences: readonly TrackingEventSequence[]) {
-  const rows = await ctx.db.query<{ id: bigint; people: number; all: number }>(sql`
+  const rows = await queryRows<{ id: bigint; people: number; all: number }>(
+    ctx.db,
+    sql`
     SELECT recipient_id AS id, count(*) FILTER (WHERE NOT is_machine)::int AS people, count(*)::int AS all
       FROM (SELECT recipient_id, is_machine FROM hot.open_event WHERE source_id = ${seeded.campaignId} AND NOT by_click
             UNION ALL SELECT recipient_id, is_machine FROM hot.click_event WHERE source_id = ${seeded.campaignId}) e
-     GROUP BY recipient_id`);
+     GROUP BY recipient_id`,
+  );
   const byId = new Map(rows.map((row) => [row.id, row]));
   return sequences.map(({ kind }, who) => {
     const { people, all } = byId.get(seeded.subscriberIds[who] ?? 0n) ?? {};
@@ -155,9 +159,12 @@ test('the first clicks of a run are taken back when the third comes, counters an
   expect(await human(seeded)).toEqual({ all: [1, 1, 2], people: [1, 1, 2, 1] });
   await recordTrackingEvents(ctx, [click(2, 800)]);
   expect(await human(seeded)).toEqual({ all: [1, 1, 3], people: [0, 0, 0, 0] });
-  const [left] = await ctx.db.query(sql`
+  const [left] = await queryRows(
+    ctx.db,
+    sql`
     SELECT (SELECT count(*)::int FROM hot.click_event WHERE source_id = ${seeded.campaignId} AND NOT is_machine) AS clicks,
-           (SELECT count(*)::int FROM hot.open_event WHERE source_id = ${seeded.campaignId} AND NOT is_machine) AS opens`);
+           (SELECT count(*)::int FROM hot.open_event WHERE source_id = ${seeded.campaignId} AND NOT is_machine) AS opens`,
+  );
   expect(left).toEqual({ clicks: 0, opens: 0 });
   // The person comes later.
   await recordTrackingEvents(ctx, [click(1, 30_000)]);
@@ -207,9 +214,12 @@ test('runs of two hundred people through three processes at once are all taken b
   await Promise.all(recorders.map((recorder) => recorder.close()));
   await moveAll(ctx);
   expect(await human(seeded)).toEqual({ all: [people, people, 3 * people], people: [0, 0, 0, 0] });
-  const [left] = await ctx.db.query(sql`
+  const [left] = await queryRows(
+    ctx.db,
+    sql`
     SELECT (SELECT count(*)::int FROM hot.click_event WHERE source_id = ${campaignId} AND NOT is_machine) AS clicks,
-           (SELECT count(*)::int FROM hot.open_event WHERE source_id = ${campaignId} AND NOT is_machine) AS opens`);
+           (SELECT count(*)::int FROM hot.open_event WHERE source_id = ${campaignId} AND NOT is_machine) AS opens`,
+  );
   expect(left).toEqual({ clicks: 0, opens: 0 });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import type { Visitor } from '../../../src/domain/tracking/tracking.ts';
 import { startTrackingEventConsumer } from '../../../src/domain/tracking/tracking-event-consumer.ts';
@@ -23,13 +24,16 @@ function act(seeded: SeededCampaign, who: number, link?: number, visitor = perso
 }
 
 async function figures({ customerId, campaignId, listId }: SeededCampaign) {
-  const [row] = await ctx.db.query(sql`
+  const [row] = await queryRows(
+    ctx.db,
+    sql`
     SELECT t.open_count, t.uniq_open_count, t.click_count, t.uniq_click_count, l.openers, l.clickers,
            l.uniq_open_count::int AS list_opens, l.uniq_click_count::int AS list_clicks,
            (SELECT count(*)::int FROM hot.open_event e WHERE e.source_id = t.source_id) AS open_events,
            (SELECT count(*)::int FROM hot.click_event e WHERE e.source_id = t.source_id) AS click_events
       FROM hot.list_counter l LEFT JOIN hot.tracking_counter t ON t.customer_id = l.customer_id AND t.source_id = ${campaignId}
-     WHERE l.customer_id = ${customerId} AND l.list_id = ${listId}`);
+     WHERE l.customer_id = ${customerId} AND l.list_id = ${listId}`,
+  );
   return row;
 }
 
@@ -56,7 +60,8 @@ describe('recording opens and clicks', () => {
       open_events: 5,
       click_events: 4,
     });
-    const links = await ctx.db.query(
+    const links = await queryRows(
+      ctx.db,
       sql`SELECT link_no, url, click_count, uniq_click_count FROM hot.link_counter WHERE source_id = ${seeded.campaignId} ORDER BY link_no`,
     );
     expect(links).toEqual([
@@ -124,7 +129,8 @@ describe('recording opens and clicks', () => {
 
   test('an opener of two campaigns is one opener of the list', async () => {
     const first = await seedCampaign(ctx.db, { subscribers: 1 });
-    const [second] = await ctx.db.query<{ id: bigint }>(
+    const [second] = await queryRows<{ id: bigint }>(
+      ctx.db,
       sql`INSERT INTO campaign (customer_id, uid, list_id, name) VALUES (${first.customerId}, 'abc', ${first.listId}, 'Second') RETURNING id`,
     );
     await recordTrackingEvents(ctx, [act(first, 0)]);
@@ -138,7 +144,8 @@ describe('recording opens and clicks', () => {
     const stranger = { ...seeded, subscriberIds: [888_888n] };
     await recordTrackingEvents(ctx, [act(gone, 0), act(gone, 0, 1), act(stranger, 0), act(stranger, 0, 1)]);
     expect(await figures(seeded)).toMatchObject({ open_count: null, openers: 0, clickers: 0 });
-    const [left] = await ctx.db.query(
+    const [left] = await queryRows(
+      ctx.db,
       sql`SELECT count(*)::int AS n FROM hot.click_event WHERE source_id IN (999999, ${seeded.campaignId})`,
     );
     expect(left).toEqual({ n: 0 });
@@ -177,7 +184,7 @@ describe('the recorder', () => {
 
   test('makes the partition of a month that nobody prepared', async () => {
     const seeded = await seedCampaign(ctx.db, { subscribers: 1 });
-    const [month] = await ctx.db.query<{ name: string }>(sql`SELECT to_char(now(), 'YYYY_MM') AS name`);
+    const [month] = await queryRows<{ name: string }>(ctx.db, sql`SELECT to_char(now(), 'YYYY_MM') AS name`);
     await ctx.database.pool.query(`DROP TABLE hot.open_event_${month?.name}`);
     const follower = startTrackingEventConsumer(ctx);
     const recorder = createTrackingEventRecorder(ctx, () => follower.wake());

@@ -1,5 +1,6 @@
 /** What is written down is counted once, whoever dies, and nothing that cannot be counted holds up the rest. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { appendTrackingEvents } from '../../../src/domain/tracking/tracking-event-store.ts';
 import { moveTrackingEvents } from '../../../src/domain/tracking/move-tracking-events.ts';
@@ -26,9 +27,12 @@ function open({ customerId, listId, campaignId, subscriberIds }: SeededCampaign,
 }
 
 async function opens({ campaignId }: SeededCampaign) {
-  const [row] = await ctx.db.query<{ counted: number; events: number; agents: string[] }>(sql`
+  const [row] = await queryRows<{ counted: number; events: number; agents: string[] }>(
+    ctx.db,
+    sql`
     SELECT coalesce((SELECT open_count FROM hot.tracking_counter WHERE source_id = ${campaignId}), 0) AS counted, count(*)::int AS events,
-           coalesce(array_agg(DISTINCT user_agent), '{}') AS agents FROM hot.open_event WHERE source_id = ${campaignId}`);
+           coalesce(array_agg(DISTINCT user_agent), '{}') AS agents FROM hot.open_event WHERE source_id = ${campaignId}`,
+  );
   return row;
 }
 

@@ -75,7 +75,8 @@ export async function barOf(
   db: Queryable,
   { customerId, emailKey, digest }: ErasedKey & { readonly emailKey: string },
 ): Promise<AddressBar | undefined> {
-  const [row] = await db.query<{ suppressed: boolean; erased: boolean }>(
+  const [row] = await db.query(
+    { suppressed: 'bool', erased: 'bool' },
     sql`SELECT EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND email_key = ${emailKey})
                OR coalesce(bool_or(e.is_suppressed), false) AS suppressed, count(*) > 0 AS erased
           FROM erased_person e WHERE e.customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND e.digest = ${digest}`,

@@ -5,7 +5,7 @@
  * addresses, so people who left a list or changed their address are found by a table of former addresses (decision record 0069).
  */
 import { domainToUnicode } from 'node:url';
-import { join, raw, sql, type Queryable, type Sql } from '../../../db/database.ts';
+import { join, raw, sql, row, typed, type Queryable, type Sql } from '../../../db/database.ts';
 import { SOURCE_KINDS, type DeliveryKey } from '../../source-key.ts';
 
 /** A person, as rows refer to them. */
@@ -157,17 +157,31 @@ function rowsOf({ table, where }: PersonalPlace, person: Somebody): Sql {
 
 type KnownPerson = Pick<Somebody, 'customerIds' | 'emailKey' | 'subscriberIds'>;
 
+const PERSON_DELIVERY_ROW = row({
+  snapshotOn: 'text',
+  recipientId: 'bigint',
+  occurrence: 'bigint',
+  customerId: 'bigint',
+  sourceKind: 'smallint',
+  sourceId: 'bigint',
+});
+
 /** The person with all subscribers who had the address, and the keys of all their deliveries. */
 export async function findPerson(db: Queryable, known: KnownPerson): Promise<Somebody> {
   const spellings = spellingsOf(known.emailKey);
   const customerIds = [...known.customerIds];
-  const former = await db.query<{ id: bigint }>(sql`
+  const former = await db.query(
+    { id: 'bigint' },
+    sql`
     SELECT DISTINCT subscriber_id AS id FROM hot.former_address
      WHERE address_hash = ANY (SELECT hashtextextended(a, 0) FROM unnest(${spellings}::text[]) a)
-       AND customer_id = ANY (${customerIds}::bigint[])`);
+       AND customer_id = ANY (${customerIds}::bigint[])`,
+  );
   const present = new Set(known.subscriberIds);
   const formerIds = former.map(({ id }) => id).filter((id) => !present.has(id));
-  const deliveries = await db.query<PersonalDelivery & Record<string, unknown>>(sql`
+  const deliveries = await db.query(
+    PERSON_DELIVERY_ROW,
+    sql`
     SELECT k.customer_id AS "customerId", k.source_kind AS "sourceKind", k.source_id AS "sourceId", k.recipient_id AS "recipientId", k.occurrence,
            c.snapshot_on::text AS "snapshotOn"
       FROM campaign c
@@ -183,7 +197,8 @@ export async function findPerson(db: Queryable, known: KnownPerson): Promise<Som
         WHERE a.customer_id = c.customer_id AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = c.id AND a.recipient_id = i.id AND NOT i.is_former
        -- Keeps it a look-up by key: as a join it would read every recipient of every campaign.
        OFFSET 0) k
-     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL`);
+     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL`,
+  );
   return { ...known, formerIds, deliveries };
 }
 
@@ -200,7 +215,7 @@ export async function countPersonalRows(db: Queryable, person: Somebody): Promis
   const counts = PERSONAL_PLACES.map(
     (place, no) => sql`SELECT ${no}::int AS no, count(*)::int AS rows ${rowsOf(place, person)}`,
   );
-  const found = await db.query<{ no: number; rows: number }>(join(counts, ' UNION ALL '));
+  const found = await db.query({ no: 'int', rows: 'int' }, join(counts, ' UNION ALL '));
   const byNo = new Map(found.map(({ no, rows }) => [no, rows]));
   return PERSONAL_PLACES.map((_, no) => byNo.get(no) ?? 0);
 }
@@ -211,7 +226,8 @@ export async function personalRows(
   place: PersonalPlace,
   { person, offset, limit }: { readonly person: Somebody; readonly offset: number; readonly limit: number },
 ): Promise<Record<string, unknown>[]> {
-  const rows = await db.query<{ row: Record<string, unknown> }>(
+  const rows = await db.query(
+    { row: typed<Record<string, unknown>>('json') },
     sql`SELECT to_jsonb(t) AS row ${rowsOf(place, person)} ORDER BY t::text OFFSET ${offset} LIMIT ${limit}`,
   );
   return rows.map(({ row }) => row);
@@ -221,7 +237,7 @@ export async function personalRows(
 export async function isUnderWay(db: Queryable, person: Somebody): Promise<boolean> {
   const { customerIds } = person;
   const subscriberIds = [...person.subscriberIds, ...person.formerIds];
-  const rows = await db.query(sql`
+  const rows = await db.execute(sql`
     SELECT 1 FROM hot.tracking_event v WHERE v.recipient_ids && ${subscriberIds}::bigint[] UNION ALL
     SELECT 1 FROM campaign c CROSS JOIN unnest(${subscriberIds}::bigint[]) AS i (id)
      WHERE c.customer_id = ANY (${[...customerIds]}::bigint[]) AND EXISTS (
@@ -231,7 +247,7 @@ export async function isUnderWay(db: Queryable, person: Somebody): Promise<boole
           AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
        -- Keeps it a look-up by key.
        OFFSET 0) LIMIT 1`);
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /** A link is counted under the address of its first click, which may contain who clicked. */
@@ -252,5 +268,5 @@ export async function eraseFromInbox(db: Queryable, { emailKey }: Somebody): Pro
 
 /** All customers that may have data of a person who is erased for the whole installation. */
 export async function allCustomers(db: Queryable): Promise<bigint[]> {
-  return (await db.query<{ id: bigint }>(sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
+  return (await db.query({ id: 'bigint' }, sql`SELECT id FROM customer ORDER BY id`)).map(({ id }) => id);
 }

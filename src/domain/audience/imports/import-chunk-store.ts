@@ -1,5 +1,5 @@
 /** The chunks of an import's file: written as they arrive, read in parts. */
-import { sql, type Queryable, type Transaction } from '../../../db/database.ts';
+import { sql, row, type Queryable, type Transaction, type RowOf } from '../../../db/database.ts';
 import { copyChunk, type NewChunk } from './copy-format.ts';
 import type { ImportKey } from './list-import.ts';
 
@@ -12,13 +12,14 @@ const COPY_CHUNK = 'COPY import_chunk (customer_id, import_id, no, is_ascii, byt
 export async function insertChunk(tx: Transaction, { customerId, id }: ImportKey, chunk: NewChunk): Promise<bigint> {
   const { no, bytes } = chunk;
   await tx.execute(sql`SET LOCAL synchronous_commit = off`);
-  const [known] = await tx.query(
+  const known = await tx.execute(
     sql`SELECT 1 FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
     'imports.find_chunk',
   );
   // COPY sends the bytes without conversion; a statement's parameter would be copied several times.
   if (!known) await tx.copy(COPY_CHUNK, copyChunk({ customerId, id }, chunk));
-  const [row] = await tx.query<{ bytesTotal: bigint }>(
+  const [row] = await tx.query(
+    { bytesTotal: 'bigint' },
     sql`UPDATE mail_list_import SET bytes_total = bytes_total + ${known ? 0 : bytes.length}
          WHERE customer_id = ${customerId} AND id = ${id} RETURNING bytes_total AS "bytesTotal"`,
     'imports.count_chunk',
@@ -26,10 +27,11 @@ export async function insertChunk(tx: Transaction, { customerId, id }: ImportKey
   return row?.bytesTotal ?? 0n;
 }
 
-export interface ChunkSize {
-  readonly no: number;
-  readonly size: number;
-}
+const CHUNK_SIZE_ROW = row({
+  no: 'int',
+  size: 'int',
+});
+export type ChunkSize = RowOf<typeof CHUNK_SIZE_ROW>;
 
 /** A part of one chunk. */
 export interface Stretch {
@@ -40,8 +42,11 @@ export interface Stretch {
 
 /** In their order in the file. */
 export function chunkSizes(db: Queryable, { customerId, id }: ImportKey): Promise<ChunkSize[]> {
-  return db.query<ChunkSize>(sql`
-    SELECT no, octet_length(bytes) AS size FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} ORDER BY no`);
+  return db.query(
+    CHUNK_SIZE_ROW,
+    sql`
+    SELECT no, octet_length(bytes) AS size FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} ORDER BY no`,
+  );
 }
 
 /** Undefined when the chunk no longer exists. */
@@ -51,7 +56,8 @@ export async function readStretch(
   { no, from, size }: Stretch,
 ): Promise<Buffer | undefined> {
   // Base64 is two thirds as long as the hexadecimal digits in which bytes are sent, and is decoded faster.
-  const [row] = await db.query<{ base64: string }>(
+  const [row] = await db.query(
+    { base64: 'text' },
     sql`SELECT encode(substring(bytes FROM ${from + 1}::int FOR ${size}::int), 'base64') AS base64 FROM import_chunk
          WHERE customer_id = ${customerId} AND import_id = ${id} AND no = ${no}`,
     'imports.read_stretch',
@@ -65,9 +71,12 @@ export async function chunksBeyondAscii(
   { customerId, id }: ImportKey,
   limit: number,
 ): Promise<Buffer[]> {
-  const rows = await db.query<{ bytes: Buffer }>(sql`
+  const rows = await db.query(
+    { bytes: 'bytea' },
+    sql`
     SELECT bytes FROM import_chunk WHERE customer_id = ${customerId} AND import_id = ${id} AND NOT is_ascii
-     ORDER BY no LIMIT ${limit}`);
+     ORDER BY no LIMIT ${limit}`,
+  );
   return rows.map(({ bytes }) => bytes);
 }
 

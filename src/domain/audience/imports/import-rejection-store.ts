@@ -1,5 +1,5 @@
 /** Rejected lines of an import. */
-import { sql, type Queryable, type Transaction } from '../../../db/database.ts';
+import { sql, typed, type Queryable, type Transaction } from '../../../db/database.ts';
 import { copyRejections, type Rejection } from './copy-format.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ImportKey } from './list-import.ts';
@@ -34,7 +34,8 @@ export async function rejectedLines(
   { customerId, id }: ImportKey,
   { afterLine, limit }: RejectedLinesWindow,
 ): Promise<RejectedLine[]> {
-  const rows = await db.query<{ line: number; reason: RejectionReason; cells: string }>(
+  const rows = await db.query(
+    { line: 'int', reason: typed<RejectionReason>('json'), cells: 'text' },
     sql`SELECT line_no AS line, jsonb_build_object('code', reason_code, 'params', coalesce(reason_params, '{}')) AS reason, cells FROM import_rejection
          WHERE customer_id = ${customerId} AND import_id = ${id} AND line_no > ${afterLine} ORDER BY line_no LIMIT ${limit}`,
     'imports.rejected_lines',

@@ -2,7 +2,7 @@
  * The statements that add the people of a slice to the list. A temporary table holds them for one transaction, and every
  * statement works on all of them at once.
  */
-import { sql, type Sql, type Transaction } from '../../../db/database.ts';
+import { sql, row, type Sql, type Transaction, type RowOf } from '../../../db/database.ts';
 import type { Installation } from '../../context.ts';
 import { digestIn } from '../erasing/erased-person-store.ts';
 import { TAGS_MAX } from '../subscriber.ts';
@@ -15,10 +15,12 @@ const COPY_PEOPLE = 'COPY import_person (row, email, email_key, status, fields, 
 /** The triggers for a list's counters hold the new rows of a slice in memory. */
 const WORK_MEM = '64MB';
 
-export interface OpenedSlice {
-  readonly hasSuppressions: boolean;
-  readonly hasErased: boolean;
-}
+const OPENED_SLICE_ROW = row({
+  hasSuppressions: 'bool',
+  hasErased: 'bool',
+  set_config: 'text',
+});
+export type OpenedSlice = RowOf<typeof OPENED_SLICE_ROW>;
 
 /**
  * Locks the list against deletion; undefined when the import has ended, or another process wrote the slice. A power cut may lose
@@ -26,7 +28,8 @@ export interface OpenedSlice {
  */
 export async function openSlice(tx: Transaction, found: ListImport, start: number): Promise<OpenedSlice | undefined> {
   const { customerId, listId, id } = found;
-  const [row] = await tx.query<OpenedSlice>(
+  const [row] = await tx.query(
+    OPENED_SLICE_ROW,
     sql`SELECT set_config('work_mem', ${WORK_MEM}, true), set_config('synchronous_commit', 'off', true),
                set_config('enable_sort', 'off', true), -- matchPeople and lockChanged build on it
                EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions",
@@ -50,30 +53,37 @@ export async function stagePeople(tx: Transaction, people: Iterable<Person>): Pr
 
 /** Removes people who were erased. Returns their rows. */
 export async function removeErased(tx: Transaction, found: ListImport, installation: Installation): Promise<number[]> {
-  const removed = await tx.query<{ row: number }>(sql`
+  const removed = await tx.query(
+    { row: 'int' },
+    sql`
     DELETE FROM import_person g USING erased_person p
      WHERE p.customer_id IN (${found.customerId}, ${EVERY_CUSTOMER}) AND p.digest = ${digestIn(installation, sql`g.email_key`)}
-    RETURNING g.row`);
+    RETURNING g.row`,
+  );
   // Erased by the customer and by the installation.
   return [...new Set(removed.map(({ row }) => row))];
 }
 
-export interface SuppressedRow {
-  readonly row: number;
+const SUPPRESSED_ROW = row({
+  row: 'int',
   /** By the customer's own entry only: why the installation suppresses an address is not shown to customers. */
-  readonly reason: string | null;
-}
+  reason: 'text?',
+});
+export type SuppressedRow = RowOf<typeof SUPPRESSED_ROW>;
 
 /** Removes people whose address is suppressed. */
 export async function removeSuppressed(tx: Transaction, { customerId }: ListImport): Promise<SuppressedRow[]> {
-  return tx.query<SuppressedRow>(sql`
+  return tx.query(
+    SUPPRESSED_ROW,
+    sql`
     DELETE FROM import_person g
      USING (SELECT h.row, min(p.reason) FILTER (WHERE p.customer_id <> ${EVERY_CUSTOMER}) AS reason
               FROM import_person h
               JOIN suppression p ON p.customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND p.email_key = h.email_key
              GROUP BY h.row) b
      WHERE b.row = g.row
-    RETURNING g.row, b.reason`);
+    RETURNING g.row, b.reason`,
+  );
 }
 
 export interface Matches {
@@ -108,7 +118,8 @@ export async function matchPeople(tx: Transaction, found: ListImport): Promise<M
                                 AS is_changed OFFSET 0) c`);
   if (known === 0) return { known, changed: 0 };
   await tx.execute(sql`ANALYZE import_match (id, is_changed)`);
-  const [counted] = await tx.query<{ changed: number }>(
+  const [counted] = await tx.query(
+    { changed: 'int' },
     sql`SELECT count(*)::int AS changed FROM import_match WHERE is_changed`,
   );
   return { known, changed: counted?.changed ?? 0 };
@@ -125,13 +136,16 @@ function tagsToAdd(): Sql {
  * changed: their rows are returned.
  */
 export async function lockChanged(tx: Transaction, { customerId, listId }: ListImport): Promise<number[]> {
-  const full = await tx.query<{ row: number }>(sql`
+  const full = await tx.query(
+    { row: 'int' },
+    sql`
     SELECT m.row
       FROM (SELECT row, id, cardinality(tags) AS added FROM import_match WHERE is_changed ORDER BY id) m
      CROSS JOIN LATERAL (SELECT cardinality(tags) AS there FROM subscriber
                           WHERE customer_id = ${customerId} AND list_id = ${listId} AND id BETWEEN m.id AND m.id
                           ORDER BY id LIMIT 1 FOR NO KEY UPDATE) s
-     WHERE m.added > 0 AND s.there + m.added > ${TAGS_MAX}`);
+     WHERE m.added > 0 AND s.there + m.added > ${TAGS_MAX}`,
+  );
   const rows = full.map(({ row }) => row);
   if (rows.length > 0)
     await tx.execute(sql`UPDATE import_match SET is_changed = false WHERE row = ANY (${rows}::int[])`);
@@ -142,9 +156,12 @@ const NEW = sql`FROM import_person g WHERE NOT EXISTS (SELECT FROM import_match 
 
 /** Removes the new people after the first `left` in the order of the file. Returns their rows. */
 export async function removeSurplus(tx: Transaction, left: number): Promise<number[]> {
-  const removed = await tx.query<{ row: number }>(sql`
+  const removed = await tx.query(
+    { row: 'int' },
+    sql`
     DELETE FROM import_person p USING (SELECT g.row ${NEW} ORDER BY g.row OFFSET ${Math.max(0, left)}) x
-     WHERE x.row = p.row RETURNING p.row`);
+     WHERE x.row = p.row RETURNING p.row`,
+  );
   return removed.map(({ row }) => row);
 }
 
@@ -154,7 +171,9 @@ export async function removeSurplus(tx: Transaction, left: number): Promise<numb
  */
 export async function insertNew(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
   const source = `import:${uid}`;
-  const [counted] = await tx.query<{ added: number }>(sql`
+  const [counted] = await tx.query(
+    { added: 'int' },
+    sql`
     WITH added AS (
       INSERT INTO subscriber (customer_id, list_id, source, email, email_key, status, fields, tags)
       SELECT ${customerId}, ${listId}, ${source}, g.email, g.email_key, coalesce(g.status, 'subscribed'), g.fields, g.tags
@@ -163,13 +182,16 @@ export async function insertNew(tx: Transaction, { customerId, listId, uid }: Li
     logged AS (
       INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
       SELECT ${customerId}, ${listId}, id, status, ${source} FROM added WHERE status <> 'subscribed' ORDER BY id)
-    SELECT count(*)::int AS added FROM added`);
+    SELECT count(*)::int AS added FROM added`,
+  );
   return counted?.added ?? 0;
 }
 
 /** Writes the changes of the file, with a history entry for every change of status. Returns how many people were changed. */
 export async function updateChanged(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
-  const [counted] = await tx.query<{ updated: number }>(sql`
+  const [counted] = await tx.query(
+    { updated: 'int' },
+    sql`
     WITH changed AS (
       UPDATE subscriber s
          SET fields = s.fields || m.fields,
@@ -184,6 +206,7 @@ export async function updateChanged(tx: Transaction, { customerId, listId, uid }
     logged AS (
       INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source)
       SELECT ${customerId}, ${listId}, id, status, ${`import:${uid}`} FROM changed WHERE status = asked ORDER BY id)
-    SELECT count(*)::int AS updated FROM changed`);
+    SELECT count(*)::int AS updated FROM changed`,
+  );
   return counted?.updated ?? 0;
 }

@@ -1,5 +1,5 @@
 /** Reads of imports other than the row itself. */
-import { sql } from '../../../db/database.ts';
+import { sql, typed, row } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { reportText, type ImportFailure, type ImportNotice } from './import-report.ts';
 import { FAILURE } from './list-import-store.ts';
@@ -11,12 +11,19 @@ export interface ImportTexts {
   readonly notices: readonly string[];
 }
 
+const IMPORT_TEXTS_ROW = row({
+  no: 'int',
+  failure: typed<ImportFailure>('json?'),
+  notices: typed<readonly ImportNotice[]>('json'),
+});
+
 /** The texts of these imports, in their order. */
 export async function importTextsOf(
   { db }: Pick<Context, 'db'>,
   keys: readonly ImportKey[],
 ): Promise<(ImportTexts | Error)[]> {
-  const rows = await db.query<{ no: number; failure: ImportFailure | null; notices: readonly ImportNotice[] }>(
+  const rows = await db.query(
+    IMPORT_TEXTS_ROW,
     sql`SELECT k.no::int AS no, ${FAILURE} AS failure, i.notices
           FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ id }) => id)}::bigint[]) WITH ORDINALITY AS k (customer_id, id, no)
           JOIN mail_list_import i ON i.customer_id = k.customer_id AND i.id = k.id`,

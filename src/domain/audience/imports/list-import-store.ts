@@ -9,11 +9,12 @@ import { deleteChunks } from './import-chunk-store.ts';
 import type { ImportSlice } from './import-slice.ts';
 import {
   IMPORT_CHANNEL,
+  UPLOAD_HOURS_MAX,
+  LIST_IMPORT_ROW,
   type ImportColumn,
   type ImportKey,
   type ImportStatus,
   type ListImport,
-  UPLOAD_HOURS_MAX,
 } from './list-import.ts';
 
 /** Why it failed; null: it did not. */
@@ -32,7 +33,8 @@ export async function findImport(
   { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
   lock = false,
 ): Promise<ListImport | undefined> {
-  const [row] = await db.query<ListImport>(
+  const [row] = await db.query(
+    LIST_IMPORT_ROW,
     sql`SELECT ${IMPORT_COLUMNS} FROM mail_list_import i WHERE customer_id = ${customerId} AND uid = ${uid} ${lock ? sql`FOR NO KEY UPDATE` : empty}`,
   );
   return row;
@@ -40,14 +42,17 @@ export async function findImport(
 
 /** Whether any customer has an import with this uid. */
 export async function importExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM mail_list_import WHERE uid = ${uid} LIMIT 1`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM mail_list_import WHERE uid = ${uid} LIMIT 1`)) > 0;
 }
 
 /** Imports that have been uploading for too long. */
 export function abandonedImports(db: Queryable): Promise<ImportKey[]> {
-  return db.query<ImportKey>(sql`
+  return db.query(
+    { id: 'bigint', customerId: 'bigint' },
+    sql`
     SELECT customer_id AS "customerId", id FROM mail_list_import
-     WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${UPLOAD_HOURS_MAX})`);
+     WHERE status = 'uploading' AND created_at < now() - make_interval(hours => ${UPLOAD_HOURS_MAX})`,
+  );
 }
 
 /** Makes an import that waits for its file. */
@@ -56,9 +61,12 @@ export async function insertImport(
   list: Pick<MailList, 'customerId' | 'id'>,
   fileName: string,
 ): Promise<ListImport> {
-  const [row] = await db.query<ListImport>(sql`
+  const [row] = await db.query(
+    LIST_IMPORT_ROW,
+    sql`
     INSERT INTO mail_list_import AS i (customer_id, uid, list_id, file_name)
-    VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}) RETURNING ${IMPORT_COLUMNS}`);
+    VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}) RETURNING ${IMPORT_COLUMNS}`,
+  );
   if (!row) throw new Error('An insert answered no row.');
   return row;
 }
@@ -102,9 +110,12 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
 
 /** Marks an import as running; undefined when it has ended. */
 export async function markRunning(db: Queryable, { customerId, id }: ImportKey): Promise<ListImport | undefined> {
-  const [row] = await db.query<ListImport>(sql`
+  const [row] = await db.query(
+    LIST_IMPORT_ROW,
+    sql`
     UPDATE mail_list_import i SET status = 'running', started_at = coalesce(started_at, now())
-     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running') RETURNING ${IMPORT_COLUMNS}`);
+     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running') RETURNING ${IMPORT_COLUMNS}`,
+  );
   return row;
 }
 
@@ -119,10 +130,13 @@ export async function endImport(
   { customerId, id }: ImportKey,
   { status, failure }: ImportEnd,
 ): Promise<boolean> {
-  const [row] = await db.query<{ uid: string }>(sql`
+  const [row] = await db.query(
+    { uid: 'text' },
+    sql`
     UPDATE mail_list_import SET status = ${status}, error_code = ${failure?.code ?? null},
            error_params = ${failure ? storedParams(failure) : null}::jsonb, finished_at = now()
-     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid`);
+     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid`,
+  );
   if (!row) return false;
   await deleteChunks(db, { customerId, id });
   await notify(db, IMPORT_CHANNEL, row.uid);

@@ -3,6 +3,7 @@
  * upload is complete, and run by a job that commits people and progress together.
  */
 import { z } from 'zod';
+import { row, type RowOf, typed } from '../../../db/database.ts';
 import { flag, optionalLine } from '../../../lib/text.ts';
 import { tagsInput } from '../subscriber.ts';
 import type { ImportFailure, ImportNotice } from './import-report.ts';
@@ -19,35 +20,36 @@ export interface ImportColumn {
   readonly target: string | null;
 }
 
-export interface ListImport {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly listId: bigint;
-  readonly fileName: string;
-  readonly status: ImportStatus;
-  readonly encoding: string | null;
-  readonly separator: string | null;
-  readonly hasHeader: boolean;
-  readonly columns: readonly ImportColumn[];
-  readonly notices: readonly ImportNotice[];
-  readonly updateExisting: boolean;
-  readonly tag: string | null;
-  readonly bytesTotal: bigint;
+export const LIST_IMPORT_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  listId: 'bigint',
+  fileName: 'text',
+  status: typed<ImportStatus>('text'),
+  encoding: 'text?',
+  separator: 'text?',
+  hasHeader: 'bool',
+  columns: typed<readonly ImportColumn[]>('json'),
+  notices: typed<readonly ImportNotice[]>('json'),
+  updateExisting: 'bool',
+  tag: 'text?',
+  bytesTotal: 'bigint',
   /** The rest is not written yet; bytes before the first person count from the start. */
-  readonly bytesProcessed: bigint;
-  readonly linesProcessed: number;
+  bytesProcessed: 'bigint',
+  linesProcessed: 'int',
   /** added + updated + unchanged + rejected. */
-  readonly processed: number;
-  readonly added: number;
-  readonly updated: number;
-  readonly unchanged: number;
-  readonly rejected: number;
-  readonly failure: ImportFailure | null;
-  readonly createdAt: Date;
-  readonly startedAt: Date | null;
-  readonly finishedAt: Date | null;
-}
+  processed: 'int',
+  added: 'int',
+  updated: 'int',
+  unchanged: 'int',
+  rejected: 'int',
+  failure: typed<ImportFailure>('json?'),
+  createdAt: 'timestamptz',
+  startedAt: 'timestamptz?',
+  finishedAt: 'timestamptz?',
+});
+export type ListImport = RowOf<typeof LIST_IMPORT_ROW>;
 
 export type ImportKey = Pick<ListImport, 'customerId' | 'id'>;
 

@@ -3,7 +3,7 @@
  * the last ANALYZE, which runs when a tenth of all rows is new: on a large installation a new customer's people are missing in
  * the statistics for a long time, and look-ups by id would search all of them.
  */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql, typed, type Queryable } from '../../../db/database.ts';
 
 /** Below that, a plan that reads the whole list does no harm. */
 const MEMBERS_MIN = 1_000;
@@ -21,9 +21,12 @@ export async function tellPlanner(
   { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
   before = 0,
 ): Promise<number> {
-  const [counted] = await db.query<{ members: number }>(sql`
+  const [counted] = await db.query(
+    { members: 'int' },
+    sql`
     SELECT (subscribed + unsubscribed + unconfirmed + pending)::int AS members FROM hot.list_counter
-     WHERE customer_id = ${customerId} AND list_id = ${listId}`);
+     WHERE customer_id = ${customerId} AND list_id = ${listId}`,
+  );
   const members = counted?.members ?? 0;
   if (members < MEMBERS_MIN || members < 2 * before) return before;
   const expected = await expectedRows(db, listId);
@@ -33,7 +36,8 @@ export async function tellPlanner(
 
 /** By the list alone: the list implies its customer, which the planner does not know; it would count both conditions. */
 async function expectedRows(db: Queryable, listId: bigint): Promise<number> {
-  const [explained] = await db.query<{ 'QUERY PLAN': readonly [{ Plan: { 'Plan Rows': number } }] }>(
+  const [explained] = await db.query(
+    { 'QUERY PLAN': typed<readonly [{ Plan: { 'Plan Rows': number } }]>('json') },
     sql`EXPLAIN (FORMAT JSON) SELECT FROM subscriber WHERE list_id = ${listId}`,
   );
   return explained?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;

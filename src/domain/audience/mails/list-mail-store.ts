@@ -1,8 +1,17 @@
 /** Reads and writes the texts that owners gave to their lists' mails. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql, typed, row, type Queryable } from '../../../db/database.ts';
 import type { ListKey } from '../list-store.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { LIST_MAIL_KINDS, type ListMail, type ListMailKind, type MailTexts } from './list-mail.ts';
+
+const LIST_MAIL_ROW = row({
+  kind: typed<ListMail['kind']>('text'),
+  changedAt: 'timestamptz?',
+  subject: 'text',
+  html: 'text',
+  plain: 'text',
+  listId: 'bigint',
+});
 
 /** Every kind of mail of several lists of one customer, in the order asked for: the owner's texts or the built-in ones. */
 export async function mailsOfLists(
@@ -10,7 +19,8 @@ export async function mailsOfLists(
   customerId: bigint,
   listIds: readonly bigint[],
 ): Promise<ListMail[][]> {
-  const own = await db.query<ListMail & { listId: bigint }>(
+  const own = await db.query(
+    LIST_MAIL_ROW,
     sql`SELECT list_id AS "listId", kind, subject, html, plain, updated_at AS "changedAt" FROM list_mail
          WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[])`,
     'audience.mails_of_lists',

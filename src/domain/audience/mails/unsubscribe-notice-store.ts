@@ -20,12 +20,15 @@ export async function insertNotice(db: Queryable, { customerId, listId, id }: Su
 
 /** When the list's owner is to be notified, by the oldest notice; undefined: nothing to notify. */
 export async function secondsUntilDue(db: Queryable, { customerId, id }: ListKey): Promise<number | undefined> {
-  const [due] = await db.query<{ seconds: number | null }>(sql`
+  const [due] = await db.query(
+    { seconds: 'float8?' },
+    sql`
     SELECT extract(epoch FROM greatest(
              (SELECT min(at) FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id}) + make_interval(secs => ${GATHER_SECONDS}),
              l.unsubscribes_notified_at + make_interval(secs => ${BETWEEN_SECONDS})) - now())::float8 AS seconds
       FROM mail_list l WHERE l.customer_id = ${customerId} AND l.id = ${id}
-       AND EXISTS (SELECT 1 FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id})`);
+       AND EXISTS (SELECT 1 FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id})`,
+  );
   return due && (due.seconds ?? 0);
 }
 
@@ -40,7 +43,9 @@ export interface WaitingNotices {
 
 /** The notices of a list for one mail; undefined when there is none. */
 export async function waitingNotices(db: Queryable, list: ListKey): Promise<WaitingNotices | undefined> {
-  const [notices] = await db.query<{ lastId: bigint | null; count: number; people: string[] | null }>(sql`
+  const [notices] = await db.query(
+    { lastId: 'bigint?', count: 'int', people: 'text[]?' },
+    sql`
     WITH notice AS (
       SELECT n.id, n.subscriber_id FROM hot.unsubscribe_notice n
        WHERE n.customer_id = ${list.customerId} AND n.list_id = ${list.id} ORDER BY n.id LIMIT ${NOTICES_MAX})
@@ -49,7 +54,8 @@ export async function waitingNotices(db: Queryable, list: ListKey): Promise<Wait
               FROM (SELECT s.id, s.email FROM subscriber s
                      WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.id}
                        AND s.id IN (SELECT subscriber_id FROM notice) ORDER BY s.id LIMIT ${NAMED_MAX}) s) AS people
-      FROM notice n`);
+      FROM notice n`,
+  );
   if (!notices?.lastId) return undefined;
   return { lastId: notices.lastId, count: notices.count, people: notices.people ?? [] };
 }

@@ -3,7 +3,7 @@
  * hot.campaign_link_block), and up to which day they are valid (hot.counted_campaign). Segments see by the day of the last
  * activity in each block which of it is out of date.
  */
-import { join, sql, type Queryable, type Transaction } from '../../../db/database.ts';
+import { join, sql, row, type Queryable, type Transaction, type RowOf } from '../../../db/database.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { COUNTS, placesOf, WORD, type CountKind } from './people-set-read-model.ts';
 
@@ -16,14 +16,17 @@ const TRANSACTION_HOURS_MAX = 1;
 const COUNTED_ON = sql`((now() - make_interval(hours => ${TRANSACTION_HOURS_MAX})) AT TIME ZONE 'UTC')::date`;
 const KINDS: readonly CountKind[] = ['opens', 'clicks', 'human_opens', 'human_clicks'];
 
-export interface CampaignToCount extends Record<string, unknown> {
-  readonly customerId: bigint;
-  readonly campaignId: bigint;
-}
+const CAMPAIGN_TO_COUNT_ROW = row({
+  customerId: 'bigint',
+  campaignId: 'bigint',
+});
+export type CampaignToCount = RowOf<typeof CAMPAIGN_TO_COUNT_ROW>;
 
 /** Campaigns with at least so many openers or clickers whose bits are due, the newest first. */
 export function campaignsToCount(db: Queryable, peopleMin: number): Promise<CampaignToCount[]> {
-  return db.query<CampaignToCount>(sql`
+  return db.query(
+    CAMPAIGN_TO_COUNT_ROW,
+    sql`
     SELECT t.customer_id AS "customerId", t.source_id AS "campaignId"
       FROM hot.tracking_counter t
       JOIN campaign c ON t.source_kind = ${SOURCE_KINDS.campaign} AND c.customer_id = t.customer_id AND c.id = t.source_id
@@ -31,18 +34,19 @@ export function campaignsToCount(db: Queryable, peopleMin: number): Promise<Camp
      WHERE greatest(t.uniq_open_count, t.uniq_click_count) >= ${peopleMin} AND (c.started_at AT TIME ZONE 'UTC')::date < ${COUNTED_ON}
        AND (k.counted_on IS NULL OR (k.counted_on < ${COUNTED_ON}
             AND (greatest(t.last_open_at, t.last_click_at) AT TIME ZONE 'UTC')::date >= k.counted_on))
-     ORDER BY c.started_at DESC, c.id DESC`);
+     ORDER BY c.started_at DESC, c.id DESC`,
+  );
 }
 
 /** Makes the bits of a campaign. They and their day are of one moment, or the day is earlier. */
 export async function countCampaign(tx: Transaction, { customerId, campaignId }: CampaignToCount): Promise<void> {
   // Two processes at the same time: the second waits, and finds the rows of the first.
-  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:counts:${campaignId}`}, 0))`);
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mailwright:counts:${campaignId}`}, 0))`);
   // A campaign that is deleted meanwhile would leave its bits behind.
-  const alive = await tx.query(
+  const alive = await tx.execute(
     sql`SELECT 1 FROM campaign WHERE customer_id = ${customerId} AND id = ${campaignId} FOR KEY SHARE`,
   );
-  if (alive.length === 0) return;
+  if (alive === 0) return;
   const own = sql`a.customer_id = ${customerId} AND a.campaign_id = ${campaignId}`;
   const rows = sql`a.customer_id = ${customerId} AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = ${campaignId}`;
   await tx.execute(sql`DELETE FROM hot.campaign_count_block a WHERE ${own}`);

@@ -7,7 +7,7 @@
 import { empty, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
 import type { Context } from '../../context.ts';
-import { SUBSCRIBER_COLUMNS } from '../subscriber-store.ts';
+import { SUBSCRIBER_COLUMNS, SUBSCRIBER_ROW } from '../subscriber-store.ts';
 import type { Subscriber } from '../subscriber.ts';
 import { countOf, peopleOf, wordsOf } from './rule-read-model.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
@@ -28,7 +28,7 @@ export interface SegmentSize {
 /** How many people the rule has now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
 export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): Promise<SegmentSize> {
   return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
-    const [row] = await db.query<{ count: number }>(countOf(rule, { ...list, asOf }));
+    const [row] = await db.query({ count: 'int' }, countOf(rule, { ...list, asOf }));
     return { count: row?.count ?? 0, asOf };
   });
 }
@@ -80,7 +80,9 @@ export async function peoplePage(
   { offset, limit }: { offset: number; limit: number },
 ): Promise<{ readonly nodes: readonly Subscriber[]; readonly total: number }> {
   return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
-    const [row] = await db.query<{ total: number; ids: bigint[] }>(sql`
+    const [row] = await db.query(
+      { total: 'int', ids: 'bigint[]' },
+      sql`
       WITH word AS MATERIALIZED (
         ${wordsOf(rule, { ...list, asOf })}
       ), placed AS (
@@ -91,7 +93,8 @@ export async function peoplePage(
       SELECT (SELECT coalesce(sum(people), 0)::integer FROM word) AS total,
              ARRAY(SELECT (no << 6) + place FROM page CROSS JOIN generate_series(0, 63) AS place
                     WHERE bits >> (63 - place) & 1 = 1 ORDER BY 1
-                   OFFSET ${offset}::bigint - (SELECT min(passed) FROM page) LIMIT ${limit}) AS ids`);
+                   OFFSET ${offset}::bigint - (SELECT min(passed) FROM page) LIMIT ${limit}) AS ids`,
+    );
     const { total, ids } = row ?? { total: 0, ids: [] };
     if (ids.length === 0) return { nodes: [], total };
     const named = sql`FROM subscriber s WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.listId} AND s.id = ANY (${ids}::bigint[])`;
@@ -137,7 +140,8 @@ export async function audienceSlice(db: Queryable, question: AudienceQuestion): 
     const people =
       stretch.seen === 0
         ? []
-        : await db.query<{ id: bigint }>(
+        : await db.query(
+            { id: 'bigint' },
             sql`SELECT s.id ${peopleOf(rule, { ...scope, ids: stretch })} ORDER BY s.id LIMIT ${limit}`,
           );
     ids.push(...people.map(({ id }) => id));
@@ -180,11 +184,14 @@ interface StretchInput {
 
 /** The next so many people between two ids, as a range of ids. */
 async function nextStretch(db: Queryable, input: StretchInput): Promise<Stretch> {
-  const [row] = await db.query<{ seen: number; from: bigint | null; to: bigint | null }>(sql`
+  const [row] = await db.query(
+    { seen: 'int', from: 'bigint?', to: 'bigint?' },
+    sql`
     SELECT count(*)::int AS seen, min(id) AS "from", max(id) AS "to"
       FROM (SELECT id FROM subscriber
              WHERE customer_id = ${input.customerId} AND list_id = ${input.listId} AND id > ${input.after} AND id < ${input.before}
-             ORDER BY id ${input.backward ? sql`DESC` : empty} LIMIT ${input.rows}) stretch`);
+             ORDER BY id ${input.backward ? sql`DESC` : empty} LIMIT ${input.rows}) stretch`,
+  );
   return { seen: row?.seen ?? 0, from: row?.from ?? 0n, to: row?.to ?? 0n };
 }
 
@@ -195,7 +202,8 @@ interface RowsWanted {
 }
 
 function peopleIn(db: Queryable, people: Sql, { offset = 0, limit, backward }: RowsWanted): Promise<Subscriber[]> {
-  return db.query<Subscriber>(
+  return db.query(
+    SUBSCRIBER_ROW,
     sql`SELECT ${SUBSCRIBER_COLUMNS} ${people} ORDER BY s.id ${backward ? sql`DESC` : empty} OFFSET ${offset} LIMIT ${limit}`,
   );
 }
@@ -240,7 +248,8 @@ export async function readPeople<T>(
 async function readWithLimits<T>(ctx: Context, rule: SegmentRule, read: (reading: Reading) => Promise<T>): Promise<T> {
   try {
     return await ctx.database.transaction(async (db) => {
-      const [row] = await db.query<{ asOf: Date }>(
+      const [row] = await db.query(
+        { asOf: 'timestamptz', set_config: 'text' },
         sql`SELECT set_config('statement_timeout', ${String(READING_SECONDS_MAX * 1_000)}, true), now() AS "asOf"`,
       );
       await joinByPasses(db, conditionsOf(rule));
@@ -266,7 +275,7 @@ function conditionsOf(rule: SegmentRule): number {
  * costs more than it saves.
  */
 async function joinByPasses(db: Queryable, sets = 1): Promise<void> {
-  await db.query(
+  await db.execute(
     sql`SELECT set_config('enable_nestloop', 'off', true), set_config('join_collapse_limit', '1', true), set_config('jit', 'off', true),
                set_config('work_mem', ${`${setMemoryKb(sets)}kB`}, true),
                set_config('timezone', 'UTC', true)`,

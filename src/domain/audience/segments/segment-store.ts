@@ -1,10 +1,19 @@
 /** Reads and writes of segments. */
-import { empty, sql, type Queryable } from '../../../db/database.ts';
+import { empty, sql, row, typed, type Queryable, type RowOf } from '../../../db/database.ts';
 import type { Segment, SegmentRule } from './segment.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, list_id AS "listId", name, rule`;
 
 type SegmentRow = Segment & Record<string, unknown>;
+
+const SEGMENT_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  listId: 'bigint',
+  name: 'text',
+  rule: typed<SegmentRow['rule']>('json'),
+});
 
 /** The customer's segment with this uid; `lock` prevents its deletion, or its use, until the transaction ends. */
 export async function findSegment(
@@ -13,7 +22,8 @@ export async function findSegment(
   lock: 'none' | 'use' | 'change' = 'none',
 ): Promise<Segment | undefined> {
   const locking = { none: empty, use: sql`FOR KEY SHARE`, change: sql`FOR UPDATE` }[lock];
-  const [segment] = await db.query<SegmentRow>(
+  const [segment] = await db.query(
+    SEGMENT_ROW,
     sql`SELECT ${COLUMNS} FROM segment WHERE customer_id = ${customerId} AND uid = ${uid} ${locking}`,
   );
   return segment;
@@ -21,7 +31,7 @@ export async function findSegment(
 
 /** Whether any customer has a segment with this uid. */
 export async function segmentExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM segment WHERE uid = ${uid}`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM segment WHERE uid = ${uid}`)) > 0;
 }
 
 export interface NewSegment {
@@ -51,7 +61,8 @@ export async function writeSegment(
 }
 
 export async function countSegments(db: Queryable, list: { customerId: bigint; id: bigint }): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`SELECT count(*)::int AS count FROM segment WHERE customer_id = ${list.customerId} AND list_id = ${list.id}`,
   );
   return row?.count ?? 0;
@@ -59,21 +70,26 @@ export async function countSegments(db: Queryable, list: { customerId: bigint; i
 
 /** Names of campaigns that still need the segment: at most `max`, the oldest first. */
 export async function campaignsInNeed(db: Queryable, { customerId, id }: Segment, max: number): Promise<string[]> {
-  const rows = await db.query<{ name: string }>(sql`
+  const rows = await db.query(
+    { name: 'text' },
+    sql`
     SELECT name FROM campaign WHERE customer_id = ${customerId} AND segment_id = ${id} AND status <> 'done'
-     ORDER BY id LIMIT ${max}`);
+     ORDER BY id LIMIT ${max}`,
+  );
   return rows.map(({ name }) => name);
 }
 
-export interface NamedCampaign {
-  readonly uid: string;
-  readonly customerId: bigint;
-  readonly listId: bigint;
-}
+const NAMED_CAMPAIGN_ROW = row({
+  uid: 'text',
+  customerId: 'bigint',
+  listId: 'bigint',
+});
+export type NamedCampaign = RowOf<typeof NAMED_CAMPAIGN_ROW>;
 
 /** The campaigns with these uids, of any customer. */
 export function campaignsNamed(db: Queryable, uids: readonly string[]): Promise<NamedCampaign[]> {
-  return db.query<NamedCampaign & Record<string, unknown>>(
+  return db.query(
+    NAMED_CAMPAIGN_ROW,
     sql`SELECT uid, customer_id AS "customerId", list_id AS "listId" FROM campaign WHERE uid = ANY (${[...uids]}::text[])`,
   );
 }
@@ -96,7 +112,8 @@ export async function segmentNames(
   customerId: bigint,
   ids: readonly bigint[],
 ): Promise<(SegmentName | null)[]> {
-  const rows = await db.query<SegmentName & { id: bigint }>(
+  const rows = await db.query(
+    { uid: 'text', name: 'text', id: 'bigint' },
     sql`SELECT id, uid, name FROM segment WHERE customer_id = ${customerId} AND id = ANY (${[...ids]}::bigint[])`,
   );
   const byId = new Map(rows.map(({ id, uid, name }) => [id, { uid, name }]));
@@ -107,7 +124,8 @@ export async function ruleOfSegment(
   db: Queryable,
   { customerId, id }: Pick<Segment, 'customerId' | 'id'>,
 ): Promise<SegmentRule | undefined> {
-  const [segment] = await db.query<{ rule: SegmentRule }>(
+  const [segment] = await db.query(
+    { rule: typed<SegmentRule>('json') },
     sql`SELECT rule FROM segment WHERE customer_id = ${customerId} AND id = ${id}`,
   );
   return segment?.rule;

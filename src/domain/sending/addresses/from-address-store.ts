@@ -2,7 +2,7 @@
 import { sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import { emailKey, isEmailAddress } from '../../../lib/text.ts';
-import type { FromAddress } from './from-address.ts';
+import { FROM_ADDRESS_ROW, type FromAddress } from './from-address.ts';
 
 const COLUMNS = sql`customer_id AS "customerId", id, uid, email, verified_at AS "verifiedAt"`;
 
@@ -17,11 +17,11 @@ export async function isVerifiedAddress(
   { customerId, email }: { customerId: bigint; email: string },
 ): Promise<boolean> {
   if (!isEmailAddress(email)) return false;
-  const rows = await db.query(
+  const rows = await db.execute(
     sql`SELECT 1 FROM from_address WHERE customer_id = ${customerId} AND email_key = ${emailKey(email)} AND verified_at IS NOT NULL`,
     'sending.is-verified-address',
   );
-  return rows.length > 0;
+  return rows > 0;
 }
 
 /** The customer's row of the address, made if there is none. */
@@ -29,10 +29,13 @@ export async function keepAddress(
   db: Queryable,
   address: { customerId: bigint; uid: string; email: string },
 ): Promise<FromAddress> {
-  const [row] = await db.query<FromAddress & Record<string, unknown>>(sql`
+  const [row] = await db.query(
+    FROM_ADDRESS_ROW,
+    sql`
     INSERT INTO from_address (customer_id, uid, email, email_key)
     VALUES (${address.customerId}, ${address.uid}, ${address.email}, ${emailKey(address.email)})
-    ON CONFLICT (customer_id, email_key) DO UPDATE SET updated_at = now() RETURNING ${COLUMNS}`);
+    ON CONFLICT (customer_id, email_key) DO UPDATE SET updated_at = now() RETURNING ${COLUMNS}`,
+  );
   if (!row) throw new Error('An inserted address came back empty.');
   return row;
 }
@@ -45,7 +48,8 @@ export async function noteMail(db: Queryable, { customerId, id }: AddressId): Pr
 /** How many it has; nobody else of the customer counts until the transaction ends. */
 export async function countAddresses(db: Queryable, customerId: bigint): Promise<number> {
   await lockUntilCommit(db, `mailwright:from-addresses:${customerId}`);
-  const [row] = await db.query<{ total: number }>(
+  const [row] = await db.query(
+    { total: 'int' },
     sql`SELECT count(*)::int AS total FROM from_address WHERE customer_id = ${customerId}`,
   );
   return row?.total ?? 0;
@@ -63,7 +67,7 @@ export async function findAddressById(db: Queryable, { customerId, id }: Address
 }
 
 export async function addressUidExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM from_address WHERE uid = ${uid} LIMIT 1`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM from_address WHERE uid = ${uid} LIMIT 1`)) > 0;
 }
 
 export async function markVerified(db: Queryable, { customerId, id }: AddressId): Promise<void> {
@@ -77,8 +81,6 @@ export async function deleteAddressRow(db: Queryable, { customerId, id }: Addres
 }
 
 async function oneAddress(db: Queryable, where: Sql): Promise<FromAddress | undefined> {
-  const [row] = await db.query<FromAddress & Record<string, unknown>>(
-    sql`SELECT ${COLUMNS} FROM from_address WHERE ${where}`,
-  );
+  const [row] = await db.query(FROM_ADDRESS_ROW, sql`SELECT ${COLUMNS} FROM from_address WHERE ${where}`);
   return row;
 }

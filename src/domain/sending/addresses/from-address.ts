@@ -3,6 +3,7 @@
  * senders verified, and for addresses below a domain that another customer holds.
  */
 import { z } from 'zod';
+import { row, type RowOf } from '../../../db/database.ts';
 import { deriveKey, mac, sameBytes } from '../../../lib/crypto.ts';
 import { ForeignResourceError, NotFoundError, RateLimitedError, ValidationError } from '../../../lib/errors.ts';
 import { fromBase36 } from '../../../lib/ids.ts';
@@ -19,13 +20,14 @@ export const LINK_DAYS = 7;
 
 export const fromAddressInput = z.object({ email: emailAddress() });
 
-export interface FromAddress {
-  readonly customerId: bigint;
-  readonly id: bigint;
-  readonly uid: string;
-  readonly email: string;
-  readonly verifiedAt: Date | null;
-}
+export const FROM_ADDRESS_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  uid: 'text',
+  email: 'text',
+  verifiedAt: 'timestamptz?',
+});
+export type FromAddress = RowOf<typeof FROM_ADDRESS_ROW>;
 
 const NO_ADDRESS = ['FROM_ADDRESS_NOT_FOUND', 'No sender address has this uid.'] as const;
 export const addressNotFound = () => new NotFoundError(...NO_ADDRESS);

@@ -54,5 +54,5 @@ function textOf<Code extends keyof SenderFaultParams>(fault: CodedReason<SenderF
 }
 
 async function isOperator(db: Queryable, customerId: bigint): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator`)) > 0;
 }

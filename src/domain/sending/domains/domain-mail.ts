@@ -19,9 +19,12 @@ export async function domainMail(
   { db, installation }: Context,
   { customerId, domainId, notification }: { customerId: bigint; domainId: bigint; notification: DomainNotification },
 ): Promise<DomainMail[]> {
-  const people = await db.query<{ email: string; name: string; status: string; uid: string }>(sql`
+  const people = await db.query(
+    { email: 'text', name: 'text', status: 'text', uid: 'text' },
+    sql`
     SELECT u.email, d.name, d.status, d.uid FROM sending_domain d JOIN app_user u ON u.customer_id = d.customer_id
-     WHERE d.customer_id = ${customerId} AND d.id = ${domainId} ORDER BY u.id LIMIT ${PEOPLE_MAX}`);
+     WHERE d.customer_id = ${customerId} AND d.id = ${domainId} ORDER BY u.id LIMIT ${PEOPLE_MAX}`,
+  );
   return people
     .filter(({ status }) => status === STATUS_OF[notification])
     .map(({ email, name, uid }) => ({

@@ -14,7 +14,8 @@ export async function operatorDomainNear(
 ): Promise<string | undefined> {
   const from = asciiDomainOf(email);
   if (bounceDomain !== '' && isNear(from, bounceDomain)) return bounceDomain;
-  const [row] = await db.query<{ name: string; checks: unknown }>(
+  const [row] = await db.query(
+    { name: 'text', checks: 'json' },
     sql`SELECT name, checks FROM sending_domain WHERE is_default AND status IN ('verified', 'failing') LIMIT 1`,
     'sending.default-domain',
   );

@@ -2,8 +2,7 @@
 import { sql } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
-import { DOMAIN_COLUMNS } from './sending-domain-store.ts';
-import type { SendingDomain } from './sending-domain.ts';
+import { DOMAIN_COLUMNS, SENDING_DOMAIN_ROW } from './sending-domain-store.ts';
 import { checkDomain } from './verify-sending-domain.ts';
 
 /** A round of the clock; 14,000 domains get their daily look this way. */
@@ -12,12 +11,15 @@ const PARALLEL = 10;
 
 /** Looks at what is due, and answers how many it were. One that cannot be looked at is due again in an hour. */
 export async function recheckDomains(ctx: Context, { isStopping }: { isStopping: () => boolean }): Promise<number> {
-  const due = await ctx.db.query<SendingDomain & Record<string, unknown>>(sql`
+  const due = await ctx.db.query(
+    SENDING_DOMAIN_ROW,
+    sql`
     UPDATE sending_domain d SET next_check_at = now() + interval '1 hour'
       FROM (SELECT customer_id, id FROM sending_domain WHERE next_check_at <= now()
              ORDER BY next_check_at LIMIT ${DOMAINS_AT_ONCE} FOR UPDATE SKIP LOCKED) AS next
      WHERE d.customer_id = next.customer_id AND d.id = next.id
-    RETURNING ${DOMAIN_COLUMNS}`);
+    RETURNING ${DOMAIN_COLUMNS}`,
+  );
   const checkOneAfterAnother = async (): Promise<void> => {
     for (let domain = due.pop(); domain && !isStopping(); domain = due.pop()) {
       const { uid, name } = domain;

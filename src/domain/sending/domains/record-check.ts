@@ -83,7 +83,8 @@ function nextStatus({ status }: SendingDomain, proved: RecordStatus, isGraceOver
 
 async function isGraceOver(tx: Transaction, { failingSince }: SendingDomain): Promise<boolean> {
   if (failingSince === null) return false;
-  const [row] = await tx.query<{ isOver: boolean }>(
+  const [row] = await tx.query(
+    { isOver: 'bool' },
     sql`SELECT now() > ${failingSince}::timestamptz + make_interval(hours => ${GRACE_HOURS}::int) AS "isOver"`,
   );
   return row?.isOver ?? false;
@@ -93,9 +94,12 @@ async function otherHolder(
   tx: Transaction,
   domain: SendingDomain,
 ): Promise<(DomainKey & { token: string }) | undefined> {
-  const [row] = await tx.query<{ customerId: bigint; id: bigint; token: string }>(sql`
+  const [row] = await tx.query(
+    { customerId: 'bigint', id: 'bigint', token: 'text' },
+    sql`
     SELECT customer_id AS "customerId", id, token FROM sending_domain
-     WHERE name = ${domain.name} AND status IN ('verified', 'failing') AND customer_id <> ${domain.customerId} FOR UPDATE`);
+     WHERE name = ${domain.name} AND status IN ('verified', 'failing') AND customer_id <> ${domain.customerId} FOR UPDATE`,
+  );
   return row;
 }
 

@@ -1,11 +1,13 @@
 /** Writes of sending domains and their keys, and the reads that the verbs need. */
-import { join, sql, type Queryable } from '../../../db/database.ts';
-import { assignments, insertion, selectList, type ValuesOf } from '../../../db/fields.ts';
+import { join, sql, typed, row, type Queryable } from '../../../db/database.ts';
+import { assignments, insertion, selectList, columnsOf, type ValuesOf } from '../../../db/fields.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import type { NewDkimKey } from '../signing/dkim-keys.ts';
 import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
 import { domainColumns, domainFields, newDomainFields } from './sending-domain-fields.ts';
 import type { DkimKeyStatus, PublicDkimKey, SendingDomain } from './sending-domain.ts';
+
+export const SENDING_DOMAIN_ROW = columnsOf(domainColumns);
 
 export const DOMAIN_COLUMNS = selectList(domainColumns, 'd');
 
@@ -26,9 +28,12 @@ type NewDomain = Pick<
 /** The new domain's id, or undefined when the customer has one of this name. */
 export async function insertDomain(db: Queryable, domain: NewDomain): Promise<bigint | undefined> {
   const nextCheckAt = sql`now() + interval '10 minutes'`;
-  const [row] = await db.query<{ id: bigint }>(sql`
+  const [row] = await db.query(
+    { id: 'bigint' },
+    sql`
     INSERT INTO sending_domain ${insertion(newDomainFields, { ...domain, nextCheckAt })}
-    ON CONFLICT (customer_id, name) DO NOTHING RETURNING id`);
+    ON CONFLICT (customer_id, name) DO NOTHING RETURNING id`,
+  );
   return row?.id;
 }
 
@@ -48,34 +53,52 @@ export async function findDomain(
   key: { customerId: bigint; uid: string },
   lock = false,
 ): Promise<SendingDomain | undefined> {
-  const [row] = await db.query<SendingDomain & Record<string, unknown>>(sql`
+  const [row] = await db.query(
+    SENDING_DOMAIN_ROW,
+    sql`
     SELECT ${DOMAIN_COLUMNS} FROM sending_domain d
-     WHERE d.customer_id = ${key.customerId} AND d.uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`);
+     WHERE d.customer_id = ${key.customerId} AND d.uid = ${key.uid} ${lock ? sql`FOR UPDATE` : sql``}`,
+  );
   return row;
 }
 
 export async function lockDomain(db: Queryable, { customerId, id }: DomainKey): Promise<SendingDomain | undefined> {
-  const [row] = await db.query<SendingDomain & Record<string, unknown>>(sql`
-    SELECT ${DOMAIN_COLUMNS} FROM sending_domain d WHERE d.customer_id = ${customerId} AND d.id = ${id} FOR UPDATE`);
+  const [row] = await db.query(
+    SENDING_DOMAIN_ROW,
+    sql`
+    SELECT ${DOMAIN_COLUMNS} FROM sending_domain d WHERE d.customer_id = ${customerId} AND d.id = ${id} FOR UPDATE`,
+  );
   return row;
 }
 
 export async function domainUidExists(db: Queryable, uid: string): Promise<boolean> {
-  return (await db.query(sql`SELECT 1 FROM sending_domain WHERE uid = ${uid} LIMIT 1`)).length > 0;
+  return (await db.execute(sql`SELECT 1 FROM sending_domain WHERE uid = ${uid} LIMIT 1`)) > 0;
 }
 
 export async function countDomains(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
+  const [row] = await db.query(
+    { count: 'int' },
     sql`SELECT count(*)::int AS count FROM sending_domain WHERE customer_id = ${customerId}`,
   );
   return row?.count ?? 0;
 }
 
+const DKIM_KEY_ROW = row({
+  id: 'bigint',
+  selector: 'text',
+  algorithm: typed<StoredKey['algorithm']>('text'),
+  publicKey: 'text',
+  status: typed<StoredKey['status']>('text'),
+});
+
 /** Its keys, the oldest first; without the private halves. */
 export async function keysOf(db: Queryable, { customerId, id }: DomainKey): Promise<StoredKey[]> {
-  return db.query<StoredKey & Record<string, unknown>>(sql`
+  return db.query(
+    DKIM_KEY_ROW,
+    sql`
     SELECT id, selector, algorithm, public_key AS "publicKey", status
-      FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} ORDER BY id`);
+      FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} ORDER BY id`,
+  );
 }
 
 export type DomainChanges = Omit<ValuesOf<typeof domainFields>, 'customerId' | 'uid' | 'name' | 'token'>;

@@ -4,7 +4,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import type { RowOf } from '../../../db/fields.ts';
+import type { RowOfFields } from '../../../db/fields.ts';
 import { dkimAlgorithms, type DkimAlgorithm } from '../signing/dkim-identity.ts';
 import type { domainColumns } from './sending-domain-fields.ts';
 
@@ -80,7 +80,7 @@ export interface CreateSendingDomainInput extends UpdateSendingDomainInput {
   readonly name: string;
 }
 
-export type SendingDomain = RowOf<typeof domainColumns>;
+export type SendingDomain = RowOfFields<typeof domainColumns>;
 
 export type DkimKeyStatus = 'new' | 'active' | 'retired';
 

@@ -17,13 +17,13 @@ export function createTrackingHosts(db: Queryable, own: string): (host: string) 
     if (host === own || !HOST.test(host)) return false;
     const known = kept.get(host);
     if (known && known.until > performance.now()) return known.isTracking;
-    const rows = await db.query(
+    const rows = await db.execute(
       sql`SELECT 1 FROM sending_domain WHERE tracking_host = ${host} AND tracking_url <> ''
           UNION ALL SELECT 1 FROM hot.former_tracking_host WHERE host = ${host} LIMIT 1`,
       'sending.is-tracking-host',
     );
     if (kept.size >= KEPT_MAX) kept.clear();
-    kept.set(host, { isTracking: rows.length > 0, until: performance.now() + KEPT_MS });
-    return rows.length > 0;
+    kept.set(host, { isTracking: rows > 0, until: performance.now() + KEPT_MS });
+    return rows > 0;
   };
 }

@@ -1,33 +1,36 @@
 /** How sending servers stand: their health, and how far their warm-up is; for whoever looks after them. Reads only. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql, row, typed, type Queryable, type RowOf } from '../../../db/database.ts';
 
-/** One group's health; without a row in the database it is well, and not listed. */
-export interface HealthRow {
-  readonly serverId: bigint;
+const HEALTH_ROW = row({
+  serverId: 'bigint',
   /** A provider, or a domain; empty: the server as a whole. */
-  readonly group: string;
-  readonly state: 'closed' | 'open' | 'half-open';
-  readonly failures: number;
+  group: 'text',
+  state: typed<'closed' | 'open' | 'half-open'>('text'),
+  failures: 'int',
   /** While it is tried again: so many messages at once. */
-  readonly slots: number;
-  readonly restsUntil: Date | null;
-  readonly lastError: string | null;
-  readonly changedAt: Date;
-}
+  slots: 'int',
+  restsUntil: 'timestamptz?',
+  lastError: 'text?',
+  changedAt: 'timestamptz',
+});
+/** One group's health; without a row in the database it is well, and not listed. */
+export type HealthRow = RowOf<typeof HEALTH_ROW>;
 
-export interface WarmUpState {
-  readonly serverId: bigint;
-  readonly day: number;
+const WARM_UP_STATE_ROW = row({
+  serverId: 'bigint',
+  day: 'int',
   /** Null: it is warm, and has no limit any more. */
-  readonly limit: number | null;
-  readonly used: number;
-  readonly sent: number;
-  readonly bounced: number;
-}
+  limit: 'int?',
+  used: 'int',
+  sent: 'int',
+  bounced: 'int',
+});
+export type WarmUpState = RowOf<typeof WARM_UP_STATE_ROW>;
 
 /** What is not well with these servers, the servers themselves first. */
 export async function healthOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<HealthRow[]> {
-  return db.query<HealthRow & Record<string, unknown>>(
+  return db.query(
+    HEALTH_ROW,
     sql`SELECT server_id AS "serverId", mailbox_group AS group, state, failures, slots, last_error AS "lastError", changed_at AS "changedAt",
                CASE WHEN open_until > now() THEN open_until END AS "restsUntil"
           FROM hot.sending_health WHERE server_id = ANY (${[...serverIds]}::bigint[]) ORDER BY server_id, mailbox_group LIMIT 10000`,
@@ -36,7 +39,8 @@ export async function healthOfServers(db: Queryable, serverIds: readonly bigint[
 
 /** The day that each of these servers is on, of those that warm up. */
 export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<WarmUpState[]> {
-  return db.query<WarmUpState & Record<string, unknown>>(
+  return db.query(
+    WARM_UP_STATE_ROW,
     sql`SELECT s.id AS "serverId", n.day, hot.warm_up_limit(s.warm_up, n.day) AS limit, coalesce(d.taken, 0) AS used,
                coalesce(d.sent, 0) AS sent, coalesce(d.bounced, 0) AS bounced
           FROM sending_server s

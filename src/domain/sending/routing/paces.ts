@@ -3,7 +3,7 @@
  * a provider behind a server, and the day of a warm-up. A window of messages takes from all of them in one statement,
  * and gives back what an earlier one did not use. Nobody sleeps on a pace: whoever finds it used up comes again.
  */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../../db/database.ts';
 import { assert } from '../../../lib/errors.ts';
 
 /** At most `value` messages in `periodSeconds`. */
@@ -61,20 +61,22 @@ export interface PaceQuestion {
   readonly dayReturned: number;
 }
 
-export interface PaceAnswer {
-  readonly granted: readonly number[];
+const PACE_ANSWER_ROW = row({
+  granted: 'int[]',
   /** What each class's own bucket would have given. */
-  readonly classRemaining: readonly number[];
+  classRemaining: 'int[]',
   /** The outer bucket or the day that gave no more; null: all that the classes allow was granted. */
-  readonly stoppedBy: number | null;
+  stoppedBy: 'int?',
   /** Seconds until it gives one more. */
-  readonly waitSeconds: number;
-}
+  waitSeconds: 'float8',
+});
+export type PaceAnswer = RowOf<typeof PACE_ANSWER_ROW>;
 
 /** Takes as much as there is. */
 export async function takePaces(db: Queryable, question: PaceQuestion): Promise<PaceAnswer> {
   const { buckets, classes, warmUp, returned, dayReturned } = question;
-  const [row] = await db.query<PaceAnswer & Record<string, unknown>>(
+  const [row] = await db.query(
+    PACE_ANSWER_ROW,
     sql`SELECT granted, class_remaining AS "classRemaining", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
           FROM hot.take_paces(${buckets.map(({ key }) => key)}::text[], ${buckets.map(capacityOf)}::float8[],
             ${buckets.map(({ pace }) => perSecond(pace))}::float8[], ${buckets.map(({ isOuter }) => isOuter)}::boolean[],
@@ -106,7 +108,8 @@ export async function paceWaitSeconds(
   { buckets, warmUp }: Pick<PaceQuestion, 'buckets' | 'warmUp'>,
 ): Promise<number> {
   const outer = buckets.filter(({ isOuter }) => isOuter);
-  const [row] = await db.query<{ wait: number | null }>(
+  const [row] = await db.query(
+    { wait: 'float8?' },
     sql`SELECT greatest(
           (SELECT max(greatest(1, 1 / b.rate)) FROM unnest(${outer.map(({ key }) => key)}::text[], ${outer.map(({ pace }) => perSecond(pace))}::float8[]) AS b(key, rate)
              JOIN hot.rate_bucket r ON r.key = b.key
@@ -126,7 +129,7 @@ export async function recordWarmUp(
   serverId: bigint,
   report: { sent: number; bounced: number },
 ): Promise<void> {
-  await db.query(
+  await db.execute(
     sql`SELECT hot.record_warm_up(${serverId}, ${report.sent}::int, ${report.bounced}::int)::text`,
     'sending.note-warm-up',
   );

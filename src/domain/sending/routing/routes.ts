@@ -39,7 +39,7 @@ export async function checkedRoutes(
 ): Promise<readonly SendingRoute[] | null> {
   if (routes === null || routes.length === 0) return null;
   const uids = routes.map(({ uid }) => uid);
-  const rows = await db.query<{ uid: string }>(nameableServers(sql`s.uid`, sql`${customerId}::bigint`, uids));
+  const rows = await db.query({ uid: 'text' }, nameableServers(sql`s.uid`, sql`${customerId}::bigint`, uids));
   await requireAll(db, uids, new Set(rows.map(({ uid }) => uid)));
   return routes;
 }
@@ -51,7 +51,8 @@ export async function checkedSystemRoutes(
 ): Promise<readonly SendingRoute[] | null> {
   if (routes === null || routes.length === 0) return null;
   const uids = routes.map(({ uid }) => uid);
-  const rows = await db.query<{ uid: string }>(
+  const rows = await db.query(
+    { uid: 'text' },
     sql`SELECT uid FROM sending_server WHERE is_system AND uid = ANY (${uids}::text[])`,
   );
   await requireAll(db, uids, new Set(rows.map(({ uid }) => uid)));

@@ -3,7 +3,7 @@
  * shared by all workers (hot.sending_health); here is what was read of it last, and the news that is still to be
  * written: a few times a second at most, and nothing at all while everything is well.
  */
-import { sql, type Queryable } from '../../../db/database.ts';
+import { sql, row, type Queryable } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { restsAtOnce, type Trouble } from './health-rules.ts';
@@ -173,7 +173,8 @@ export class ServerHealth {
     this.#writtenAt = performance.now();
     this.#viewedAt = performance.now();
     try {
-      const rows = await db.query<ReadRow>(
+      const rows = await db.query(
+        HEALTH_READ_ROW,
         sql`SELECT mailbox_group AS "group", state, rest_seconds AS "restSeconds", is_mine AS "isMine", slots
               FROM hot.sync_health(${this.#serverId}, ${this.#prober}::uuid, make_interval(secs => ${PROBE_LEASE_SECONDS}),
                                    ${reportOf(observations)}::jsonb, ${[...wanted]}::text[])`,
@@ -205,14 +206,13 @@ export class ServerHealth {
   }
 }
 
-interface ReadRow {
-  readonly [column: string]: unknown;
-  readonly group: string;
-  readonly state: string;
-  readonly restSeconds: number;
-  readonly isMine: boolean;
-  readonly slots: number;
-}
+const HEALTH_READ_ROW = row({
+  group: 'text',
+  state: 'text',
+  restSeconds: 'float8',
+  isMine: 'bool',
+  slots: 'int',
+});
 
 function reportOf(observations: ReadonlyMap<string, Observation>): string {
   const rows = [...observations].map(([group, { taken, troubles, trouble }]) => ({

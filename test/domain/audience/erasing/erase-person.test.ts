@@ -3,6 +3,7 @@
  * clicks leave behind. What is left of the address anywhere in the database is counted, table by table.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../../../src/db/database.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { confirmSubscription } from '../../../../src/domain/audience/confirm-subscription.ts';
@@ -48,12 +49,15 @@ async function newScene(address = ANN): Promise<Scene> {
 async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: bigint; email: string }): Promise<void> {
   const { db } = ctx;
   const { customerId } = list;
-  const [there] = await db.query<{ id: bigint }>(sql`SELECT id FROM campaign WHERE list_id = ${list.id}`);
+  const [there] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM campaign WHERE list_id = ${list.id}`);
   const [made] = there
     ? [there]
-    : await db.query<{ id: bigint }>(sql`
+    : await queryRows<{ id: bigint }>(
+        db,
+        sql`
         INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
-        VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'done', current_date) RETURNING id`);
+        VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'done', current_date) RETURNING id`,
+      );
   const campaign = made?.id ?? 0n;
   const url = `https://shop.example/for/${encodeURIComponent(email)}/?who=${email}`;
   await db.execute(sql`
@@ -113,14 +117,18 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
 
 /** In how many rows of which tables the text occurs, in clear, as links write it, or as bytes. */
 async function occurrencesOf(text: string): Promise<Record<string, number>> {
-  const tables = await base.db.query<{ name: string }>(sql`
+  const tables = await queryRows<{ name: string }>(
+    base.db,
+    sql`
     SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')`);
+     WHERE c.relkind = 'r' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')`,
+  );
   const spellings = [text, encodeURIComponent(text), Buffer.from(text).toString('hex')];
   const pattern = `%(${spellings.map((spelling) => spelling.replace(/[%_+.\\]/g, '\\$&')).join('|')})%`;
   const found: Record<string, number> = {};
   for (const { name } of tables) {
-    const [row] = await base.db.query<{ n: number }>(
+    const [row] = await queryRows<{ n: number }>(
+      base.db,
       sql`SELECT count(*)::int AS n FROM ${raw(name)} t WHERE lower(t::text) SIMILAR TO ${pattern.toLowerCase()}`,
     );
     if (row?.n) found[name] = row.n;
@@ -129,7 +137,8 @@ async function occurrencesOf(text: string): Promise<Record<string, number>> {
 }
 
 async function finish(ctx: Context, uid: string): Promise<void> {
-  const [row] = await ctx.db.query<{ customerId: bigint; id: bigint }>(
+  const [row] = await queryRows<{ customerId: bigint; id: bigint }>(
+    ctx.db,
     sql`SELECT customer_id AS "customerId", id FROM erasure WHERE uid = ${uid}`,
   );
   // Twice, as a job does that is repeated.
@@ -165,11 +174,15 @@ test('the export has every row of the person, and of nobody else', async () => {
     const exported = rows.filter((row) => row.table === name);
     expect(exported.length, name).toBe(counts[name]);
     expect(exported.every(({ row }) => String(row['customer_id']) === String(customerId))).toBe(true);
-    const [column] = await ctx.db.query<{ name: string }>(sql`
+    const [column] = await queryRows<{ name: string }>(
+      ctx.db,
+      sql`
       SELECT column_name AS name FROM information_schema.columns
-       WHERE table_schema || '.' || table_name = ${table} AND column_name IN ('subscriber_id', 'recipient_id')`);
+       WHERE table_schema || '.' || table_name = ${table} AND column_name IN ('subscriber_id', 'recipient_id')`,
+    );
     if (!column) continue;
-    const [real] = await ctx.db.query<{ n: number }>(
+    const [real] = await queryRows<{ n: number }>(
+      ctx.db,
       sql`SELECT count(*)::int AS n FROM ${raw(table)} WHERE customer_id = ${customerId} AND ${raw(column.name)} = ANY (${people.map(({ id }) => id)}::bigint[])`,
     );
     expect(exported.length, name).toBe(real?.n);
@@ -213,10 +226,13 @@ test('the others and the sums stay as they were', async () => {
     const [counters] = await listCounters(ctx.db, customerId, [list.id]);
     expect(counters).toMatchObject({ subscribed: 1, openers: 1, sentCount: 2n });
   }
-  const ledger = await ctx.db.query<{ rows: number; events: number; anonymous: number }>(sql`
+  const ledger = await queryRows<{ rows: number; events: number; anonymous: number }>(
+    ctx.db,
+    sql`
     SELECT (SELECT count(*)::int FROM hot.delivery WHERE customer_id = ${customerId}) AS rows,
            (SELECT count(*)::int FROM hot.open_event WHERE customer_id = ${customerId}) AS events,
-           (SELECT count(*)::int FROM hot.open_event WHERE customer_id = ${customerId} AND recipient_id = 0 AND ip IS NULL AND user_agent IS NULL) AS anonymous`);
+           (SELECT count(*)::int FROM hot.open_event WHERE customer_id = ${customerId} AND recipient_id = 0 AND ip IS NULL AND user_agent IS NULL) AS anonymous`,
+  );
   expect(ledger).toEqual([{ rows: 4, events: 2 * EVENTS, anonymous: EVENTS }]);
 });
 

@@ -1,6 +1,7 @@
 /** Erasing somebody while others act on the same person, and after a worker died in the middle of a message (B12). */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { erasePerson, findOwnedErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
@@ -16,7 +17,8 @@ import { createTestContext } from '../../../support/test-context.ts';
 const base = await createTestContext();
 
 async function waiters({ db }: Context): Promise<number> {
-  const rows = await db.query(
+  const rows = await queryRows(
+    db,
     sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );
   return rows.length;
@@ -32,7 +34,7 @@ describe('somebody who is erased', () => {
     let erasing: Promise<unknown> = Promise.resolve();
     // Whoever holds the list's counters holds the change up, in the middle of its act.
     await ctx.database.transaction(async (holder) => {
-      await holder.query(sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} FOR UPDATE`);
+      await queryRows(holder, sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} FOR UPDATE`);
       const change = { subscriber: subscriberUid(bob.id), email: 'ann@person.example', status: 'unsubscribed' };
       changing = updateSubscriber(ctx, change).catch((error: unknown) => error);
       await expect.poll(() => waiters(ctx), { interval: 20 }).toBe(1);
@@ -40,7 +42,8 @@ describe('somebody who is erased', () => {
       await Promise.race([erasing, expect.poll(() => waiters(ctx), { interval: 20 }).toBe(2)]);
     });
     await Promise.all([changing, erasing]);
-    const left = await ctx.db.query(
+    const left = await queryRows(
+      ctx.db,
       sql`SELECT 1 FROM subscriber WHERE customer_id = ${customerId} AND email_key = 'ann@person.example'`,
     );
     expect(left).toHaveLength(0);
@@ -48,12 +51,15 @@ describe('somebody who is erased', () => {
 
   test('is waited for while a message may yet be marked that was looked at before', async () => {
     const ctx = await createTenant(base);
-    await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+    await queryRows(ctx.db, sql`SELECT hot.ensure_partitions(current_date, current_date)`);
     const { customerId } = viewerOf(ctx);
     const list = await newList(ctx);
-    const [campaign] = await ctx.db.query<{ id: bigint; day: string; version: number }>(sql`
+    const [campaign] = await queryRows<{ id: bigint; day: string; version: number }>(
+      ctx.db,
+      sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, snapshot_on::text AS day, content_version AS version`);
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'sending', current_date) RETURNING id, snapshot_on::text AS day, content_version AS version`,
+    );
     const people: { id: bigint }[] = [];
     for (const email of ['bob@person.example', 'cat@person.example']) {
       const person = await addSubscriber(ctx, { listUid: list.uid, email });
@@ -65,7 +71,7 @@ describe('somebody who is erased', () => {
     const [bob, cat] = people.map(({ id }) => id);
     const key = ledgerOfCampaign({ snapshotOn: campaign?.day ?? '', customerId, campaignId: campaign?.id ?? 0n });
     const erase = async (uid: string) => {
-      const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
+      const [erasure] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM erasure WHERE uid = ${uid}`);
       await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
       return (await findOwnedErasure(ctx, uid)).status;
     };
@@ -73,7 +79,7 @@ describe('somebody who is erased', () => {
     let uid = '';
     // The statement that marks both has begun, and waits for the first.
     await ctx.database.transaction(async (holder) => {
-      await holder.query(sql`SELECT 1 FROM hot.delivery WHERE recipient_id = ${bob} FOR UPDATE`);
+      await queryRows(holder, sql`SELECT 1 FROM hot.delivery WHERE recipient_id = ${bob} FOR UPDATE`);
       marking = settle(ctx.database, {
         ...{ key, serverId: 1n, outcomes: [] },
         holder: { owner: randomUUID(), leaseSeconds: 45 },
@@ -106,7 +112,7 @@ describe('somebody who is erased', () => {
       VALUES (now(), now(), 2, ARRAY[${customerId}, ${customerId}]::bigint[], '{1,1}', '{1,1}', '{1,1}', ARRAY[1, ${ann.id}]::bigint[], '{0,0}', '{0,0}', '{u,u}', '{f,f}',
               '{f,f}', '{1.2.3.4,1.2.3.4}', '{a,a}', '{x,x}', '{x,x}', '{x,x}', '{0,0}')`);
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
-    const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
+    const [erasure] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM erasure WHERE uid = ${uid}`);
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
     expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'running' });
     await ctx.db.execute(sql`DELETE FROM hot.tracking_event`);
@@ -116,19 +122,22 @@ describe('somebody who is erased', () => {
 
   test.each(['leased', 'sending'])('is erased to the end though its message is %s by a dead worker', async (state) => {
     const ctx = await createTenant(base);
-    await ctx.db.query(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
+    await queryRows(ctx.db, sql`SELECT hot.ensure_partitions(current_date, current_date)`);
     const { customerId } = viewerOf(ctx);
     const list = await newList(ctx);
     const ann = await addSubscriber(ctx, { listUid: list.uid, email: 'ann@person.example' });
-    const [campaign] = await ctx.db.query<{ id: bigint }>(sql`
+    const [campaign] = await queryRows<{ id: bigint }>(
+      ctx.db,
+      sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
-      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', current_date) RETURNING id`);
+      VALUES (${customerId}, ${newUid()}, ${list.id}, 'News', 'paused', current_date) RETURNING id`,
+    );
     await ctx.db.execute(sql`
       INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state, owner, lease_expires_at)
       VALUES (current_date, ${customerId}, 1, ${campaign?.id}, ${ann.id}, ${list.id}, 'ann@person.example', ${state}::hot.delivery_state,
               ${randomUUID()}::uuid, now() + interval '1 minute')`);
     const { uid } = await erasePerson(ctx, { email: 'ann@person.example' });
-    const [erasure] = await ctx.db.query<{ id: bigint }>(sql`SELECT id FROM erasure WHERE uid = ${uid}`);
+    const [erasure] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM erasure WHERE uid = ${uid}`);
     // Its worker may only be cut off: until the lease is over, its server's answer may still be written.
     await eraseTraces(ctx, { customerId, id: erasure?.id ?? 0n });
     expect(await findOwnedErasure(ctx, uid)).toMatchObject({ status: 'running' });

@@ -3,6 +3,7 @@
  * deleted from their list since, or who have another address now, and without reading the ledgers of everybody.
  */
 import { beforeAll, expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { deleteSubscriber } from '../../../../src/domain/audience/delete-subscriber.ts';
@@ -23,9 +24,12 @@ const OTHERS = 20_000;
 beforeAll(() => base.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`));
 
 async function newCampaign(ctx: Context, list: MailList): Promise<bigint> {
-  const [row] = await ctx.db.query<{ id: bigint }>(sql`
+  const [row] = await queryRows<{ id: bigint }>(
+    ctx.db,
+    sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, status, snapshot_on)
-    VALUES (${list.customerId}, ${newUid()}, ${list.id}, 'News', 'done', current_date) RETURNING id`);
+    VALUES (${list.customerId}, ${newUid()}, ${list.id}, 'News', 'done', current_date) RETURNING id`,
+  );
   return row?.id ?? 0n;
 }
 
@@ -39,7 +43,8 @@ async function mailed(ctx: Context, list: MailList, person: { id: bigint; email:
 }
 
 async function addressesOf(ctx: Context, list: MailList): Promise<string[]> {
-  const rows = await ctx.db.query<{ email: string }>(
+  const rows = await queryRows<{ email: string }>(
+    ctx.db,
     sql`SELECT email FROM hot.delivery WHERE customer_id = ${list.customerId} ORDER BY source_id`,
   );
   return rows.map(({ email }) => email);
@@ -47,7 +52,8 @@ async function addressesOf(ctx: Context, list: MailList): Promise<string[]> {
 
 async function erase(ctx: Context, email: string): Promise<void> {
   const { uid } = await erasePerson(ctx, { email });
-  const [row] = await ctx.db.query<{ customerId: bigint; id: bigint }>(
+  const [row] = await queryRows<{ customerId: bigint; id: bigint }>(
+    ctx.db,
     sql`SELECT customer_id AS "customerId", id FROM erasure WHERE uid = ${uid}`,
   );
   await eraseTraces(base, row ?? { customerId: 0n, id: 0n });
@@ -86,7 +92,8 @@ test('with somebody go the rows of all addresses that the person had', async () 
   await mailed(ctx, list, { id: person.id, email: 'last@person.example' });
   await erase(ctx, 'last@person.example');
   expect(await addressesOf(ctx, list)).toEqual(['', '']);
-  const left = await ctx.db.query(
+  const left = await queryRows(
+    ctx.db,
     sql`SELECT 1 FROM hot.former_address WHERE customer_id = ${list.customerId} AND subscriber_id = ${person.id}`,
   );
   expect(left).toEqual([]);
@@ -105,8 +112,11 @@ test('the rows of others are not read', async () => {
     const tables = await personalTables(inner, 'one@person.example');
     expect(tables.find(({ table }) => table === 'delivery')?.rows).toBe(1);
     await personalData(inner, { email: 'one@person.example', first: 10 });
-    const [row] = await inner.db.query<{ rows: number }>(sql`
-      SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS rows FROM pg_stat_xact_all_tables WHERE schemaname = 'hot' AND relname LIKE 'delivery\\_2%'`);
+    const [row] = await queryRows<{ rows: number }>(
+      inner.db,
+      sql`
+      SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS rows FROM pg_stat_xact_all_tables WHERE schemaname = 'hot' AND relname LIKE 'delivery\\_2%'`,
+    );
     return row?.rows;
   });
   expect(read).toBeLessThan(100);

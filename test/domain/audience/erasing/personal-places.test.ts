@@ -3,6 +3,7 @@
  * are exported and erased, or named here with the reason why not.
  */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
 import { addressPattern, PERSONAL_PLACES } from '../../../../src/domain/audience/erasing/personal-data-store.ts';
 import { createTestContext } from '../../../support/test-context.ts';
@@ -29,12 +30,15 @@ const OTHERS: Readonly<Record<string, string>> = {
 };
 
 test('every table that knows people is a place of the export and of erasing', async () => {
-  const found = await ctx.db.query<{ table: string; column: string }>(sql`
+  const found = await queryRows<{ table: string; column: string }>(
+    ctx.db,
+    sql`
     SELECT n.nspname || '.' || c.relname AS table, a.attname AS column
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
      WHERE n.nspname IN ('public', 'hot', 'inbox') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
        AND a.attnum > 0 AND NOT a.attisdropped
-       AND (a.attname ~ 'email|subscriber_id|address_digest|recipient_id' OR a.attname IN ('rcpt_to', 'cells')) ORDER BY 1, 2`);
+       AND (a.attname ~ 'email|subscriber_id|address_digest|recipient_id' OR a.attname IN ('rcpt_to', 'cells')) ORDER BY 1, 2`,
+  );
   const places = new Set(PERSONAL_PLACES.map(({ table }) => table));
   const unknown = found.filter(({ table, column }) => !places.has(table) && !OTHERS[`${table}.${column}`]);
   expect(unknown).toEqual([]);
@@ -45,7 +49,7 @@ test('every table that knows people is a place of the export and of erasing', as
 test('an address is found in both its spellings, and nothing in it is a pattern', async () => {
   const pattern = addressPattern('a.b+c(d@x.example');
   const matches = async (text: string) =>
-    (await ctx.db.query<{ yes: boolean }>(sql`SELECT ${text}::text ~* ${pattern} AS yes`))[0]?.yes;
+    (await queryRows<{ yes: boolean }>(ctx.db, sql`SELECT ${text}::text ~* ${pattern} AS yes`))[0]?.yes;
   expect(await matches('https://shop.example/?for=A.B%2Bc(d%40x.example&x')).toBe(true);
   expect(await matches('to a.b+c(d@X.example')).toBe(true);
   expect(await matches('https://shop.example/?for=aXb+c(d@x.example')).toBe(false);

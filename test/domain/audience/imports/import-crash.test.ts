@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { findOwnedImport } from '../../../../src/domain/audience/imports/find-owned-import.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
 import { sql } from '../../../../src/db/database.ts';
@@ -51,14 +52,17 @@ test('killed eight times, it ends with exactly the people of the file', async ()
   expect(done.updated + done.unchanged).toBe(repeats + 1);
   expect(done.bytesProcessed).toBe(done.bytesTotal);
   expect(Object.keys(await rejectionsOf(ctx, done))).toHaveLength(wrong);
-  const [people] = await ctx.db.query(sql`
+  const [people] = await queryRows(
+    ctx.db,
+    sql`
     SELECT count(*)::int AS people, count(DISTINCT email_key)::int AS addresses,
            count(*) FILTER (WHERE fields ->> 'FIRST_NAME' = 'N' || substring(email FROM '^p(\\d+)@'))::int AS right_names,
            count(*) FILTER (WHERE tags = '{imported}')::int AS tagged
-      FROM subscriber WHERE list_id = ${list.id}`);
+      FROM subscriber WHERE list_id = ${list.id}`,
+  );
   const expected = LINES - wrong - repeats;
   expect(people).toEqual({ people: expected, addresses: expected, right_names: expected - 1, tagged: expected });
-  const [counter] = await ctx.db.query(sql`SELECT subscribed FROM hot.list_counter WHERE list_id = ${list.id}`);
+  const [counter] = await queryRows(ctx.db, sql`SELECT subscribed FROM hot.list_counter WHERE list_id = ${list.id}`);
   expect(counter).toEqual({ subscribed: expected });
 });
 

@@ -3,6 +3,7 @@
  * deleted for empty, whatever is written to it, until it looks again. Counted by what it says it read.
  */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
 import type { Context } from '../../../../src/domain/context.ts';
 import { eraseDeleted } from '../../../../src/domain/accounts/erase-deleted.ts';
@@ -38,7 +39,8 @@ async function cleanUpAfterDeletion(): Promise<void> {
   await ctx.db.execute(sql`DELETE FROM mail_list WHERE id = ${list.id}`);
   await eraseDeleted(root, { isStopping: () => false });
   await ctx.db.execute(sql`VACUUM (TRUNCATE OFF) subscriber`);
-  const [size] = await ctx.db.query(
+  const [size] = await queryRows(
+    ctx.db,
     sql`SELECT reltuples, relpages > 0 AS "isLong" FROM pg_class WHERE oid = 'subscriber'::regclass`,
   );
   expect(size).toEqual({ reltuples: 0, isLong: true });

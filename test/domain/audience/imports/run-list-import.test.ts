@@ -1,4 +1,5 @@
 /** Imports from upload to report on a real database: who is added, changed, refused, and that the numbers add up. */
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { fc } from '../../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { eraseDeleted } from '../../../../src/domain/accounts/erase-deleted.ts';
@@ -29,14 +30,15 @@ const withBatches = (size: number, base: Context = ctx): Context => ({
 });
 
 async function countersOf(list: MailList) {
-  const [row] = await ctx.db.query(
+  const [row] = await queryRows(
+    ctx.db,
     sql`SELECT subscribed, unsubscribed, unconfirmed, pending FROM hot.list_counter WHERE customer_id = ${list.customerId} AND list_id = ${list.id}`,
   );
   return row;
 }
 
 async function jobsFor({ uid }: ListImport) {
-  return ctx.db.query(sql`SELECT 1 FROM graphile_worker._private_jobs WHERE key = ${`import:${uid}`}`);
+  return queryRows(ctx.db, sql`SELECT 1 FROM graphile_worker._private_jobs WHERE key = ${`import:${uid}`}`);
 }
 
 function balance({ processed, added, updated, unchanged, rejected }: ListImport) {
@@ -70,7 +72,7 @@ describe('new people', () => {
     await expect(addSubscriber(ctx, { listUid: list.uid, email: 'boris@xn--e1afmkfd.xn--p1ai' })).rejects.toMatchObject(
       { code: 'EMAIL_TAKEN' },
     );
-    expect(await ctx.db.query(sql`SELECT 1 FROM import_chunk WHERE import_id = ${done.id}`)).toEqual([]);
+    expect(await queryRows(ctx.db, sql`SELECT 1 FROM import_chunk WHERE import_id = ${done.id}`)).toEqual([]);
   });
 
   test.each([
@@ -103,14 +105,12 @@ describe('new people', () => {
       5: '“bounced” is no status: use subscribed, unsubscribed or unconfirmed',
     });
     expect(await countersOf(list)).toEqual({ subscribed: 1, unsubscribed: 1, unconfirmed: 1, pending: 0 });
-    expect(await ctx.db.query(sql`SELECT name FROM list_tag WHERE list_id = ${list.id} ORDER BY name_key`)).toEqual([
-      { name: 'new' },
-      { name: 'Spring' },
-      { name: 'VIP' },
-    ]);
+    expect(
+      await queryRows(ctx.db, sql`SELECT name FROM list_tag WHERE list_id = ${list.id} ORDER BY name_key`),
+    ).toEqual([{ name: 'new' }, { name: 'Spring' }, { name: 'VIP' }]);
     // The first status of others than the subscribed is in their history.
     expect(
-      await ctx.db.query(sql`SELECT status, source FROM consent_event WHERE list_id = ${list.id} ORDER BY id`),
+      await queryRows(ctx.db, sql`SELECT status, source FROM consent_event WHERE list_id = ${list.id} ORDER BY id`),
     ).toEqual([
       { status: 'unsubscribed', source: `import:${done.uid}` },
       { status: 'unconfirmed', source: `import:${done.uid}` },
@@ -142,7 +142,7 @@ describe('people who are there', () => {
     const file = `email,first name,tags\n${Array.from({ length: 50 }, (_, n) => `p${n}@x.com,"N ""${n}"" \\",a;b`).join('\n')}`;
     await importFile(ctx, list, file);
     const versions = () =>
-      ctx.db.query(sql`SELECT id, xmin::text, ctid::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`);
+      queryRows(ctx.db, sql`SELECT id, xmin::text, ctid::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`);
     const before = await versions();
     expect(await importFile(withBatches(7), list, file)).toMatchObject({ added: 0, updated: 0, unchanged: 50 });
     expect(await versions()).toEqual(before);
@@ -182,7 +182,8 @@ describe('people who are there', () => {
       ['unsubscribed', 'I'],
       ['subscribed', 'S'],
     ]);
-    const history = await ctx.db.query(
+    const history = await queryRows(
+      ctx.db,
       sql`SELECT status FROM consent_event WHERE list_id = ${list.id} AND source = ${`import:${done.uid}`} ORDER BY id`,
     );
     expect(history).toEqual([{ status: 'subscribed' }, { status: 'unsubscribed' }]);
@@ -357,7 +358,7 @@ describe('the life of an import', () => {
     expect(await running).toBe('over');
     expect((await findOwnedImport(ctx, queued.uid)).processed).toBe(cancelled.processed);
     expect((await peopleOf(ctx, list)).size).toBe(cancelled.added);
-    expect(await ctx.db.query(sql`SELECT 1 FROM import_chunk WHERE import_id = ${queued.id}`)).toEqual([]);
+    expect(await queryRows(ctx.db, sql`SELECT 1 FROM import_chunk WHERE import_id = ${queued.id}`)).toEqual([]);
     await expect(cancelImport(ctx, queued.uid)).rejects.toBeInstanceOf(WrongStateError);
     expect(await runListImport(ctx, queued, never)).toBe('over');
   });

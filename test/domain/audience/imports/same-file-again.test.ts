@@ -1,4 +1,5 @@
 /** A file that comes again: no row is written of who is as it says, and nobody is taken for the same who is not. */
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
@@ -31,12 +32,15 @@ const usual = (n: number) => `p${n}@example.org,Ünal ${n},${n % 3 ? `Family ${n
 test('no row is written when nothing is new', async () => {
   const list = await cityList();
   expect(await importFile(ctx, list, lines(200, usual))).toMatchObject({ added: 200 });
-  const before = await ctx.db.query(sql`SELECT id, xmin::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`);
+  const before = await queryRows(
+    ctx.db,
+    sql`SELECT id, xmin::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`,
+  );
   const again = await importFile(ctx, list, lines(200, usual));
   expect(again).toMatchObject({ added: 0, updated: 0, unchanged: 200, processed: 200 });
-  expect(await ctx.db.query(sql`SELECT id, xmin::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`)).toEqual(
-    before,
-  );
+  expect(
+    await queryRows(ctx.db, sql`SELECT id, xmin::text FROM subscriber WHERE list_id = ${list.id} ORDER BY id`),
+  ).toEqual(before);
 });
 
 test('what differs is found: new people, other values, a value that says less, people who are gone', async () => {

@@ -1,5 +1,6 @@
 /** The upload of an import: pieces, limits, files that cannot be taken, tenants, and uploads that nobody finishes. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { appendImportChunk } from '../../../../src/domain/audience/imports/append-import-chunk.ts';
 import { cancelImport } from '../../../../src/domain/audience/imports/cancel-import.ts';
 import { dropAbandonedImports } from '../../../../src/domain/audience/imports/drop-abandoned-imports.ts';
@@ -57,7 +58,10 @@ test('a file that cannot be taken fails the import and says why', async () => {
   const list = await newList(ctx);
   const failed = await uploadFile(ctx, list, 'name,city\nAnna,Bath\n').catch((error: unknown) => error);
   expect(failed).toBeInstanceOf(ValidationError);
-  const [row] = await ctx.db.query<{ uid: string }>(sql`SELECT uid FROM mail_list_import WHERE list_id = ${list.id}`);
+  const [row] = await queryRows<{ uid: string }>(
+    ctx.db,
+    sql`SELECT uid FROM mail_list_import WHERE list_id = ${list.id}`,
+  );
   // A code is stored; its text is made where it is shown.
   const { status, failure } = await findOwnedImport(ctx, row?.uid ?? '');
   const stored = { code: 'no_address_column', params: { columns: ['“name”', '“city”'] } };

@@ -3,6 +3,7 @@
  * operators, missing values, odd letters, times at their very limits. What the database answers must be what the plain
  * reading of the rule says, for everybody, and nobody else's rows may count.
  */
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { fc } from '../../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../../src/db/database.ts';
@@ -24,7 +25,7 @@ const MOMENTS = ['2027-02-28T12:00:00.000Z', '2028-02-29T00:00:00.000Z', '2026-0
 
 const ctx = await createTestContext();
 const { db } = ctx;
-await db.query(sql`SELECT hot.ensure_partitions('2026-03-01', '2026-03-01')`);
+await queryRows(db, sql`SELECT hot.ensure_partitions('2026-03-01', '2026-03-01')`);
 
 const CAMPAIGNS = [newUid(), newUid(), newUid(), newUid()];
 
@@ -49,19 +50,25 @@ async function store(everybody: readonly Person[], asOf: number): Promise<Stored
     hot.tracking_counter, hot.list_activity_block, hot.campaign_activity_block, hot.received_block, hot.received_campaign,
     hot.campaign_count_block, hot.campaign_link_block, hot.counted_campaign CASCADE`);
   const customerId = await idOf(
-    db.query(sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`),
+    queryRows(db, sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`),
   );
   const listId = await idOf(
-    db.query(sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-      VALUES (${customerId}, ${newUid()}, 'List', 'S', 'a@sender.example', 'Sender') RETURNING id`),
+    queryRows(
+      db,
+      sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+      VALUES (${customerId}, ${newUid()}, 'List', 'S', 'a@sender.example', 'Sender') RETURNING id`,
+    ),
   );
   const starts = [asOf - 40 * DAY, asOf - 7 * DAY, asOf - 7 * DAY + 1, null];
   const campaigns = new Map<string, { id: bigint; startedAt: number | null }>();
   for (const [no, uid] of CAMPAIGNS.entries()) {
     const startedAt = starts[no] ?? null;
     const id = await idOf(
-      db.query(sql`INSERT INTO campaign (customer_id, uid, list_id, name, started_at, snapshot_on)
-        VALUES (${customerId}, ${uid}, ${listId}, 'Campaign', ${iso(startedAt)}, '2026-03-01') RETURNING id`),
+      queryRows(
+        db,
+        sql`INSERT INTO campaign (customer_id, uid, list_id, name, started_at, snapshot_on)
+        VALUES (${customerId}, ${uid}, ${listId}, 'Campaign', ${iso(startedAt)}, '2026-03-01') RETURNING id`,
+      ),
     );
     campaigns.set(uid, { id, startedAt });
   }
@@ -70,12 +77,15 @@ async function store(everybody: readonly Person[], asOf: number): Promise<Stored
     const key = person.emailKey;
     // Neighbours of one block, and people of others.
     if (no % 3 === 2)
-      await db.query(sql`SELECT setval('subscriber_id_seq', nextval('subscriber_id_seq') + ${no * 200}::int)`);
+      await queryRows(db, sql`SELECT setval('subscriber_id_seq', nextval('subscriber_id_seq') + ${no * 200}::int)`);
     ids.push(
       await idOf(
-        db.query(sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, source, fields, tags, created_at, updated_at)
+        queryRows(
+          db,
+          sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, source, fields, tags, created_at, updated_at)
           VALUES (${customerId}, ${listId}, ${key}, ${key}, ${person.status}, ${person.source}, ${JSON.stringify(person.fields)}::jsonb,
-                  ${[...person.tags]}::text[], ${iso(person.createdAt)}, ${iso(person.updatedAt)}) RETURNING id`),
+                  ${[...person.tags]}::text[], ${iso(person.createdAt)}, ${iso(person.updatedAt)}) RETURNING id`,
+        ),
       ),
     );
   }
@@ -128,11 +138,12 @@ async function keepCounts(asOf: number, first: bigint, third: bigint): Promise<v
     SET counted_on = (CASE campaign_id WHEN ${first} THEN ${iso(asOf - 20 * DAY)} WHEN ${third} THEN ${iso(asOf - 3 * DAY)} END::timestamptz AT TIME ZONE 'UTC')::date`);
   const isOld = sql`EXISTS (SELECT 1 FROM hot.campaign_activity_block b JOIN hot.counted_campaign k USING (customer_id, campaign_id)
     WHERE b.customer_id = c.customer_id AND b.campaign_id = c.campaign_id AND b.block >> 2 = c.block AND b.last_on >= k.counted_on)`;
-  const wrong = await db.query(
+  const wrong = await queryRows(
+    db,
     sql`UPDATE hot.campaign_count_block c SET members = ~members WHERE ${isOld} RETURNING 1 AS one`,
   );
   await db.execute(sql`UPDATE hot.campaign_link_block c SET members = ~members WHERE ${isOld}`);
-  const all = await db.query(sql`SELECT 1 AS one FROM hot.campaign_count_block`);
+  const all = await queryRows(db, sql`SELECT 1 AS one FROM hot.campaign_count_block`);
   blocks.others += wrong.length;
   blocks.believed += all.length - wrong.length;
 }
@@ -191,15 +202,19 @@ async function found(
   ids?: RuleScope['ids'],
 ): Promise<bigint[]> {
   const scope = { customerId, listId, asOf: new Date(world.asOf), ids };
-  const rows = await db.query<{ id: bigint }>(sql`SELECT s.id ${peopleOf(rule, scope)} ORDER BY s.id`);
+  const rows = await queryRows<{ id: bigint }>(db, sql`SELECT s.id ${peopleOf(rule, scope)} ORDER BY s.id`);
   // The same in words of 64, and as a number.
-  const words = await db.query<{ id: bigint }>(sql`
-    SELECT (no << 6) + p AS id FROM (${wordsOf(rule, scope)}) w, generate_series(0, 63) p WHERE bits >> (63 - p) & 1 = 1 ORDER BY 1`);
-  const sum = await db.query<{ sum: number }>(
+  const words = await queryRows<{ id: bigint }>(
+    db,
+    sql`
+    SELECT (no << 6) + p AS id FROM (${wordsOf(rule, scope)}) w, generate_series(0, 63) p WHERE bits >> (63 - p) & 1 = 1 ORDER BY 1`,
+  );
+  const sum = await queryRows<{ sum: number }>(
+    db,
     sql`SELECT coalesce(sum(people), 0)::int AS sum FROM (${wordsOf(rule, scope)}) w`,
   );
   expect(words, JSON.stringify(rule)).toEqual(rows);
-  expect([sum, await db.query(countOf(rule, scope))]).toEqual([[{ sum: rows.length }], [{ count: rows.length }]]);
+  expect([sum, await queryRows(db, countOf(rule, scope))]).toEqual([[{ sum: rows.length }], [{ count: rows.length }]]);
   return rows.map(({ id }) => id);
 }
 

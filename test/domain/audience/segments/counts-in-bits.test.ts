@@ -1,5 +1,6 @@
 /** How often people opened and clicked, and which links, kept as bits: made by the job, believed until something happens, and equal to the rows. */
 import { beforeEach, expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../../../src/db/database.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
@@ -131,12 +132,16 @@ test('with a campaign goes what is kept of it', async () => {
   await refresh();
   await db.execute(sql`DELETE FROM campaign WHERE id = ${seeded.campaignId}`);
   expect((await counted(TWICE)).count).toBe(0);
-  expect(await db.query(sql`SELECT 1 FROM hot.counted_campaign WHERE campaign_id = ${seeded.campaignId}`)).toEqual([]);
+  expect(await queryRows(db, sql`SELECT 1 FROM hot.counted_campaign WHERE campaign_id = ${seeded.campaignId}`)).toEqual(
+    [],
+  );
 });
 
 test('adding in bits is adding the numbers', async () => {
   // Person p has p % 7 and p % 50 and, from three rows of one digit, up to 3.
-  const rows = await db.query<{ wanted: number; ids: number[] }>(sql`
+  const rows = await queryRows<{ wanted: number; ids: number[] }>(
+    db,
+    sql`
     WITH number AS (
       SELECT p, n FROM generate_series(0, 2047) p, LATERAL (VALUES (p % 7), (p % 50), ((p > 9)::int), ((p > 99)::int), ((p > 999)::int)) v (n)
     ), row_of_bits AS (
@@ -144,7 +149,8 @@ test('adding in bits is adding the numbers', async () => {
         FROM (SELECT p, n, row_number() OVER (PARTITION BY p) AS no FROM number) x, generate_series(0, 6) digit WHERE n >> digit & 1 = 1 GROUP BY 1, 2
     ), reached AS MATERIALIZED (
       SELECT wanted, (SELECT hot.bits_that_reach(array_agg(members), array_agg(digit), wanted) FROM row_of_bits) AS bits FROM generate_series(1, 70) wanted)
-    SELECT wanted, ARRAY(SELECT p FROM generate_series(0, 2047) p WHERE get_bit(bits, p) = 1) AS ids FROM reached`);
+    SELECT wanted, ARRAY(SELECT p FROM generate_series(0, 2047) p WHERE get_bit(bits, p) = 1) AS ids FROM reached`,
+  );
   const sum = (p: number) => (p % 7) + (p % 50) + (p > 9 ? 1 : 0) + (p > 99 ? 1 : 0) + (p > 999 ? 1 : 0);
   const expected = (wanted: number) => Array.from({ length: 2_048 }, (_, p) => p).filter((p) => sum(p) >= wanted);
   expect(rows).toHaveLength(70);
@@ -168,7 +174,7 @@ test('a campaign whose bits cannot be made is told of, and keeps none of the oth
   );
   const told: unknown[] = [];
   const log = { ...ctx.log, warn: (event: string, fields?: object) => void told.push([event, fields]) };
-  const kept = () => db.query<{ id: bigint }>(sql`SELECT campaign_id AS id FROM hot.counted_campaign`);
+  const kept = () => queryRows<{ id: bigint }>(db, sql`SELECT campaign_id AS id FROM hot.counted_campaign`);
   await refreshCounts({ ...ctx, log }, { peopleMin: 1 });
   const ids = (await kept()).map(({ id }) => id);
   expect(ids).toContain(seeded.campaignId);

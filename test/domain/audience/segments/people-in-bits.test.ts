@@ -1,5 +1,6 @@
 /** What is kept of people as bits: the same as the rows, whatever becomes of people, lists, campaigns and the ledger; and read instead of them. */
 import { beforeEach, expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { countPeople, peoplePage } from '../../../../src/domain/audience/segments/segment-read-model.ts';
@@ -92,7 +93,9 @@ test('counters that were wrong and are put right take the bits with them', async
   await db.execute(
     sql`UPDATE hot.delivery_counter SET sent = sent - 1, unknown = unknown + 1 WHERE source_id = ${seeded.campaignId}`,
   );
-  expect(await db.query(sql`SELECT 1 FROM hot.received_campaign WHERE campaign_id = ${seeded.campaignId}`)).toEqual([]);
+  expect(
+    await queryRows(db, sql`SELECT 1 FROM hot.received_campaign WHERE campaign_id = ${seeded.campaignId}`),
+  ).toEqual([]);
   expect((await counted(RECEIVED, 'delivery_2')).count).toBe(PEOPLE - unknown());
 });
 
@@ -116,7 +119,8 @@ test('nothing is left of people, campaigns and lists that are gone', async () =>
   await refresh();
   const { customerId, listId, campaignId, subscriberIds } = seeded;
   await eraseSubscriber(db, { customerId, listId, id: subscriberIds[0] ?? 0n });
-  const openers = await db.query(
+  const openers = await queryRows(
+    db,
     sql`SELECT sum(bit_count(opened))::int AS n FROM hot.list_activity_block WHERE list_id = ${listId}`,
   );
   expect(openers).toEqual([{ n: 99 }]);
@@ -125,12 +129,15 @@ test('nothing is left of people, campaigns and lists that are gone', async () =>
   expect((await counted(RECEIVED, 'delivery_2')).count).toBe(0);
   await db.execute(sql`UPDATE subscriber SET tags = '{Gone}' WHERE list_id = ${listId}`);
   await db.execute(sql`DELETE FROM mail_list WHERE id = ${listId}`);
-  const left = await db.query(sql`
+  const left = await queryRows(
+    db,
+    sql`
     SELECT 'campaign' AS of FROM hot.campaign_activity_block WHERE campaign_id = ${campaignId}
     UNION ALL SELECT 'received' FROM hot.received_block WHERE campaign_id = ${campaignId}
     UNION ALL SELECT 'kept' FROM hot.received_campaign WHERE campaign_id = ${campaignId}
     UNION ALL SELECT 'list' FROM hot.list_activity_block WHERE list_id = ${listId}
-    UNION ALL SELECT 'tag' FROM hot.tag_spelling WHERE list_id = ${listId}`);
+    UNION ALL SELECT 'tag' FROM hot.tag_spelling WHERE list_id = ${listId}`,
+  );
   expect(left).toEqual([]);
 });
 
@@ -148,11 +155,14 @@ test('a numbered page asks the rule once, wherever it is', async () => {
 });
 
 test('counting by many campaigns is counting the rows', async () => {
-  const rows = await db.query<{ k: number; ids: number[] }>(sql`
+  const rows = await queryRows<{ k: number; ids: number[] }>(
+    db,
+    sql`
     WITH kept AS (SELECT array_agg(members) AS members FROM (
            SELECT bit_or(hot.person_bit(id)) AS members FROM generate_series(0, 19) no, generate_series(0, 60) id WHERE no < id % 21 GROUP BY no) m),
          reached AS MATERIALIZED (SELECT k, hot.bits_in_at_least(members, k) AS bits FROM kept, generate_series(1, 22) k)
-    SELECT k, ARRAY(SELECT id FROM generate_series(0, 2047) id WHERE get_bit(bits, id) = 1) AS ids FROM reached`);
+    SELECT k, ARRAY(SELECT id FROM generate_series(0, 2047) id WHERE get_bit(bits, id) = 1) AS ids FROM reached`,
+  );
   // Person 5 is in five of the twenty, and so are 26 and 47.
   const expected = (k: number) => Array.from({ length: 61 }, (_, id) => id).filter((id) => id % 21 >= k);
   for (const { k, ids } of rows) expect(ids, `${k}`).toEqual(k > 20 ? [] : expected(k));

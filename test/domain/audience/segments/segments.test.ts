@@ -1,5 +1,6 @@
 /** Segments as verbs: saved, changed, deleted, counted and paged; whose they are, what they refuse, what they never tell. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
 import { addListField } from '../../../../src/domain/audience/add-list-field.ts';
 import { createSegment } from '../../../../src/domain/audience/segments/create-segment.ts';
@@ -177,7 +178,8 @@ describe('29 February', () => {
       sql`UPDATE subscriber SET fields = '{"BORN": "1992-02-29"}' WHERE list_id = ${own.list.id}`,
     );
     const { rule, ...list } = ofList(own, { field: { tag: 'BORN', datetime: { anniversaryWithinDays: days } } });
-    const people = await own.ctx.db.query(
+    const people = await queryRows(
+      own.ctx.db,
       sql`SELECT s.id ${peopleOf(rule, { ...list, asOf: new Date(`${day}T12:00:00Z`) })}`,
     );
     expect(people.length === 1).toBe(expected);
@@ -245,7 +247,7 @@ describe('a segment', () => {
     const own = await tenantList();
     await createSegment(own.ctx, { listUid: own.list.uid, name: 'S', rule: VIPS });
     await own.ctx.db.execute(sql`DELETE FROM mail_list WHERE id = ${own.list.id}`);
-    expect(await own.ctx.db.query(sql`SELECT 1 FROM segment WHERE list_id = ${own.list.id}`)).toEqual([]);
+    expect(await queryRows(own.ctx.db, sql`SELECT 1 FROM segment WHERE list_id = ${own.list.id}`)).toEqual([]);
   });
 });
 
