@@ -1,14 +1,16 @@
 /**
- * Called by every verb that creates something a plan counts, in the verb's own transaction, so that parallel callers never exceed a limit:
+ * Called by every verb that creates something a plan counts, in the verb's own transaction, so that parallel
+ * callers never exceed a limit:
  *
- * - `requireWithinLimit` before the row is written (lists, campaigns, segments, sending servers): the customer's makers of
- *   this noun take turns from here to their commit.
+ * - `requireWithinLimit` before the row is written (lists, campaigns, segments, sending servers): the customer's
+ *   transactions for this noun run one after the other from here to their commit.
  * - `requireSubscribersLeft` after the row is written (people): by then the list's counter counts it, and only the
- *   short way to the commit is taken in turns.
+ *   short time until the commit is exclusive.
  * - `remainingSubscribers` for many people at once: how many more are allowed. `hasSubscribersLeft` checks without a lock.
  * - `uploadLimitsOf`, `requireUploadSpace` for files, before the file's row is written.
  *
- * Nothing is limited for the operator's account and for customers who never had a plan. A customer with more than a new plan allows keeps it but cannot add.
+ * Nothing is limited for the operator's account and for customers who never had a plan. A customer with
+ * more than a new plan allows keeps it but cannot add.
  */
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';

@@ -1,11 +1,13 @@
 /**
- * How the messages of a campaign end, as this process has seen it; the consequences are decided there (sending/replies/judge-reply.ts).
+ * How the messages of a campaign end, as this process has seen it; the consequences are decided in
+ * sending/replies/judge-reply.ts.
  *
  * Refusals of what is the same for everybody: a campaign's sender ("not owned by user", "not authorized to send from this
  * domain"), or its size. They concern this campaign only, so the server stays in use. One recipient's host may say the same
  * of its own accord; the outcomes of earlier recipients show which it is.
  *
- * Bounce spikes: a server that refuses one recipient after the other as unknown. Either it is broken and does so for everybody, or the list is bad; the campaign pauses before all of it is failed and suppressed.
+ * Bounce spikes: a server that refuses one recipient after the other as unknown. Either it is broken and
+ * does so for everybody, or the list is bad; the campaign pauses before all of it is failed and suppressed.
  */
 import type { Limits } from '../limits.ts';
 import type { BounceSpike, CampaignWitness } from '../sending/replies/judge-reply.ts';

@@ -1,4 +1,4 @@
-/** What receivers will see of mail from an address: who signs it, where bounces go, and whether DMARC counts either. */
+/** What receivers will see of mail from an address: who signs it, where bounces go, and whether DMARC counts them. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { asciiDomainOf, isAtOrBelow } from '../../lib/mail-domain.ts';
 import { parseInput } from '../../lib/text.ts';
@@ -11,10 +11,10 @@ import { identityFor } from './identity.ts';
 
 export interface SenderCheck {
   readonly email: string;
-  /** The domain of DKIM's `d=`; null: nobody signs. */
+  /** The domain of DKIM's `d=`; null: no signature. */
   readonly signingDomain: string | null;
   readonly isSignatureAligned: boolean;
-  /** Domain of the envelope's sender, which SPF is asked for. */
+  /** Domain of the envelope's sender, which SPF checks. */
   readonly returnPathDomain: string;
   readonly isReturnPathAligned: boolean;
   readonly trackingUrl: string | null;
@@ -22,7 +22,7 @@ export interface SenderCheck {
   readonly problems: readonly string[];
 }
 
-/** Looks at the address as the caller's sender. Throws ValidationError on `email`. */
+/** Checks the address as the caller's sender. Throws ValidationError on `email`. */
 export async function checkSender(ctx: Context, input: { email: string }): Promise<SenderCheck> {
   const { customerId } = viewerOf(ctx);
   const { email } = parseInput(fromAddressInput, input);
@@ -66,7 +66,7 @@ interface Pair {
   readonly mode: 'relaxed' | 'strict' | undefined;
 }
 
-/** RFC 9989 4.4: strict asks for the same name, relaxed for the same organization. */
+/** RFC 9989 4.4: strict needs the same name, relaxed the same organization. */
 function isAligned({ from, other, organization, mode }: Pair): boolean {
   if (from === other) return true;
   if (mode === 'strict') return false;

@@ -1,8 +1,7 @@
 /**
- * Through which servers a customer sends now, and which own ones its plan lets it have (decisions D29, D46): an own
- * one if it has one and its plan says `own`, else a system server that its plan gives. Where several are chosen by
- * weight (for a campaign, by the customer, by the plan), those of them that it may use. One statement says it for the
- * driver pool, for campaigns that want to start and for servers that somebody wants to delete.
+ * The servers through which a customer sends now, and whether it may have own ones (decisions D29, D46): an own one if it has one
+ * and its plan says `own`, else a system server of its plan. If several are chosen by weight (for a campaign, by the customer, by
+ * the plan), those of them that it may use. One statement for the driver pool, for starting campaigns and for deleting servers.
  */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
@@ -11,16 +10,16 @@ import { allowanceOf } from '../billing/allowance.ts';
 
 interface RouteQuestion {
   readonly customerId: Sql;
-  /** The campaign's own choice, a jsonb; it is binding: where none of them may be used, there is none. */
+  /** The campaign's own choice, a jsonb. It is binding: if none of them may be used, there is no server. */
   readonly campaignRoutes: Sql;
 }
 
 /**
- * Selects `columns` of the servers `s` that may carry the mail, or no row; `weight` and `place` go by these names. With
- * a choice by weight these are the chosen ones. Else the one at place 1 carries everything, and those behind it (of
- * the same owner, never the development inbox for a real one) only when it cannot. Own servers come before the
- * system's, real ones before the development inbox, the one that the plan names before the others, older before newer.
- * For the operator's account and for customers who never had a plan `o.options` is null: everything is theirs.
+ * Selects `columns` of the servers `s` that may carry the mail, or no row; `weight` and `place` have these names. With a choice
+ * by weight these are the chosen ones. Else the one at place 1 carries everything, and those after it (of the same owner, never
+ * the development inbox instead of a real one) only when it cannot. Own servers come before the system's, real ones before the
+ * development inbox, the one that the plan names before the others, older before newer. For the operator's account and for
+ * customers who never had a plan `o.options` is null: all servers are allowed.
  */
 export function routedServers(columns: Sql, { customerId, campaignRoutes }: RouteQuestion, more: Sql = empty): Sql {
   return sql`
@@ -45,12 +44,12 @@ export function routedServers(columns: Sql, { customerId, campaignRoutes }: Rout
      ORDER BY s.place`;
 }
 
-/** Ids of the servers that a campaign's mail goes through, without those that only stand in. */
+/** Ids of the servers of a campaign's mail, without those that only replace another. */
 export function chosenServerIds(question: RouteQuestion): Sql {
   return sql`SELECT t.id FROM (${routedServers(sql`s.id`, question)}) t WHERE t.weight IS NOT NULL OR t.place = 1`;
 }
 
-/** The servers `s` among these uids that the customer may ever name in a choice, whether they are active or not. */
+/** The servers `s` among these uids that the customer may name in a choice, active or not. */
 export function nameableServers(columns: Sql, customerId: Sql, uids: readonly string[]): Sql {
   return sql`SELECT ${columns} FROM sending_server s ${planOf(customerId)}
               WHERE s.uid = ANY (${[...uids]}::text[]) AND ${isPermitted(customerId)}`;
@@ -81,7 +80,7 @@ function orderFor(customerId: Sql): Sql {
 
 const mayUseOwn = sql`o.options ->> 'sending_server_option' = 'own'
   AND (o.options ->> 'all_sending_server_types' = 'yes' OR o.options -> 'sending_server_types' ->> s.type = 'yes')`;
-/** A plan that does not give all of them gives the one it names. */
+/** A plan without all of them has the one it names. */
 const isGiven = sql`coalesce(o.options ->> 'all_sending_servers', 'yes') = 'yes'
   OR s.uid = o.options ->> 'sending_server_subaccount_uid'`;
 
@@ -89,7 +88,7 @@ function isNamed(routes: Sql): Sql {
   return sql`EXISTS (SELECT 1 FROM jsonb_array_elements(${routes}) e WHERE e ->> 'uid' = p.uid)`;
 }
 
-/** Whether there is any server that the customer, or this campaign of its, may be sent through now. */
+/** Whether there is a server through which the customer, or this campaign, can be sent now. */
 export async function hasServerToSendThrough(
   db: Queryable,
   customerId: bigint,
@@ -98,7 +97,7 @@ export async function hasServerToSendThrough(
   return (await db.execute(routedServers(sql`1`, routeQuestion(customerId, campaignId)))) > 0;
 }
 
-/** The question for a customer's mail; null: it is no campaign's. */
+/** The question for a customer's mail; null: of no campaign. */
 export function routeQuestion(customerId: bigint, campaignId: bigint | null): RouteQuestion {
   return {
     customerId: sql`${customerId}::bigint`,

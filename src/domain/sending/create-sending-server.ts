@@ -18,7 +18,7 @@ import { sealSecrets } from './server-secrets.ts';
 import { trySettings } from './try-settings.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
 
-// For drivers that do not say: enough for every server, too little to annoy one.
+// For drivers without a setting: enough for every server, and not too many.
 const CONNECTIONS_DEFAULT = 5;
 
 /**
@@ -27,11 +27,11 @@ const CONNECTIONS_DEFAULT = 5;
  */
 export async function createSendingServer(ctx: Context, input: CreateSendingServerInput): Promise<SendingServer> {
   const { customerId } = viewerOf(ctx);
-  // A token that may not act as an administrator makes no server that everybody sends through, and none behind the guard.
+  // A token without administrator rights creates no system server, and no server at a private address.
   const isSystem = administers(ctx);
   const wanted = parseInput(createSendingServerInput, input);
   if (!isSystem) await requireOwnServers(ctx.db, customerId, wanted.type);
-  // Asked before the connection is tried, too: who may not have one need not wait for that.
+  // Checked before the connection is tried, too, so that a refusal comes at once.
   await inTransaction(ctx, (inner) => requireServersLeft(inner, { customerId, isSystem }));
   const tried = await trySettings(ctx, { type: wanted.type, settings: wanted.settings, isSystem });
   const uid = newUid();
@@ -62,7 +62,7 @@ async function requireServersLeft(
   if ((await countServers(tx, customerId)) >= SERVERS_PER_CUSTOMER_MAX) throw tooManyServers();
 }
 
-/** Drivers that keep several connections call their number so. */
+/** The setting in which drivers have the number of their connections. */
 export function connectionsOf(settings: DriverSettings): number {
   const connections = settings['connections'];
   return typeof connections === 'number' ? connections : CONNECTIONS_DEFAULT;

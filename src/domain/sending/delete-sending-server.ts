@@ -1,10 +1,10 @@
-/** Deletes a sending server that nothing unfinished is sent through (decision D30). */
+/** Deletes a sending server that no unfinished campaign needs (decision D30). */
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { serverInUse } from './sending-server-errors.ts';
 import { campaignsThrough, deleteServerRow } from './sending-server-store.ts';
 
-/** A message names a few; whoever has more looks at the campaigns themselves. */
+/** Campaigns named in the error message. */
 const CAMPAIGNS_NAMED_MAX = 5;
 
 /** Deletes the server. Throws WrongStateError `SENDING_SERVER_IN_USE` naming the campaigns; NotFoundError, ForeignResourceError. */
@@ -12,7 +12,7 @@ export async function deleteSendingServer(ctx: Context, { uid }: { uid: string }
   return inTransaction(ctx, async (tx) => {
     const server = await findOwnedSendingServer(tx, uid, { lock: true });
     const campaigns = await campaignsThrough(tx.db, server, CAMPAIGNS_NAMED_MAX);
-    // What another tenant calls its campaign is its own business.
+    // Other tenants' campaign names must not be revealed.
     if (campaigns.length > 0)
       throw serverInUse(campaigns.map(({ name, isOwn }) => (isOwn ? `"${name}"` : "another customer's")));
     await deleteServerRow(tx.db, server);

@@ -1,6 +1,6 @@
 /**
  * Why a row of the ledger is in its state: codes, as they are stored and compared, and the one catalogue of their texts. A
- * server's own words stand beside the code, in `reply`.
+ * server's own words are beside the code, in `reply`.
  */
 import { replyTexts, type ReplyMatter } from './replies/reply-matter.ts';
 import type { ReplyClass, ReplyMeaning } from './replies/reply.ts';
@@ -27,7 +27,7 @@ const TEXTS = {
   no_answer: 'no answer',
   server_unavailable: 'server unavailable',
   refused_with_many: 'refused with many others',
-  // what became of it since
+  // its later history
   worker_lost: 'worker lost',
   accepted_by_hand: 'accepted by hand',
   resent_by_hand: 'resent by hand',
@@ -41,7 +41,7 @@ const CLASS_TEXTS: Readonly<Record<ReplyClass, string>> = {
   policy: 'policy',
 };
 
-/** What a server's refusal means: its class and what is the matter; `gave_up`: no more tries are made. */
+/** The meaning of a server's refusal: its class and matter; `gave_up`: no more tries. */
 type ReplyReason = `${ReplyClass}.${ReplyMatter}` | `${ReplyClass}.${ReplyMatter}.gave_up`;
 
 export type DeliveryReason = keyof typeof TEXTS | ReplyReason;
@@ -51,7 +51,7 @@ export function reasonOfReply(meaning: ReplyMeaning, { gaveUp = false } = {}): D
   return gaveUp ? `${reason}.gave_up` : reason;
 }
 
-/** The text of a stored reason; of one that only another version of the program knows, the reason itself. */
+/** The text of a stored reason; the reason itself if only another version of the program knows it. */
 export function deliveryReasonText(reason: string): string {
   const known = KNOWN.get(reason);
   if (known !== undefined) return known;

@@ -1,7 +1,4 @@
-/**
- * The sending server that leads into the built-in inbox: a system server, made by the program, chosen only while
- * there is no real one.
- */
+/** The sending server for the built-in inbox: a system server, made by the program, used only while there is no real one. */
 import { sql } from '../../db/database.ts';
 import { newUid } from '../../lib/ids.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +25,7 @@ export async function useDevelopmentServer(ctx: Context, port: number): Promise<
   );
 }
 
-/** The port it leads to, if there is one. */
+/** The port of the server, if there is one. */
 export async function developmentServerPort(ctx: Context): Promise<number | null> {
   const [row] = await ctx.db.query(
     { port: 'int' },
@@ -37,7 +34,7 @@ export async function developmentServerPort(ctx: Context): Promise<number | null
   return row?.port ?? null;
 }
 
-/** Takes it out of use: nothing listens there any more. */
+/** Deactivates it: nothing listens there any more. */
 export async function retireDevelopmentServer(ctx: Context): Promise<void> {
   await ctx.db.execute(
     sql`UPDATE sending_server SET status = 'inactive', updated_at = now() WHERE is_development AND status = 'active'`,

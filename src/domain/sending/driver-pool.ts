@@ -1,7 +1,6 @@
 /**
- * One live driver per sending server and process, shared by all jobs; and the permits that keep the number of
- * messages in flight at what the driver can take. A server whose settings changed gets a new driver; what is known of
- * its health stays.
+ * One live driver per sending server and process, shared by all jobs; and the permits that limit the messages in flight to what
+ * the driver can take. A server whose settings changed gets a new driver; its health stays.
  */
 import { hostname } from 'node:os';
 import { sql, row, type RowOf } from '../../db/database.ts';
@@ -21,25 +20,25 @@ import { ServerHealth } from './routing/server-health.ts';
 import { createSendingGate, type SendingGate } from './sending-gate.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
-/** What the sending loop needs to know of the server it sends through. */
+/** What the sending loop needs of its server. */
 export interface SendingChannel {
   readonly serverId: bigint;
   readonly serverUid: string;
   readonly serverName: string;
   readonly driver: SendingDriver;
-  /** How long its vendor knows a message again by its key; undefined: it knows no keys. */
+  /** How long its vendor recognises a repeated message by its key; undefined: it knows no keys. */
   readonly keySeconds: number | undefined;
   readonly permits: FairPermits;
   readonly gate: SendingGate;
-  /** Of jobs that wait for its pace. */
+  /** For jobs that wait for its pace. */
   readonly line: JobLine;
 }
 
 export interface DriverPool {
   /**
-   * The channel of the server that a customer's next batch goes through (choose-server.ts, pick-server.ts);
-   * undefined: there is none, or it cannot be opened (its driver is gone, its secrets are sealed with another key),
-   * which the log says. Without a campaign the customer's own choice counts.
+   * The channel of the server for a customer's next batch (choose-server.ts, pick-server.ts); undefined: there is none, or it
+   * cannot be opened (its driver is missing, its secrets are encrypted with another key), which is logged. Without a campaign the
+   * customer's own choice counts.
    */
   channelFor(ctx: Context, customerId: bigint, campaignId?: bigint): Promise<SendingChannel | undefined>;
   /** The next best one, when some cannot be used; undefined when there is none. */
@@ -47,7 +46,7 @@ export interface DriverPool {
     ctx: Context,
     mail: { customerId: bigint; campaignId: bigint | undefined; without: ReadonlySet<bigint> },
   ): Promise<SendingChannel | undefined>;
-  /** Lets every driver finish and lets go of it. */
+  /** Lets every driver finish and closes it. */
   close(): Promise<void>;
 }
 
@@ -78,7 +77,7 @@ const SERVER_ROW = row({
 });
 type ServerRow = RowOf<typeof SERVER_ROW>;
 
-/** A process gives a sign of life every three seconds; one that missed four of them is taken for dead. */
+/** A process has a heartbeat every three seconds; after four missed ones it counts as dead. */
 const SEEN_SECONDS = 12;
 
 const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_settings, s.is_system, s.connections_max,
@@ -89,7 +88,7 @@ const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_set
   coalesce(greatest(0, extract(epoch FROM h.open_until - clock_timestamp())), 0)::float8 AS "restSeconds",
   coalesce(h.state = 'half-open' AND h.prober_until > clock_timestamp(), false) AS "isTried",
   s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
-/** How the server stands, and what the day of its warm-up has left. */
+/** The server's health, and the rest of its warm-up day. */
 const STATE_COLUMNS = sql`
   LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)`;
@@ -99,13 +98,13 @@ const REPLY_TIMEOUT_MS = 600_000;
 
 const COMPLAINT_INTERVAL_MS = 60_000;
 
-/** What a pool may be told besides its drivers. */
+/** Further options of a pool. */
 export interface DriverPoolOptions {
-  /** Whom a domain's mail is kept with is asked here, while a provider is held back; absent: known domains only. */
+  /** Looks up the provider of a domain while a provider is held back; absent: known domains only. */
   readonly resolveMx?: ResolveMx | undefined;
 }
 
-/** Customers whose pace is remembered; more are asked for again. */
+/** Customers whose pace is remembered; others are read again. */
 const CUSTOMERS_MAX = 10_000;
 
 /** A pool with nothing connected. */
@@ -140,7 +139,7 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
       const channel = openChannel(ctx, hooks, { server, gate: gateOf(server) });
       channel.driver.shareWith?.(server.processes);
       channels.set(server.id, { version: server.version, channel });
-      // Messages under way on the old one are finished there.
+      // Messages in flight on the old one are finished there.
       known?.channel.driver
         .close()
         .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
@@ -172,7 +171,7 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
   };
 }
 
-/** Logs why a customer has no server, once in a while: every batch of every campaign asks. */
+/** Logs why a customer has no server, but not for every batch. */
 function createComplaints(): (ctx: Context, customerId: bigint, message: string) => undefined {
   const complainedAt = new Map<bigint, number>();
   return (ctx, customerId, message) => {
@@ -182,7 +181,7 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
   };
 }
 
-/** The servers that may carry the mail, and how they stand. */
+/** The servers that may carry the mail, with their health. */
 function serversFor(ctx: Context, customerId: bigint, campaignId: bigint | undefined): Promise<ServerRow[]> {
   const columns = sql`${SERVER_COLUMNS}, (SELECT w.sends_per_hour FROM customer w WHERE w.id = ${customerId}::bigint) AS sends_per_hour`;
   return ctx.db.query(
@@ -223,7 +222,7 @@ function openChannel(
   };
 }
 
-/** For a driver that may keep what it was given: the memory of the host's bytes is used again for another message. */
+/** For a driver that may keep the content: the host reuses the memory of its own bytes. */
 function withOwnCopies(driver: SendingDriver): SendingDriver {
   return {
     capacity: driver.capacity,

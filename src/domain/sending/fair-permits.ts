@@ -1,33 +1,32 @@
 /**
- * Permits of one server, fairly: what may be in flight at once is shared by the customers that want some at this
- * moment. Alone, a customer has them all; when another comes, what comes free is the newcomer's until both have equal
- * parts.
+ * Fair permits of one server: the messages in flight are shared by the customers that want to send now. Alone, a customer has all
+ * permits; when another comes, free ones go to it until both have equal parts.
  */
 
-/** One customer's way to the permits; its jobs share it. */
+/** One customer's access to the permits; its jobs share it. */
 export interface Permits {
-  /** Takes up to `wanted` permits that are free now; may be none. */
+  /** Takes up to `wanted` free permits; may be none. */
   tryTake(wanted: number): number;
   give(count: number): void;
-  /** Resolves when permits may have come free: ask again. */
+  /** Resolves when permits may be free: try again. */
   whenFree(): Promise<void>;
 }
 
 interface Recipient {
   used: number;
   waiting: (() => void)[];
-  /** When it was last called; until it asks again it still counts as waiting. */
+  /** When it was last called; until it tries again it still counts as waiting. */
   calledAt: number;
 }
 
-/** Who was called and does not ask again in this time has gone home. */
+/** A customer that was called and does not try again in this time no longer waits. */
 const CALL_MS = 100;
 
 export class FairPermits {
   readonly #capacity: number;
   #free: number;
   readonly #recipients = new Map<bigint, Recipient>();
-  /** Calls that somebody waits for. */
+  /** Calls with a waiting job. */
   #callsWanted = 0;
 
   constructor(capacity: number) {
@@ -62,7 +61,7 @@ export class FairPermits {
     if (this.#callsWanted > 0) this.#callWaiting(performance.now());
   }
 
-  /** Whoever has least first; all are called, since some may have gone home. */
+  /** The customer with the fewest first; all are called, since some may no longer wait. */
   #callWaiting(now: number): void {
     for (const [id, next] of [...this.#recipients].sort(([, a], [, b]) => a.used - b.used)) {
       if (next.waiting.length === 0) {
@@ -85,7 +84,7 @@ export class FairPermits {
     return new Promise((resolve) => recipient.waiting.push(resolve));
   }
 
-  /** How many more it may have: no limit while nobody who has less than its part waits. */
+  /** How many more it may have: unlimited while nobody with less than its part waits. */
   #freePermitsFor(recipient: Recipient): number {
     if (this.#recipients.size === 1) return this.#capacity;
     const share = Math.max(1, Math.floor(this.#capacity / this.#recipients.size));
@@ -105,7 +104,7 @@ export class FairPermits {
     return recipient;
   }
 
-  /** Whoever has nothing and waits for nothing is no recipient. */
+  /** A customer without permits and waiting jobs is removed. */
   #forget(customerId: bigint, recipient: Recipient): void {
     if (recipient.used === 0 && recipient.waiting.length === 0 && performance.now() - recipient.calledAt >= CALL_MS)
       this.#recipients.delete(customerId);

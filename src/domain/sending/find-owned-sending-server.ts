@@ -1,4 +1,4 @@
-/** Resolves a sending server's uid for the caller: his own, somebody else's, or nobody's. */
+/** Finds a sending server by its uid for the caller: own, foreign or unknown. */
 import { isUid } from '../../lib/ids.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { foreignServer, serverNotFound } from './sending-server-errors.ts';

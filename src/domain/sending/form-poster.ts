@@ -1,14 +1,14 @@
-/** The way by which drivers ask addresses of the web that stand in their settings: guarded, and bounded. */
+/** How drivers call web addresses in their settings: guarded and limited. */
 import { postOutboundForm } from '../../lib/outbound-request.ts';
 import type { DriverOptions } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
 
-/** Somebody waits for it: a message, or a person who tries the settings. */
+/** A message, or a person who tests the settings, waits for it. */
 const TIMEOUT_MS = 10_000;
-/** The largest tokens have a tenth of it. */
+/** The largest tokens need a tenth of it. */
 const ANSWER_BYTES_MAX = 65_536;
 
-/** What a driver is given to post forms with. */
+/** The function with which a driver posts forms. */
 export function formPoster({ installation }: Context): NonNullable<DriverOptions['postForm']> {
   return (url, form) =>
     postOutboundForm(url, {

@@ -1,6 +1,4 @@
-/**
- * Whose mail it is: what a sender's domains add to each message. Asked once per campaign, process and version of it.
- */
+/** What a sender's domains add to each message. Read once per campaign, process and version. */
 import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { isVerifiedAddress } from './addresses/from-address-store.ts';
 import { domainOfAddress, type HoldingDomain } from './domains/domain-of-address.ts';
@@ -11,24 +9,24 @@ import { signMessage } from './signing/sign-message.ts';
 
 export interface SendingIdentity {
   /**
-   * Puts signatures before a filled message, off the main thread. Null: it goes as it is. What it answers is the
-   * whole message; the bytes it is given are not changed.
+   * Adds signatures to a composed message, off the main thread. Null: no signature. The result is the whole message; the given
+   * bytes do not change.
    */
   readonly sign: ((content: Buffer) => Promise<Buffer>) | null;
-  /** Domain of return-paths that tell whose bounce it is; null: bounces go to the sender's own address. */
+  /** Domain of signed return-paths; null: bounces go to the sender's own address. */
   readonly returnPathDomain: string | null;
-  /** Where tracked links lead, without a slash at the end; null: to the installation's own address. */
+  /** The address of tracked links, without a slash at the end; null: the installation's own. */
   readonly trackingBaseUrl: string | null;
-  /** The domain that signs (`d=`), for those who show it. */
+  /** The signing domain (`d=`), for display. */
   readonly signingDomain: string | null;
 }
 
 export interface IdentityQuestion {
   readonly customerId: bigint;
   readonly fromEmail: string;
-  /** Whether the campaign wants to be signed. */
+  /** Whether the campaign is to be signed. */
   readonly signDkim: boolean;
-  /** Of the installation; opens the keys. */
+  /** The installation's secret, which decrypts the keys. */
   readonly secret: string;
 }
 
@@ -39,7 +37,7 @@ const KEY_ROW = row({
 });
 type KeyRow = RowOf<typeof KEY_ROW>;
 
-/** The identity that a customer's mail from this address has now. */
+/** The present identity of a customer's mail from this address. */
 export async function identityFor(db: Queryable, question: IdentityQuestion): Promise<SendingIdentity> {
   const { customerId, fromEmail, signDkim, secret } = question;
   const holder = await domainOfAddress(db, fromEmail);
@@ -60,8 +58,8 @@ export async function identityFor(db: Queryable, question: IdentityQuestion): Pr
 }
 
 /**
- * Where links lead that stand beside the customer's campaigns, in the mails of its lists and on its pages; no slash at
- * the end. Undefined: to the installation's own address.
+ * The address of links outside of campaigns, in the mails of lists and on pages; no slash at the end. Undefined: the
+ * installation's own.
  */
 export async function linkAddressFor(
   db: Queryable,
@@ -72,10 +70,7 @@ export async function linkAddressFor(
   return (await hostsOf(db, holder)).trackingBaseUrl ?? undefined;
 }
 
-/**
- * What changes when an identity of the customer may have changed: for caches. As SQL for whoever reads it along with
- * other things.
- */
+/** Changes when an identity of the customer may have changed: for caches. As SQL, to be read with other values. */
 export function identityVersion(customerId: Sql): Sql {
   return sql`(SELECT concat(count(*), max(d.updated_at)) FROM sending_domain d WHERE d.customer_id = ${customerId}),
              (SELECT d.updated_at FROM sending_domain d WHERE d.is_default)`;
@@ -89,9 +84,9 @@ const DEFAULT_SIGNER_ROW = row({
 });
 
 /**
- * The installation's default domain signs for those who have none. A signature of the domain that stands in From, or of
- * one that DMARC counts for it, would say that its owner wrote the message: it signs for strangers' addresses, and for
- * those near to it only when they are its owner's, or their reader has shown that they are his.
+ * The installation's default domain signs for senders without their own. A signature of the From domain, or of one that DMARC
+ * counts for it, would say that its owner wrote the message: so it signs for foreign addresses, and for addresses near it only
+ * when they are the operator's, or their reader has verified them.
  */
 async function defaultSigner(
   db: Queryable,
@@ -107,7 +102,7 @@ async function defaultSigner(
   return (await isVerifiedAddress(db, { customerId, email: fromEmail })) ? row : undefined;
 }
 
-/** Those whose record was seen at the last look; in the time of grace, all of them. */
+/** Those whose record was found at the last check; in the grace period, all of them. */
 async function signingKeys(db: Queryable, { customerId, id, status }: HoldingDomain): Promise<KeyRow[]> {
   return db.query(
     KEY_ROW,

@@ -1,7 +1,6 @@
 /**
- * Limits of mails that a customer sends, outside of campaigns, to addresses that nobody but itself has named: tests, and links
- * that verify a sender. They are counted in windows (`db/rate-windows`) and not by the rows of tests and senders: those go when
- * the customer deletes them, and the count would begin anew.
+ * Limits of mails outside of campaigns to addresses that only the customer has named: tests, and links that verify a sender. They
+ * are counted in windows (`db/rate-windows`) and not by the rows of tests and senders, because a customer can delete those.
  */
 import type { Queryable } from '../../db/database.ts';
 import { takeFromWindows, type WindowLimit } from '../../db/rate-windows.ts';
@@ -9,8 +8,8 @@ import { deriveKey, mac } from '../../lib/crypto.ts';
 import { emailKey } from '../../lib/text.ts';
 
 /**
- * Counts `mails` in all windows, or in none. Answers undefined when the mails may go, else the seconds after which there may be
- * one more.
+ * Counts `mails` in all windows, or in none. Returns undefined when the mails may be sent, else the seconds until one more may
+ * be.
  */
 export async function countRequestedMails(
   db: Queryable,
@@ -21,7 +20,7 @@ export async function countRequestedMails(
   return refusedBy && Math.max(1, Math.ceil(refusedBy.endsInSeconds));
 }
 
-/** A keyed digest: whose address it was cannot be read from it. */
+/** A keyed digest: the address cannot be read from it. */
 export function requestedAddress(secret: string, email: string): string {
   return mac(deriveKey(secret, 'asked-mail'), emailKey(email)).toString('base64url');
 }

@@ -1,4 +1,4 @@
-/** What an owner does when a server was mended: it is tried at once, instead of when its rest is over. */
+/** For the owner of a repaired server: it is tried at once, instead of at the end of its pause. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { wakeJobs } from '../../jobs/wake-jobs.ts';
@@ -10,8 +10,8 @@ import { updateServerRow } from './sending-server-store.ts';
 import type { SendingServer } from './sending-server.ts';
 
 /**
- * Forgets the server's troubles and those of the providers behind it, and lets a warm-up that stopped go on. Throws
- * NotFoundError, ForeignResourceError.
+ * Clears the health of the server and of the providers behind it, and continues a stopped warm-up. Throws NotFoundError,
+ * ForeignResourceError.
  */
 export async function resetServerHealth(ctx: Context, { uid }: { uid: string }): Promise<SendingServer> {
   return inTransaction(ctx, async (tx) => {
@@ -21,15 +21,15 @@ export async function resetServerHealth(ctx: Context, { uid }: { uid: string }):
       sql`UPDATE sending_server SET warm_up_stopped_at = NULL, warm_up_stop_reason = NULL
            WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
     );
-    // What it had bounced is history: the share begins anew.
+    // Earlier bounces no longer count: the share starts again.
     await tx.db.execute(sql`UPDATE hot.warm_up_day SET sent = 0, bounced = 0 WHERE server_id = ${server.id}`);
-    // A new version makes every process open it anew.
+    // A new version makes every process open it again.
     await updateServerRow(tx.db, server, {});
     return server;
   });
 }
 
-/** Forgets the server's troubles, and wakes the batches that may wait for it. */
+/** Clears the server's health, and wakes batches that may wait for it. */
 export async function tryAtOnce(
   db: Queryable,
   { id, customerId, isSystem }: Pick<SendingServer, 'id' | 'customerId' | 'isSystem'>,

@@ -1,9 +1,8 @@
 /**
- * What a customer's plan still lets it send: credits of the billing period (`email_max`), the quota per stretch of
- * time (`sending_quota`), sending jobs at once (`max_process`). A sending job leases a slice before it claims
- * anybody and gives back what it did not use; what was sent is in the ledger's counters. So nothing is counted twice
- * or forgotten, no row is written per message, and no number of workers goes beyond a limit, not by one.
- * Test sends and the mails that a list sends by itself are no campaign's and count for nothing.
+ * What a customer's plan still allows to send: credits of the billing period (`email_max`), the quota per time (`sending_quota`),
+ * sending jobs at once (`max_process`). A sending job leases a slice before it leases recipients and returns what it did not use;
+ * what was sent is in the ledger's counters. So nothing is counted twice or lost, no row is written per message, and no number of
+ * workers exceeds a limit. Tests and the automatic mails of lists do not count.
  */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
@@ -17,13 +16,11 @@ export interface SendRange extends SourceKey {
   readonly toId: bigint;
 }
 
-/**
- * `credits`, `quota`: used up, comes back at a time. `processes`, `held`: in the hands of other jobs at this moment.
- */
+/** `credits`, `quota`: used up until a time. `processes`, `held`: held by other jobs now. */
 export type BudgetRefusal = 'credits' | 'quota' | 'processes' | 'held';
 
 const SEND_LEASE_ROW = row({
-  /** Null: nothing to give back. */
+  /** Null: nothing to return. */
   sliceId: 'bigint?',
   granted: 'int',
   /** Why nothing was granted. */
@@ -56,7 +53,7 @@ export async function leaseSends(db: Queryable, request: LeaseRequest): Promise<
   return row;
 }
 
-/** Fewer were there to be sent to than were leased. */
+/** There were fewer recipients than leased messages. */
 export async function shrinkLease(db: Queryable, customerId: bigint, slice: { id: bigint; to: number }): Promise<void> {
   await db.execute(
     sql`UPDATE hot.send_slice SET amount = ${slice.to} WHERE customer_id = ${customerId} AND id = ${slice.id}`,
@@ -65,8 +62,8 @@ export async function shrinkLease(db: Queryable, customerId: bigint, slice: { id
 }
 
 /**
- * Gives back what was not sent. When the job broke off, messages may be under way whose fate is not decided: the
- * slice then stays as large as they are many, until it is.
+ * Returns what was not sent. If the job broke off, messages in flight may be undecided: the slice then keeps their number until
+ * they are decided.
  */
 export async function returnLease(db: Queryable, customerId: bigint, slice: { id: bigint; isBroken: boolean }) {
   if (slice.isBroken) {
@@ -82,7 +79,7 @@ export async function returnLease(db: Queryable, customerId: bigint, slice: { id
   );
 }
 
-/** What was used and is left of the plan's budget, by the same counting as the leases. */
+/** What is used and left of the plan's budget, counted like the leases. */
 export interface SendUsage {
   readonly creditsUsed: number;
   /** Null: no limit. */
@@ -90,7 +87,7 @@ export interface SendUsage {
   readonly creditsEndAt: Date | null;
   readonly quotaUsed: number;
   readonly quotaMax: number | null;
-  /** When the quota's window that runs now ends; null: none runs, the next message begins one. */
+  /** When the present quota window ends; null: there is none, the next message begins one. */
   readonly quotaEndsAt: Date | null;
   /** What jobs have leased and not sent yet. */
   readonly reserved: number;
@@ -116,7 +113,7 @@ export async function sendUsage(db: Queryable, customerId: bigint, allowance: Al
   return { creditsUsed: credits, creditsMax, creditsEndAt, quotaUsed: quota, quotaMax, quotaEndsAt, reserved };
 }
 
-/** Messages that may be sent now; null: any number. */
+/** Messages that may be sent now; null: unlimited. */
 export function remainingIn({ creditsMax, creditsUsed, quotaMax, quotaUsed }: SendUsage): number | null {
   if (creditsMax === null && quotaMax === null) return null;
   return Math.max(0, Math.min((creditsMax ?? Infinity) - creditsUsed, (quotaMax ?? Infinity) - quotaUsed));
@@ -136,14 +133,14 @@ function unlimitedBelowZero(text: string): number | null {
 }
 
 /**
- * A period by its beginning, in the words of hot.credits_period: a renewal brings new credits, moving the end of the
- * period does not, and a change of plan only those that the time on the plan before has paid for (hot.carry_credits).
+ * A period by its beginning, in the form of hot.credits_period: a renewal brings new credits, moving the end of the period does
+ * not, and a change of plan only those for the rest of the time (hot.carry_credits).
  */
 function creditsPeriod({ subscriptionId, periodStartedAt }: Allowance): string {
   return `${subscriptionId ?? ''}:${periodStartedAt?.toISOString() ?? ''}`;
 }
 
-/** Longer stretches are the same as none, and the database's calendar must hold them. */
+/** Longer times mean no quota, and the database's calendar must contain them. */
 const QUOTA_TIME_MAX = 1_000;
 
 function quotaLength({ options }: Allowance): string {

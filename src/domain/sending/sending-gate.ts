@@ -1,7 +1,7 @@
 /**
- * The gate of a sending server: what a sending loop asks before messages are handed over, and tells when they have
- * ended. Whatever holds mail back (the server's pace, its health, limits of a recipient's domain) speaks here, so the
- * loop knows none of it. A gate never sleeps: who may not go now is told when to come again.
+ * The gate of a sending server: a sending loop asks it before messages are handed over, and tells it their outcomes. All that
+ * holds mail back (the server's pace, its health, limits of a recipient's domain) is decided here. A gate never sleeps:
+ * recipients that may not go now are told when to come again.
  */
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
@@ -14,32 +14,32 @@ import { WHOLE_SERVER, type ServerHealth } from './routing/server-health.ts';
 import { SetUpRefusals } from './routing/set-up-refusals.ts';
 import type { WaitingRecipient, GateStop, Held } from './routing/waiting.ts';
 
-/** Each recipient is in `go`, in `later`, or behind a `stop`: whoever is in neither list stays with the loop, which ends. */
+/** Each recipient is in `go`, in `later`, or behind a `stop`: those in neither list stay with the loop, which ends. */
 export interface Admission<Recipient> {
-  /** They have a place each, given back by `ended` or, unused, by `withdraw`. */
+  /** Each has a slot, returned by `ended` or, unused, by `withdraw`. */
   readonly go: readonly Recipient[];
-  /** They go back into the ledger until then; `reason` is for its reader. */
+  /** They wait in the ledger until then; `reason` is for its readers. */
   readonly later: readonly Held<Recipient>[];
   readonly stop: GateStop | undefined;
 }
 
 export interface SendingGate {
-  /** What is known to hold everybody back, before anybody is leased. Takes nothing. */
+  /** What holds all recipients back, checked before anybody is leased. Takes nothing. */
   denial(ctx: Context, customerId: bigint): Promise<GateStop | undefined>;
-  /** Takes places for as many of a customer's recipients as may go now. */
+  /** Takes slots for as many of a customer's recipients as may go now. */
   admit<Recipient extends WaitingRecipient>(
     ctx: Context,
     customerId: bigint,
     recipients: readonly Recipient[],
   ): Promise<Admission<Recipient>>;
   /**
-   * Judges how one that went has ended, and learns from it; `error` is undefined when the server took the message. Answers
-   * whether the loop must stop, too. Cheap: what is learnt is gathered, not written one by one.
+   * Judges the outcome of one that was sent, and records it; `error` is undefined when the server accepted the message. Returns
+   * whether the loop must stop, too. Cheap: observations are collected, not written one by one.
    */
   ended(ctx: Context, recipient: WaitingRecipient, ending: Ending): { verdict: Verdict; stop: GateStop | undefined };
-  /** The same for a message that never asked here (a notice, a test): the server's health is everybody's. */
+  /** The same for a message that did not pass the gate (a notification, a test), because the server's health concerns all. */
   heard(ctx: Context, domain: string, error: SendingError | undefined): Verdict;
-  /** Gives back places of recipients that were not handed over after all. */
+  /** Returns slots of recipients that were not handed over. */
   withdraw(recipients: readonly WaitingRecipient[]): void;
 }
 
@@ -47,13 +47,13 @@ export interface Ending extends Pick<Witnesses, 'attempts' | 'campaign'> {
   readonly error: SendingError | undefined;
 }
 
-/** What a gate keeps when its server's settings change: who rests goes on resting. */
+/** What a gate keeps when its server's settings change: pauses continue. */
 export interface GateMemory {
   readonly health: ServerHealth;
   readonly groups: MailboxGroups;
 }
 
-/** Whoever is turned away while another tries comes again soon: a try takes moments. */
+/** Recipients that are refused while another process tries come again soon: a try is short. */
 const PROBE_WAIT_SECONDS = 1;
 const TRY_AGAIN: GateStop = { reason: 'unavailable', waitSeconds: PROBE_WAIT_SECONDS };
 const HEALTH_REASON = 'provider_paused';
@@ -78,7 +78,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
       if (!health.isWell || pacing.isByGroup) await meet(ctx, memory, recipients);
       const healthy = byHealth(memory, line, recipients);
-      // At once: whoever asks while this one waits for the paces must find these places taken.
+      // At once: others that ask while this one waits for the paces must find these slots taken.
       healthy.tried.forEach(hold);
       const request = { customerId, recipients: healthy.go, groupOf: groups.groupOf, line };
       const paced = await pacing.take(ctx.db, request).catch((error: unknown) => {
@@ -97,7 +97,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       const isUnavailable = verdict.recipient.kind === 'unavailable';
       if (isUnavailable) pacing.giveBack([recipient], groups.groupOf);
       pacing.ended(ctx, { isSent: ending.error === undefined, isHardBounce: verdict.server.isHardBounce });
-      // A message that the server would not even look at stops a loop, whoever is to blame: the next one asks again.
+      // A message that the server did not consider stops a loop, whoever is at fault: the next one asks again.
       const mustAskAgain = isUnavailable && verdict.server.server !== undefined;
       return { verdict, stop: stop ?? (mustAskAgain ? TRY_AGAIN : undefined) };
     },
@@ -111,10 +111,10 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
   };
 }
 
-/** Judges how messages end, and keeps what is learnt of the server and the recipients' providers. */
+/** Judges outcomes, and records observations of the server and the recipients' providers. */
 function createJudge({ health, groups }: GateMemory) {
   const refusals = new SetUpRefusals();
-  /** Replies come in order, so the first message that fails with an error is the one that was meant. */
+  /** Replies come in order, so the first message that fails with an error is the one it belongs to. */
   const judged = new WeakSet<SendingError>();
   const witnessFor = (domain: string): ServerWitness => ({
     isToBlame(attempts) {
@@ -146,7 +146,7 @@ function createJudge({ health, groups }: GateMemory) {
   };
 }
 
-/** Recipients on their way to groups that are not well; the others are not counted. */
+/** Recipients in flight to unhealthy groups; others are not counted. */
 function createTries({ health, groups }: GateMemory) {
   const trying = new Map<WaitingRecipient, readonly string[]>();
   return {
@@ -164,7 +164,7 @@ function createTries({ health, groups }: GateMemory) {
   };
 }
 
-/** Learns whose mail it is, where that matters, and how those stand. */
+/** Looks up the recipients' providers, where that matters, and their health. */
 async function meet(
   ctx: Context,
   { health, groups }: GateMemory,
@@ -183,11 +183,11 @@ function serverStop(health: ServerHealth): GateStop | undefined {
 }
 
 interface Healthy<Recipient> extends Admission<Recipient> {
-  /** Those of `go` that go to somebody who is tried again. */
+  /** Those of `go` whose group is being tried. */
   readonly tried: readonly Recipient[];
 }
 
-/** Who may go as far as health is concerned. */
+/** Who may go by health. */
 function byHealth<Recipient extends WaitingRecipient>(
   { health, groups }: GateMemory,
   line: Line,

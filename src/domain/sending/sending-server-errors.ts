@@ -26,7 +26,7 @@ export const typeFixed = () =>
 
 export const wrongSettings = (fields: FieldErrors) => new ValidationError(fields, 'SENDING_SERVER_SETTINGS_INVALID');
 
-/** The settings are well-formed, but the server could not be used with them. */
+/** The settings are valid, but the server could not be used with them. */
 export const connectionFailed = (reason: string) =>
   new ValidationError(
     { connection: [reason] },

@@ -40,7 +40,7 @@ export const serverFields = {
 } satisfies Fields;
 /** A server without its settings. */
 export const serverColumns = { ...identity, id: { column: 'id', type: 'bigint' }, name, status } satisfies Fields;
-/** The same with its settings, the secret ones sealed, and its quota. */
+/** The same with its settings, the secret ones encrypted, and its quota. */
 export const storedServerColumns = {
   ...serverColumns,
   settings: { column: 'settings', type: 'json' },

@@ -20,7 +20,7 @@ export async function insertServer(db: Queryable, server: ServerValues): Promise
   return row;
 }
 
-/** Writes what is given and leaves the rest. */
+/** Writes the given values. */
 export async function updateServerRow(db: Queryable, server: SendingServer, changes: ServerValues): Promise<void> {
   const written = assignments(serverFields, { ...changes, ...warmUpOf(changes) });
   if (changes.warmUp === null) await db.execute(sql`DELETE FROM hot.warm_up_day WHERE server_id = ${server.id}`);
@@ -29,7 +29,7 @@ export async function updateServerRow(db: Queryable, server: SendingServer, chan
      WHERE customer_id = ${server.customerId} AND id = ${server.id}`);
 }
 
-/** A warm-up begins when there was none; a changed schedule goes on with the day it is on, and lifts a stop. */
+/** A warm-up starts if there was none; a changed schedule continues with the present day, and ends a stop. */
 function warmUpOf({ warmUp }: ServerValues): ServerValues {
   if (warmUp === undefined) return {};
   const warmUpStartedAt = warmUp === null ? null : sql`coalesce(warm_up_started_at, now())`;
@@ -40,7 +40,7 @@ export async function deleteServerRow(db: Queryable, server: SendingServer): Pro
   await db.execute(sql`DELETE FROM sending_server WHERE customer_id = ${server.customerId} AND id = ${server.id}`);
 }
 
-/** The customer's server with this uid; `lock` keeps others from changing or deleting it. */
+/** The customer's server with this uid; `lock` prevents others from changing or deleting it. */
 export async function findServer(
   db: Queryable,
   key: { customerId: bigint; uid: string },
@@ -68,8 +68,8 @@ export async function countServers(db: Queryable, customerId: bigint): Promise<n
 }
 
 /**
- * Names of unfinished campaigns that would go through this server now, at most `max`: those of the owner, and for a
- * system server those of every customer who has no better one.
+ * Names of unfinished campaigns that would use this server now, at most `max`: those of the owner, and for a system server those
+ * of every customer without a better one.
  */
 export async function campaignsThrough(
   db: Queryable,

@@ -1,6 +1,6 @@
 /**
- * The noun: a sending server, a driver and its settings. An administrator's servers are the system's and serve
- * every customer without own ones (decision D29). This file says what an input may hold; it never connects.
+ * The noun: a sending server, a driver and its settings. An administrator's servers are the system's and serve every customer
+ * without own ones (decision D29). This file says what an input may contain; it never connects.
  */
 import { z } from 'zod';
 import type { RowOfFields, ValuesOf } from '../../db/fields.ts';
@@ -18,16 +18,16 @@ import {
 
 const NAME_LENGTH_MAX = 255;
 const TYPE_LENGTH_MAX = 50;
-// No driver has as many keys; a setting may be a private key.
+// No driver has so many keys; a setting may be a private key.
 const SETTINGS_MAX = 50;
 const SETTING_LENGTH_MAX = 10_000;
-// Above it, "no limit" is meant.
+// Use "no limit" instead of a larger number.
 const QUOTA_VALUE_MAX = 1_000_000_000;
 const QUOTA_BASE_MAX = 1_000;
-/** What a quota's value means when there is no limit. */
+/** The quota value that means no limit. */
 const NO_QUOTA = -1;
 
-/** More are a mistake of a program that creates in a loop; each is tried by connecting. */
+/** More are a mistake of a looping program; each is tested by connecting. */
 export const SERVERS_PER_CUSTOMER_MAX = 100;
 
 export const quotaUnits = ['second', 'minute', 'hour', 'day', 'month'] as const;
@@ -66,7 +66,7 @@ export const updateSendingServerInput = z.object({
   status: z.enum(serverStatuses).optional(),
 });
 
-/** As a entry point hands it over; the schemas above decide what of it is right. */
+/** Input from an entry point; the schemas above check it. */
 export interface UpdateSendingServerInput {
   readonly name?: string | null | undefined;
   readonly type?: string | null | undefined;

@@ -1,4 +1,4 @@
-/** Credentials of sending servers at rest: sealed under the installation's secret, bound to their own row. */
+/** Stored credentials of sending servers: encrypted with the installation's secret, bound to their own row. */
 import { deriveKey, seal, unseal } from '../../lib/crypto.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
 import { z } from 'zod';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 const KEY_PURPOSE = 'sending-server';
 const settingsSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
-/** Seals the secret settings of the server with this uid. */
+/** Encrypts the secret settings of the server with this uid. */
 export function sealSecrets(installationSecret: string, serverUid: string, secrets: DriverSettings): Buffer {
   return seal(deriveKey(installationSecret, KEY_PURPOSE), JSON.stringify(secrets), serverUid);
 }
@@ -21,7 +21,7 @@ export function unsealSecrets(
   return settingsSchema.parse(JSON.parse(unseal(deriveKey(installationSecret, KEY_PURPOSE), sealed, serverUid)));
 }
 
-/** Settings as they lie in the public column, checked. */
+/** Settings of the public column, checked. */
 export function parsePublicSettings(value: unknown): DriverSettings {
   return settingsSchema.parse(value);
 }

@@ -1,13 +1,13 @@
 /**
- * What keeps the servers of a campaign from sending, and until when. Derived from what the gate has stored (health, paces,
- * warm-up) when somebody asks; nothing is kept for it while mail is sent.
+ * What prevents a campaign's servers from sending, and until when. Computed when it is read, from what the gate has stored
+ * (health, paces, warm-up); sending stores nothing for it.
  */
 import { sql, row, type Queryable } from '../../db/database.ts';
 import type { CodedReason, NoParams } from '../../lib/coded-reason.ts';
 import { routedServers } from './choose-server.ts';
 import { quotaOf, type Pace, type QuotaRow } from './routing/paces.ts';
 
-/** By code, what its text is made of (campaigns/status-reason.ts). */
+/** By code, the parameters of its text (campaigns/status-reason.ts). */
 export interface ServerWaitParams {
   no_server: NoParams;
   /** `until` null: it is being tried. */
@@ -30,11 +30,11 @@ export interface ServerWaitParams {
 
 export interface ServerWait {
   readonly reason: CodedReason<ServerWaitParams>;
-  /** Nothing has to be mended: it goes on by itself. */
+  /** Nothing has to be corrected: it continues automatically. */
   readonly isInOrder: boolean;
 }
 
-/** What a bucket held when it was last looked at. */
+/** The content of a bucket when it was last used. */
 interface BucketState {
   readonly tokens: number | null;
   readonly refilledAt: Date | null;
@@ -57,9 +57,9 @@ interface ServerRow extends QuotaRow, BucketState {
   readonly customerRefilledAt: Date | null;
 }
 
-/** One message in less than this is slow, not waiting. */
+/** A message at shorter intervals is slow, not waiting. */
 const PACE_SECONDS_MIN = 5;
-/** Jobs come back one after the other; a message that is due for longer waits for something else. */
+/** Jobs return one after the other; a message that is due for longer waits for something else. */
 const LATE_SECONDS = 60;
 const ERROR_LENGTH_MAX = 300;
 
@@ -77,7 +77,7 @@ const STATE_COLUMNS = sql`
   LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)
   LEFT JOIN hot.rate_bucket b ON b.key = 'server:' || s.id`;
-/** Asked for each campaign `k`. */
+/** The question for each campaign `k`. */
 const QUESTION = {
   customerId: sql`k.customer_id`,
   campaignRoutes: sql`(SELECT g.sending_servers FROM campaign g WHERE g.customer_id = k.customer_id AND g.id = k.campaign_id)`,
@@ -105,7 +105,7 @@ const SERVER_WAIT_ROW = row({
   place: 'int',
 });
 
-/** For each campaign, in their order; undefined: one of the servers that its next batch may go through sends now. */
+/** For each campaign, in order; undefined: one of the servers for its next batch sends now. */
 export async function serverWaits(
   db: Queryable,
   keys: readonly { customerId: bigint; campaignId: bigint }[],
@@ -149,7 +149,7 @@ function unusable(row: ServerRow): ServerWait | undefined {
   return { reason: { code: 'warm_up_day_full', params }, isInOrder: true };
 }
 
-/** A pace by which so little goes that it looks like standing still; the slower one of the server's and the customer's. */
+/** A pace so slow that it looks like a stop; the slower one of the server's and the customer's. */
 function paced(row: ServerRow): ServerWait | undefined {
   const { name: server, sendsPerHour, quota_base: base, quota_unit: unit, quota_value: messages } = row;
   const customers = sendsPerHour === null ? null : { value: sendsPerHour, periodSeconds: 3_600 };
@@ -162,7 +162,7 @@ function paced(row: ServerRow): ServerWait | undefined {
   return { reason: { code: 'customer_rate', params: { messages: sendsPerHour, next } }, isInOrder: true };
 }
 
-/** When the next message goes; undefined: soon. */
+/** When the next message is sent; undefined: soon. */
 function nextMessage(pace: Pace | null, { tokens, refilledAt }: BucketState): string | undefined {
   if (pace === null || tokens === null || refilledAt === null) return undefined;
   const secondsEach = pace.periodSeconds / pace.value;
@@ -172,7 +172,7 @@ function nextMessage(pace: Pace | null, { tokens, refilledAt }: BucketState): st
   return new Date(Math.max(at, Date.now())).toISOString();
 }
 
-/** Those that rest or are tried come back first, then those whose day is over. */
+/** Paused and tried ones come first, then those whose day is used up. */
 function soonest(a: ServerRow, b: ServerRow): number {
   return Number(isFull(a)) - Number(isFull(b)) || (a.restsUntil?.getTime() ?? 0) - (b.restsUntil?.getTime() ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Which servers mail goes through by weight, and how fast: what a customer chooses for itself, and an administrator for others. */
+/** The servers of mail by weight, and its speed: a customer's own choice, and an administrator's for others. */
 import { z } from 'zod';
 import { sql } from '../../db/database.ts';
 import { parseInput } from '../../lib/text.ts';
@@ -18,7 +18,7 @@ import {
 
 const routesInput = z.object({ servers: sendingRoutes.nullish().transform((servers) => servers ?? null) });
 
-/** The viewer's own choice; empty: mail goes as its plan says. */
+/** The viewer's own choice; empty: as its plan says. */
 export async function readSendingRoutes(ctx: Context): Promise<readonly SendingRoute[]> {
   const { customerId } = viewerOf(ctx);
   const [row] = await ctx.db.query(
@@ -29,8 +29,8 @@ export async function readSendingRoutes(ctx: Context): Promise<readonly SendingR
 }
 
 /**
- * Sets the viewer's own choice; none or null: as the plan says. Throws ValidationError, SENDING_SERVER_NOT_FOUND and
- * the foreign error of the same code.
+ * Sets the viewer's own choice; none or null: as the plan says. Throws ValidationError, SENDING_SERVER_NOT_FOUND and the foreign
+ * error of the same code.
  */
 export async function setSendingRoutes(
   ctx: Context,
@@ -47,7 +47,7 @@ export async function setSendingRoutes(
   });
 }
 
-/** Sets which of the system's servers a plan's customers go through. Throws as above, and PLAN_NOT_FOUND. */
+/** Sets which system servers a plan's customers use. Throws as above, and PLAN_NOT_FOUND. */
 export async function setPlanRoutes(
   ctx: Context,
   { planUid, ...input }: { planUid: string; servers?: SendingRoutesInput | null | undefined },
@@ -67,7 +67,7 @@ export async function setPlanRoutes(
 
 const paceInput = z.object({ sendsPerHour: z.int().min(1).max(100_000_000).nullable() });
 
-/** Sets how many messages an hour a customer's campaigns send together; null: as many as its plan. Throws CUSTOMER_NOT_FOUND. */
+/** Sets how many messages an hour a customer's campaigns send together; null: as its plan says. Throws CUSTOMER_NOT_FOUND. */
 export async function setCustomerPace(
   ctx: Context,
   { customerUid, ...input }: { customerUid: string; sendsPerHour: number | null },

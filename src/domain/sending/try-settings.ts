@@ -1,6 +1,6 @@
 /**
- * Settings of a sending server are stored only after the driver found them well-formed and the server answered
- * (specification 4.13.4): fields first, then a real connection that sends nothing.
+ * Settings of a sending server are stored only after the driver found them valid and the server answered (specification 4.13.4):
+ * fields first, then a real connection that sends nothing.
  */
 import { hostname } from 'node:os';
 import { addressGuard, type AddressGuard } from '../../lib/public-address.ts';
@@ -16,27 +16,27 @@ import { formPoster } from './form-poster.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors } from './sending-server.ts';
 
-/** Somebody waits for the answer in a browser; a server that needs longer is not fit for sending. */
+/** A person waits for the answer in a browser; a slower server is not fit for sending. */
 const TRY_TIMEOUT_MS = 15_000;
-/** The setting by which drivers of servers with a host name call it. */
+/** The setting with the host name of a driver's server. */
 const HOST = 'host';
 
 export interface TrySettings {
   readonly type: string;
   readonly settings: SettingsInput;
-  /** Names of those that somebody wrote just now; absent: all of them. */
+  /** Names of the settings that were just given; absent: all of them. */
   readonly given?: readonly string[];
   /** A system server may be anywhere; a customer's only at public addresses (decision D44). */
   readonly isSystem: boolean;
 }
 
 export interface TriedSettings {
-  /** What may be shown. */
+  /** The settings that may be shown. */
   readonly settings: DriverSettings;
   readonly secrets: DriverSettings;
 }
 
-/** Checks and tries the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
+/** Checks and tests the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
 export async function trySettings(ctx: Context, input: TrySettings): Promise<TriedSettings> {
   const driver = driverOf(ctx, input.type);
   const unknown = unknownSettings(driver, input.given ?? Object.keys(input.settings));
@@ -57,7 +57,7 @@ export function driverOf(ctx: Context, type: string): SendingDriverRegistration 
   return driver;
 }
 
-/** A misspelt name would leave a setting at its default, and nobody would know why the server behaves as it does. */
+/** A misspelt name would silently leave a setting at its default. */
 function unknownSettings({ type, configKeys }: SendingDriverRegistration, names: readonly string[]): FieldErrors {
   const message = `There is no such setting for servers of type ${type}. Known are: ${configKeys.join(', ')}.`;
   return Object.fromEntries(names.filter((name) => !configKeys.includes(name)).map((name) => [name, [message]]));
@@ -86,7 +86,7 @@ async function tryConnection(
     const result = await withinTime(connection.test());
     if (!result.ok) throw connectionFailed(result.message);
   } finally {
-    // What still hangs is let go of in the background.
+    // A connection that hangs is closed in the background.
     void connection.close().catch(() => undefined);
   }
 }

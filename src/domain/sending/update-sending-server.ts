@@ -1,4 +1,4 @@
-/** Changes a sending server: new settings are tried like those of a new one before anything is stored. */
+/** Changes a sending server: new settings are tested like those of a new one before anything is stored. */
 import { parseInput } from '../../lib/text.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
@@ -22,8 +22,8 @@ import type { z } from 'zod';
 type Changes = z.output<typeof updateSendingServerInput>;
 
 /**
- * Changes what is given; settings that are not given keep their values, credentials included. Throws ValidationError
- * on the input, `settings.<key>` or `connection`; NotFoundError, ForeignResourceError.
+ * Changes the given values; other settings stay, credentials included. Throws ValidationError on the input, `settings.<key>` or
+ * `connection`; NotFoundError, ForeignResourceError.
  */
 export async function updateSendingServer(
   ctx: Context,
@@ -37,7 +37,7 @@ export async function updateSendingServer(
   return inTransaction(ctx, async (tx) => {
     const server = await findOwnedSendingServer(tx, uid, { lock: true });
     await updateServerRow(tx.db, server, { ...plainChanges(server, wanted), ...settings });
-    // They have just been seen to work, or whoever waits may go through it now.
+    // The settings were just tested, or waiting messages may use the server now.
     if (wanted.settings !== undefined || wanted.status === 'active') await tryAtOnce(tx.db, server);
     return { ...server, name: wanted.name ?? server.name, status: wanted.status ?? server.status };
   });

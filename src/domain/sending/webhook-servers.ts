@@ -1,4 +1,4 @@
-/** Which sending server a vendor's webhook is for, with the driver's part and the settings it is checked with. */
+/** The sending server of a vendor's webhook, with the driver's receiver and its settings. */
 import { sql } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import type { DriverSettings, WebhookReceiver } from '../../plugin-api/index.ts';
@@ -13,10 +13,10 @@ export interface WebhookServer {
   readonly settings: DriverSettings;
 }
 
-/** A uid is one of many million millions; should two customers have drawn the same, both are asked. */
+/** If two customers have the same uid by chance, both are tried. */
 const SERVERS_MAX = 3;
 
-/** Servers of this type and uid whose driver takes webhooks; inactive ones too: bounces come after the last message. */
+/** Servers of this type and uid whose driver takes webhooks; also inactive ones: bounces come after the last message. */
 export async function webhookServers(
   { db, hooks, installation }: Context,
   { type, uid }: { type: string; uid: string },

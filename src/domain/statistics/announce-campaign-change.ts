@@ -1,6 +1,6 @@
 /**
- * Says that a campaign's figures changed, to whoever watches in any process: one NOTIFY without figures, at most
- * four a second per campaign and process, and never none after the last change.
+ * Announces that a campaign's figures changed, to watchers in any process: one NOTIFY without figures, at most four a second per
+ * campaign and process, and always one after the last change.
  */
 import type { Context } from '../context.ts';
 import { notify } from '../../db/listen.ts';
@@ -16,15 +16,15 @@ export const STATISTICS_CHANNEL = 'campaign_statistics';
 /** Four a second is as fast as a person can read. */
 export const STATISTICS_INTERVAL_MS = 250;
 
-/** What is being held back: a key is there for one interval after each notification. */
+/** Held-back notifications: a key exists for one interval after each. */
 type Throttle = Map<string, { again: boolean; timer: NodeJS.Timeout }>;
 
-/** By the database's address: requests and other work have pools of their own, and one throttle. */
+/** By the database's address: requests and other work have separate pools, and one throttle. */
 const throttles = new Map<string, Throttle>();
 
 /**
- * Announces a change that is committed. Returns at once and never throws: who watches may miss one notification and
- * reads the figures of the next. Inside a transaction call it from `afterCommit`.
+ * Announces a committed change. Returns at once and never throws: watchers who miss one notification read the figures at the
+ * next. Inside a transaction call it from `afterCommit`.
  */
 export function announceCampaignChange(
   ctx: Pick<Context, 'database' | 'log'>,
@@ -37,13 +37,13 @@ export function announceCampaignChange(
   else send(ctx, throttle, key);
 }
 
-/** The same for any source: of one that is no campaign nobody watches figures yet. */
+/** The same for any source: figures of other sources than campaigns have no watchers yet. */
 export function announceSourceChange(ctx: Pick<Context, 'database' | 'log'>, source: SourceKey): void {
   const campaign = campaignOfSource(source);
   if (campaign) announceCampaignChange(ctx, campaign);
 }
 
-/** Sends what is held back: for a shutdown, before the database closes. */
+/** Sends held-back notifications: for a shutdown, before the database closes. */
 export async function flushAnnouncements(ctx: Pick<Context, 'database' | 'log'>): Promise<void> {
   const throttle = throttleOf(ctx.database);
   const held = [...throttle];

@@ -1,4 +1,4 @@
-/** Names one campaign: what every module needs that counts for it, sends it or closes it. */
+/** The key of one campaign. */
 import { row, type RowOf } from '../../db/database.ts';
 
 export const CAMPAIGN_KEY_ROW = row({

@@ -1,6 +1,6 @@
 /**
- * The figures of campaigns, read from counters that are kept with every event; nothing here counts rows.
- * Names and meanings are those of specification 2.4 and decision D23.
+ * The figures of campaigns, read from counters that are updated with every event; no rows are counted here. Names and meanings
+ * are those of specification 2.4 and decision D23.
  */
 import type { Context } from '../context.ts';
 import { sql, row, type RowOf } from '../../db/database.ts';
@@ -12,9 +12,9 @@ import { rate } from './rate.ts';
 export interface CampaignStatistics {
   readonly customerId: bigint;
   readonly campaignId: bigint;
-  /** Where the campaign stands; null when it is gone. */
+  /** The campaign's status; null when it is deleted. */
   readonly status: string | null;
-  /** Everybody the campaign was planned for. */
+  /** The size of the campaign's audience. */
   readonly subscriberCount: number;
   /** Accepted by a receiving server and not bounced since. */
   readonly deliveredCount: number;
@@ -32,7 +32,10 @@ export interface CampaignStatistics {
   /** People who clicked, of those who opened. */
   readonly clickPerUniqOpen: number;
   readonly lastClick: Date | null;
-  /** What people did, as far as we can tell them from machines; the figures above count both (decision record 0074). */
+  /**
+   * Figures for people without machines, as far as they can be distinguished; the figures above include both (decision record
+   * 0074).
+   */
   readonly humanOpenCount: number;
   readonly humanUniqOpenCount: number;
   readonly humanUniqOpenRate: number;
@@ -83,7 +86,7 @@ const COUNTER_ROW = row({
 });
 type CounterRow = RowOf<typeof COUNTER_ROW>;
 
-/** The figures of the campaigns asked for, in their order; zeros for one that has not begun. One statement for all. */
+/** The figures of these campaigns, in order; zeros for one that has not begun. One statement for all. */
 export async function readCampaignStatistics(
   ctx: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
@@ -112,7 +115,7 @@ export async function readCampaignStatistics(
 }
 
 function statisticsOf(row: CounterRow): CampaignStatistics {
-  // What was refused at the entry point was never sent.
+  // A message that was refused at delivery was never sent.
   const deliveredCount = Math.max(row.sent - (row.bounce_count - row.refused_bounce_count), 0);
   return {
     customerId: row.customer_id,

@@ -1,4 +1,4 @@
-/** The lists beside a campaign's figures (decision D23): its links, its most frequent openers, where they were. */
+/** The lists beside a campaign's figures (decision D23): its links, its most frequent openers, and their locations. */
 import type { Context } from '../context.ts';
 import { sql, row, type Sql } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
@@ -17,7 +17,7 @@ export interface LinkStatistics {
   readonly lastClick: Date | null;
 }
 
-/** A row of a batch: which of the campaigns asked for it belongs to. */
+/** A row of a batch with the number of its campaign. */
 type Numbered<Row> = Row & { readonly no: bigint };
 
 export interface TopLocation {
@@ -34,8 +34,8 @@ export interface TopOpener {
 }
 
 /**
- * Makes a campaign's links known before anybody clicks, by their addresses as the author wrote them. Numbers are
- * positions; an address that changed before its first click is corrected, and one that is gone from the message is forgotten.
+ * Registers a campaign's links before anybody clicks, by their addresses as the author wrote them. Numbers are positions; an
+ * address that changed before its first click is corrected, and one that is no longer in the message is deleted.
  */
 export async function registerCampaignLinks(
   ctx: Pick<Context, 'db'>,
@@ -85,14 +85,14 @@ export async function readCampaignLinks(
 }
 
 /**
- * Where opens came from, at most ten places per campaign, the most frequent first. What no GeoIP file knew is one
- * unknown place; without an open there is no place.
+ * Where opens came from, at most ten places per campaign, the most frequent first. Unknown places are one place; without an open
+ * there is none.
  */
 export async function readTopLocations(
   ctx: Pick<Context, 'db'>,
   keys: readonly CampaignKey[],
 ): Promise<TopLocation[][]> {
-  // Places of many opens have an index of their own; the others are looked through only while there are too few of those.
+  // Places of many opens have an index of their own; the others are searched only if there are too few of those.
   const rows = await ctx.db.query(
     { country: 'text?', region: 'text?', city: 'text?', openCount: 'int', no: 'bigint' },
     sql`SELECT k.no, l.* FROM ${campaignsAskedFor(keys)}
@@ -112,8 +112,8 @@ export async function readTopLocations(
 
 /** Who opened most often, at most ten per campaign, the most frequent first. */
 export async function readTopOpeners(ctx: Pick<Context, 'db'>, keys: readonly CampaignKey[]): Promise<TopOpener[][]> {
-  // Those who opened again have an index of their own; of those who opened once any will do, and only while there are
-  // too few of the others are they looked for: that reads the campaign's rows until ten are found.
+  // People who opened again have an index of their own. Of those who opened once any will do, and they are searched only if there
+  // are too few of the others: that reads the campaign's rows until ten are found.
   const rows = await ctx.db.query(
     { no: 'bigint', id: 'bigint', email: 'text', open_count: 'int' },
     sql`SELECT k.no, s.id, s.email, t.open_count FROM ${campaignsAskedFor(keys)}
@@ -147,7 +147,7 @@ function campaignsAskedFor(keys: readonly CampaignKey[]): Sql {
              WITH ORDINALITY AS k (customer_id, campaign_id, no)`;
 }
 
-/** The rows of each campaign, in the order of the campaigns asked for and of the rows. */
+/** The rows of each campaign, in the order of the campaigns and of the rows. */
 function byCampaign<Row, Item>(
   keys: readonly CampaignKey[],
   rows: readonly Numbered<Row>[],

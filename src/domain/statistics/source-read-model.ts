@@ -1,4 +1,4 @@
-/** Conditions on rows that are filed under a source or a message (source-key.ts), and campaigns as sources. */
+/** Conditions on rows with the key of a source or a message (source-key.ts), and campaigns as sources. */
 import { raw, sql, type Sql } from '../../db/database.ts';
 import { SOURCE_KINDS, type DeliveryKey, type SourceKey } from '../source-key.ts';
 import type { CampaignKey } from './campaign-key.ts';
@@ -10,7 +10,7 @@ export function sourceOfCampaign({ customerId, campaignId }: CampaignKey): Sourc
   return { customerId, sourceKind: SOURCE_KINDS.campaign, sourceId: campaignId };
 }
 
-/** The campaign that a source is; undefined: it is none. */
+/** The campaign of a source; undefined: it is another kind. */
 export function campaignOfSource({ customerId, sourceKind, sourceId }: SourceKey): CampaignKey | undefined {
   return sourceKind === SOURCE_KINDS.campaign ? { customerId, campaignId: sourceId } : undefined;
 }
@@ -21,7 +21,7 @@ export function ofSource(alias: string, { customerId, sourceKind, sourceId }: So
   return sql`${t}.customer_id = ${customerId} AND ${t}.source_kind = ${sourceKind} AND ${t}.source_id = ${sourceId}`;
 }
 
-/** The row, or rows of what came back, of one message. */
+/** The row, or the rows of events, of one message. */
 export function ofDelivery(alias: string, key: DeliveryKey): Sql {
   const t = raw(alias);
   return sql`${ofSource(alias, key)} AND ${t}.recipient_id = ${key.recipientId} AND ${t}.occurrence = ${key.occurrence}`;

@@ -1,7 +1,6 @@
 /**
- * The live figures of campaigns. However many watch one campaign, and however often it changes, a process reads it at
- * most four times a second and keeps one value of it: a reader that stops reading costs nothing and misses nothing
- * but values that are outdated anyway.
+ * The live figures of campaigns. However many watch one campaign, and however often it changes, a process reads it at most four
+ * times a second and keeps one value of it: a slow reader costs nothing and misses only outdated values.
  */
 import type { Context } from '../context.ts';
 import type { Notifications } from '../../db/listen.ts';
@@ -11,13 +10,13 @@ import type { CampaignKey } from './campaign-key.ts';
 import { readCampaignStatistics, type CampaignStatistics } from './campaign-statistics.ts';
 
 export interface StatisticsFeed {
-  /** The figures now, then the newest whenever they changed, until the reader returns or the feed closes. */
+  /** The figures now, then the newest after each change, until the reader returns or the feed closes. */
   watch(campaign: CampaignKey): AsyncIterableIterator<CampaignStatistics>;
   /** Ends every watch. */
   close(): void;
 }
 
-/** A notification can be lost while a connection is made: whoever watches sees the truth this late at most. */
+/** A notification can be lost while a connection is made: watchers see a change this late at most. */
 const REREAD_MS = 5_000;
 
 interface Channel {
@@ -34,7 +33,7 @@ interface Channel {
 
 const feeds = new WeakMap<Notifications, StatisticsFeed>();
 
-/** The process's feed on these notifications, opened when the first one asks. */
+/** The process's feed on these notifications, opened at the first call. */
 export function statisticsFeedOf(ctx: Pick<Context, 'database' | 'log'>, notifications: Notifications): StatisticsFeed {
   const known = feeds.get(notifications);
   if (known) return known;
@@ -49,7 +48,7 @@ export function openStatisticsFeed(ctx: Pick<Context, 'db' | 'log'>, notificatio
   let closed = false;
 
   const stopListening = notifications.listen(STATISTICS_CHANNEL, (payload) => {
-    // null: something was missed, nobody knows what.
+    // null: something was missed.
     if (payload === null) for (const channel of channels.values()) touch(channel);
     else touch(channels.get(payload));
   });
@@ -117,7 +116,7 @@ interface EntryPoint {
   readonly isClosed: () => boolean;
 }
 
-/** An iterator by hand: `return` ends a `next` that waits, which a generator cannot do. */
+/** A hand-written iterator: `return` ends a waiting `next`, which a generator cannot do. */
 function watchChannel({ enter, leave, isClosed }: EntryPoint): AsyncIterableIterator<CampaignStatistics> {
   const channel = enter();
   let seen = 0;

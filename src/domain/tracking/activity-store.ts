@@ -1,16 +1,16 @@
 /**
- * The parts of the one statement that moves opens and clicks (move-tracking-events.ts), as common table
- * expressions over `given`, the batch itself. Rows are written in the order of their keys: two processes that write
- * about the same campaign take their locks in the same order. Nothing here joins one expression with another: the
- * planner takes the batch for ten rows and would compare each row with each. UNION ALL and GROUP BY do it in one pass.
+ * The parts of the one statement that moves opens and clicks (move-tracking-events.ts), as common table expressions over `given`,
+ * the batch itself. Rows are written in the order of their keys: two processes that write about the same campaign take their
+ * locks in the same order. Nothing here joins one expression with another: the planner expects ten rows and would compare each
+ * row with each. UNION ALL and GROUP BY need one pass.
  */
 import { sql } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
-/** A mail program that is told of new mail may show it within a second; nobody has read and clicked within three. */
+/** A mail program that is notified of new mail may show it within a second; nobody has read and clicked within three. */
 const SOONER_THAN_PEOPLE = sql`CASE WHEN g.link_no IS NULL THEN interval '1 second' ELSE interval '3 seconds' END`;
 
-/** Each event with what else is known of it: whether it counts as a click, and whether a machine did it. */
+/** Each event with derived data: whether it counts as a click, and whether a machine did it. */
 export const SEEN = sql`
 seen AS MATERIALIZED (
   SELECT g.customer_id, g.list_id, g.source_kind, g.source_id, g.recipient_id, g.occurrence, g.link_no, g.url, g.looks_ahead, g.at, g.ip, g.user_agent,
@@ -35,7 +35,7 @@ seen AS MATERIALIZED (
    WHERE c.id IS NOT NULL OR (g.source_kind > ${CAMPAIGN} AND d.updated_at IS NOT NULL)
 )`;
 
-/** Clicks of different links, each within a second of another, are one run. From this many links on no person clicks so. */
+/** Clicks of different links, each within a second of another, are one click burst. No person clicks so many links in one. */
 const RUN_LINKS = 3;
 
 const GOES_ON = sql`(excluded.burst_since <= a.burst_until + interval '1 second' AND excluded.burst_until >= a.burst_since - interval '1 second') IS TRUE`;

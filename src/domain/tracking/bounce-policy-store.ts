@@ -8,7 +8,7 @@ interface GivenPolicy {
   readonly softBounceDays?: number | null | undefined;
 }
 
-/** What the customer has set itself. */
+/** The customer's own values. */
 export async function ownBouncePolicy(
   db: Queryable,
   customerId: bigint,
@@ -21,7 +21,7 @@ export async function ownBouncePolicy(
   return own;
 }
 
-/** Writes what is given; null: the installation's holds. */
+/** Writes the given values; null: the installation's value applies. */
 export async function writeBouncePolicy(
   db: Queryable,
   customerId: bigint,
@@ -35,7 +35,7 @@ export async function writeBouncePolicy(
       soft_bounce_days = CASE WHEN ${softBounceDays === undefined} THEN p.soft_bounce_days ELSE excluded.soft_bounce_days END`);
 }
 
-/** What counts soft bounces: one row an address, locked while it is counted, so that no two of them count the same. */
+/** Counts soft bounces: one row per address, locked while it is counted, so that no two count the same. */
 export async function noteSoftBounce(
   db: Queryable,
   { customerId, emailKey }: { customerId: bigint; emailKey: string },
@@ -56,7 +56,7 @@ export async function noteSoftBounce(
   return 'suppress';
 }
 
-/** A mailbox that took a message begins anew. */
+/** After an accepted message the count of a mailbox starts again. */
 export async function forgetSoftBounces(
   db: Queryable,
   { customerId, emailKey }: { customerId: bigint; emailKey: string },
@@ -67,7 +67,7 @@ export async function forgetSoftBounces(
   );
 }
 
-/** Drops counts that no policy looks back to. */
+/** Deletes counts that are too old for any policy. */
 export async function dropOldSoftBounces(db: Queryable): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.soft_bounce WHERE times[1] < now() - make_interval(days => ${SOFT_BOUNCE_DAYS_MAX})`,

@@ -1,7 +1,7 @@
 /**
- * The noun: how patient a customer is with mailboxes that do not take its mail. A hard bounce suppresses at once and a
- * complaint suppresses and unsubscribes, whatever anybody sets: both are promises to the world, not preferences. What
- * may be set is how many soft bounces, within how many days, are as good as a hard one.
+ * The noun: how many bounces of a mailbox a customer tolerates. A hard bounce suppresses at once and a complaint suppresses and
+ * unsubscribes, and neither can be changed. What can be set is how many soft bounces, within how many days, count like a hard
+ * one.
  */
 import { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
@@ -9,7 +9,7 @@ import { viewerOf, type Context } from '../context.ts';
 import { SOFT_BOUNCE_DAYS_MAX, SOFT_BOUNCE_LIMIT_MAX } from '../limits.ts';
 import { ownBouncePolicy, writeBouncePolicy } from './bounce-policy-store.ts';
 
-/** What holds where nobody has set anything else: about what the large services do. */
+/** The default, similar to large services. */
 const LIMIT_DEFAULT = 5;
 const DAYS_DEFAULT = 30;
 
@@ -33,7 +33,7 @@ export async function bouncePolicyOfCustomer(ctx: Context): Promise<BouncePolicy
   return policyOf(ctx, viewerOf(ctx).customerId);
 }
 
-/** The policy that holds for a customer: its own, else the installation's. */
+/** The policy for a customer: its own, else the installation's. */
 export async function policyOf(
   { db, installation }: Pick<Context, 'db' | 'installation'>,
   customerId: bigint,
@@ -47,7 +47,7 @@ export async function policyOf(
   };
 }
 
-/** Changes what is given; null goes back to what the installation says. Throws ValidationError. */
+/** Changes the given values; null resets to the installation's. Throws ValidationError. */
 export async function updateBouncePolicy(ctx: Context, input: BouncePolicyInput): Promise<BouncePolicy> {
   const { customerId } = viewerOf(ctx);
   const wanted = parseInput(policyInput, input);

@@ -1,7 +1,7 @@
 /**
- * The six logs of a campaign (specification 4.4, decision D24), read page by page by key: a page costs what it holds,
- * however deep it lies, and no transaction is open between two pages. Events that come after the first page was read
- * are not in the log; people who are gone have no address in it.
+ * The six logs of a campaign (specification 4.4, decision D24), read page by page by key: the cost of a page depends only on its
+ * rows, and no transaction is open between two pages. Events after the first page was read are not in the log; deleted people
+ * have no address in it.
  */
 import { sql, row, typed, type Queryable, type Sql } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
@@ -20,7 +20,7 @@ export const LOG_PAGE_MAX = 5_000;
 
 const MICROS_PER_SECOND = 1_000_000n;
 
-/** What every log begins with. */
+/** The first columns of every log. */
 const HEAD = ['time', 'campaign_uid', 'subscriber_uid', 'email'] as const;
 const COLUMNS: Readonly<Record<CampaignLog, readonly string[]>> = {
   tracking: ['status', 'message_id', 'runtime_message_id', 'sending_server', 'error'],
@@ -94,7 +94,7 @@ const EVENT_ROW = row({
   cells: typed<LogCell[]>('json'),
 });
 
-/** After which event the page begins, and up to when the log reaches: microseconds since 1970. */
+/** The last event of the page before, and the end of the log: microseconds since 1970. */
 interface EventPosition {
   readonly until: bigint;
   readonly micros: bigint;
@@ -122,7 +122,7 @@ interface EventWindow {
   readonly limit: number;
 }
 
-/** The bound on the time alone picks partitions, the comparison of both goes on within one time. */
+/** The limit on the time alone selects partitions; the comparison of both continues within one time. */
 function eventsAfter(campaign: LoggedCampaign, { log, position, limit }: EventWindow): Sql {
   const [at, until] = [timeOf(position.micros), timeOf(position.until)];
   return sql`
@@ -136,7 +136,7 @@ function eventsAfter(campaign: LoggedCampaign, { log, position, limit }: EventWi
      ORDER BY e.at, e.id`;
 }
 
-/** A time as a value, to the microsecond: one that is computed in the statement tells the planner nothing. */
+/** A time as a constant, to the microsecond: the planner does not evaluate a computed one. */
 function timeOf(micros: bigint): Sql {
   const [seconds, fraction] = [micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND];
   const second = new Date(Number(seconds) * 1_000).toISOString().slice(0, -'.000Z'.length);
@@ -163,7 +163,7 @@ function noCursor(): ValidationError {
   return new ValidationError({ after: ['This cursor does not belong to this log.'] });
 }
 
-/** An erased person's rows are kept for the sums, as those of number 0. */
+/** An erased person's rows are kept for the sums, with number 0. */
 function headOf(
   { uid }: LoggedCampaign,
   { time, subscriberId, email }: { time: string; subscriberId: bigint; email: string | null },

@@ -1,8 +1,8 @@
 /**
- * A text that names one delivery and that only this installation can make: what Message-IDs and return-paths carry. It
- * is one number in base 36, because relays fold the case of what stands before the @: format byte, customer, source,
- * recipient and occurrence, then an HMAC of 96 bits over them. Who knows it needs no look-up to file a report. It has 25 to 57 letters:
- * the longest fills with `bounce+` the 64 octets that RFC 5321 (4.5.3.1.1) allows.
+ * A text that names one delivery and that only this installation can make, for Message-IDs and return-paths. It is one number in
+ * base 36, because relays change the case of the part before the @: format byte, customer, source, recipient and occurrence, then
+ * an HMAC of 96 bits over them. A report with it can be stored without a look-up. It has 25 to 57 letters: the longest fits with
+ * `bounce+` into the 64 octets that RFC 5321 (4.5.3.1.1) allows.
  */
 import { sameBytes, type Mac } from '../../lib/crypto.ts';
 import { fromBase36 } from '../../lib/ids.ts';
@@ -15,10 +15,12 @@ const MAC_BYTES = 12;
 
 // Filled and read within one call, so one is enough for the process.
 const memory = Buffer.alloc(1 + 4 * VARINT_BYTES_MAX + MAC_BYTES);
-/** Customer, source, recipient and occurrence together: what 57 letters hold. With an occurrence ids below 2^42 fit. */
+/**
+ * Customer, source, recipient and occurrence together, as much as fits into 57 letters. With an occurrence ids below 2^42 fit.
+ */
 const ID_BYTES_MAX = 3 * VARINT_BYTES_MAX;
 
-/** The mark of a delivery; each purpose has a MAC of its own. */
+/** The signed reference of a delivery; each purpose has its own MAC. */
 export function deliveryMark(
   mac: Mac,
   { customerId, sourceKind, sourceId, recipientId, occurrence }: DeliveryKey,
@@ -31,7 +33,7 @@ export function deliveryMark(
   return BigInt(`0x${memory.toString('hex', 0, end + MAC_BYTES)}`).toString(36);
 }
 
-/** The delivery that a mark names, or undefined when it was not made with this MAC, to the letter. */
+/** The delivery of a signed reference, or undefined when it was not made with exactly this MAC. */
 export function readDeliveryMark(mac: Mac, mark: string): DeliveryKey | undefined {
   const digits = fromBase36(mark).toString(16);
   const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');

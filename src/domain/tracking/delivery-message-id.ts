@@ -1,13 +1,13 @@
 /**
- * The Message-ID of a delivery: the same for every attempt at one recipient, made by us alone. A report that quotes it
- * can be filed without a look-up; one that we did not make says nothing (delivery-mark.ts).
+ * The Message-ID of a delivery: the same for every attempt at one recipient, and signed by us. A report that quotes it can be
+ * stored without a look-up; one that is not ours is ignored (delivery-mark.ts).
  */
 import type { Installation } from '../context.ts';
 import type { DeliveryKey } from '../source-key.ts';
 import { deliveryMark, readDeliveryMark } from './delivery-mark.ts';
 import { installationMac } from './installation-mac.ts';
 
-/** Tells our Message-IDs from those of vendors without a key. */
+/** Distinguishes our Message-IDs from vendors' without a key. */
 const PREFIX = 'mail.';
 const PATTERN = /^<?mail\.([0-9a-z]{25,57})@[^@<>\s]+>?$/;
 const ANYWHERE = /\bmail\.[0-9a-z]{25,57}@[a-z0-9.-]{1,253}/gi;
@@ -19,18 +19,18 @@ export function deliveryMessageId(installation: Installation, delivery: Delivery
   return `<${PREFIX}${deliveryMark(macOf(installation), delivery)}@${domain}>`;
 }
 
-/** The delivery that a Message-ID (brackets optional, any case) stands for, or undefined when we did not make it. */
+/** The delivery of a Message-ID (brackets optional, any case), or undefined when it is not ours. */
 export function parseDeliveryMessageId(installation: Installation, messageId: string): DeliveryKey | undefined {
   const [, mark] = PATTERN.exec(messageId.trim().toLowerCase()) ?? [];
   return mark === undefined ? undefined : readDeliveryMark(macOf(installation), mark);
 }
 
-/** Whether it has the form of ours; a look costs nothing, and proves nothing. */
+/** Whether it has our form; a cheap test without proof. */
 export function looksLikeDeliveryMessageId(messageId: string): boolean {
   return PATTERN.test(messageId.trim().toLowerCase());
 }
 
-/** What looks like ours in a text. */
+/** Texts of our form. */
 export function deliveryMessageIdsIn(text: string): readonly string[] {
   return [...text.matchAll(ANYWHERE)].map(([id]) => id);
 }

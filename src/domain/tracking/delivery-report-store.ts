@@ -1,18 +1,18 @@
-/** What reports about deliveries read and write: each write is one statement, and a repetition of it changes nothing. */
+/** Reads and writes of reports about deliveries: each write is one statement, and repeating it changes nothing. */
 import { sql, row, type Queryable, type Sql } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { DeliveryKey } from '../source-key.ts';
 import { CAMPAIGN, ofDelivery, ofSource } from '../statistics/source-read-model.ts';
 import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 
-/** The row of the ledger that a report is about. */
+/** The row of the ledger for a report. */
 export interface ReportedDelivery extends DeliveryKey {
   /** Null: the recipient is on no list. */
   readonly listId: bigint | null;
   readonly snapshotOn: string;
   readonly state: string;
   readonly isTooOld: boolean;
-  /** The address that the message went to, as it is compared; null when the person is gone. */
+  /** The address to which the message went, as it is compared; null when the person is gone. */
   readonly emailKey: string | null;
 }
 
@@ -24,7 +24,7 @@ const DELIVERY_KEY_ROW = row({
   sourceId: 'bigint',
 });
 
-/** Messages whose driver called them so: one, unless two drivers of two customers use the same words. */
+/** Messages with this id of their driver: one, unless drivers of two customers use the same id. */
 export async function deliveriesByRuntimeMessage(db: Queryable, key: Buffer): Promise<DeliveryKey[]> {
   return db.query(
     DELIVERY_KEY_ROW,
@@ -44,7 +44,7 @@ const REPORTED_DELIVERY_ROW = row({
   isThere: 'bool',
 });
 
-/** The ledger's row, or undefined when campaign or ledger are gone. Asks every month that is kept: reports are few. */
+/** The ledger's row, or undefined when campaign or ledger are gone. Reads every month that is kept: reports are few. */
 export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Promise<ReportedDelivery | undefined> {
   const [row] = await db.query(
     REPORTED_DELIVERY_ROW,
@@ -61,7 +61,7 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
   return row && { ...row, emailKey: row.isThere && row.email !== '' ? emailKey(row.email) : null };
 }
 
-/** Closes a message of unknown fate: somebody has it, or has refused it, so the server took it. */
+/** Closes a message with an unknown outcome: a report about it proves that the server accepted it. */
 export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): Promise<boolean> {
   const rows = await db.execute(
     sql`WITH found AS (
@@ -79,8 +79,8 @@ export async function resolveAsSent(db: Queryable, delivery: ReportedDelivery): 
 }
 
 /**
- * Writes a bounce, its event and its counter. A message counts as bounced once; a hard bounce after a soft one is
- * written too and counts no more. Answers whether anything was new.
+ * Writes a bounce, its event and its counter. A message counts as bounced once; a hard bounce after a soft one is written too,
+ * but not counted again. Returns whether anything was new.
  */
 export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounce): Promise<boolean> {
   const rows = await db.execute(
@@ -105,7 +105,7 @@ export async function writeBounce(db: Queryable, key: DeliveryKey, bounce: Bounc
   return rows > 0;
 }
 
-/** Writes a complaint, its event and its counter, once a message. Answers whether it was the first. */
+/** Writes a complaint, its event and its counter, once per message. Returns whether it was the first. */
 export async function writeComplaint(
   db: Queryable,
   key: DeliveryKey,

@@ -1,6 +1,6 @@
 /**
- * The noun: what an external delivery system reports about a message of ours (specification 4.12, decision D41), and
- * what can be wrong about a report. Knows no SQL.
+ * The noun: what an external delivery system reports about one of our messages (specification 4.12, decision D41), and possible
+ * faults of a report. Without SQL.
  */
 import { z } from 'zod';
 import { ForeignResourceError, NotFoundError, WrongStateError } from '../../lib/errors.ts';
@@ -11,7 +11,7 @@ export type ReportType = (typeof REPORT_TYPES)[number];
 export const BOUNCE_TYPES = ['hard', 'soft'] as const;
 export type BounceType = (typeof BOUNCE_TYPES)[number];
 
-/** `blocked`: the sender was refused, and nothing was said about the mailbox. `failed`: somebody says no more than that. */
+/** `blocked`: the sender was refused, and nothing is known about the mailbox. `failed`: nothing more is known. */
 export interface Bounce {
   readonly type: BounceType | 'blocked' | 'failed';
   /** RFC 3463. */
@@ -30,18 +30,18 @@ const MESSAGE_ID_LENGTH_MAX = 998;
 /** Enough of a diagnostic text to understand it; some systems send whole mails. */
 export const DESCRIPTION_LENGTH_KEPT = 1_000;
 const DESCRIPTION_LENGTH_MAX = 16_384;
-/** `abuse`, `fraud`, `virus`, `not-spam`, `other` (RFC 5965) and what vendors call theirs. */
+/** `abuse`, `fraud`, `virus`, `not-spam`, `other` (RFC 5965) and vendors' own. */
 export const REPORT_WORD_LENGTH_MAX = 64;
 /**
- * A bounce takes days at most, a complaint seldom weeks. Whoever finds an old report must not be able to use it against
- * people who have long been mailed again.
+ * A bounce takes days at most, a complaint seldom weeks. An old report must not be usable against people who were mailed again
+ * since.
  */
 export const REPORT_AGE_DAYS_MAX = 30;
 
 export const deliveryReportInput = z.object({
   messageId: singleLine(MESSAGE_ID_LENGTH_MAX),
   type: z.enum(REPORT_TYPES),
-  /** Without one a bounce is soft: only who knows says that an address is dead. */
+  /** Without one a bounce is soft: only an explicit type says that an address does not exist. */
   bounceType: z.enum(BOUNCE_TYPES).nullable().optional(),
   reportType: optionalLine(REPORT_WORD_LENGTH_MAX).nullable().optional(),
   description: multiLine(DESCRIPTION_LENGTH_MAX)
@@ -76,7 +76,7 @@ export function reportedOutcomeOf(report: DeliveryReport): ReportedOutcome {
   }
 }
 
-/** The opposite of a complaint (RFC 6650 leaves it to the receiver): somebody took the message out of the junk. */
+/** The opposite of a complaint (RFC 6650 leaves it to the receiver): the reader moved the message out of the junk folder. */
 export function isNoComplaint(type: string): boolean {
   return type.toLowerCase() === 'not-spam';
 }
@@ -87,7 +87,7 @@ export function messageNotFound(): NotFoundError {
   return new NotFoundError(...NO_MESSAGE);
 }
 
-/** In the words of the error above. */
+/** With the text of the error above. */
 export function foreignMessage(): ForeignResourceError {
   return new ForeignResourceError(...NO_MESSAGE);
 }

@@ -1,7 +1,7 @@
 /**
- * Where an address is, from a database file in MaxMind's format that the operator brings (setting GEOIP_FILE); none is
- * shipped. The file is held in memory, and read again when it changes: a new one that cannot be read leaves the old one
- * in use. Nothing leaves this machine.
+ * The location of an IP address, from a database file in MaxMind's format that the operator provides (setting GEOIP_FILE); none
+ * is included. The file is in memory, and read again when it changes: an unreadable new one leaves the old one in use. Nothing is
+ * sent to others.
  */
 import { stat } from 'node:fs/promises';
 import { open, type CityResponse, type Reader } from 'maxmind';
@@ -10,14 +10,14 @@ import type { Log } from '../../lib/log.ts';
 import type { Place } from './tracking.ts';
 
 export interface GeoLocator {
-  /** Undefined: the file does not know, or there is none. Never throws. */
+  /** Undefined: unknown, or there is no file. Never throws. */
   locate(ip: string): Place | undefined;
   close(): void;
 }
 
-/** Such a file is replaced once a week or so, by a job of the operator's. */
+/** Such a file is replaced about once a week. */
 const LOOK_EVERY_MS = 30_000;
-/** Kinds of file that know countries, by the name they carry; others (networks' owners, say) know no place. */
+/** Types of files with places, by their name; others (networks' owners, for example) have none. */
 const KNOWS_PLACES = /city|country|enterprise|insights|location/i;
 
 interface GeoFile {
@@ -29,9 +29,9 @@ interface GeoFile {
 /** Without a file every place is unknown. */
 export const nowhere: GeoLocator = { locate: () => undefined, close: () => undefined };
 
-/** Opens the file. Throws with its name when it is not there or is no such database: the start stops on it. */
+/** Opens the file. Throws with its name when it is missing or no such database: the start then fails. */
 export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }: GeoFile): Promise<GeoLocator> {
-  // Looked at before it is read: what changes meanwhile is found the next time.
+  // Read before the file: a change meanwhile is found the next time.
   let version = await versionOf(file);
   let reader = await read(file, log).catch((error: unknown) => {
     throw new Error(`GEOIP_FILE ${file} cannot be used: ${whatIsWrong(error)}.`, { cause: error });
@@ -53,7 +53,7 @@ export async function openGeoLocator({ file, log, lookEveryMs = LOOK_EVERY_MS }:
   };
 }
 
-/** In words for whoever set it: the library speaks of types and offsets. */
+/** A readable message: the library names types and offsets. */
 function whatIsWrong(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ENOENT') return 'there is no such file';
@@ -63,7 +63,7 @@ function whatIsWrong(error: unknown): string {
   return 'it is not a database in MaxMind format (.mmdb), or it is broken; download it again, and unpack it';
 }
 
-/** What differs when the file is another one; a file that is gone is one of its own. */
+/** Differs when the file is another one, also when it is missing. */
 async function versionOf(file: string): Promise<string> {
   return stat(file).then(
     ({ mtimeMs, size, ino }) => `${mtimeMs} ${size} ${ino}`,
@@ -91,7 +91,7 @@ function placeIn(reader: Reader<CityResponse>, ip: string): Place | undefined {
       city: found?.city?.names?.en ?? null,
     };
   } catch {
-    // A part of the file that is broken, or an address that is none.
+    // The file is damaged here, or the address is invalid.
     return undefined;
   }
 }

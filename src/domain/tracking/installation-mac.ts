@@ -1,8 +1,8 @@
-/** MACs under keys that are derived from an installation's secret, kept for hot paths: to derive one costs as much as ten MACs. */
+/** MACs with keys derived from an installation's secret, cached for hot paths: deriving one costs as much as ten MACs. */
 import { createMac, deriveKey, type Mac } from '../../lib/crypto.ts';
 import type { Installation } from '../context.ts';
 
-/** Returns HMAC-SHA-256 under an installation's key for this purpose. */
+/** Returns HMAC-SHA-256 with an installation's key for this purpose. */
 export function installationMac(purpose: string): (installation: Installation) => Mac {
   const macs = new WeakMap<Installation, Mac>();
   return (installation) => {

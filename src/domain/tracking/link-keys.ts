@@ -1,6 +1,6 @@
 /**
- * How links are signed and read. docs/signed-links.md says it for an auditor; what is written there is checked by
- * test/domain/tracking/signed-links.test.ts, which makes the same links with nothing but the runtime's HMAC and AES.
+ * How links are signed and read. docs/signed-links.md explains it for an auditor; test/domain/tracking/signed-links.test.ts
+ * checks that page by making the same links with only the runtime's HMAC and AES.
  */
 import { createBlockCipher, createMac, deriveKey, sameBytes, type BlockCipher, type Mac } from '../../lib/crypto.ts';
 import { assert } from '../../lib/errors.ts';
@@ -8,32 +8,35 @@ import { formatByteOf, sourceKindOf } from './format-byte.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
 import { readVarints, VARINT_BYTES_MAX, writeVarints } from './varint.ts';
 
-/** What a token is good for. */
+/** The kinds of tokens. */
 export type TokenKind = keyof typeof TAG_STARTS;
 
-/** Where a link leads, and its number in the message. */
+/** The target of a link, and its number in the message. */
 export interface LinkTarget {
   readonly no: number;
   readonly url: string;
 }
 
-/** What a token says. */
+/** The content of a token. */
 export interface SignedIds extends TrackedRecipient {
-  /** The edition of the message, or, of a confirmation, the second at which it expires. */
+  /** The edition of the message, or, in a confirmation, the second at which it expires. */
   readonly number: number;
 }
 
-/** Where in the 64 bytes of the HMAC the tag of a kind begins: a kind is accepted by its own tag only. */
+/** The position of each kind's tag in the 64 bytes of the HMAC: a kind is accepted by its own tag only. */
 const TAG_STARTS = { open: 0, click: 0, unsubscribe: 16, updateProfile: 32, webView: 48 } as const;
 const TAG_BYTES = 16;
 const BLOCK_BYTES = 16;
-/** Ids of nearly all installations need one block; two hold ids below 2^49 (2^35 beside an occurrence) and make the longest token of a mail. */
+/**
+ * Ids of nearly all installations need one block; two hold ids below 2^49 (2^35 with an occurrence) and make the longest token of
+ * a mail.
+ */
 const BLOCKS_IN_MAILS_MAX = 2;
 const BLOCKS_MAX = 3;
-/** 96 bits, which are 16 letters: a code is tried online only, one guess a request. */
+/** 96 bits, which are 16 letters: a code can be guessed online only, one try per request. */
 const CODE_MAC_BYTES = 12;
 const CODE_MAC_LENGTH = 16;
-/** For everybody who has the message, or for one recipient: the address holds this recipient's values. */
+/** For everybody with the message, or for one recipient: the address contains this recipient's values. */
 const CODE_KINDS = { shared: 1, own: 2 } as const;
 /** Kind, number and address. */
 const TARGET_BYTES_MAX = 1 + VARINT_BYTES_MAX + LINK_URL_BYTES_MAX;
@@ -43,7 +46,7 @@ const CODE_IDS_BYTES_MAX = 1 + 4 * VARINT_BYTES_MAX;
 
 // Filled and used within one call, so one of each is enough for the process.
 const blocks = Buffer.alloc(BLOCKS_MAX * BLOCK_BYTES);
-/** A UTF-16 unit is at most three bytes: what somebody made up is written, too, before it is refused. */
+/** A UTF-16 unit is at most three bytes: invented content is written, too, before it is refused. */
 const content = Buffer.alloc(CODE_IDS_BYTES_MAX + TARGET_BYTES_MAX + 2 * LINK_URL_BYTES_MAX);
 
 /** The keys of one installation's links. */
@@ -67,7 +70,7 @@ export class LinkKeys {
     return new MessageTokens(this.#ids.encrypt(plain), this.#tags(plain, 'binary'));
   }
 
-  /** What a token of this kind says, or undefined when it is not one that we made, to the letter. */
+  /** The content of a token of this kind, or undefined when it is not exactly one of ours. */
   read(kind: TokenKind, token: string): SignedIds | undefined {
     const start = TAG_STARTS[kind];
     return this.#read(token, (plain) => this.#tags(plain, 'binary').slice(start, start + TAG_BYTES));
@@ -83,17 +86,17 @@ export class LinkKeys {
     return this.#read(token, (plain) => this.#confirmationTag(plain));
   }
 
-  /** The code of a link that leads all recipients of this edition to the same place. */
+  /** The code of a link with the same target for all recipients of this edition. */
   sharedCode(ids: Omit<SignedIds, 'recipientId'>, target: LinkTarget): string {
     return this.#code({ ...ids, recipientId: 0n }, CODE_KINDS.shared, target);
   }
 
-  /** The code of a link that leads this recipient there. */
+  /** The code of a link with this recipient's own target. */
   ownCode(ids: SignedIds, target: LinkTarget): string {
     return this.#code(ids, CODE_KINDS.own, target);
   }
 
-  /** Where a code leads behind a token that says these ids; undefined when we did not make it for them, to the letter. */
+  /** The target of a code with a token of these ids; undefined when it is not exactly ours. */
   readCode(ids: SignedIds, code: string): LinkTarget | undefined {
     if (code.length > CODE_LENGTH_MAX) return undefined;
     const bytes = Buffer.from(code, 'base64url').subarray(CODE_MAC_BYTES);
@@ -104,7 +107,7 @@ export class LinkKeys {
     return sameBytes(Buffer.from(made), Buffer.from(code)) ? target : undefined;
   }
 
-  /** It says kind, number and address; the MAC in front covers also whose message it is, and of which edition. */
+  /** It contains kind, number and address; the MAC before them also covers the message and its edition. */
   #code(ids: Omit<SignedIds, 'listId' | 'occurrence'>, kind: number, { no, url }: LinkTarget): string {
     content[0] = formatByteOf(ids.sourceKind);
     const start = writeVarints(content, [ids.number, ids.customerId, ids.sourceId, ids.recipientId], 1);
@@ -139,10 +142,10 @@ export class LinkKeys {
 export class MessageTokens {
   readonly #ids: string;
   readonly #tags: string;
-  /** By kind, once it was asked for. */
+  /** By kind, once made. */
   readonly #texts: { [Kind in TokenKind]?: string } = {};
 
-  /** A letter for each byte. */
+  /** One character per byte. */
   constructor(ids: string, tags: string) {
     this.#ids = ids;
     this.#tags = tags;
@@ -154,7 +157,7 @@ export class MessageTokens {
   }
 }
 
-/** What a token says in the clear, in whole blocks. */
+/** The ids of a token, in whole blocks. */
 function blocksOf(recipient: TrackedRecipient, number: number): Buffer {
   const { customerId, sourceKind, sourceId, listId, recipientId, occurrence } = recipient;
   blocks.fill(0);

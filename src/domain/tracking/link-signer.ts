@@ -1,6 +1,6 @@
 /**
- * Makes and checks the addresses that stand in mails: one signer per installation, one set of links per recipient.
- * A link that leads somewhere carries where under its own signature, so no redirect goes anywhere an author did not write.
+ * Makes and checks the addresses in mails: one signer per installation, one set of links per recipient. A link contains its
+ * target with a signature, so no redirect leads to an address that no author wrote.
  */
 import { httpAddress } from '../../lib/http-address.ts';
 import type { Installation } from '../context.ts';
@@ -8,21 +8,24 @@ import { LinkKeys, type LinkTarget, type MessageTokens, type TokenKind } from '.
 import { isTrackable, SharedLinks } from './shared-links.ts';
 import type { TrackedClick, TrackedConfirmation, TrackedRecipient } from './tracking.ts';
 
-/** Kinds of link that say whose they are and nothing else. */
+/** Kinds of links that only name a recipient. */
 export type PlainLinkKind = Exclude<TokenKind, 'click'>;
 
 export interface LinkSigner {
-  /** `at`: where the links lead instead of the installation's own address; no slash at its end. */
+  /** `at`: the base address of the links instead of the installation's own; no slash at its end. */
   forRecipient(recipient: TrackedRecipient, at?: string): RecipientLinks;
   /** The address that confirms a subscription until `expiresAt` (the subscriber's `pending_until`); `at` as above. */
   confirmation(recipient: TrackedRecipient, expiresAt: Date, at?: string): string;
-  /** Whose link this is; undefined when we did not sign it. Never throws. */
+  /** The recipient of this link; undefined when we did not sign it. Never throws. */
   read(kind: PlainLinkKind, token: string): TrackedRecipient | undefined;
-  /** Where the click leads; undefined when we did not sign it or it leads to nothing that is http. Never throws. */
+  /** The target of the click; undefined when we did not sign it or it is not http. Never throws. */
   readClick(token: string): TrackedClick | undefined;
-  /** Whether it is a click that we signed and that leads to no web address: somebody's field stood in its host. Never throws. */
+  /**
+   * Whether it is a click that we signed and that has no web address as its target, because of a recipient's value in its host.
+   * Never throws.
+   */
   leadsNowhere(token: string): boolean;
-  /** The confirmation asked for, expired or not; undefined when we did not sign it. Never throws. */
+  /** The confirmation, expired or not; undefined when we did not sign it. Never throws. */
   readConfirmation(token: string): TrackedConfirmation | undefined;
 }
 
@@ -66,10 +69,10 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
   };
 }
 
-/** Of what is no copy of a compiled message: a page, a mail of a list. */
+/** For what is no copy of a compiled message: a page, a mail of a list. */
 const NO_EDITION = 0;
 
-/** The links of one recipient, as a message is filled with them. */
+/** The links of one recipient for filling a message. */
 export class RecipientLinks {
   readonly recipient: TrackedRecipient;
   readonly baseUrl: string;
@@ -83,7 +86,7 @@ export class RecipientLinks {
     this.recipient = recipient;
   }
 
-  /** The tracked address of link `no`. An address that cannot be tracked (not http, too long) comes back as it is. */
+  /** The tracked address of link `no`. An address that cannot be tracked (not http, too long) is returned unchanged. */
   click(no: number, url: string): string {
     if (!isTrackable(url)) return url;
     const code = this.#keys.ownCode({ ...this.recipient, number: this.#edition }, { no, url });
@@ -106,16 +109,15 @@ export class RecipientLinks {
     return `${this.baseUrl}/profile/${this.token('updateProfile')}`;
   }
 
-  /** What says whose a link of this kind is. */
+  /** The token for this kind of link. */
   token(kind: TokenKind): string {
     this.#tokens ??= this.#keys.tokens(this.recipient, this.#edition);
     return this.#tokens.of(kind);
   }
 
   /**
-   * The links of the message, which all its recipients share but for a token, and that is this recipient's from now on.
-   * `targets` are the links that lead all to the same place; `last`, what was answered for the message before, is used
-   * again when it may be.
+   * The links of the message, which all its recipients share except for a token, which is this recipient's from now on. `targets`
+   * are the links with the same target for all; `last`, the result for the message before, is used again if possible.
    */
   share(targets: readonly LinkTarget[], last?: unknown): SharedLinks {
     const isSame = last instanceof SharedLinks && last.areOf(this);

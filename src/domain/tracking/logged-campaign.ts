@@ -1,4 +1,4 @@
-/** What the logs of a campaign share: the campaign they are of, and what stands in a cell. */
+/** What the logs of a campaign share: the campaign, and the values of cells. */
 
 /** The campaign, as far as a log needs it. */
 export interface LoggedCampaign {

@@ -1,8 +1,8 @@
 /**
- * What programs say of themselves in User-Agent: link scanners of mail gateways, previews of messengers, crawlers,
- * libraries, headless browsers. Parts of the text, compared without case, `\b` as in regular expressions. Names are
- * those that the makers document or that stand in public lists of robots; people's programs whose names come near are
- * left out (the Telegram app, the image proxies of Gmail and Yahoo, which fetch when somebody reads).
+ * How programs identify themselves in User-Agent: link scanners of mail gateways, previews of messengers, crawlers, libraries,
+ * headless browsers. Parts of the text, compared without case, `\b` as in regular expressions. Names from the makers' documents
+ * or public lists of robots; similar names of people's programs are excluded (the Telegram app, the image proxies of Gmail and
+ * Yahoo, which load images when a person reads).
  */
 export const MACHINE_AGENTS: readonly string[] = [
   // Crawlers and previews.
@@ -13,7 +13,7 @@ export const MACHINE_AGENTS: readonly string[] = [
   ...['barracuda', 'proofpoint', 'mimecast', 'forcepoint', 'fireeye', 'trendmicro', 'trend micro', 'symantec'],
   ...['messagelabs', 'ironport', 'ciscosecureemail', 'sophos', 'fortinet', 'zscaler', 'safelinks', 'trustwave'],
   ...['virustotal', 'urlscan', 'checkpoint'],
-  // Browsers that nobody looks at.
+  // Browsers without a user.
   ...['headless', 'phantomjs', 'puppeteer', 'playwright', 'selenium'],
   // Libraries.
   ...['curl/', 'wget/', 'python-', 'aiohttp', 'httpx', 'go-http-client', 'okhttp', 'apache-httpclient', 'java/'],
@@ -32,5 +32,5 @@ export const MACHINE_AGENTS: readonly string[] = [
   ],
 ];
 
-/** The whole text of some: the privacy proxy of a large mail client says the first and no more. */
+/** Complete texts: the privacy proxy of a large mail client sends only the first. */
 export const MACHINE_AGENTS_WHOLE: readonly string[] = ['', 'Mozilla/5.0', 'Mozilla/4.0', 'Mozilla'];

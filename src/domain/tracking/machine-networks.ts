@@ -1,11 +1,11 @@
 /**
- * Networks of mail gateways: their scanners open messages and follow links from there, and nobody browses. Only what
- * the owners publish; most scanners run on rented machines that no list can name, and are found by how they behave.
- * To bring it up to date, compare with the page named at each.
+ * Networks of mail gateways, whose scanners open messages and follow links from there; no people browse there. Only networks that
+ * their owners publish; most scanners run on rented machines, and are recognised by their behaviour. To update it, compare with
+ * the page named at each.
  */
 export interface GatewayNetwork {
   readonly owner: string;
-  /** Where the owner publishes it. */
+  /** The owner's publication. */
   readonly source: string;
   readonly cidrs: readonly string[];
 }

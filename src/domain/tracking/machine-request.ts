@@ -1,7 +1,7 @@
 /**
- * Tells programs from people by what a single request says: the method, the purpose, the program's name, the network.
- * What shows only over several requests or against the time of delivery is judged where events are written
- * (move-tracking-events.ts). It marks; what is counted is decided there.
+ * Distinguishes programs from people by a single request: the method, the purpose, the program's name, the network. What shows
+ * only over several requests or by the time of delivery is judged when events are written (move-tracking-events.ts). Here
+ * requests are only marked; what counts is decided there.
  */
 import { BlockList, isIP } from 'node:net';
 import { remember } from '../../lib/remember.ts';
@@ -12,7 +12,7 @@ const AGENTS = new RegExp(MACHINE_AGENTS.join('|'), 'i');
 const WHOLE_AGENTS = new Set(MACHINE_AGENTS_WHOLE);
 const NETWORKS = networksOf(GATEWAY_NETWORKS.flatMap(({ cidrs }) => cidrs));
 
-/** Readers' programs are few; some hundred bytes each. */
+/** Readers use few different programs; some hundred bytes each. */
 const AGENTS_KEPT_MAX = 5_000;
 const ADDRESSES_KEPT_MAX = 20_000;
 
@@ -31,7 +31,7 @@ export interface TrackingEventFacts {
   readonly ip?: string | null;
 }
 
-/** Whether this looks ahead for somebody (HEAD, prefetch), and whether a program rather than a person asks. */
+/** Whether the request is a prefetch (HEAD, prefetch), and whether a program and not a person made it. */
 export function judgeTrackingEvent({ method, userAgent, purpose, ip }: TrackingEventFacts): {
   looksAhead: boolean;
   isMachine: boolean;

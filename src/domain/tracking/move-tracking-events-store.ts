@@ -1,4 +1,4 @@
-/** The statements of move-tracking-events.ts, which says what they mean. */
+/** The statements of move-tracking-events.ts, which explains them. */
 import type { Context } from '../context.ts';
 import { sql, row, type Sql, type Transaction } from '../../db/database.ts';
 import type { SourceKey } from '../source-key.ts';
@@ -7,14 +7,14 @@ import { CHANGE, EVENTS, SEEN } from './activity-store.ts';
 import { MOVING_LOCK } from './tracking-event.ts';
 import type { TrackingEventRow } from './tracking-event-slice.ts';
 
-/** The name of the statement that an idle process asks again and again. */
+/** The name of the statement that an idle process repeats. */
 export const LOOKING = 'tracking.visits_wait';
-/** Rows looked at in one go; in a crowd each holds thirty tracking events or more. */
+/** Rows read at once; under load each has thirty tracking events or more. */
 const ROWS_MAX = 300;
 
 /**
- * Whether we are the one. Tracking events come in thousands and tables grow faster than their statistics: whatever those say,
- * every look-up is one by key.
+ * Whether this process may move. Tracking events come in thousands and tables grow faster than their statistics: every look-up
+ * must be by key, whatever the statistics say.
  */
 export async function beginMoving(tx: Transaction): Promise<boolean> {
   const [row] = await tx.query(
@@ -50,7 +50,7 @@ export async function trackingEventsWait({ db }: Pick<Context, 'db'>, fromId: bi
   return rows > 0;
 }
 
-/** A source whose counters changed; or a recipient whose clicks since a time turned out to be a machine's. */
+/** A source whose counters changed; or a recipient whose clicks since a time were recognised as a machine's. */
 export interface Written extends SourceKey, Record<string, unknown> {
   readonly recipientId: bigint | null;
   readonly occurrence: bigint | null;
@@ -66,7 +66,7 @@ const WRITTEN_ROW = row({
   sourceId: 'bigint',
 });
 
-/** Moves the rows on, in one statement; answers what changed. */
+/** Moves the rows, in one statement; returns what changed. */
 export function moveEvents(tx: Transaction, slice: readonly TrackingEventRow[]): Promise<Written[]> {
   return tx.query(WRITTEN_ROW, moving(slice.map(({ id }) => id)), 'tracking.move');
 }
@@ -88,7 +88,7 @@ UNION ALL
 SELECT customer_id, source_kind, source_id, recipient_id, occurrence, burst_since FROM change WHERE takes_back`;
 }
 
-/** Marks the events of clicks that turned out to be a machine's. */
+/** Marks the events of clicks that were recognised as a machine's. */
 export async function markMachineClicks(tx: Transaction, runs: readonly Written[]): Promise<void> {
   await tx.execute(marking(runs), 'tracking.mark_runs');
 }

@@ -1,7 +1,7 @@
 /**
- * Moves tracking events on from where requests wrote them down: events, what each recipient did, and every counter beside them,
- * in one statement for thousands of tracking events, so that no screen ever counts rows. The tracking events are deleted in the same
- * transaction: each is moved exactly once, whoever dies when. Tracking events of campaigns or people that are gone leave no trace.
+ * Moves tracking events from the table in which requests stored them: events, what each recipient did, and every counter beside them,
+ * in one statement for thousands of tracking events, so that no page ever counts rows. The tracking events are deleted in the same
+ * transaction: each is moved exactly once, even after a crash. Tracking events of campaigns or people that are gone leave no trace.
  *
  * What counts. Every display of the pixel is an open. A click is counted unless a machine looked ahead (HEAD,
  * prefetch); such a click is kept as an event. A click proves reading: a recipient whose pixel was blocked is counted
@@ -9,8 +9,7 @@
  *
  * Beside those, what people did is counted apart (decision record 0074). A machine's are: what the visitor says of
  * itself or where it comes from (machine-request.ts), what comes sooner after the delivery than a person can, and
- * clicks of three different links (or of both, where a message has two), each within a second of another. The first
- * clicks of such a run were taken for a person's: they are marked afterwards, and the counters follow.
+ * clicks of three different links (or of both, where a message has two), each within a second of another. The first clicks of such a click burst were taken for a person's: they are marked afterwards, and the counters follow.
  */
 import type { Context } from '../context.ts';
 import type { Transaction } from '../../db/database.ts';
@@ -19,33 +18,33 @@ import { beginMoving, markMachineClicks, moveEvents, waitingTrackingEvents } fro
 import { sliceOf, type TrackingEventRow } from './tracking-event-slice.ts';
 
 export interface MoveOptions {
-  /** Rows with smaller ids are not looked for: dead ones need not be walked past every time. */
+  /** Rows with smaller ids are not searched, so that dead ones need not be skipped every time. */
   readonly fromId?: bigint;
   /** At most about so many tracking events. */
   readonly sizeMax?: number;
 }
 
 export interface Moved {
-  /** Tracking events that were moved; 0 when none wait, or when somebody else is at it. */
+  /** Tracking events that were moved; 0 when none wait, or when another process moves them. */
   readonly trackingEvents: number;
   /** The smallest id that was there; undefined when none was. */
   readonly firstId: bigint | undefined;
   readonly isAnotherAtIt: boolean;
-  /** Some are left that had come before. */
+  /** Some older ones are left. */
   readonly isMore: boolean;
-  /** How long the first of those that waited had waited. */
+  /** How long the oldest of them had waited. */
   readonly lagMs: number;
 }
 
 /**
- * Measured: 4,000 at once cost the database a third less each than 500, more of them hardly less; and the counters of a
- * campaign are locked for a tenth of a second.
+ * Measured: 4,000 at once cost the database a third less each than 500, more of them hardly less; and the counters of a campaign
+ * are locked for a tenth of a second.
  */
 export const MOVE_SIZE_MAX = 4_000;
 
 const NONE_OF_OURS: Moved = { trackingEvents: 0, firstId: undefined, isAnotherAtIt: true, isMore: false, lagMs: 0 };
 
-/** Moves some tracking events on, the oldest first, then tells the live statistics. One process does so at a time. */
+/** Moves some tracking events, the oldest first, then notifies the live statistics. One process does so at a time. */
 export async function moveTrackingEvents(
   ctx: Context,
   { fromId = 0n, sizeMax = MOVE_SIZE_MAX }: MoveOptions = {},
@@ -63,8 +62,8 @@ export async function moveTrackingEvents(
 }
 
 /**
- * The events of a run are marked by a statement of their own: what an unsubscribe has written while ours waited for the
- * recipient's row is not in the snapshot of ours.
+ * The events of a burst are marked by a separate statement: what an unsubscribe has written while ours waited for the recipient's
+ * row is not in the snapshot of ours.
  */
 async function move(ctx: Context, tx: Transaction, slice: readonly TrackingEventRow[]): Promise<void> {
   const rows = await moveEvents(tx, slice);

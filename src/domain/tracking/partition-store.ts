@@ -1,7 +1,7 @@
 /** Makes, finds and drops the monthly partitions of the ledger and of the events. */
 import { sql, row, type Database, type Queryable, type RowOf } from '../../db/database.ts';
 
-/** Makes what is missing around today; answers how many partitions were made. Those that exist stay. */
+/** Makes missing partitions around today; returns how many were made. */
 export async function ensurePartitions(
   db: Queryable,
   { daysBack, daysAhead }: { daysBack: number; daysAhead: number },
@@ -13,7 +13,7 @@ export async function ensurePartitions(
   return row?.made ?? 0;
 }
 
-/** Whoever holds a month for longer than this is asked again tomorrow. */
+/** If a month is locked for longer, it is tried again tomorrow. */
 const LOCK_WAIT = '5s';
 
 const MONTH_ROW = row({
@@ -21,12 +21,12 @@ const MONTH_ROW = row({
   partition: 'name',
   /** First day of it, YYYY-MM-DD. */
   month: 'text',
-  /** A detaching that was cut short: it has to be brought to its end first. */
+  /** A detaching that was interrupted: it has to be finished first. */
   isHalfDetached: 'bool',
 });
 export type Month = RowOf<typeof MONTH_ROW>;
 
-/** Months of these tables that are older than the `keep` last whole ones. */
+/** Months of these tables that are older than the last `keep` whole ones. */
 export function monthsBefore(database: Database, parents: readonly string[], keep: number): Promise<Month[]> {
   return database.query(
     MONTH_ROW,
@@ -48,7 +48,7 @@ export async function isNeeded(database: Database, { month }: Month): Promise<bo
   return rows > 0;
 }
 
-/** What segments know of the month's ledger goes with it. */
+/** The segments' data about the month's ledger is deleted, too. */
 export async function forgetReceived(database: Database, { month }: Month): Promise<void> {
   const campaigns = sql`SELECT customer_id, id FROM campaign
     WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'`;
@@ -60,12 +60,12 @@ export async function forgetReceived(database: Database, { month }: Month): Prom
   });
 }
 
-/** Takes the month off its table beside running work, then drops it. */
+/** Detaches the month from its table while work continues, then drops it. */
 export async function dropMonth(database: Database, { parent, partition, isHalfDetached }: Month): Promise<void> {
   // One without limits of time: a large month takes long.
   const client = await database.connect('mailwright-months');
   try {
-    // Names are of our own making (hot.ensure_partitions). Detaching beside running work cannot be in a transaction.
+    // Names are our own (hot.ensure_partitions). Concurrent detaching cannot be in a transaction.
     await client.query(`SET lock_timeout = '${LOCK_WAIT}'`);
     await client.query(
       `ALTER TABLE hot.${parent} DETACH PARTITION hot.${partition} ${isHalfDetached ? 'FINALIZE' : 'CONCURRENTLY'}`,

@@ -1,8 +1,8 @@
-/** Events lie in monthly partitions that are made ahead of time. Should nobody have made one, nothing is lost. */
+/** Events are in monthly partitions that are made in advance. If one is missing, nothing is lost. */
 import type { Context } from '../context.ts';
 import { ensurePartitions } from './partition-store.ts';
 
-/** PostgreSQL's code for a row that fits no partition, among other checks. */
+/** PostgreSQL's code for a row without a partition, among other checks. */
 const CHECK_VIOLATION = '23514';
 
 /** Whether a statement may have failed because this month has no partitions. */
@@ -11,8 +11,8 @@ export function mayLackPartition(error: unknown): boolean {
 }
 
 /**
- * Answers as `work` does, which is tried again once this month has partitions if it lacked them. Within a transaction there is
- * no second try: that one is lost, and its owner's to repeat.
+ * Answers as `work` does; if the month's partitions are missing, they are made and it is tried again. Within a transaction there
+ * is no second try: its owner must repeat it.
  */
 export async function withPartitions<T>(ctx: Context, work: () => Promise<T>): Promise<T> {
   try {

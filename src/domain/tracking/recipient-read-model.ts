@@ -1,4 +1,4 @@
-/** What the public pages show about the person whose link was followed. The link is the only proof of who that is. */
+/** What the public pages show about the person of a link. The link is the only proof of identity. */
 import type { Context } from '../context.ts';
 import { sql, row, typed, type RowOf } from '../../db/database.ts';
 import type { TrackedRecipient } from './tracking.ts';

@@ -1,7 +1,6 @@
 /**
- * Takes what an external delivery system reports about a message (decision D41): that it arrived, bounced, or that its
- * reader called it unwanted. Finds the message by our own Message-ID or the driver's id for it; what follows for the
- * person is the matter of report-on-delivery.ts.
+ * Takes an external system's report about a message (decision D41): it arrived, bounced, or its reader complained. Finds the
+ * message by our own Message-ID or the driver's id; report-on-delivery.ts decides what follows for the person.
  */
 import { parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
@@ -23,9 +22,8 @@ import { reportOnDelivery } from './report-on-delivery.ts';
 import { runtimeMessageKey } from './runtime-message.ts';
 
 /**
- * Records a report about a message of the viewer's customer; an administrator may report about everybody's, because
- * the operator's own servers send for all. Throws MESSAGE_NOT_FOUND, the foreign error of the same code, REPORT_TOO_OLD
- * and MESSAGE_NOT_SENT.
+ * Records a report about a message of the viewer's customer; an administrator may report about all, because the operator's own
+ * servers send for all. Throws MESSAGE_NOT_FOUND, the foreign error of the same code, REPORT_TOO_OLD and MESSAGE_NOT_SENT.
  */
 export async function recordDeliveryReport(ctx: Context, input: DeliveryReportInput): Promise<RecordedReport> {
   const report = parseInput(deliveryReportInput, input);
@@ -42,7 +40,7 @@ export async function recordDeliveryReport(ctx: Context, input: DeliveryReportIn
   throw keys.length > reachable.length ? foreignMessage() : messageNotFound();
 }
 
-/** Deliveries that a message of this id may be: one, unless two drivers of two customers use the same words. */
+/** Possible deliveries for this message id: one, unless drivers of two customers use the same id. */
 export async function deliveriesNamed(
   { db, installation }: Pick<Context, 'db' | 'installation'>,
   messageId: string,

@@ -1,6 +1,6 @@
 /**
- * Unsubscribes the person behind a signed link. That it happened because of a campaign is counted once per recipient;
- * that the person wants no more mail holds whatever became of the campaign.
+ * Unsubscribes the person of a signed link. It is counted for the campaign once per recipient; the person is unsubscribed even if
+ * the campaign was deleted.
  */
 import { inTransaction, type Context } from '../context.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
@@ -16,7 +16,7 @@ export function recordUnsubscribe(ctx: Context, unsubscribe: Unsubscribe): Promi
 async function record(ctx: Context, unsubscribe: Unsubscribe): Promise<boolean> {
   const { customerId, listId, recipientId } = unsubscribe.recipient;
   return inTransaction(ctx, async (inner) => {
-    // The source's counter before the person: the order in which opens and clicks take the same locks.
+    // The source's counter before the person: opens and clicks lock in the same order.
     if (await countUnsubscribe(inner.db, unsubscribe)) {
       inner.tx.afterCommit(() => announceSourceChange(ctx, unsubscribe.recipient));
     }

@@ -1,4 +1,4 @@
-/** Undoes refusals that nobody should have believed: they are tried again, and nothing is left of the bounce. */
+/** Reverts wrong refusals: they are tried again, and the bounce is removed. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
@@ -9,15 +9,15 @@ import { CAMPAIGN, ofSource, sourceOfCampaign } from '../statistics/source-read-
 export const REFUSED_WITH_MANY: DeliveryReason = 'refused_with_many';
 
 /**
- * Of these recipients, those who failed are queued again, counters included; of those a hard bounce was written down for,
- * it goes, and with it the suppression: whoever was suppressed before was not written to.
+ * Those of these recipients who failed are queued again, including counters; their hard bounces are deleted with their
+ * suppressions: addresses that were suppressed before got no mail.
  */
 export async function queueRefusedAgain(
   db: Queryable,
   { customerId, campaignId, subscriberIds }: CampaignKey & { subscriberIds: readonly bigint[] },
 ): Promise<void> {
   const source = sourceOfCampaign({ customerId, campaignId });
-  // The addresses that were refused: their people may have others by now.
+  // The refused addresses: their people may have others by now.
   const refused = await db.query(
     { snapshotOn: 'text', id: 'bigint', email: 'text' },
     sql`SELECT d.snapshot_on::text AS "snapshotOn", d.recipient_id AS id, d.email
@@ -58,7 +58,7 @@ export async function queueRefusedAgain(
   );
 }
 
-/** Whose mailbox was said not to exist in the last seconds. */
+/** Recipients whose mailbox was refused as unknown in the last seconds. */
 export async function hardBouncesWithin(db: Queryable, campaign: CampaignKey, seconds: number): Promise<bigint[]> {
   const rows = await db.query(
     { id: 'bigint' },

@@ -1,6 +1,6 @@
 /**
- * The one way in for what became of a message after it was handed over, whoever tells: `/notifications`, a bounce
- * mailbox, the SMTP server for bounces, a vendor's webhook. It writes down what is new and acts by the customer's policy.
+ * All reports about a message after it was handed over come through here, from any way: `/notifications`, a bounce mailbox, the
+ * SMTP server for bounces, a vendor's webhook. It records what is new and acts by the customer's policy.
  */
 import { suppress } from '../audience/suppression-store.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
@@ -19,13 +19,13 @@ import {
 } from './delivery-report-store.ts';
 import { withPartitions } from './partitions.ts';
 
-/** Nothing can be reported about what never left the installation. */
+/** Nothing can be reported about a message that was never sent. */
 const HANDED_OVER = new Set(['sending', 'sent', 'unknown']);
 
-/** `known`: nothing changed, because it was told before or there is nobody left. The last three: it is not taken. */
+/** `known`: nothing changed, because it was reported before or the person is gone. The last three: it is refused. */
 export type ReportOutcome = 'recorded' | 'known' | 'not found' | 'too old' | 'not sent';
 
-/** Takes what is reported about the delivery with this key. Repeats change nothing. */
+/** Records the report about the delivery with this key. Repeating it changes nothing. */
 export async function reportOnDelivery(
   ctx: Context,
   key: DeliveryKey,
@@ -48,7 +48,7 @@ function record(ctx: Context, delivery: ReportedDelivery, reported: ReportedOutc
   });
 }
 
-/** People who are gone get no rows: whoever erased them wanted none. */
+/** Deleted people get no rows: they were erased on purpose. */
 async function write(ctx: TransactionContext, delivery: ReportedDelivery, reported: ReportedOutcome): Promise<boolean> {
   const { customerId, emailKey } = delivery;
   if (emailKey === null) return false;
@@ -70,7 +70,9 @@ async function write(ctx: TransactionContext, delivery: ReportedDelivery, report
   }
 }
 
-/** A dead mailbox is suppressed at once, one that is often unable after some time. Blocks say nothing about a mailbox. */
+/**
+ * A mailbox that does not exist is suppressed at once, one with soft bounces after some time. Blocks say nothing about a mailbox.
+ */
 export async function actOnBounce(
   ctx: Pick<Context, 'db' | 'installation'>,
   { customerId, emailKey, type }: { customerId: bigint; emailKey: string; type: string },
@@ -82,7 +84,7 @@ export async function actOnBounce(
   if (isLost) await suppress(ctx.db, { ...person, reason: 'bounce' });
 }
 
-/** Suppressed first: whoever complains must not get a goodbye. */
+/** Suppressed first, so that a person who complains gets no goodbye mail. */
 async function letGo(ctx: TransactionContext, delivery: ReportedDelivery & { emailKey: string }): Promise<void> {
   const { customerId, listId, recipientId, emailKey } = delivery;
   await suppress(ctx.db, { customerId, emailKey, reason: 'complaint' });

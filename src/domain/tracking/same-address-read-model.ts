@@ -1,6 +1,6 @@
 /**
- * Somebody who was deleted from a list and added again is another row there, and the links of mails sent before name
- * the old one. The ledger knows to which address those mails went: whoever has one may still leave the list by it.
+ * A person who was deleted from a list and added again has another row, and the links of earlier mails name the old one. The
+ * ledger knows the address of those mails: such a link can still unsubscribe.
  */
 import type { Context } from '../context.ts';
 import { sql } from '../../db/database.ts';
@@ -8,12 +8,12 @@ import { emailKey } from '../../lib/text.ts';
 import { CAMPAIGN, campaignOfSource } from '../statistics/source-read-model.ts';
 import type { TrackedRecipient } from './tracking.ts';
 
-/** Looked through for the address, the link's own campaign first; a list with more has rows of everybody in these. */
+/** Campaigns that are searched for the address, the link's own first. */
 const CAMPAIGNS_MAX = 1_000;
 
 /**
- * Whoever is on the link's list with the address that its mail went to; undefined: nobody, or nobody knows where it went
- * (the ledger does not say where an erased person was).
+ * The subscriber of the link's list with the address of its mail; undefined: none, or the address is not known (the ledger has no
+ * address of an erased person).
  */
 export async function sameAddressNow(
   { db }: Pick<Context, 'db'>,

@@ -1,22 +1,24 @@
 /**
- * The addresses of one message, which are the same for all its recipients but for a token: made once, so that only the
- * token is written into a copy.
+ * The addresses of one message, which are the same for all its recipients except for a token: made once, so that only the token
+ * is written into a copy.
  */
 import { sha256 } from '../../lib/crypto.ts';
 import type { LinkKeys, LinkTarget, TokenKind } from './link-keys.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
 
-/** An address, around its token. A dot behind the token belongs to it: no line of a mail should begin with one. */
+/**
+ * An address in two parts around its token. A dot after the token belongs to the second: no line of a mail should begin with one.
+ */
 export interface CodedAddress {
   readonly before: string;
   readonly code: { write(memory: Buffer, start: number): number };
   readonly after: string;
 }
 
-/** What has an address in a message. */
+/** The kinds of links in a message. */
 export type SharedLink = { readonly kind: Exclude<TokenKind, 'click'> } | ({ readonly kind: 'click' } & LinkTarget);
 
-/** The recipient whose copy is written. */
+/** The recipient of the present copy. */
 interface TokenHolder {
   readonly recipient: TrackedRecipient;
   readonly baseUrl: string;
@@ -28,11 +30,11 @@ const DOT = 0x2e;
 const HTTP_URL = /^https?:\/\//i;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT_MAX = 3;
-/** Three bytes as links carry it. */
+/** Three bytes, as in links. */
 const EDITION_BITS = 21;
 
 export class SharedLinks {
-  /** Tells messages of a source apart whose links were edited in between. */
+  /** Distinguishes messages of a source whose links were edited in between. */
   readonly edition: number;
   readonly #keys: LinkKeys;
   #links: TokenHolder;
@@ -58,7 +60,7 @@ export class SharedLinks {
     return { before: `${baseUrl}/c/`, code: this.#withDot('click'), after };
   }
 
-  /** Whether they are those of this recipient's message, too. */
+  /** Whether they also fit this recipient's message. */
   areOf({ recipient, baseUrl }: TokenHolder): boolean {
     const own = this.#links;
     return (
@@ -89,7 +91,7 @@ export class SharedLinks {
   }
 }
 
-/** It leads to the web, and fits into a link. */
+/** It is a web address, and short enough for a link. */
 export function isTrackable(url: string): boolean {
   if (!HTTP_URL.test(url)) return false;
   return url.length * BYTES_PER_UNIT_MAX <= LINK_URL_BYTES_MAX || Buffer.byteLength(url) <= LINK_URL_BYTES_MAX;

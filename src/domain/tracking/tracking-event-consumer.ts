@@ -1,6 +1,6 @@
 /**
- * Moves tracking events on, soon after they are written down and for as long as the process lives. Every process that serves
- * links has one; they take turns by a lock, so that what a process leaves behind when it dies is moved by the others.
+ * Moves tracking events soon after they are stored, as long as the process lives. Every process that serves links has one; a lock
+ * lets one work at a time, so that events of a dead process are moved by the others.
  */
 import type { Context } from '../context.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -11,38 +11,38 @@ import { moveTrackingEvents, MOVE_SIZE_MAX } from './move-tracking-events.ts';
 import { makeThisMonth, mayLackPartition } from './partitions.ts';
 
 export interface TrackingEventConsumer {
-  /** Something was written: it is moved on within half a second. */
+  /** Events were stored: they are moved within half a second. */
   wake(): void;
-  /** How long the oldest tracking event has waited, as far as this process knows: it hears nothing of those that another moves. */
+  /** How long the oldest tracking event has waited, as far as this process knows. */
   lagMs(): number;
-  /** Moves what this process has written, as far as it can be done soon, and ends. */
+  /** Moves what this process has stored, as far as possible in a short time, and ends. */
   close(): Promise<void>;
 }
 
-/** A report is never a second behind, and many at once are cheaper: at 4,000 a slice half of what they cost at 500. */
+/** Reports are at most a second behind, and many at once are cheaper: at 4,000 per slice half of what they cost at 500. */
 const PACE_MS = 400;
-/** An operator should know; said as often at most. */
+/** From this delay on it is logged, at most this often. */
 const BEHIND_MS = 10_000;
-/** What another process left behind. */
+/** How often events of other processes are checked. */
 const LOOK_MS = 2_000;
 /**
- * Those who wait for their answers come before reports: between slices of a crowd it rests four times as long as a slice
- * took, a fifth of a core; and once reports are five seconds behind, as long as a slice took.
+ * Answers come before reports: under load it pauses four times as long as a slice took, which uses a fifth of a core; and once
+ * reports are five seconds behind, as long as a slice took.
  */
 const REST_SLICES = 4;
 const REST_SLICES_LATE = 1;
 const LATE_MS = 5_000;
 const REST_MS_MAX = 1_000;
-/** After something went wrong: the database restarts, or somebody holds a lock. */
+/** After an error: the database restarts, or a lock is held. */
 const RETRY_MS = 1_000;
-/** Rows that were committed late have smaller ids than some that are gone already. */
+/** Rows that were committed late have smaller ids than some that were moved already. */
 const FROM_START_MS = 30_000;
-/** As many as could be under way while a later one was moved. */
+/** As many as could be uncommitted while a later one was moved. */
 const IDS_BACK = 1_000n;
-/** A shutdown waits no longer: what is left is moved by the next process. */
+/** A shutdown waits no longer: the rest is moved by the next process. */
 const CLOSE_MS = 2_000;
 
-/** Starts following through `ctx`, which stays open until `close`. */
+/** Starts with `ctx`, which stays open until `close`. */
 export function startTrackingEventConsumer(ctx: Context): TrackingEventConsumer {
   const follower = new Follower(ctx);
   follower.begin();
@@ -106,7 +106,7 @@ class Follower implements TrackingEventConsumer {
     this.#timer.unref();
   }
 
-  /** Until nothing is left, or something is wrong. */
+  /** Until nothing is left, or an error occurs. */
   async #run(): Promise<void> {
     const isSure = this.#isWoken;
     this.#isWoken = false;
@@ -116,7 +116,7 @@ class Follower implements TrackingEventConsumer {
       for (let from = performance.now(); !this.#closed && (await this.#step()); from = performance.now()) {
         const sliceMs = performance.now() - from;
         await rest(restMs({ sliceMs, lagMs: this.lagMs(), isOverloaded: this.#isWoken }));
-        // Whatever woke us is there for the next step to see; what comes while that works wakes us again.
+        // The next step sees everything stored before; later events wake it again.
         this.#isWoken = false;
       }
     } catch (error) {
@@ -127,7 +127,7 @@ class Follower implements TrackingEventConsumer {
     }
   }
 
-  /** Moves one slice; answers whether there was more. Throws what a later try may do better. */
+  /** Moves one slice; returns whether there was more. Throws errors for which a later try may help. */
   async #step(): Promise<boolean> {
     try {
       const fromId = this.#fromId;
@@ -135,7 +135,7 @@ class Follower implements TrackingEventConsumer {
         fromId,
         sizeMax: this.#sizeMax,
       });
-      // Ours may be among those that the other has not looked at.
+      // Our events may be among those that the other process has not read.
       if (isAnotherAtIt) this.#isWoken = true;
       if (firstId !== undefined && firstId > IDS_BACK) this.#fromId = firstId - IDS_BACK;
       this.#sizeMax = Math.min(this.#sizeMax * 4, MOVE_SIZE_MAX);
@@ -148,14 +148,14 @@ class Follower implements TrackingEventConsumer {
     }
   }
 
-  /** Does what lets the next step go on. Throws the error where nothing can be done. */
+  /** Handles an error so that the next step can continue. Throws it when nothing can be done. */
   async #mend(error: unknown): Promise<void> {
     if (mayLackPartition(error) && !this.#hasMadePartition) {
       this.#hasMadePartition = true;
       return makeThisMonth(this.#ctx);
     }
     if (!isFaultOfData(error)) throw error;
-    // One bad tracking event must not hold up the others: it is found by taking fewer at a time, and dropped at last.
+    // One bad tracking event must not block the others: it is found by smaller slices, and dropped at last.
     this.#fromStart();
     if (this.#sizeMax === 1) await takeApart(this.#ctx, error);
     this.#sizeMax = 1;
@@ -166,7 +166,7 @@ class Follower implements TrackingEventConsumer {
     if (lagMs >= BEHIND_MS) this.#warn('tracking.behind', { seconds: Math.round(lagMs / 1_000) });
   }
 
-  /** Not every second, for as long as it lasts. */
+  /** Not every second while it lasts. */
   #warn(event: string, fields: LogFields): void {
     const now = performance.now();
     if (now - this.#warnedAt < BEHIND_MS) return;
@@ -180,7 +180,7 @@ class Follower implements TrackingEventConsumer {
   }
 }
 
-/** How long to rest after a slice. Nobody waits for an answer when nothing was written meanwhile. */
+/** How long to pause after a slice. Nobody waits for an answer when nothing was stored meanwhile. */
 export function restMs({
   sliceMs,
   lagMs,

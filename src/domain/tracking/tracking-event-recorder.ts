@@ -1,7 +1,4 @@
-/**
- * Takes opens and clicks one by one, as requests bring them, and writes them down in batches. One per process, for as
- * long as the process serves links.
- */
+/** Takes opens and clicks one by one from requests, and stores them in batches. One per process. */
 import type { Context } from '../context.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -17,21 +14,21 @@ export interface TrackingEventRecorder {
   click(click: TrackedClick, visitor: Visitor): Promise<void>;
   /** Takes as long as recording does, and records nothing. */
   nothing(): Promise<void>;
-  /** Writes what waits and takes nothing more. */
+  /** Writes what waits and accepts nothing more. */
   close(): Promise<void>;
 }
 
 /** A row of some 100 kB. */
 const BATCH_MAX = 500;
-/** As many make a second commit worth it while another is under way: each costs as much as a hundred tracking events in it. */
+/** With so many a second commit in parallel is worth it: each costs as much as a hundred tracking events in it. */
 const ANOTHER_AT = 64;
-/** About a second of the highest rate one process takes, some 20 MB. */
+/** About a second of the highest rate of one process, some 20 MB. */
 const WAITING_MAX = 20_000;
-/** With the delays below: a restart of the database is survived. */
+/** With the delays below: enough for a restart of the database. */
 const TRIES_MAX = 6;
 const RETRY_DELAY_MS = 100;
 
-/** Starts recording through `ctx`, which stays open until `close`. `onWritten` hears that there is something to move on. */
+/** Starts recording with `ctx`, which stays open until `close`. `onWritten` is called when there are events to move. */
 export function createTrackingEventRecorder(
   ctx: Context,
   onWritten: () => void = () => undefined,
@@ -42,7 +39,7 @@ export function createTrackingEventRecorder(
     waitingMax: WAITING_MAX,
     anotherAt: ANOTHER_AT,
     async write(batch) {
-      // Each is tried again by itself: one that is written must not be written twice.
+      // Each is tried again separately: one that is written must not be written twice.
       for (const round of roundsOf(batch)) await writePatiently(ctx, round);
       onWritten();
     },
@@ -57,7 +54,7 @@ export function createTrackingEventRecorder(
   return {
     open: (recipient, visitor) =>
       commits.add({ recipient, visitor, linkNo: null, url: null, cameAt: performance.now() }),
-    // The click is its recipient, with more that is not looked at: cheaper than taking it apart.
+    // The click object is its recipient with unused extra values: cheaper than a copy.
     click: (click, visitor) =>
       commits.add({ recipient: click, visitor, linkNo: click.linkNo, url: click.url, cameAt: performance.now() }),
     nothing: () => nothings.add(undefined),

@@ -1,9 +1,9 @@
-/** Splits a batch where clicks of one recipient are too far apart to be looked at together. */
+/** Splits a batch in which clicks of one recipient are too far apart for one click burst. */
 import { RUN_GAP_MS, type TrackingEvent } from './tracking-event.ts';
 
 /**
- * One statement takes all clicks of a recipient in it for one run. That is one round nearly always; only a batch that
- * waited long for its database has clicks of one person that are further apart.
+ * One statement treats all clicks of a recipient in it as one burst. Nearly always that is one round; only a batch that waited
+ * long for the database has clicks of one person that are further apart.
  */
 export function roundsOf(batch: readonly TrackingEvent[]): readonly (readonly TrackingEvent[])[] {
   return isShort(batch) ? [batch] : split(batch);

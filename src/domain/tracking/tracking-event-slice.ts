@@ -1,7 +1,7 @@
-/** Which tracking events are moved on together. */
+/** Which tracking events are moved together. */
 import { RUN_GAP_MS } from './tracking-event.ts';
 
-/** One row of `hot.tracking_event`, as far as choosing needs it. */
+/** The columns of a row of `hot.tracking_event` that are needed to choose. */
 export interface TrackingEventRow {
   readonly id: bigint;
   readonly size: number;
@@ -9,7 +9,10 @@ export interface TrackingEventRow {
   readonly until: Date;
 }
 
-/** In one statement all clicks of a recipient count as one run: so no two tracking events of a slice are further apart than a run's. */
+/**
+ * One statement treats all clicks of a recipient as one burst: so no two tracking events of a slice are further apart than a
+ * burst allows.
+ */
 export function sliceOf(rows: readonly TrackingEventRow[], sizeMax: number): readonly TrackingEventRow[] {
   const slice: TrackingEventRow[] = [];
   let size = 0;
@@ -18,7 +21,7 @@ export function sliceOf(rows: readonly TrackingEventRow[], sizeMax: number): rea
   for (const row of rows) {
     const from = Math.min(since, row.since.getTime());
     const to = Math.max(until, row.until.getTime());
-    // A row is one by itself, whatever it holds.
+    // A single row is always a slice.
     if (slice.length > 0 && to - from > RUN_GAP_MS) continue;
     if (slice.length > 0 && size + row.size > sizeMax) break;
     slice.push(row);

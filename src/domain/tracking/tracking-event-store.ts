@@ -1,12 +1,12 @@
 /**
- * Writes tracking events down as they came, in one row of `hot.tracking_event`: all that a request waits for. What they mean is found out
- * by whoever moves them on (move-tracking-events.ts).
+ * Stores tracking events as they came, in one row of `hot.tracking_event`: a request waits only for this. Their meaning is found
+ * when they are moved (move-tracking-events.ts).
  */
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { sql, type Queryable, type Transaction } from '../../db/database.ts';
 import type { TrackingEvent } from './tracking-event.ts';
 
-/** Writes one row with all of them; one recipient's clicks in it are one run (`roundsOf`). */
+/** Writes one row with all of them; one recipient's clicks in it are one burst (`roundsOf`). */
 export async function appendTrackingEvents(db: Queryable, trackingEvents: readonly TrackingEvent[]): Promise<void> {
   const now = performance.now();
   const ages = trackingEvents.map(({ cameAt }) => Math.max(Math.round(now - (cameAt ?? now)), 0));
@@ -28,7 +28,7 @@ export async function appendTrackingEvents(db: Queryable, trackingEvents: readon
   );
 }
 
-/** Splits the oldest row into rows of one event each; answers the row when it was one event already: it is dropped. */
+/** Splits the oldest row into rows of one event each; returns the row when it had only one event: it is dropped. */
 export function splitOldestRow(tx: Transaction): Promise<{ id: bigint; size: number }[]> {
   return tx.query(
     { id: 'bigint', size: 'int' },
@@ -50,7 +50,7 @@ export function splitOldestRow(tx: Transaction): Promise<{ id: bigint; size: num
   );
 }
 
-/** Takes as long as writing a batch does, and writes nothing: one transaction with one record in the database's log. */
+/** Takes as long as writing a batch, and writes nothing: one transaction with one record in the database's log. */
 export async function appendNothing(db: Queryable): Promise<void> {
   await db.execute(sql`SELECT pg_logical_emit_message(true, 'mailwright', '')`);
 }

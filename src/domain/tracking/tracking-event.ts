@@ -1,18 +1,18 @@
-/** A tracking event: one open or one click, as the request brought it and before anything is made of it. */
+/** A tracking event: one open or one click, as the request brought it. */
 import type { TrackedRecipient, Visitor } from './tracking.ts';
 
-/** An open, or a click when `linkNo` is there. */
+/** A click if it has a `linkNo`, else an open. */
 export interface TrackingEvent {
   readonly recipient: TrackedRecipient;
   readonly visitor: Visitor;
   readonly linkNo: number | null;
   readonly url: string | null;
-  /** When it came, by `performance.now()`; without it: now. The database's clock less its age is its time. */
+  /** When it came, by `performance.now()`; absent: now. Its time is the database's clock less its age. */
   readonly cameAt?: number;
 }
 
-/** Clicks of one recipient further apart than this are no run. */
+/** Clicks of one recipient further apart are in different bursts. */
 export const RUN_GAP_MS = 1_000;
 
-/** Held by whoever moves tracking events on: one at a time (db/lock.ts). */
+/** Held while tracking events are moved: one process at a time (db/lock.ts). */
 export const MOVING_LOCK = 'mailwright:tracking-events';

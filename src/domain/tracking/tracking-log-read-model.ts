@@ -1,4 +1,4 @@
-/** The tracking log of a campaign: what became of the message to each recipient, from the ledger. */
+/** The tracking log of a campaign: the result for each recipient, from the ledger. */
 import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Installation } from '../context.ts';
@@ -44,7 +44,7 @@ export async function trackingLogPage(
           FROM hot.delivery
          WHERE snapshot_on = ${snapshotOn}::date AND customer_id = ${customerId} AND source_kind = ${CAMPAIGN} AND source_id = ${campaignId} AND recipient_id > ${afterId}
          ORDER BY recipient_id LIMIT ${limit}`,
-    // Not prepared: a plan for any month cannot take its order from the key, and would sort the whole ledger a page.
+    // Not prepared: a plan for any month cannot use the order of the key, and would sort the whole ledger per page.
   );
   const servers = await namesOfServers(ctx.db, { customerId, rows });
   const domain = asciiDomainOf(fromEmail);
@@ -76,7 +76,7 @@ async function namesOfServers(
   return new Map(servers.map(({ id, name }) => [id, name]));
 }
 
-/** Of what arrived, a server's polite words are no error. */
+/** The reply to an accepted message is no error. */
 function errorOf({ state, reason, reply }: LedgerRow): string | null {
   if (state === 'sent') return null;
   return (

@@ -1,6 +1,6 @@
 /**
- * The nouns of this module: who a link of ours belongs to, and what somebody did with it.
- * This module signs links and records what comes back; it never composes a message and never decides who is mailed.
+ * The nouns of this module: the recipient of a link, and what was done with it. This module signs links and records events; it
+ * never composes a message and never decides who is mailed.
  */
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { SOURCE_KINDS, type DeliveryKey } from '../source-key.ts';
@@ -13,7 +13,7 @@ export interface TrackedRecipient extends DeliveryKey {
   readonly listId: bigint;
 }
 
-/** A person on a list as the recipient of a campaign; campaign 0: of a message that is in no ledger (a notice, a confirmation). */
+/** A person on a list as the recipient of a campaign; campaign 0: of a message in no ledger (a notification, a confirmation). */
 export function recipientOfCampaign({
   customerId,
   campaignId,
@@ -24,26 +24,26 @@ export function recipientOfCampaign({
   return { customerId, sourceKind, sourceId: campaignId, recipientId: subscriberId, occurrence: 0n, listId };
 }
 
-/** What a click link says: whose it is, which link of the message, and where it leads. */
+/** The content of a click link: recipient, link number and target. */
 export interface TrackedClick extends TrackedRecipient {
   readonly linkNo: number;
   /** http or https, normalised: safe as a Location header. */
   readonly url: string;
 }
 
-/** What a confirmation link says. It works until `expiresAt`, which is also the subscriber's `pending_until`. */
+/** The content of a confirmation link. It is valid until `expiresAt`, which is also the subscriber's `pending_until`. */
 export interface TrackedConfirmation extends TrackedRecipient {
   /** Whole seconds. */
   readonly expiresAt: Date;
 }
 
-/** Who asks, as far as the request says. */
+/** The visitor, as far as the request shows. */
 export interface Visitor {
   readonly ip: string | null;
   readonly userAgent: string | null;
-  /** Most likely a program: a scanner, a link preview, a mail proxy. Kept with the event, and counted apart. */
+  /** Most likely a program: a scanner, a link preview, a mail proxy. Stored with the event, and counted separately. */
   readonly isMachine: boolean;
-  /** Asked without showing it to anybody (HEAD, prefetch): never counted as a click. */
+  /** A prefetch that nobody sees (HEAD, prefetch): never counted as a click. */
   readonly looksAhead: boolean;
   /** Where the address is, when a GeoIP file knows it. */
   readonly place?: Place | undefined;

@@ -1,11 +1,11 @@
-/** What becomes of tracking events that can never be moved on, because a value in them fits nowhere: nothing waits behind them. */
+/** Handles tracking events that can never be moved because a value in them is invalid, so that others do not wait. */
 import type { Context } from '../context.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { MOVING_LOCK } from './tracking-event.ts';
 import { splitOldestRow } from './tracking-event-store.ts';
 
-/** PostgreSQL's classes for values that cannot be stored: a try with the same values ends the same way. */
+/** PostgreSQL's classes for invalid values: another try fails in the same way. */
 const DATA_EXCEPTION = '22';
 const INTEGRITY_VIOLATION = '23';
 
@@ -16,8 +16,8 @@ export function isFaultOfData(error: unknown): boolean {
 }
 
 /**
- * Splits the oldest row into rows of one tracking event each, so that the good ones go on; one that is alone already is dropped,
- * and the log says so. In turn with whoever moves: the lock is the same.
+ * Splits the oldest row into rows of one tracking event each, so that the good ones are moved; a single bad one is dropped and
+ * logged. Uses the same lock as moving.
  */
 export async function takeApart(ctx: Context, error: unknown): Promise<void> {
   const [dropped] = await ctx.database.transaction(async (tx) => {

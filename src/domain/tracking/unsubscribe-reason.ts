@@ -1,4 +1,4 @@
-/** Why somebody unsubscribed, as the page offers it: codes, as they are stored, and their texts. Nothing else is kept. */
+/** The reasons for unsubscribing on the page: codes, as they are stored, and their texts. Nothing else is stored. */
 export const unsubscribeReasons = {
   too_many: 'I get too many messages',
   not_relevant: 'They are not relevant to me',
@@ -14,7 +14,7 @@ export function isUnsubscribeReason(code: string): code is UnsubscribeReason {
   return TEXTS.has(code);
 }
 
-/** The text of a stored reason; of one that only another version of the program knows, the reason itself. */
+/** The text of a stored reason; the reason itself if only another version of the program knows it. */
 export function unsubscribeReasonText(code: string): string {
   return TEXTS.get(code) ?? code;
 }

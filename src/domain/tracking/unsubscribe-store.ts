@@ -1,4 +1,4 @@
-/** Writes that somebody unsubscribed because of a message: event, activity and counter in one statement. */
+/** Records that a person unsubscribed because of a message: event, activity and counter in one statement. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { CAMPAIGN, ofDelivery } from '../statistics/source-read-model.ts';
 import type { TrackedRecipient, Visitor } from './tracking.ts';
@@ -9,11 +9,11 @@ export interface Unsubscribe {
   readonly visitor: Visitor;
   /** `one-click` by a robot of the mail provider (RFC 8058), `link` by the page. */
   readonly source: 'one-click' | 'link';
-  /** What the person chose as the reason, if anything. */
+  /** The reason that the person chose, if any. */
   readonly reason: UnsubscribeReason | null;
 }
 
-/** Answers whether this was the recipient's first time. Nothing is written for a source or person that is gone. */
+/** Returns whether this was the recipient's first time. Nothing is written for a deleted source or person. */
 export async function countUnsubscribe(db: Queryable, { recipient, visitor, reason }: Unsubscribe): Promise<boolean> {
   const { customerId, sourceKind, sourceId, recipientId, occurrence, listId } = recipient;
   const rows = await db.execute(

@@ -1,10 +1,10 @@
-/** Whole numbers as links carry them: seven bits a byte, lowest first. */
+/** Whole numbers in the form for links: seven bits per byte, lowest first. */
 import { assert } from '../../lib/errors.ts';
 
 /** Of 53 bits. */
 export const VARINT_BYTES_MAX = 8;
 
-/** Writes `values` from `start` on and returns where they end; arithmetic instead of shifts, because ids outgrow 32 bits. */
+/** Writes `values` from `start` on and returns where they end; arithmetic instead of shifts, because ids exceed 32 bits. */
 export function writeVarints(bytes: Uint8Array, values: readonly (number | bigint)[], start: number): number {
   let at = start;
   for (const value of values) {
@@ -16,7 +16,7 @@ export function writeVarints(bytes: Uint8Array, values: readonly (number | bigin
   return at;
 }
 
-/** `count` numbers from `start` on, and where the last of them ends; what is not there is 0. */
+/** `count` numbers from `start` on, and where the last of them ends; missing ones are 0. */
 export function readVarints(bytes: Uint8Array, start: number, count: number): { values: number[]; end: number } {
   const values: number[] = [];
   let at = start;

@@ -8,7 +8,7 @@ export type AddressLinkState =
   | { readonly kind: 'unknown' | 'expired' }
   | { readonly kind: 'open' | 'verified'; readonly address: FromAddress };
 
-/** What the link stands for now. */
+/** The meaning of the link now. */
 export async function readAddressLink(ctx: Context, token: string): Promise<AddressLinkState> {
   const read = readAddressToken(ctx.installation, token);
   const address = read && (await findAddressById(ctx.db, read));

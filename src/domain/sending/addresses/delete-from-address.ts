@@ -1,4 +1,4 @@
-/** Forgets a sender's address; campaigns that need it verified cannot be started with it any more. */
+/** Deletes a sender's address; campaigns that need it verified can no longer be started with it. */
 import { isUid } from '../../../lib/ids.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { addressUidExists, deleteAddressRow, findAddress } from './from-address-store.ts';

@@ -11,7 +11,7 @@ interface AddressId {
   readonly id: bigint;
 }
 
-/** Whether the customer has shown to read this address. */
+/** Whether the customer has a verified address of this text. */
 export async function isVerifiedAddress(
   db: Queryable,
   { customerId, email }: { customerId: bigint; email: string },
@@ -40,12 +40,12 @@ export async function keepAddress(
   return row;
 }
 
-/** Notes that a mail goes out. */
+/** Records that a mail is sent. */
 export async function noteMail(db: Queryable, { customerId, id }: AddressId): Promise<void> {
   await db.execute(sql`UPDATE from_address SET mailed_at = now() WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** How many it has; nobody else of the customer counts until the transaction ends. */
+/** Their number; other counts for the customer wait until the transaction ends. */
 export async function countAddresses(db: Queryable, customerId: bigint): Promise<number> {
   await lockUntilCommit(db, `mailwright:from-addresses:${customerId}`);
   const [row] = await db.query(

@@ -1,6 +1,6 @@
 /**
- * The noun: a sender's address that somebody who reads its mail has confirmed. Asked for where the operator wants
- * senders verified, and for addresses below a domain that another customer holds.
+ * The noun: a sender's address whose reader has agreed by a link. Needed where the operator demands verified senders, and for
+ * addresses below a domain of another customer.
  */
 import { z } from 'zod';
 import { row, type RowOf } from '../../../db/database.ts';
@@ -10,11 +10,11 @@ import { fromBase36 } from '../../../lib/ids.ts';
 import { emailAddress } from '../../../lib/text.ts';
 import type { Installation } from '../../context.ts';
 
-/** Each costs a mail to somebody who did not ask for it. */
+/** Each costs a mail to a person who did not ask for it. */
 export const ADDRESSES_PER_CUSTOMER_MAX = 100;
 export const MAILS_PER_HOUR_MAX = 20;
 export const MAIL_PAUSE_SECONDS = 300;
-/** An address gets no more of these in a day, whoever asks: nobody is bombed, and who is asked for by mistake is not locked out. */
+/** Mails per address and day, by all customers: nobody gets many, and a mistake locks nobody out. */
 export const MAILS_PER_ADDRESS_AND_DAY_MAX = 10;
 export const LINK_DAYS = 7;
 
@@ -57,7 +57,7 @@ export function addressLink({ secret, baseUrl }: Installation, { customerId, id,
   return `${baseUrl}/verify-address/${content}.${signature(secret, content)}`;
 }
 
-/** What a link stands for; undefined when it is not one of ours. Whether it has ended is for the caller to see. */
+/** The content of a link; undefined when it is not ours. The caller checks its expiry. */
 export function readAddressToken({ secret }: Installation, token: string): AddressToken | undefined {
   const [, customer = '', address = '', seconds = '', given = ''] = TOKEN.exec(token) ?? [];
   if (given === '') return undefined;

@@ -1,4 +1,4 @@
-/** Asks for a sender's address: a mail with a link goes to it, and whoever opens the link and agrees has verified it. */
+/** Adds a sender's address: a mail with a link goes to it, and following the link verifies it. */
 import type { WindowLimit } from '../../../db/rate-windows.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { addressMailJob } from '../../../jobs/sending-jobs.ts';
@@ -22,8 +22,8 @@ const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
 
 /**
- * Keeps the address and sends the link, or sends it again; one that is verified stays so and gets none. Throws
- * ValidationError on `email`, RateLimitedError `FROM_ADDRESS_MAILED_JUST_NOW`.
+ * Stores the address and sends the link, or sends it again; a verified one stays so and gets none. Throws ValidationError on
+ * `email`, RateLimitedError `FROM_ADDRESS_MAILED_JUST_NOW`.
  */
 export async function requestFromAddress(ctx: Context, input: { email: string }): Promise<FromAddress> {
   const { customerId } = viewerOf(ctx);

@@ -1,4 +1,4 @@
-/** Whether a customer may send from an address: asked when a campaign is started. */
+/** Whether a customer may send from an address: checked when a campaign is started. */
 import { sql, type Queryable } from '../../../db/database.ts';
 import type { CodedReason, ReasonTexts } from '../../../lib/coded-reason.ts';
 import type { Installation } from '../../context.ts';
@@ -8,7 +8,7 @@ import { isVerifiedAddress } from './from-address-store.ts';
 
 export interface SenderFaultParams {
   domain_of_another: { readonly domain: string; readonly email: string };
-  /** Receivers would take it for the installation's own. */
+  /** Receivers would take it for the operator's own. */
   domain_of_installation: { readonly domain: string; readonly email: string };
   sender_not_verified: { readonly email: string };
 }
@@ -23,9 +23,9 @@ export const senderFaultTexts: ReasonTexts<SenderFaultParams> = {
 };
 
 /**
- * Why the address cannot be used; undefined when it can. A verified domain of the customer's covers its
- * addresses, and those of its subdomains; a domain that another customer has proved takes a verified address, always, and so
- * does one that receivers take for the installation's own. The operator answers for itself.
+ * Why the address cannot be used; undefined when it can. A verified domain of the customer covers its addresses and those of its
+ * subdomains; below another customer's domain, and where receivers would take it for the operator's own, a verified address is
+ * always needed. The operator is not limited.
  */
 export async function findSenderFault(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** A new sending domain with its keys; its records have to be published before it does anything. */
+/** A new sending domain with its keys; it has no effect until its records are published. */
 import { randomBytes } from 'node:crypto';
 import { newUid } from '../../../lib/ids.ts';
 import { parseInput } from '../../../lib/text.ts';
@@ -30,7 +30,7 @@ export async function createSendingDomain(
   await requireAllowed(ctx, 'create_sending_domains');
   const wanted = parseInput(createSendingDomainInput, input);
   if (wanted.isDefault && !administers(ctx)) throw defaultIsForAdministrators();
-  // Before the transaction: a key of RSA may take half a second to find.
+  // Before the transaction: generating an RSA key may take half a second.
   const keys = await makeKeys(ctx, algorithmsOf(wanted.usesEd25519 ?? false));
   return inTransaction(ctx, async ({ tx }) => {
     await requireWithinLimit(tx, { customerId, limit: 'sending_domains_max', field: 'name' });
@@ -57,7 +57,7 @@ export interface MadeKey extends NewDkimKey {
   readonly algorithm: DkimAlgorithm;
 }
 
-/** One key for each algorithm, under selectors that nobody uses. */
+/** One key for each algorithm, with unused selectors. */
 export async function makeKeys(ctx: Context, algorithms: readonly DkimAlgorithm[]): Promise<MadeKey[]> {
   return Promise.all(
     algorithms.map(async (algorithm) => {
@@ -67,7 +67,7 @@ export async function makeKeys(ctx: Context, algorithms: readonly DkimAlgorithm[
   );
 }
 
-/** RSA always: not every receiver knows the other (RFC 8463 3). */
+/** RSA always: not every receiver knows Ed25519 (RFC 8463 3). */
 export function algorithmsOf(usesEd25519: boolean): readonly DkimAlgorithm[] {
   return usesEd25519 ? ['rsa-sha256', 'ed25519-sha256'] : ['rsa-sha256'];
 }

@@ -1,4 +1,4 @@
-/** Deletes a sending domain with its keys; campaigns from it go on without its signature. */
+/** Deletes a sending domain with its keys; its campaigns continue without its signature. */
 import { inTransaction, type Context } from '../../context.ts';
 import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { deleteDomainRow } from './sending-domain-store.ts';

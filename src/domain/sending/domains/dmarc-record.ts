@@ -1,4 +1,4 @@
-/** One DMARC record, read as RFC 9989 4.7 and 4.10.1 say: what it asks for, and what in it is wrong or obsolete. */
+/** One DMARC record, read as RFC 9989 4.7 and 4.10.1 demand: its policy, and what is wrong or obsolete. */
 export type DmarcProblem =
   | 'LOOKUP_FAILED'
   | 'NO_RECORD'
@@ -24,7 +24,7 @@ export type DmarcPolicy = (typeof dmarcPolicies)[number];
 
 export interface DmarcRecord {
   readonly text: string;
-  /** Null: the record is so wrong that receivers do nothing. */
+  /** Null: receivers ignore the faulty record. */
   readonly policy: DmarcPolicy | null;
   readonly subdomainPolicy: DmarcPolicy | null;
   readonly absentPolicy: DmarcPolicy | null;
@@ -32,7 +32,7 @@ export interface DmarcRecord {
   readonly isTesting: boolean;
   readonly dkimAlignment: 'relaxed' | 'strict';
   readonly spfAlignment: 'relaxed' | 'strict';
-  /** Receivers look at it as if it were not there. */
+  /** Receivers treat it as absent. */
   readonly isInvalid: boolean;
   readonly findings: readonly DmarcFinding[];
 }
@@ -57,7 +57,7 @@ const REPORT_TAGS = new Set(['rua', 'ruf']);
 /** `mailto:` with an address, and the size limit that RFC 7489 had. */
 const REPORT_ADDRESS = /^mailto:[^\s@,;!]+@[^\s@,;!.]+(?:\.[^\s@,;!.]+)+(!\d+[kmgt]?)?$/i;
 
-/** Whether a text is meant to be a record: only those are looked at. */
+/** Whether a text is meant as a DMARC record. */
 export function isDmarc(text: string): boolean {
   return BEGINNING.test(text);
 }

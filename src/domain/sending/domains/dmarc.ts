@@ -1,17 +1,17 @@
 /**
- * DMARC (RFC 9989) of a domain as receivers find it: the record by the tree walk, what it asks for, and what its owner
- * should mend. Evaluates no message.
+ * DMARC (RFC 9989) of a domain as receivers find it: the record by the tree walk, its policy, and what its owner should correct.
+ * Evaluates no message.
  */
 import type { DnsAnswer, DnsQuery } from '../../../lib/dns-records.ts';
 import { isDmarc, parseDmarc, type DmarcFinding, type DmarcPolicy, type DmarcRecord } from './dmarc-record.ts';
 
 export interface DmarcReport {
-  /** Where the record that counts stands (`_dmarc.example.com`), and its text. */
+  /** The name of the record that counts (`_dmarc.example.com`), and its text. */
   readonly foundAt: string | null;
   readonly record: string | null;
-  /** What receivers do with mail of this domain that fails, `t=y` taken into account; null: no DMARC. */
+  /** What receivers do with failing mail of this domain, with `t=y` considered; null: no DMARC. */
   readonly policy: DmarcPolicy | null;
-  /** Relaxed alignment asks for this domain on both sides. */
+  /** For relaxed alignment this domain must be the same on both sides. */
   readonly organizationalDomain: string;
   readonly dkimAlignment: 'relaxed' | 'strict';
   readonly spfAlignment: 'relaxed' | 'strict';
@@ -23,10 +23,10 @@ interface Step {
   readonly record: DmarcRecord;
 }
 
-/** RFC 9989 4.10: a name of eight labels or more is cut to seven after the first question, so there are at most eight. */
+/** RFC 9989 4.10: a name of eight labels or more is cut to seven after the first query, so there are at most eight. */
 const LABELS_AFTER_FIRST = 7;
 
-/** Finds the record that counts for mail from `domain`, and judges it. */
+/** Finds the record that counts for mail from `domain`, and checks it. */
 export async function checkDmarc(queryDns: DnsQuery, domain: string): Promise<DmarcReport> {
   const problems: DmarcFinding[] = [];
   const { steps, failed } = await walkTree(queryDns, domain, problems);
@@ -90,7 +90,7 @@ async function walkTree(
   return { steps, failed: false };
 }
 
-/** The names that are asked, one after the other (RFC 9989 4.10). */
+/** The names that are queried, in order (RFC 9989 4.10). */
 export function targetsOf(domain: string): string[] {
   const labels = domain.split('.');
   const rest = labels.slice(Math.max(1, labels.length - LABELS_AFTER_FIRST));
@@ -139,7 +139,7 @@ function publicSuffixOf(steps: readonly Step[]): Step | undefined {
   return steps.find(({ record }) => record.psd === 'y');
 }
 
-/** A name without a record of its own goes by `sp`, and by `np` when it does not exist (RFC 9989 4.10.1). */
+/** A name without its own record uses `sp`, and `np` when it does not exist (RFC 9989 4.10.1). */
 async function inheritedPolicy(queryDns: DnsQuery, domain: string, record: DmarcRecord): Promise<DmarcPolicy | null> {
   if (record.policy === null) return null;
   const forSubdomains = record.subdomainPolicy ?? record.policy;
@@ -148,13 +148,13 @@ async function inheritedPolicy(queryDns: DnsQuery, domain: string, record: Dmarc
   return answer.status === 'none' && !answer.exists ? record.absentPolicy : forSubdomains;
 }
 
-/** What `t=y` makes of a policy (RFC 9989 4.7). */
+/** The policy weakened by `t=y` (RFC 9989 4.7). */
 function milder(policy: DmarcPolicy | null): DmarcPolicy | null {
   if (policy === 'reject') return 'quarantine';
   return policy === null ? null : 'none';
 }
 
-/** Where people put it by mistake: at the domain itself, or with the domain's name twice. */
+/** Common wrong places: the domain itself, or a name with the domain twice. */
 async function lookElsewhere(queryDns: DnsQuery, domain: string): Promise<DmarcFinding[]> {
   for (const name of [domain, `_dmarc.${domain}.${domain}`, `dmarc.${domain}`]) {
     const answer = await queryDns('TXT', name);

@@ -1,4 +1,4 @@
-/** What the people of a customer are told when something became of one of its domains. */
+/** The mails to a customer's users about a change of one of its domains. */
 import { sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
 import { GRACE_HOURS } from './sending-domain.ts';
@@ -11,10 +11,10 @@ export interface DomainMail {
   readonly purpose: string;
 }
 
-/** More people than this rarely look after one customer's domains. */
+/** More users rarely manage one customer's domains. */
 const PEOPLE_MAX = 10;
 
-/** The mails, one a person; none when the domain has gone, or the news is not true any more. */
+/** The mails, one per user; none when the domain is deleted, or the notification is out of date. */
 export async function domainMail(
   { db, installation }: Context,
   { customerId, domainId, notification }: { customerId: bigint; domainId: bigint; notification: DomainNotification },

@@ -1,6 +1,6 @@
 /**
- * Whose domain an address belongs to: the nearest verified domain at or above it, of whichever customer. What decides
- * who signs, and who may use an address as sender.
+ * The domain of an address: the nearest verified domain at or above it, of any customer. It decides who signs, and who may use an
+ * address as sender.
  */
 import { sql, typed, row, type Queryable } from '../../../db/database.ts';
 import { asciiDomainOf } from '../../../lib/mail-domain.ts';
@@ -32,7 +32,7 @@ export async function domainOfAddress(db: Queryable, email: string): Promise<Hol
   return row;
 }
 
-/** The domain of an address and all that lies above it, down to two labels; however deep it lies, its owner is asked. */
+/** The domain of an address and all domains above it, down to two labels. */
 function namesAbove(email: string): string[] {
   const labels = asciiDomainOf(email).split('.');
   return labels.slice(0, -1).map((_label, index) => labels.slice(index).join('.'));

@@ -1,4 +1,4 @@
-/** The DNS records of a sending domain as its owner copies them into his zone. */
+/** The DNS records of a sending domain, as its owner copies them. */
 import { dkimRecord } from '../signing/dkim-keys.ts';
 import type { DomainSite } from './domain-site.ts';
 import type { PublicDkimKey, RecordKind, SendingDomain } from './sending-domain.ts';
@@ -9,7 +9,7 @@ export interface DomainRecord {
   /** The whole name, without a dot at its end. */
   readonly name: string;
   readonly value: string;
-  /** The same for forms that take at most 255 characters at once (RFC 1035 3.3.14): TXT in its pieces. */
+  /** The same for forms with at most 255 characters (RFC 1035 3.3.14): TXT in pieces. */
   readonly pieces: readonly string[];
   /** Without it nothing is signed. */
   readonly isRequired: boolean;
@@ -21,7 +21,7 @@ const TOKEN_HOST = '_mailwright';
 
 type Names = Pick<SendingDomain, 'name' | 'token' | 'returnPathHost' | 'trackingHost'>;
 
-/** All records of the domain with these keys, in the order in which they matter. */
+/** All records of the domain with these keys, the most important first. */
 export function domainRecords(domain: Names, keys: readonly PublicDkimKey[], site: DomainSite): DomainRecord[] {
   return [
     txt('ownership', {

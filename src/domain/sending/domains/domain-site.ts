@@ -1,11 +1,11 @@
-/** What an installation brings into the records of its customers' domains: its host, its bounce domain, its SPF terms. */
+/** The installation's part in the records of its customers' domains: its host, its bounce domain, its SPF terms. */
 import type { Installation } from '../../context.ts';
 import { createDnsQuery, type DnsQuery } from '../../../lib/dns-records.ts';
 
 export interface DomainSite {
-  /** Host of the installation's address; null when it is none that a record could lead to (`localhost`, an address). */
+  /** Host of the installation's address; null when no record can lead to it (`localhost`, an IP address). */
   readonly host: string | null;
-  /** Where mail for return-paths comes in; null: bounces of customers' mail are not taken. */
+  /** The domain that receives mail for return-paths; null: bounces of customers' mail are not received. */
   readonly bounceDomain: string | null;
   /** What an SPF record must allow so that mail of this installation passes. */
   readonly spfTerms: readonly string[];

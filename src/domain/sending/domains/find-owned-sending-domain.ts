@@ -1,4 +1,4 @@
-/** Resolves a sending domain's uid for the caller: his own, somebody else's, or nobody's. */
+/** Finds a sending domain by its uid for the caller: own, foreign or unknown. */
 import { isUid } from '../../../lib/ids.ts';
 import { viewerOf, type Context } from '../../context.ts';
 import { domainNotFound, foreignDomain } from './sending-domain-errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Which of the installation's own domains stands so near to an address that receivers take its mail for the operator's: the
- * default domain, whose signature DMARC counts for its whole organization, and the bounce domain, whose SPF it counts.
+ * The installation's own domain that is so near to an address that receivers take its mail for the operator's: the default
+ * domain, whose signature DMARC counts for its whole organization, or the bounce domain, whose SPF it counts.
  */
 import { z } from 'zod';
 import { sql, type Queryable } from '../../../db/database.ts';
@@ -24,13 +24,13 @@ export async function operatorDomainNear(
   return isNear(from, row.name) || isAtOrBelow(from, organization) ? row.name : undefined;
 }
 
-/** RFC 9989 4.10.2, as the last look found it. One label is nobody's organization. */
+/** RFC 9989 4.10.2, from the last check. A single label is no organization. */
 const checkedOrganization = z
   .unknown()
   .transform((checks) => domainChecks.safeParse(checks).data?.dmarc?.organizationalDomain)
   .transform((name) => (name?.includes('.') ? name : undefined));
 
-/** Above it, too: many a receiver knows the organization of a domain without asking the DNS. */
+/** Above it, too: many receivers know the organization of a domain without DNS queries. */
 function isNear(name: string, other: string): boolean {
   return isAtOrBelow(name, other) || isAtOrBelow(other, name);
 }

@@ -1,4 +1,4 @@
-/** Asks the DNS for every record of a sending domain and says of each what was seen. Changes nothing. */
+/** Queries the DNS for every record of a sending domain and returns what was found. Changes nothing. */
 import { limitedDnsQuery, type DnsAnswer, type DnsQuery, type DnsType } from '../../../lib/dns-records.ts';
 import { checkDmarc, type DmarcReport } from './dmarc.ts';
 import { dkimName, ownershipName, ownershipValue } from './domain-records.ts';
@@ -8,23 +8,23 @@ import { checkSpf, type SpfReport } from './spf.ts';
 
 export interface DomainCheck {
   readonly ownership: RecordFinding;
-  /** What stands beside the domain's own proof: those of other customers. */
+  /** Proofs of other customers beside the domain's own. */
   readonly proofs: readonly string[];
   readonly dkim: ReadonlyMap<string, RecordFinding>;
   readonly spf: SpfReport;
   readonly dmarc: DmarcReport;
   readonly returnPath: RecordFinding | null;
   readonly tracking: RecordFinding | null;
-  /** Where the tracking host leads; undefined when nobody could say. */
+  /** The address of the tracking host; undefined when it is not known. */
   readonly trackingUrl: string | undefined;
 }
 
-/** Finds out at which address a host leads to this installation, safely enough for mail; the text says why it does not. */
+/** Finds the address under which a host leads to this installation, safely enough for mail; else the text says why not. */
 export type TrackingProbe = (host: string) => Promise<{ url: string } | { refusal: string }>;
 
 /**
- * Of all questions about one domain, and one more answer. Its records choose up to forty names, and so the name servers
- * that are asked: one that answers each just in time would keep us for minutes, and everybody whose domain comes after it.
+ * The time for all queries about one domain. Its records can name up to forty other names and their name servers: with slow
+ * answers they would block the check, and all domains after it, for minutes.
  */
 const LOOK_MS_MAX = 20_000;
 const SEEN_MAX = 5;
@@ -143,7 +143,7 @@ async function checkTracking(
   if (host === null) return { tracking: null, trackingUrl: '' };
   const place = { kind: 'tracking', name: trackingHost } as const;
   const cname = await site.queryDns('CNAME', trackingHost);
-  // A proxy or a flattened record has addresses only: what it leads to is asked in any case.
+  // A proxy or a flattened record has addresses only: the probe is made in any case.
   const answer = cname.status === 'none' ? await site.queryDns('A', trackingHost) : cname;
   if (answer.status === 'failed') return { tracking: finding(place, answer), trackingUrl: undefined };
   if (answer.status === 'none') {
@@ -160,13 +160,13 @@ interface Missed {
   readonly answer: DnsAnswer;
   readonly type: DnsType;
   readonly domain: string;
-  /** Whether these values are what was looked for. */
+  /** Whether these values contain the expected one. */
   isIn(values: readonly string[]): boolean;
 }
 
 /**
- * Many a form adds the domain to whatever name is entered: a record that was entered with the whole name then stands
- * below the domain twice, where nobody looks but us.
+ * Many forms append the domain to any name: a record that was entered with the whole name then has the domain twice, where only
+ * we search.
  */
 async function notThere(queryDns: DnsQuery, { place, answer, type, domain, isIn }: Missed): Promise<RecordFinding> {
   if (answer.status !== 'none') return finding(place, answer);

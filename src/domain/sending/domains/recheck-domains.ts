@@ -1,15 +1,15 @@
-/** The clock's part: looks at the domains whose time has come, a few at once, so that no DNS server is flooded. */
+/** The scheduled part: checks due domains, a few at once, so that no DNS server is flooded. */
 import { sql } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { DOMAIN_COLUMNS, SENDING_DOMAIN_ROW } from './sending-domain-store.ts';
 import { checkDomain } from './verify-sending-domain.ts';
 
-/** A round of the clock; 14,000 domains get their daily look this way. */
+/** Per run; so 14,000 domains can be checked daily. */
 const DOMAINS_AT_ONCE = 100;
 const PARALLEL = 10;
 
-/** Looks at what is due, and answers how many it were. One that cannot be looked at is due again in an hour. */
+/** Checks what is due, and returns how many. One that cannot be checked is due again in an hour. */
 export async function recheckDomains(ctx: Context, { isStopping }: { isStopping: () => boolean }): Promise<number> {
   const due = await ctx.db.query(
     SENDING_DOMAIN_ROW,

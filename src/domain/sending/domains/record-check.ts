@@ -1,6 +1,6 @@
 /**
- * What follows from a look at a domain's records: its state, which keys sign, whether its hosts are used. A look-up that
- * failed changes nothing; a record that is gone costs the signature only after a time of grace.
+ * The consequences of a check of a domain's records: its state, which keys sign, whether its hosts are used. A failed look-up
+ * changes nothing; a missing record ends the signature only after a grace period.
  */
 import { sql, type Sql, type Transaction } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
@@ -17,7 +17,7 @@ import {
   type SendingDomain,
 } from './sending-domain.ts';
 
-/** What its people should hear of; `taken`: somebody else has proved that the domain is theirs. */
+/** The notifications to its users; `taken`: another customer has proved the domain. */
 export type DomainNotification = 'failing' | 'lost' | 'taken' | 'back';
 
 export interface Settled {
@@ -31,13 +31,13 @@ export interface Settled {
 
 const TAKEN = 'Another customer of this installation has proved that this domain is theirs, and still does.';
 
-/** Writes what was seen and what follows. Undefined when the domain has gone meanwhile. */
+/** Records the findings and their consequences. Undefined when the domain was deleted meanwhile. */
 export async function recordCheck(
   tx: Transaction,
   key: DomainKey & { name: string },
   look: DomainCheck,
 ): Promise<Settled | undefined> {
-  // Whoever claims the same name waits here, so that two looks never lock each other's domain.
+  // Claims of the same name wait here, so that two checks never lock each other's domain.
   await lockUntilCommit(tx, `mailwright:sending-domain:${key.name}`);
   const domain = await lockDomain(tx, key);
   if (!domain) return undefined;
@@ -66,7 +66,7 @@ export async function recordCheck(
   };
 }
 
-/** The domain is proved while its token and one of its keys can be seen. */
+/** The domain is proved while its token and one of its keys are found. */
 function proofOf({ ownership, dkim }: DomainCheck): RecordStatus {
   const keys = Array.from(dkim.values(), ({ status }) => status);
   if (ownership.status === 'verified' && keys.includes('verified')) return 'verified';
@@ -103,7 +103,7 @@ async function otherHolder(
   return row;
 }
 
-/** Its proof is gone from where the new one stands: no grace for who is not the owner any more. */
+/** Its proof is gone from the place of the new one: no grace period for a former owner. */
 async function dispossess(tx: Transaction, holder: DomainKey): Promise<void> {
   await tx.execute(sql`
     UPDATE sending_domain SET status = 'lost', is_default = false, return_path_ready = false, tracking_url = '', failing_since = now(),
@@ -111,7 +111,7 @@ async function dispossess(tx: Transaction, holder: DomainKey): Promise<void> {
      WHERE customer_id = ${holder.customerId} AND id = ${holder.id}`);
 }
 
-/** New keys that can be seen take over from older ones of their kind; of the others it is noted which can be seen. */
+/** New keys that are found replace older ones of their kind; for the others it is recorded which were found. */
 async function moveKeys(tx: Transaction, domain: SendingDomain, look: DomainCheck): Promise<void> {
   const keys = await keysOf(tx, domain);
   const isSeen = ({ selector }: StoredKey) => look.dkim.get(selector)?.status;
@@ -163,7 +163,7 @@ async function writeDomain(
      WHERE customer_id = ${domain.customerId} AND id = ${domain.id}`);
 }
 
-/** Daily while all is well, hourly while its owner is likely at work on it, never for what was given up. */
+/** Daily while all is right, hourly while its owner probably corrects it, never for a lost one. */
 function nextCheck(status: DomainStatus): Sql {
   return sql`CASE
     WHEN ${status}::text = 'verified' THEN now() + interval '1 day' * (0.9 + 0.2 * random())
@@ -208,7 +208,7 @@ function checksOf(domain: SendingDomain, look: DomainCheck, ownership: RecordFin
   };
 }
 
-/** To be looked at, but mail passes. */
+/** Warnings only; mail passes. */
 const MINOR_SPF = new Set(['USES_PTR', 'NO_END']);
 const MINOR_DMARC = new Set(['OBSOLETE_TAG', 'UNKNOWN_TAG', 'TESTING', 'BAD_REPORT_ADDRESS']);
 

@@ -1,6 +1,6 @@
 /**
- * New DKIM keys beside those that sign: as soon as the DNS shows their records they take over, and the old ones are
- * thrown away. Until then nothing changes for any mail.
+ * New DKIM keys beside those that sign: when the DNS shows their records they replace the old ones, which are retired. Until then
+ * no mail changes.
  */
 import { inTransaction, type Context } from '../../context.ts';
 import { algorithmsOf, makeKeys } from './create-sending-domain.ts';

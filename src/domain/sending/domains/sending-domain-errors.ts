@@ -22,7 +22,7 @@ export const tooManyDomains = () =>
     'TOO_MANY_SENDING_DOMAINS',
   );
 
-/** In the words of the input's own check. */
+/** With the text of the input's own check. */
 export const sameHosts = () =>
   new ValidationError({
     trackingSubdomain: ['The tracking subdomain must differ from the return path subdomain.'],

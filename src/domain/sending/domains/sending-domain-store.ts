@@ -47,7 +47,7 @@ export async function insertKey(
     VALUES (${domain.customerId}, ${domain.id}, ${key.selector}, ${key.algorithm}, ${key.publicKey}, ${key.sealedPrivateKey})`);
 }
 
-/** The customer's domain with this uid; `lock` keeps others from changing or deleting it. */
+/** The customer's domain with this uid; `lock` prevents others from changing or deleting it. */
 export async function findDomain(
   db: Queryable,
   key: { customerId: bigint; uid: string },
@@ -103,7 +103,7 @@ export async function keysOf(db: Queryable, { customerId, id }: DomainKey): Prom
 
 export type DomainChanges = Omit<ValuesOf<typeof domainFields>, 'customerId' | 'uid' | 'name' | 'token'>;
 
-/** Writes what is given and leaves the rest. */
+/** Writes the given values. */
 export async function updateDomainRow(db: Queryable, domain: DomainKey, changes: DomainChanges): Promise<void> {
   const written = [sql`updated_at = clock_timestamp()`, ...assignments(domainFields, changes)];
   await db.execute(
@@ -113,7 +113,7 @@ export async function updateDomainRow(db: Queryable, domain: DomainKey, changes:
 
 /** There is one default domain at most. */
 export async function unsetDefault(db: Queryable): Promise<void> {
-  // Two administrators at once: the second must see what the first chose.
+  // For two administrators at once: the second must see the first one's choice.
   await lockUntilCommit(db, 'mailwright:default-domain');
   await db.execute(sql`UPDATE sending_domain SET is_default = false, updated_at = clock_timestamp() WHERE is_default`);
 }
@@ -122,7 +122,7 @@ export async function deleteDomainRow(db: Queryable, { customerId, id }: DomainK
   await db.execute(sql`DELETE FROM sending_domain WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** Moves a key on; a retired one keeps no private half. */
+/** Changes a key's status; a retired one loses its private half. */
 export async function moveKey(db: Queryable, domain: DomainKey, key: { id: bigint; to: DkimKeyStatus }): Promise<void> {
   await db.execute(sql`
     UPDATE dkim_key SET status = ${key.to}::text, missing_since = NULL,
@@ -131,7 +131,7 @@ export async function moveKey(db: Queryable, domain: DomainKey, key: { id: bigin
      WHERE customer_id = ${domain.customerId} AND id = ${key.id}`);
 }
 
-/** Keys that never signed simply go. */
+/** Keys that never signed are deleted. */
 export async function deleteNewKeys(db: Queryable, domain: DomainKey, algorithm: DkimAlgorithm): Promise<void> {
   await db.execute(sql`
     DELETE FROM dkim_key

@@ -1,6 +1,6 @@
 /**
- * The noun: a domain that mail is sent from. Proved by its DNS, it signs (DKIM), names the return-path and the host of
- * links of its customer's mail. This file says what an input may hold and what the states mean; it asks nobody.
+ * The noun: a domain from which mail is sent. Proved by its DNS, it signs (DKIM) and provides the return-path and the host of
+ * links for its customer's mail. This file says what an input may contain and what the states mean; it makes no queries.
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
@@ -8,28 +8,28 @@ import type { RowOfFields } from '../../../db/fields.ts';
 import { dkimAlgorithms, type DkimAlgorithm } from '../signing/dkim-identity.ts';
 import type { domainColumns } from './sending-domain-fields.ts';
 
-/** Room for a selector, a label in front and `_domainkey`, within the 253 characters of a name. */
+/** Space for a selector, a label before it and `_domainkey`, within the 253 characters of a name. */
 const NAME_LENGTH_MAX = 180;
 const LABEL = /^(?!xn--$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Checked before `domainToASCII`, which would decode percent signs and cut at a slash. */
 const TYPED = /^[\p{L}\p{M}\p{N}.\u3002-]+$/u;
 
-/** Each is asked for in the DNS every day. */
+/** Each is checked in the DNS every day. */
 export const DOMAINS_PER_CUSTOMER_MAX = 200;
-/** Somebody waits at a screen while DNS servers are asked; faster than this nothing new is seen. */
+/** A person waits while DNS servers are queried; a faster repeat shows nothing new. */
 export const CHECK_PAUSE_SECONDS = 10;
-/** As long as receivers try again to deliver: a record that was lost by mistake is back by then. */
+/** As long as receivers retry: a record that was lost by mistake is back by then. */
 export const GRACE_HOURS = 72;
-/** Mail under way, and forwarded later, is still verified by the key that signed it. */
+/** Mail in transit, or forwarded later, is still verified by the key that signed it. */
 export const RETIRED_KEY_DAYS = 7;
 
 export const recordKinds = ['ownership', 'dkim', 'spf', 'dmarc', 'return_path', 'tracking'] as const;
 export type RecordKind = (typeof recordKinds)[number];
-/** `unknown`: not asked yet, or nobody answered. */
+/** `unknown`: not checked yet, or no answer. */
 export const recordStatuses = ['unknown', 'verified', 'missing', 'wrong'] as const;
 export type RecordStatus = (typeof recordStatuses)[number];
 
-/** A domain name as it is compared: lower case, IDNA in ASCII; undefined when it is none. */
+/** A domain name as it is compared: lower case, IDNA in ASCII; undefined when it is invalid. */
 export function domainName(typed: string): string | undefined {
   const text = typed.trim().replace(/\.$/, '');
   const name = TYPED.test(text) ? domainToASCII(text).toLowerCase() : '';
@@ -69,7 +69,7 @@ export const createSendingDomainInput = z.object({ name, ...common }).refine(
 );
 export const updateSendingDomainInput = z.object(common);
 
-/** As a entry point hands it over; the schemas above decide what of it is right. */
+/** Input from an entry point; the schemas above check it. */
 export interface UpdateSendingDomainInput {
   readonly usesEd25519?: boolean | null | undefined;
   readonly isDefault?: boolean | null | undefined;
@@ -84,7 +84,7 @@ export type SendingDomain = RowOfFields<typeof domainColumns>;
 
 export type DkimKeyStatus = 'new' | 'active' | 'retired';
 
-/** What may be known of a key. */
+/** The public part of a key. */
 export interface PublicDkimKey {
   readonly selector: string;
   readonly algorithm: DkimAlgorithm;
@@ -99,12 +99,12 @@ const publicKey = z.object({
   status: z.enum(['new', 'active', 'retired']),
 });
 
-/** What may be known of a row of keys. */
+/** The public part of a row of keys. */
 export function publicKeyOf(row: unknown): PublicDkimKey {
   return publicKey.parse(row);
 }
 
-/** What the last check saw of one record. */
+/** The last check's result for one record. */
 const finding = z.object({
   kind: z.enum(recordKinds),
   name: z.string(),

@@ -1,6 +1,6 @@
 /**
- * SPF (RFC 7208) as its owner should hear of it: one record, well-formed, at most ten look-ups however deep they are
- * hidden, and the terms that this installation's mail needs. Evaluates no message: every term is counted.
+ * SPF (RFC 7208) as its owner should see it: one record, well-formed, at most ten look-ups however deep they are nested, and the
+ * terms that this installation's mail needs. Evaluates no message: every term is counted.
  */
 import type { DnsAnswer, DnsQuery } from '../../../lib/dns-records.ts';
 
@@ -24,15 +24,15 @@ export interface SpfFinding {
 
 export interface SpfReport {
   readonly record: string | null;
-  /** Look-ups that a receiver makes when nothing matches before the end; counting stops a little above the limit. */
+  /** Look-ups of a receiver if nothing matches before the end; counting stops a little above the limit. */
   readonly lookups: number;
   readonly problems: readonly SpfFinding[];
 }
 
-/** RFC 7208 4.6.4: what a receiver may look up, and how many of these may lead to nothing. */
+/** RFC 7208 4.6.4: how many look-ups a receiver may make, and how many may be empty. */
 const LOOKUPS_MAX = 10;
 const VOID_LOOKUPS_MAX = 2;
-/** Far enough to say by how much it is too much; a hostile record must not make us ask for ever. */
+/** Enough to show by how much the limit is exceeded; a hostile record must not cause endless queries. */
 const LOOKUPS_COUNTED_MAX = 30;
 
 const MECHANISMS = new Set(['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists']);
@@ -54,7 +54,7 @@ interface Walk {
   voids: number;
 }
 
-/** Looks at the record of `domain`; `needed` are the terms it must come to, such as `include:spf.example.com`. */
+/** Checks the record of `domain`; `needed` are the terms it must contain, such as `include:spf.example.com`. */
 export async function checkSpf(queryDns: DnsQuery, domain: string, needed: readonly string[]): Promise<SpfReport> {
   const walk: Walk = { queryDns, seen: new Set(), problems: new Map(), lookups: 0, voids: 0 };
   const { record, problem } = spfRecordIn(await queryDns('TXT', domain), domain);
@@ -99,7 +99,7 @@ function spfRecordIn(answer: DnsAnswer, domain: string): Found {
   return { problem: { code: 'TWO_RECORDS', message } };
 }
 
-/** What only the domain's own record is asked. */
+/** Checks of the domain's own record only. */
 function noteTop({ problems }: Walk, record: string): void {
   const terms = termsOf(record);
   const all = terms.find((term) => term?.name === 'all');
@@ -114,7 +114,7 @@ async function count(walk: Walk, record: string): Promise<void> {
   if (terms.includes(undefined)) walk.problems.set('SYNTAX', `"${record.slice(0, 200)}" is not well-formed.`);
   const known = terms.filter((term) => term !== undefined);
   const end = known.findIndex(({ name }) => name === 'all');
-  // What stands behind `all` is never reached, and a redirect beside it is ignored (RFC 7208 5.1, 6.1).
+  // Terms after `all` are never reached, and a redirect beside it is ignored (RFC 7208 5.1, 6.1).
   const reached = end === -1 ? known : known.slice(0, end + 1);
   const mechanisms = reached.filter(({ isModifier }) => !isModifier);
   const redirect = end === -1 ? known.find(({ name, isModifier }) => isModifier && name === 'redirect') : undefined;
@@ -128,7 +128,7 @@ async function count(walk: Walk, record: string): Promise<void> {
 
 async function follow(walk: Walk, { name, value }: Term): Promise<void> {
   if (name === 'ptr') walk.problems.set('USES_PTR', 'It uses ptr, which is slow, and which receivers may ignore.');
-  // Macros differ from message to message: counted, not asked.
+  // Macros differ between messages: counted, not queried.
   if ((name !== 'include' && name !== 'redirect') || value.includes('%')) return;
   const answer = await walk.queryDns('TXT', value.toLowerCase());
   if (answer.status === 'none') walk.voids++;
@@ -138,7 +138,7 @@ async function follow(walk: Walk, { name, value }: Term): Promise<void> {
   walk.problems.set(code, `${name} of ${value}: ${problem.message}`);
 }
 
-/** The terms of a record; undefined for each that is none. */
+/** The terms of a record; undefined for each invalid one. */
 function termsOf(record: string): (Term | undefined)[] {
   return record.split(/ +/).slice(1).filter(Boolean).map(termOf);
 }

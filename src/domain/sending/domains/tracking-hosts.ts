@@ -1,16 +1,16 @@
 /**
- * Which hosts are or were tracking hosts of customers: under those only the links of mails are served, never the API or
- * a login. A host that was given up is kept by triggers (hot.keep_tracking_host): its DNS often stays as it was. Asked for
- * every request that is none of a link, so what was found is kept for a while.
+ * Which hosts are or were tracking hosts of customers: under those only the links of mails are served, never the API or a login.
+ * Triggers keep former hosts (hot.keep_tracking_host), because their DNS often stays. Asked for every request that is no link, so
+ * results are cached for a while.
  */
 import { sql, type Queryable } from '../../../db/database.ts';
 
 const KEPT_MS = 60_000;
-/** Hosts come from the request: whoever makes them up must not fill the memory. */
+/** Hosts come from the request: invented ones must not fill the memory. */
 const KEPT_MAX = 1_000;
 const HOST = /^[a-z0-9.-]{1,253}$/;
 
-/** Answers whether a host is or was somebody's tracking host. `own` is the installation's, which is none. */
+/** Returns whether a host is or was a customer's tracking host. `own` is the installation's, which is none. */
 export function createTrackingHosts(db: Queryable, own: string): (host: string) => Promise<boolean> {
   const kept = new Map<string, { isTracking: boolean; until: number }>();
   return async (host) => {

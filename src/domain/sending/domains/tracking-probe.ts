@@ -1,6 +1,6 @@
 /**
- * Whether a host leads to this installation: asked over HTTP, as browsers will ask. The answer is a MAC of the host's
- * name that only this installation can make, so nobody else's server passes, and nothing of it is shown to anybody.
+ * Whether a host leads to this installation: checked over HTTP, like browsers. The answer is a MAC of the host's name that only
+ * this installation can make, so no other server passes, and nobody sees the answer.
  */
 import { createDnsQuery, type DnsQuery } from '../../../lib/dns-records.ts';
 import { deriveKey, mac } from '../../../lib/crypto.ts';
@@ -9,19 +9,19 @@ import { openOutbound } from '../../../lib/outbound-request.ts';
 import type { Installation } from '../../context.ts';
 import type { TrackingProbe } from './read-domain-records.ts';
 
-/** Where an installation says that a host is one of its own; registered names below it are of no use here (RFC 8615). */
+/** Where an installation answers for a host; registered names below it do not fit (RFC 8615). */
 export const HOST_PROOF_PATH = '/.well-known/mailwright-host';
 
 const TIMEOUT_MS = 5_000;
 const PROOF_BYTES_MAX = 200;
 const BYTES = 32;
 
-/** What the installation answers when it is asked under this host. */
+/** The installation's answer under this host. */
 export function hostProof({ secret }: Installation, host: string): string {
   return mac(deriveKey(secret, 'tracking-host'), host.toLowerCase(), BYTES).toString('hex');
 }
 
-/** The probe of an installation: https first; http only where the installation itself is reached so. */
+/** The probe of an installation: https first; http only if the installation itself uses it. */
 export function trackingProbe(installation: Installation): TrackingProbe {
   const base = new URL(installation.baseUrl);
   const queryDns = createDnsQuery(installation.dnsServers);
@@ -49,7 +49,7 @@ interface Try {
 async function tryUrl(installation: Installation, { url, host, queryDns }: Try): Promise<string | undefined> {
   try {
     const answer = await openOutbound(`${url}${HOST_PROOF_PATH}`, {
-      // The installation's own addresses count as private, and it is them that the host has to lead to.
+      // The installation's own addresses count as private, and the host has to lead to them.
       allowed: [...(installation.outboundAllowHosts ?? []), ...(await addressesOf(installation, queryDns))],
       timeoutMs: TIMEOUT_MS,
       bytesMax: PROOF_BYTES_MAX,

@@ -1,4 +1,4 @@
-/** Changes how a sending domain signs, what its hosts are called, and whether it signs for everybody. */
+/** Changes how a sending domain signs, its hosts, and whether it is the default domain. */
 import { parseInput } from '../../../lib/text.ts';
 import { administers } from '../../billing/billing-rights.ts';
 import { inTransaction, type Context, type TransactionContext } from '../../context.ts';
@@ -11,8 +11,8 @@ import { updateSendingDomainInput, type SendingDomain, type UpdateSendingDomainI
 const ED25519 = 'ed25519-sha256';
 
 /**
- * Changes what is given. A host that is renamed has to be seen in the DNS again before it is used. Throws
- * ValidationError on the input; ForbiddenError, NotFoundError, ForeignResourceError.
+ * Changes the given values. A renamed host has to be found in the DNS again before it is used. Throws ValidationError on the
+ * input; ForbiddenError, NotFoundError, ForeignResourceError.
  */
 export async function updateSendingDomain(
   ctx: Context,

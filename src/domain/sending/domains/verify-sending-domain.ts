@@ -1,4 +1,4 @@
-/** Looks at a domain's records now, on demand or by the clock, and writes what follows. */
+/** Checks a domain's records now, on demand or scheduled, and records the consequences. */
 import { sql } from '../../../db/database.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { domainMailJob } from '../../../jobs/sending-jobs.ts';
@@ -13,7 +13,7 @@ import { recordCheck } from './record-check.ts';
 import { trackingProbe } from './tracking-probe.ts';
 
 /**
- * Asks the DNS for the caller's domain. Throws RateLimitedError `SENDING_DOMAIN_CHECKED_JUST_NOW`; NotFoundError,
+ * Checks the caller's domain in the DNS. Throws RateLimitedError `SENDING_DOMAIN_CHECKED_JUST_NOW`; NotFoundError,
  * ForeignResourceError.
  */
 export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }): Promise<SendingDomain> {
@@ -27,10 +27,10 @@ export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }
   return domain;
 }
 
-/** Looks and settles; whoever is concerned by bad news gets a mail. */
+/** Checks and records; affected customers are notified by mail. */
 export async function checkDomain(ctx: Context, domain: SendingDomain): Promise<void> {
   const means = { site: siteOf(ctx.installation), probe: trackingProbe(ctx.installation) };
-  // Outside of the transaction: DNS servers of others may take seconds.
+  // Outside of the transaction: foreign DNS servers may take seconds.
   const look = await readDomainRecords(means, domain, await keysOf(ctx.db, domain));
   await inTransaction(ctx, async ({ tx, log }) => {
     const settled = await recordCheck(tx, domain, look);

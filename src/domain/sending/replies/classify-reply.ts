@@ -1,5 +1,5 @@
 /**
- * What a server's refusal means: one reading of replies for everybody who has to act on them (the ledger's reason,
+ * What a server's refusal means: one interpretation of replies for everything that depends on them (the ledger's reason,
  * bounces, breakers, paces). It decides nothing itself: whether there is another try follows from the reply's code
  * alone (4xx, 5xx), for a server that says "never" and means "later" has still said never.
  *
@@ -13,14 +13,14 @@ import { replyRules } from './reply-rules.ts';
 import type { ReplyMeaning, ReplyRule, ServerReply } from './reply.ts';
 import { statusMeanings } from './status-meanings.ts';
 
-/** Longer texts say nothing more, and what is searched must have an end. */
+/** Longer texts contain nothing more, and the search must be limited. */
 const TEXT_LENGTH_MAX = 1_000;
-/** What a server asks to wait is believed within these: nobody may hold a row for a week by a number in a text. */
+/** A wait that a server asks for is limited to these: a number in a text must not hold a row for a week. */
 const WAIT_SECONDS_MIN = 1;
 const WAIT_SECONDS_MAX = 21_600;
 
 const CODE = /^\s*([2-5]\d\d)(?=[ -]|$)/;
-/** What stands in front of every further line of a reply. */
+/** The prefix of every further line of a reply. */
 const LINE_PREFIX = /[\r\n][2-5]\d\d[ -]/g;
 const STATUS = /(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/;
 const LOCAL_PART = /[^\s<>@,;:()]{1,64}@/g;
@@ -32,7 +32,7 @@ const ALL_STATUS = /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)/g;
 const WAIT =
   /\b(?:in|after|for|wait|within|next|seconds=|retry)\s{0,3}(?:at least |about |another |approximately )?(\d{1,6})\s{0,3}(s|secs?|seconds?|sekunden?|m|mins?|minutes?|minuten?|h|hrs?|hours?|stunden?)\b/;
 
-/** The meaning of a reply; there is always one. Leave out what is not known: it is looked for in the text. */
+/** The meaning of a reply; there is always one. Leave out what is not known: it is searched in the text. */
 export function classifyReply(reply: ServerReply): ReplyMeaning {
   const text = reply.text.slice(0, TEXT_LENGTH_MAX);
   const status = reply.enhancedStatus ?? STATUS.exec(text)?.[1];
@@ -41,10 +41,10 @@ export function classifyReply(reply: ServerReply): ReplyMeaning {
 }
 
 const SENDER_WORDS = SENDER_REFUSED.toLowerCase();
-/** "No such user", said before a recipient was named. */
+/** "No such user" before a recipient was named. */
 const SENDER_RULE: ReplyRule = { what: 'sender_address_refused', class: 'policy', scope: 'sender' };
 
-/** A server says the same to thousands: what a text means is looked up once. */
+/** A server sends the same text to thousands: its meaning is looked up once. */
 const remembered = new Map<string, ReplyMeaning>();
 const REMEMBERED_MAX = 500;
 
@@ -70,8 +70,7 @@ interface Subject {
 }
 
 /**
- * The sender's own words first, for servers give the same status to many things; then the registered status, then
- * words that many use.
+ * Provider-specific texts first, because servers use one status for many things; then the registered status, then common texts.
  */
 function ruleFor(subject: Subject): ReplyRule | undefined {
   return (
@@ -100,8 +99,8 @@ function meaningOf(rule: ReplyRule, reply: { isFinal: boolean; asked: number | u
 }
 
 /**
- * Lower case, one blank between words, without the code and status that are repeated in every line, and without what is
- * different for everybody: whoever is called `full@` or `virus@` has no full mailbox and no virus.
+ * Lower case, one blank between words, without repeated codes and statuses, and without the recipient's address: `full@` or
+ * `virus@` in it is no full mailbox and no virus.
  */
 function wordsOf(text: string): string {
   let words = text.includes('\n') ? text.replace(LINE_PREFIX, ' ') : text;

@@ -1,9 +1,9 @@
-/** What a reply says that has nothing but its code (RFC 5321 4.2, RFC 4954, RFC 7504), or not even a known one. */
+/** The meaning of a reply with only a code (RFC 5321 4.2, RFC 4954, RFC 7504), or an unknown one. */
 import type { ReplyRule } from './reply.ts';
 
 const CODES: ReadonlyMap<number, ReplyRule> = new Map<number, ReplyRule>([
   [421, { what: 'server_is_closing', class: 'transient', scope: 'server' }],
-  // no SMTP, but what every vendor's web API says
+  // no SMTP code, but used by vendors' web APIs
   [429, { what: 'too_fast', class: 'rate_limit', scope: 'server' }],
   [432, { what: 'password_has_to_be_changed', class: 'policy', scope: 'server' }],
   [450, { what: 'mailbox_not_available_now', class: 'transient', scope: 'recipient' }],
@@ -33,10 +33,10 @@ const CODES: ReadonlyMap<number, ReplyRule> = new Map<number, ReplyRule>([
 
 const FINAL: ReplyRule = { what: 'refused', class: 'permanent', scope: 'recipient' };
 const LATER: ReplyRule = { what: 'not_now', class: 'transient', scope: 'recipient' };
-/** No refusal at all: a broken reply, or words without any code. */
+/** No refusal: a broken reply, or words without any code. */
 const NO_REFUSAL: ReplyRule = { what: 'no_answer_that_can_be_understood', class: 'transient', scope: 'server' };
 
-/** The meaning of a code alone; of 0, or of one that is no refusal, too. */
+/** The meaning of a code alone; also of 0, or of one that is no refusal. */
 export function codeMeaning(code: number): ReplyRule {
   const known = CODES.get(code);
   if (known) return known;

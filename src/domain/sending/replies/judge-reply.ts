@@ -1,7 +1,7 @@
 /**
- * What the end of a message means: one verdict, with a part for its recipient, its campaign and its server. Nothing else in
- * the sending path reads a reply. Who counts (a campaign, a server) hands in what it has seen as a witness, and
- * acts on its part; nothing is kept here.
+ * The result of a message: one verdict, with a part for its recipient, its campaign and its server. Nothing else in sending
+ * interprets a reply. The counters of campaign and server pass in what they have seen, and act on their part; nothing is stored
+ * here.
  */
 import type { SendingError, SendingErrorKind } from '../../../plugin-api/index.ts';
 import { CONNECTION, troubleOf, UNANSWERED, type Trouble } from '../routing/health-rules.ts';
@@ -11,23 +11,23 @@ import type { ReplyMeaning } from './reply.ts';
 
 export interface Verdict {
   readonly recipient: RecipientVerdict;
-  /** Why its campaign is to be paused; undefined: it goes on. */
+  /** Why its campaign is paused; undefined: it continues. */
   readonly campaign: CampaignVerdict | undefined;
   readonly server: ServerVerdict;
 }
 
 export interface RecipientVerdict {
-  /** As the driver said, unless somebody else is to blame: then it is tried again. */
+  /** As the driver said; if another is at fault, it is tried again. */
   readonly kind: 'sent' | SendingErrorKind;
-  /** For the ledger; null: there is nothing to say. */
+  /** For the ledger; null: none. */
   readonly reason: DeliveryReason | null;
-  /** The same for one who is tried no more. */
+  /** The same when there are no more tries. */
   readonly reasonGivenUp?: DeliveryReason | undefined;
-  /** What the server asks to wait. */
+  /** The wait that the server asks for. */
   readonly waitSeconds?: number | undefined;
 }
 
-/** The server refuses what is the same for everybody, or nearly all of the latest recipients as if nobody were there. */
+/** The server refuses what all copies share, or nearly all of the latest recipients as unknown. */
 export type CampaignVerdict = { readonly problem: 'refused' } | ({ readonly problem: 'bounce spike' } & BounceSpike);
 
 export interface BounceSpike {
@@ -38,43 +38,43 @@ export interface BounceSpike {
 }
 
 export interface ServerVerdict {
-  /** About the server as a whole: it lives, it is in trouble, or nothing is said. */
+  /** About the server as a whole: it works, it is in trouble, or nothing is known. */
   readonly server: 'well' | Trouble | undefined;
   /** About the provider or domain of the recipient. */
   readonly mailboxes: 'well' | Trouble | undefined;
-  /** Nobody is at this address: counts against a warm-up. */
+  /** The address does not exist: counts against a warm-up. */
   readonly isHardBounce: boolean;
 }
 
-/** Counts how the messages of one campaign end. */
+/** Counts the outcomes of one campaign. */
 export interface CampaignWitness {
   taken(): void;
-  /** Of what is the same for everybody, such as the sender; true: too often for it to be one recipient's host. */
+  /** Counts a refusal of what all copies share, such as the sender; true: too many for a single recipient's host. */
   refused(attempts: number): boolean;
-  /** For good, by one recipient's host; answers when nobody is there for too many. */
+  /** Counts a final refusal by a recipient's host; returns a spike when too many are refused as unknown. */
   bounced(isMailboxGone: boolean): BounceSpike | undefined;
 }
 
-/** Has seen what a server does. */
+/** Knows what happened at a server. */
 export interface ServerWitness {
-  /** Of a refusal that speaks of its set-up: whether the server is to blame, and not the recipient's host that it asked ahead. */
+  /** For a refusal about its set-up: whether the server is at fault, and not the recipient's host behind it. */
   isToBlame(attempts: number): boolean;
-  /** A driver fails all messages of a connection with the same error; it was meant for the first of them. */
+  /** A driver fails all messages of a connection with the same error; it belongs to the first of them. */
   isEcho(error: SendingError): boolean;
 }
 
 export interface Witnesses {
-  /** Tries of this recipient before. */
+  /** Earlier tries of this recipient. */
   readonly attempts: number;
-  /** Absent: the message is no campaign's. */
+  /** Absent: the message belongs to no campaign. */
   readonly campaign?: CampaignWitness | undefined;
   readonly server?: ServerWitness | undefined;
 }
 
-/** Why it is not known whether the server took a message. */
+/** Why it is not known whether the server accepted a message. */
 export const NO_ANSWER = 'no_answer';
 
-/** One who is refused for another's fault, among others who are not, is tried so often: it may be mended in these minutes. */
+/** Tries of a recipient who is refused for another's fault while others are not: it may be corrected in these minutes. */
 const TRIES_MAX = 5;
 
 const WELL: ServerVerdict = { server: 'well', mailboxes: 'well', isHardBounce: false };
@@ -82,7 +82,7 @@ const NOTHING_SAID: ServerVerdict = { server: undefined, mailboxes: undefined, i
 const LIVES: ServerVerdict = { ...NOTHING_SAID, server: 'well' };
 const TAKEN: Verdict = { recipient: { kind: 'sent', reason: null }, campaign: undefined, server: WELL };
 
-/** The verdict on a message; `error` is undefined when the server took it. The witnesses count it. */
+/** The verdict on a message; `error` is undefined when the server accepted it. The witnesses count it. */
 export function judgeReply(error: SendingError | undefined, { attempts, campaign, server }: Witnesses): Verdict {
   if (error === undefined) {
     campaign?.taken();
@@ -107,7 +107,7 @@ export function judgeReply(error: SendingError | undefined, { attempts, campaign
   };
 }
 
-/** Whether a refusal is about the server, or what it thinks of us, as far as its words go. */
+/** Whether the words of a refusal are about the server's set-up or its opinion of us. */
 export function speaksOfSetUp(error: SendingError): boolean {
   const { code, enhancedStatus, message } = error;
   return isOfSetUp(error, classifyReply({ code, enhancedStatus, text: message }));
@@ -118,13 +118,13 @@ function isOfSetUp({ kind, code }: SendingError, { class: replyClass, scope }: R
   return (replyClass === 'policy' || replyClass === 'block') && scope === 'server';
 }
 
-/** What is said of content is left out: one provider's filter speaks for itself. */
+/** Refusals of content are not included: one provider's filter speaks only for itself. */
 function isOfCampaign({ kind }: SendingError, { class: replyClass, scope }: ReplyMeaning): boolean {
   if (kind !== 'refused') return false;
   return replyClass === 'policy' ? scope === 'sender' : replyClass === 'permanent' && scope === 'message';
 }
 
-/** The class of the reply and what is the matter, as the ledger's reader sees it. */
+/** The class and matter of the reply, for readers of the ledger. */
 function recipientReason(kind: SendingErrorKind, error: SendingError): Omit<RecipientVerdict, 'kind'> {
   const { code, enhancedStatus, message } = error;
   if (kind === 'unknown') return { reason: NO_ANSWER };
@@ -134,7 +134,7 @@ function recipientReason(kind: SendingErrorKind, error: SendingError): Omit<Reci
   return { reason: reasonOfReply(meaning), reasonGivenUp: reasonOfReply(meaning, { gaveUp: true }), waitSeconds };
 }
 
-/** A driver may give an HTTP status, or none; what it made of it counts. */
+/** A driver may give an HTTP status, or none; then its kind of error counts. */
 function replyCodeOf(kind: SendingErrorKind, code = 0): number {
   if (kind === 'refused') return code >= 500 && code < 600 ? code : 550;
   return kind === 'deferred' && (code < 400 || code >= 500) ? 450 : code;
@@ -142,12 +142,12 @@ function replyCodeOf(kind: SendingErrorKind, code = 0): number {
 
 function serverVerdict(kind: SendingErrorKind, { code, message }: SendingError, meaning: ReplyMeaning): ServerVerdict {
   if (kind === 'unknown') return { ...NOTHING_SAID, server: { rule: UNANSWERED, message } };
-  // Without a code there is nothing to read: the connection itself failed.
+  // Without a code there is no reply: the connection itself failed.
   const said = code === undefined ? undefined : meaning;
   const trouble = said && troubleOf(said, message);
   if (trouble) return { ...trouble, isHardBounce: false };
   if (kind === 'unavailable') return { ...NOTHING_SAID, server: { rule: CONNECTION, message } };
-  // A server that relays for nobody answers, and is not well for that.
+  // A server that does not relay answers, but is not healthy.
   if (said?.class === 'policy' && said.scope === 'server') return NOTHING_SAID;
   if (kind === 'deferred') return LIVES;
   return { ...WELL, isHardBounce: said?.isMailboxGone === true };

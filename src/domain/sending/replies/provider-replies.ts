@@ -1,13 +1,13 @@
 /**
- * How large providers and their gateways word refusals that their code and status do not tell: the marks they put
- * into their texts (S3140, TSS04, CS01) and fixed phrases. Facts gathered from the providers' postmaster pages and from
- * what senders report; one row per meaning, the more special one first.
+ * How large providers and their gateways word refusals that code and status do not explain: the marks in their texts (S3140,
+ * TSS04, CS01) and fixed phrases. From the providers' postmaster pages and senders' reports; one row per meaning, the more
+ * specific one first.
  */
 import type { ReplyRule } from './reply.ts';
 
-/** What providers that limit by reputation take: less than ten minutes only prolongs it. */
+/** For providers that limit by reputation: a shorter wait only prolongs the limit. */
 const COOL_DOWN_SECONDS = 600;
-/** Limits of an account with a relay that renew within the hour, or the day. */
+/** Limits of a relay account that renew within the hour, or the day. */
 const HOUR_SECONDS = 3_600;
 
 const gmail: readonly ReplyRule[] = [
@@ -220,7 +220,7 @@ const others: readonly ReplyRule[] = [
     class: 'block',
     scope: 'domain',
   },
-  // gateways in front of companies
+  // gateways of companies
   {
     what: 'on_a_block_list_of_proofpoint',
     words: /ipcheck\.proofpoint|support\.proofpoint\.com\/(?:dnsbl|rbl)|blocked - see https?:/,
@@ -275,7 +275,7 @@ const others: readonly ReplyRule[] = [
     class: 'block',
     scope: 'server',
   },
-  // relays that mail is sent through
+  // relays for outgoing mail
   {
     what: 'relay_limits_the_rate',
     words: /throttling failure: maximum sending rate/,
@@ -316,5 +316,5 @@ const others: readonly ReplyRule[] = [
   },
 ];
 
-/** In the order in which they are asked. */
+/** In the order in which they are tested. */
 export const providerReplies: readonly ReplyRule[] = [...gmail, ...outlook, ...yahoo, ...others];

@@ -1,4 +1,4 @@
-/** What can be the matter with a reply, as codes, and their texts. */
+/** What a reply is about, as codes, and their texts. */
 export const replyTexts = {
   account_blocked_for_outbound_spam: 'account blocked for outbound spam',
   account_disabled: 'account disabled',

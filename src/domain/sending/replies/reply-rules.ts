@@ -1,7 +1,7 @@
-/** Words that mail programs share (Postfix, Exim, Exchange, qmail, Sendmail and their kin), the more special ones first. */
+/** Texts that mail programs share (Postfix, Exim, Exchange, qmail, Sendmail and similar), the more specific ones first. */
 import type { ReplyRule } from './reply.ts';
 
-/** Greylisting lets the second try through, if it does not come too soon; few ask for more than this. */
+/** Greylisting accepts the second try if it does not come too soon; few demand more. */
 const GREYLIST_SECONDS = 300;
 
 const reputation: readonly ReplyRule[] = [
@@ -257,5 +257,5 @@ const rules: readonly ReplyRule[] = [
   },
 ];
 
-/** In the order in which they are asked. */
+/** In the order in which they are tested. */
 export const replyRules: readonly ReplyRule[] = [...reputation, ...pace, ...mailbox, ...rules];

@@ -1,4 +1,4 @@
-/** The nouns of this module: a reply of another server, what it means, and a rule that says so. */
+/** The nouns of this module: a reply of another server, its meaning, and a rule. */
 import type { ReplyMatter } from './reply-matter.ts';
 
 /** A reply as it was received; a bounce may have the status alone, or only a text. */
@@ -7,12 +7,12 @@ export interface ServerReply {
   readonly code?: number | undefined;
   /** RFC 3463 status such as `4.7.28`. */
   readonly enhancedStatus?: string | undefined;
-  /** All lines, with or without code and status in front. */
+  /** All lines, with or without code and status. */
   readonly text: string;
 }
 
 /**
- * - `permanent`: this message will never get to this recipient (nobody there, too large, loop).
+ * - `permanent`: this message will never get to this recipient (unknown address, too large, loop).
  * - `transient`: nothing is wrong with sender or message, it did not work this time (mailbox full, greylisting, busy).
  * - `block`: the sender's address, network or name is not welcome (block lists, reputation).
  * - `rate_limit`: too much or too fast.
@@ -21,8 +21,8 @@ export interface ServerReply {
 export type ReplyClass = 'permanent' | 'transient' | 'block' | 'rate_limit' | 'policy';
 
 /**
- * Whom else it concerns: only this `recipient`, everybody at the recipient's `domain` (or its provider), everything
- * that goes through our `server`, everything of this `sender` that does, or every copy of this `message`.
+ * Whom it concerns: only this `recipient`, all at the recipient's `domain` (or its provider), everything through our `server`,
+ * everything of this `sender`, or every copy of this `message`.
  */
 export type ReplyScope = 'recipient' | 'domain' | 'server' | 'sender' | 'message';
 
@@ -30,20 +30,20 @@ export interface ReplyMeaning {
   readonly class: ReplyClass;
   readonly scope: ReplyScope;
   readonly what: ReplyMatter;
-  /** Nobody is at this address, now or later: a hard bounce. Only ever true for a final (5xx) reply. */
+  /** The address does not exist, now or later: a hard bounce. Only true for a final (5xx) reply. */
   readonly isMailboxGone: boolean;
-  /** How long to hold what the scope names, where the server asked for it or is known to want it. */
+  /** How long to hold mail of this scope, if the server asked for it or is known to need it. */
   readonly waitSeconds?: number;
 }
 
-/** What applies when all of its conditions hold; the first rule of a table that applies counts. */
+/** Applies when all of its conditions are true; the first rule of a table that applies counts. */
 export interface ReplyRule {
   readonly what: ReplyMatter;
   readonly class: ReplyClass;
   readonly scope: ReplyScope;
   readonly isMailboxGone?: boolean;
   readonly waitSeconds?: number;
-  /** Beginnings of the code, one of which it must have: `5`, `421`. */
+  /** Prefixes of the code, one of which it must have: `5`, `421`. */
   readonly codes?: readonly string[];
   /** The RFC 3463 status without its first digit, one of these: `.7.28`. */
   readonly status?: readonly string[];

@@ -1,6 +1,6 @@
 /**
  * The registered enhanced status codes (RFC 3463, 5248, 6710, 6531, 7372, 7505, 8689 and others of IANA's list) without their
- * first digit, which the reply's code repeats. What of them says something about the address, says so here.
+ * first digit, which repeats the reply's code. Those about the address are marked.
  */
 import type { ReplyMatter } from './reply-matter.ts';
 import type { ReplyClass, ReplyRule, ReplyScope } from './reply.ts';

@@ -1,9 +1,9 @@
-/** What is kept of providers and their paces grows with every domain that mail goes to: old rows say nothing any more. */
+/** Rows of providers and their paces grow with every domain that gets mail: old rows are deleted. */
 import { sql, type Queryable } from '../../../db/database.ts';
 
 /**
- * Forgets troubles of more than a day ago that hold nobody back (the next one begins anew by then, hot.record_health), and
- * buckets by the hour that have been full for long.
+ * Deletes troubles older than a day that hold no mail back (the next one starts again anyway, hot.record_health), and hourly
+ * buckets that have been full for long.
  */
 export async function deleteOldHealth(db: Queryable): Promise<number> {
   const troubles = await db.execute(

@@ -1,6 +1,6 @@
 /**
- * How many messages an hour a server sends to one provider or domain: `{"gmail.com": 2000, "*": 10000}`. A domain of a
- * known provider stands for the whole provider; `*` is every other one, each for itself.
+ * How many messages an hour a server sends to one provider or domain: `{"gmail.com": 2000, "*": 10000}`. A domain of a known
+ * provider stands for the whole provider; `*` is the limit of each other one.
  */
 import { z } from 'zod';
 import { knownGroup } from './mailbox-group.ts';
@@ -20,14 +20,14 @@ export function limitFinder(limits: DomainLimits): ((group: string) => number | 
   const byGroup = new Map<string, number>();
   for (const [name, perHour] of Object.entries(limits)) {
     const group = name === EVERY_OTHER ? name : knownGroup(name);
-    // Two names of one provider: the smaller number is what somebody was careful about.
+    // Two names of one provider: the smaller number counts.
     byGroup.set(group, Math.min(perHour, byGroup.get(group) ?? Infinity));
   }
   if (byGroup.size === 0) return undefined;
   return (group) => byGroup.get(group) ?? byGroup.get(EVERY_OTHER);
 }
 
-/** As it is stored; what cannot be read limits nothing. */
+/** From the stored form; an unreadable one limits nothing. */
 export function parseDomainLimits(stored: unknown): DomainLimits {
   const parsed = domainLimits.safeParse(stored ?? {});
   return parsed.success ? parsed.data : {};

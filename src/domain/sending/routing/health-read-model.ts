@@ -1,4 +1,4 @@
-/** How sending servers stand: their health, and how far their warm-up is; for whoever looks after them. Reads only. */
+/** The state of sending servers: health and warm-up, for their operators. Reads only. */
 import { sql, row, typed, type Queryable, type RowOf } from '../../../db/database.ts';
 
 const HEALTH_ROW = row({
@@ -7,19 +7,19 @@ const HEALTH_ROW = row({
   group: 'text',
   state: typed<'closed' | 'open' | 'half-open'>('text'),
   failures: 'int',
-  /** While it is tried again: so many messages at once. */
+  /** While it is tried again: how many messages at once. */
   slots: 'int',
   restsUntil: 'timestamptz?',
   lastError: 'text?',
   changedAt: 'timestamptz',
 });
-/** One group's health; without a row in the database it is well, and not listed. */
+/** One group's health; a group without a row is healthy, and not listed. */
 export type HealthRow = RowOf<typeof HEALTH_ROW>;
 
 const WARM_UP_STATE_ROW = row({
   serverId: 'bigint',
   day: 'int',
-  /** Null: it is warm, and has no limit any more. */
+  /** Null: the warm-up has ended, there is no limit. */
   limit: 'int?',
   used: 'int',
   sent: 'int',
@@ -27,7 +27,7 @@ const WARM_UP_STATE_ROW = row({
 });
 export type WarmUpState = RowOf<typeof WARM_UP_STATE_ROW>;
 
-/** What is not well with these servers, the servers themselves first. */
+/** Unhealthy groups of these servers, the servers themselves first. */
 export async function healthOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<HealthRow[]> {
   return db.query(
     HEALTH_ROW,
@@ -37,7 +37,7 @@ export async function healthOfServers(db: Queryable, serverIds: readonly bigint[
   );
 }
 
-/** The day that each of these servers is on, of those that warm up. */
+/** The present day of these servers' warm-ups. */
 export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<WarmUpState[]> {
   return db.query(
     WARM_UP_STATE_ROW,
@@ -50,7 +50,7 @@ export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[
   );
 }
 
-/** Forgets what is held against the server and those behind it: the next messages are tried as if all were well. */
+/** Clears the health of the server and the providers behind it: the next messages are sent as if all were healthy. */
 export async function resetHealth(db: Queryable, serverId: bigint): Promise<void> {
   await db.execute(sql`DELETE FROM hot.sending_health WHERE server_id = ${serverId}`);
 }

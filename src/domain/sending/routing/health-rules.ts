@@ -1,21 +1,21 @@
 /**
- * How trouble of a server and of a recipient's provider is answered. Rules only, without any state: who rests how long is
- * decided in the database (hot.record_health), from these numbers.
+ * How trouble of a server or of a recipient's provider is handled. Rules only, without state: the database decides who pauses how
+ * long (hot.record_health), from these numbers.
  */
 import type { ReplyMeaning } from '../replies/reply.ts';
 
-/** How trouble of one kind is answered. */
+/** How trouble of one kind is handled. */
 export interface TroubleRule {
-  /** The first rest; each further one in a row is twice as long. */
+  /** The first pause; each further one in a row is twice as long. */
   readonly restMin: number;
   readonly restMax: number;
-  /** A short rest from the first trouble on, before the breaker opens. */
+  /** A short pause from the first trouble on, before the breaker opens. */
   readonly restsEarly: boolean;
   /** So many in a row open the breaker. */
   readonly failuresMax: number;
-  /** So many openings in a row, and nobody is held back any more; null: as long as it takes. */
+  /** After so many openings in a row mail is no longer held back; null: unlimited. */
   readonly openingsMax: number | null;
-  /** Places while it is tried again: from one, one more a round, until it is well again with more than this. */
+  /** Messages at once while it is tried again: from one, one more per round, until it is healthy with more than this. */
   readonly slotsMax: number;
 }
 
@@ -24,43 +24,43 @@ export interface Trouble {
   readonly message: string;
 }
 
-/** Operators look at a server that is down; a minute after its repair mail flows again at the latest. */
+/** Operators repair a server that is down; mail flows again within a minute. */
 export const CONNECTION: TroubleRule = {
   ...{ restMin: 1, restMax: 60, restsEarly: true },
   ...{ failuresMax: 3, openingsMax: null, slotsMax: 1 },
 };
 /**
- * A connection that ends before messages on it are answered leaves each of them in doubt: one that is lost now and then
- * costs a second, a server that never answers is asked by one message at a time.
+ * A connection that ends before its messages are answered leaves each of them with an unknown outcome: one that is lost now and
+ * then costs a second, a server that never answers gets one message at a time.
  */
 export const UNANSWERED: TroubleRule = { ...CONNECTION, restMax: 300 };
-/** Our address or account is not welcome: every further try makes it worse, and somebody has to act. */
+/** Our address or account is refused: further tries make it worse, and a person has to act. */
 const SERVER_BLOCK: TroubleRule = {
   ...{ restMin: 300, restMax: 3_600, restsEarly: false },
   ...{ failuresMax: 5, openingsMax: null, slotsMax: 1 },
 };
-/** About two hours in all; whoever is still turned away for good then is told so, one by one. */
+/** About two hours in all; recipients who are still refused then get their own outcome. */
 const DOMAIN_BLOCK: TroubleRule = {
   ...{ restMin: 300, restMax: 3_600, restsEarly: false },
   ...{ failuresMax: 5, openingsMax: 5, slotsMax: 5 },
 };
 /**
- * A provider that says "too much" without saying for how long (Gmail's 421 4.7.28 means ten minutes, and the reply's
- * meaning says so): nothing until then, after that one at a time, then one more at a time.
+ * A provider that says "too much" without a time (Gmail's 421 4.7.28 means ten minutes, and the reply's meaning says so): nothing
+ * until then, after that one at a time, then one more at a time.
  */
 const DOMAIN_RATE_SECONDS = 300;
 const DOMAIN_RATE_SECONDS_MIN = 60;
 const REST_SECONDS_MAX = 3_600;
 const SLOTS_MAX = 20;
-/** A server that asks to slow down is asked again soon. */
+/** A server that asks to slow down is tried again soon. */
 const SERVER_RATE_SECONDS_MAX = 600;
 
-/** Whether a trouble makes the server rest as soon as it is met. */
+/** Whether a trouble makes the server pause at once. */
 export function restsAtOnce({ rule }: Trouble): boolean {
   return rule.restsEarly || rule.failuresMax <= 1;
 }
 
-/** The trouble that a reply tells of: of the whole server, or of the recipient's provider. */
+/** The trouble behind a reply: of the whole server, or of the recipient's provider. */
 export function troubleOf(
   meaning: ReplyMeaning,
   message: string,

@@ -1,15 +1,15 @@
 /**
- * A line of jobs that wait for one pace: were they all to come back when there is a little to take, a thousand jobs would
- * ask, once a second, for the ten messages of that second.
+ * A queue of jobs that wait for one pace: if all returned when there is a little to take, a thousand jobs would ask, once a
+ * second, for the ten messages of that second.
  */
 
-/** However many wait, a newcomer is not sent to the end of a line longer than this. */
+/** However many wait, a new job waits no longer than this. */
 const LINE_SECONDS_MAX = 60;
 
 export class JobLine {
   #lastAt = 0;
 
-  /** Seconds until a place of one's own, given after how many there is something to take: two places in that time. */
+  /** Seconds until the job's own place; given after how many there is something to take: two places in that time. */
   placeInSeconds(waitSeconds: number): number {
     const now = performance.now() / 1_000;
     const soonest = now + waitSeconds;

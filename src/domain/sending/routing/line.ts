@@ -1,20 +1,20 @@
 /**
- * Lines of those who wait: the rows of a group that is held back come again one after the other. Were they all to come
- * when the first one may go, every batch of a campaign would claim its people again and put them back again.
+ * Queues of recipients of a group that is held back: they return one after the other. If all returned when the first one may go,
+ * every batch of a campaign would lease its people again and put them back.
  */
 
-/** Nobody is sent further back than this, so that a group that is well again soon has everybody back. */
+/** Nobody waits longer than this, so that a recovered group soon has everybody back. */
 const LINE_SECONDS_MAX = 600;
-/** At the end of a line that is full people spread over its last part. */
+/** When a queue is full, recipients are spread over its last part. */
 const SPREAD = 0.5;
 
-/** Groups with a line of their own; beyond that the lines whose last place has passed are forgotten, or all of them. */
+/** Groups with their own queue; beyond that past queues are dropped, or all of them. */
 const GROUPS_MAX = 20_000;
 
 export class Line {
   readonly #lastAt = new Map<string, number>();
 
-  /** Seconds until the next place of the group's line, none before `soonestSeconds`; `spacingSeconds` from one to the next. */
+  /** Seconds until the next place in the group's queue, not before `soonestSeconds`; `spacingSeconds` from one to the next. */
   place(group: string, soonestSeconds: number, spacingSeconds = 1): number {
     const now = performance.now() / 1_000;
     const soonest = now + Math.max(soonestSeconds, spacingSeconds);

@@ -1,7 +1,6 @@
 /**
- * Whose machines a recipient's mail comes to: a provider's name, else the domain itself. Known providers are looked up
- * in the data; whose domain is only kept with one is known by its MX, asked for in the background, bounded and
- * remembered. Nothing here decides who may go.
+ * The provider behind a recipient's domain: a provider's name, else the domain itself. Known providers are in the data; domains
+ * hosted by one are recognised by their MX, queried in the background, limited and cached. Nothing here decides who may go.
  */
 import type { DnsQuery } from '../../../lib/dns-records.ts';
 import { mailboxProviders } from './mailbox-providers.ts';
@@ -12,19 +11,19 @@ export type ResolveMx = (domain: string) => Promise<readonly string[]>;
 export interface MailboxGroups {
   /** The group of a domain, by what is known now. */
   groupOf(domain: string): string;
-  /** Learns the MX of domains that are not known yet; resolves when they are, or when it took too long. */
+  /** Looks up the MX of unknown domains; resolves when they are known, or when it took too long. */
   learn(domains: Iterable<string>): Promise<void>;
 }
 
-/** Domains remembered in one process: a few megabytes. */
+/** Domains cached in one process: a few megabytes. */
 const KNOWN_MAX = 20_000;
-/** A domain moves to another provider once in years; a wrong answer is gone by then, too. */
+/** A domain rarely changes its provider; a wrong answer is gone by then, too. */
 const KNOWN_MS = 6 * 3_600_000;
 /** A resolver is shared with everything else on the machine. */
 const LOOKUPS_AT_ONCE = 16;
-/** More unknown domains in one window are learned in the next ones. */
+/** Further unknown domains are looked up in the next windows. */
 const LEARNED_AT_ONCE_MAX = 200;
-/** Mail does not wait for a slow name server: the domain then stands for itself for a while. */
+/** Mail does not wait for a slow name server: the domain is then its own group for a while. */
 const LOOKUP_TIMEOUT_MS = 2_000;
 
 const providerByDomain = new Map(
@@ -35,7 +34,7 @@ const providerByEnding = mailboxProviders.flatMap(({ name, mxEndings }) =>
 );
 const providerNames: ReadonlySet<string> = new Set(mailboxProviders.map(({ name }) => name));
 
-/** The group that the data alone gives: a provider for its name and its domains, else the domain in lower case. */
+/** The group by the data alone: a provider for its name and its domains, else the domain in lower case. */
 export function knownGroup(name: string): string {
   const lower = name.toLowerCase();
   return providerNames.has(lower) ? lower : (providerByDomain.get(lower) ?? lower);
@@ -51,7 +50,7 @@ export function providerOfMx(hosts: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Groups with a memory of their own. Without a resolver the data is all there is. */
+/** Groups with their own cache. Without a resolver only the data is used. */
 export function createMailboxGroups(resolveMx: ResolveMx | undefined): MailboxGroups {
   const known = new Map<string, { group: string; until: number }>();
   const remembered = (domain: string): string | undefined => {
@@ -88,7 +87,7 @@ export function createMailboxGroups(resolveMx: ResolveMx | undefined): MailboxGr
   };
 }
 
-/** Asks through this way to the DNS; a name server that does not answer gives none. */
+/** A resolver over this DNS query; a name server without an answer gives none. */
 export function mxThrough(ask: DnsQuery): ResolveMx {
   return async (domain) => {
     const answer = await ask('MX', domain);

@@ -1,13 +1,13 @@
 /**
- * Which domains are one provider's: what a provider says about one of them it means for all, because the same machines
- * say it. Data only. Domains that are somebody's own and only kept there are known by their MX.
+ * Which domains belong to one provider: its replies about one domain apply to all, because the same machines send them. Data
+ * only. Domains of others that are hosted there are recognised by their MX.
  */
 
 export interface MailboxProvider {
-  /** Its name in limits, health and logs; no domain can be called so, for it has no dot. */
+  /** Its name in limits, health and logs; it has no dot, so no domain has this name. */
   readonly name: string;
   readonly domains: readonly string[];
-  /** Ends of the host names that its customers' MX records give, with the dot in front. */
+  /** Endings of its customers' MX host names, with the dot. */
   readonly mxEndings: readonly string[];
 }
 

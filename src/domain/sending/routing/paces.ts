@@ -1,7 +1,7 @@
 /**
- * Paces: token buckets in the database, shared by all workers and refilled by its clock; of a server, of a customer, of
- * a provider behind a server, and the day of a warm-up. A window of messages takes from all of them in one statement,
- * and gives back what an earlier one did not use. Nobody sleeps on a pace: whoever finds it used up comes again.
+ * Paces: token buckets in the database, shared by all workers and refilled by its clock; of a server, of a customer, of a
+ * provider behind a server, and the day of a warm-up. A window of messages takes from all of them in one statement, and returns
+ * what an earlier one did not use. Nobody sleeps on a pace: jobs come again later.
  */
 import { sql, row, type Queryable, type RowOf } from '../../../db/database.ts';
 import { assert } from '../../../lib/errors.ts';
@@ -27,7 +27,7 @@ const SECONDS_PER_UNIT = new Map([
   ['month', 2_592_000],
 ]);
 
-/** The pace that a quota is; null: any. */
+/** The pace for a quota; null: unlimited. */
 export function quotaOf({ quota_value, quota_base, quota_unit }: QuotaRow): Pace | null {
   if (quota_value === null || quota_value < 0) return null;
   return {
@@ -39,9 +39,9 @@ export function quotaOf({ quota_value, quota_base, quota_unit }: QuotaRow): Pace
 export interface Bucket {
   readonly key: string;
   readonly pace: Pace;
-  /** Seconds' worth of messages that may go at once after a pause; at least one message. */
+  /** How many seconds' worth of messages may go at once after a pause; at least one message. */
   readonly burstSeconds: number;
-  /** Holds for all messages of the window together, not for one class of them. */
+  /** Applies to all messages of the window together, not to one class of them. */
   readonly isOuter: boolean;
 }
 
@@ -53,10 +53,10 @@ export interface WarmUpState {
 
 export interface PaceQuestion {
   readonly buckets: readonly Bucket[];
-  /** Messages by class; `bucket` is the class's own, by its place among the buckets. */
+  /** Messages by class; `bucket` is the class's own, by its index. */
   readonly classes: readonly { readonly wanted: number; readonly bucket: number | undefined }[];
   readonly warmUp: WarmUpState | undefined;
-  /** Taken before and not used, by key of the bucket; of the warm-up's day in all. */
+  /** Taken before and not used, by key of the bucket; for the warm-up's day in all. */
   readonly returned: ReadonlyMap<string, number>;
   readonly dayReturned: number;
 }
@@ -65,9 +65,9 @@ const PACE_ANSWER_ROW = row({
   granted: 'int[]',
   /** What each class's own bucket would have given. */
   classRemaining: 'int[]',
-  /** The outer bucket or the day that gave no more; null: all that the classes allow was granted. */
+  /** The outer bucket or the day that limited it; null: all that the classes allow was granted. */
   stoppedBy: 'int?',
-  /** Seconds until it gives one more. */
+  /** Seconds until it allows one more. */
   waitSeconds: 'float8',
 });
 export type PaceAnswer = RowOf<typeof PACE_ANSWER_ROW>;
@@ -99,10 +99,7 @@ function capacityOf({ pace, burstSeconds }: Bucket): number {
   return Math.min(pace.value, Math.max(1, perSecond(pace) * burstSeconds));
 }
 
-/**
- * Seconds until there may be something to take from each of the outer buckets and the warm-up's day: 0 now. Takes
- * nothing.
- */
+/** Seconds until each of the outer buckets and the warm-up's day may have something: 0 now. Takes nothing. */
 export async function paceWaitSeconds(
   db: Queryable,
   { buckets, warmUp }: Pick<PaceQuestion, 'buckets' | 'warmUp'>,
@@ -123,7 +120,7 @@ export async function paceWaitSeconds(
   return Math.max(0, row?.wait ?? 0);
 }
 
-/** Tells how a warm-up goes; above its share of bounces it stops by itself. */
+/** Records the warm-up; above its share of bounces it stops automatically. */
 export async function recordWarmUp(
   db: Queryable,
   serverId: bigint,

@@ -1,4 +1,4 @@
-/** The paces of one server as its gate sees them: which buckets a window of messages meets, and what was not used. */
+/** The paces of one server for its gate: which buckets a window of messages needs, and what was not used. */
 import type { Queryable } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
@@ -40,15 +40,15 @@ export interface Paced<Recipient> {
 
 /** The pace of a server holds one second's worth, so that no window sees much more than the quota. */
 const SERVER_BURST_SECONDS = 1;
-/** A limit by the hour: workers come when they come, and what they miss within a minute is not lost. */
+/** A limit per hour: workers come irregularly, and what they miss within a minute is not lost. */
 const HOURLY_BURST_SECONDS = 60;
 const HOUR_SECONDS = 3_600;
-/** A warm-up that stopped waits for somebody; the campaign asks again now and then. */
+/** A stopped warm-up waits for a person; the campaign checks again now and then. */
 const STOPPED_WAIT_SECONDS = 60;
-/** Nobody is told to come back later than this: a limit may be lifted meanwhile. */
+/** The longest wait: a limit may be lifted meanwhile. */
 const WAIT_SECONDS_MAX = 600;
 const REPORT_INTERVAL_MS = 250;
-/** Providers for which something is kept to be given back. */
+/** Providers for which unused tokens are kept. */
 const RETURNED_MAX = 10_000;
 const LIMIT_REASON = 'domain_limit';
 
@@ -57,7 +57,7 @@ export class Pacing {
   readonly #limitOf: ((group: string) => number | undefined) | undefined;
   readonly #serverBuckets: readonly Bucket[];
   readonly #report: ReturnType<typeof createWarmUpReporter>;
-  /** Taken before and not used; told with the next window. */
+  /** Taken before and not used; returned with the next window. */
   readonly #returned = new Map<string, number>();
   #dayReturned = 0;
   #returning: NodeJS.Timeout | undefined;
@@ -77,7 +77,7 @@ export class Pacing {
     return this.#limitOf !== undefined;
   }
 
-  /** What holds everybody back. Takes nothing. */
+  /** What holds all recipients back. Takes nothing. */
   async denial(db: Queryable, customerId: bigint): Promise<GateStop | undefined> {
     const { warmUp } = this.#server;
     if (warmUp?.isStopped) return { reason: 'paced', waitSeconds: STOPPED_WAIT_SECONDS };
@@ -111,10 +111,10 @@ export class Pacing {
     return shareOut(recipients.length, classes, { answer, line });
   }
 
-  /** They had taken from the buckets and did not go. */
+  /** They had taken tokens and were not sent. */
   giveBack(recipients: readonly WaitingRecipient[], groupOf: (domain: string) => string): void {
     for (const { key } of this.#serverBuckets) add(this.#returned, key, recipients.length);
-    // Buckets fill up again by themselves.
+    // Buckets fill up again anyway.
     if (this.#returned.size > RETURNED_MAX) this.#returned.clear();
     for (const { domain } of recipients) {
       const limit = this.#limitFor(groupOf(domain));
@@ -123,13 +123,13 @@ export class Pacing {
     if (this.#server.warmUp) this.#dayReturned += recipients.length;
   }
 
-  /** How one that went has ended. */
+  /** The outcome of one that was sent. */
   ended(ctx: Context, end: { isSent: boolean; isHardBounce: boolean }): void {
     if (this.#server.warmUp) this.#report(ctx, end);
     if (this.#dayReturned > 0) this.#giveDayBackSoon(ctx);
   }
 
-  /** A day that looks used up sends everybody to another server, or to tomorrow: nobody would ask for it again. */
+  /** If a day looked used up, all would go to another server, or wait until tomorrow: nobody would take from it again. */
   async #giveDayBack(db: Queryable): Promise<void> {
     const { warmUp } = this.#server;
     if (this.#dayReturned > 0 && warmUp) await this.#ask(db, { buckets: [], classes: [], warmUp });
@@ -145,7 +145,7 @@ export class Pacing {
     }, REPORT_INTERVAL_MS).unref();
   }
 
-  /** Tells what was not used along with the question; what could not be told is told with the next. */
+  /** Returns unused tokens with the question; what could not be returned is returned with the next. */
   async #ask(db: Queryable, question: Omit<PaceQuestion, 'returned' | 'dayReturned'>): Promise<PaceAnswer> {
     const unused = this.#whatWasNotUsed(question.buckets);
     try {
@@ -186,7 +186,7 @@ export class Pacing {
   }
 }
 
-/** Who goes, who waits for the limit of their own provider; the others stay with the loop. */
+/** Decides who goes and who waits for the limit of their provider; the others stay with the loop. */
 function shareOut<Recipient extends WaitingRecipient>(
   total: number,
   classes: readonly RecipientClass<Recipient>[],
@@ -198,7 +198,7 @@ function shareOut<Recipient extends WaitingRecipient>(
     const granted = answer.granted[no] ?? 0;
     go.push(...members.slice(0, granted));
     if (!limit) continue;
-    // Those between what was granted and what their own limit allows wait for the server.
+    // Those between the granted number and their own limit wait for the server.
     for (const recipient of members.slice(Math.max(granted, answer.classRemaining[no] ?? 0))) {
       const delaySeconds = line.place(limit.group, 0, HOUR_SECONDS / limit.perHour);
       later.push({ recipient, delaySeconds, reason: LIMIT_REASON });
@@ -230,7 +230,7 @@ interface RecipientClass<Recipient> {
   readonly members: Recipient[];
 }
 
-/** Recipients by the limit they share; those without one are one class. */
+/** Recipients by their common limit; those without one are one class. */
 function classesOf<Recipient extends WaitingRecipient>(
   recipients: readonly Recipient[],
   limitFor: (domain: string) => Limit | undefined,

@@ -1,21 +1,21 @@
 /**
- * Which of several servers carries the next batch: one that may send now, by weight; the others of a choice carry what
- * one in trouble would have carried, and one without a choice stands in for the one before it.
+ * Picks the server for the next batch: one that may send now, by weight; the others of a choice take over the share of one in
+ * trouble, and without a choice the next one replaces it.
  */
 
-/** A server that may carry the mail; without a weight it stands in for those at a place before its own. */
+/** A server that may carry the mail; without a weight it replaces those at an earlier place. */
 export interface Candidate {
   readonly weight: number | null;
   readonly place: number;
-  /** Seconds for which it rests; 0: it may be used. */
+  /** Seconds of its pause; 0: it may be used. */
   readonly restSeconds: number;
-  /** Somebody tries at this moment whether it is well again. */
+  /** Another process is trying whether it has recovered. */
   readonly isTried: boolean;
-  /** Its warm-up has stopped, or has used up the day. */
+  /** Its warm-up has stopped, or the day is used up. */
   readonly isFull: boolean;
 }
 
-/** The candidate for the next batch; `dice` is in 0..1. Where none may send now, the one that may first. */
+/** The candidate for the next batch; `dice` is in 0..1. If none may send now, the one that may first. */
 export function pickServer<Server extends Candidate>(candidates: readonly Server[], dice: number): Server | undefined {
   const ready = candidates.filter((server) => server.restSeconds <= 0 && !server.isTried && !server.isFull);
   const [first] = ready;

@@ -1,4 +1,4 @@
-/** A choice of servers by weight: what it may hold, and whose servers it may name. */
+/** A choice of servers by weight: what it may contain, and whose servers. */
 import { z } from 'zod';
 import { sql, type Queryable } from '../../../db/database.ts';
 import { isUid } from '../../../lib/ids.ts';
@@ -16,7 +16,7 @@ export const sendingRoutes = z
   .array(
     z.strictObject({
       uid: singleLine(UID_LENGTH_MAX),
-      /** Two of weights 3 and 1 get three batches of four, and one. */
+      /** Weights 3 and 1 get three batches of four, and one. */
       weight: z
         .int()
         .min(1)
@@ -31,7 +31,7 @@ export const sendingRoutes = z
 export type SendingRoute = z.output<typeof sendingRoutes>[number];
 export type SendingRoutesInput = z.input<typeof sendingRoutes>;
 
-/** The choice to store; none at all is no choice. Throws NotFoundError, ForeignResourceError for servers it may not name. */
+/** The choice to store; an empty one is none. Throws NotFoundError, ForeignResourceError for servers it may not name. */
 export async function checkedRoutes(
   db: Queryable,
   customerId: bigint,

@@ -1,31 +1,31 @@
 /**
- * The health of one server and of the providers behind it, as one process sees it. The state is in the database and
- * shared by all workers (hot.sending_health); here is what was read of it last, and the news that is still to be
- * written: a few times a second at most, and nothing at all while everything is well.
+ * The health of one server and of the providers behind it, as one process knows it. The state is in the database and shared by
+ * all workers (hot.sending_health); here is what was last read, and observations that are still to be written: a few times a
+ * second at most, and nothing while everything is healthy.
  */
 import { sql, row, type Queryable } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { restsAtOnce, type Trouble } from './health-rules.ts';
 
-/** The name under which the server as a whole is kept. */
+/** The name of the group for the whole server. */
 export const WHOLE_SERVER = '';
 
-/** What others found out is known here so much later at most. */
+/** Observations of others are known here this late at most. */
 const VIEW_MS = 1_000;
-/** News is written this often at most. */
+/** Observations are written this often at most. */
 const REPORT_INTERVAL_MS = 250;
-/** A process that tries a server again and dies is followed by another after this. */
+/** If a process dies while it tries a server, another may try after this. */
 const PROBE_LEASE_SECONDS = 60;
-/** While its messages are on their way it stays the one that tries: renewed in time. */
+/** While its messages are in flight it stays the one that tries: renewed in time. */
 const RENEWAL_MS = 15_000;
 const MESSAGE_LENGTH_MAX = 500;
 
-/** How a group stands. */
+/** The state of a group. */
 export interface SendingHealth {
-  /** Seconds for which nothing may go. */
+  /** Seconds of a pause. */
   readonly restSeconds: number;
-  /** Places that are free; `Infinity` where nothing is wrong, 0 where another process tries. */
+  /** Free slots; `Infinity` while it is healthy, 0 while another process tries. */
   readonly slots: number;
 }
 
@@ -48,7 +48,7 @@ interface Observation {
 export class ServerHealth {
   readonly #serverId: bigint;
   readonly #viewMs: number;
-  /** Names this process where only one may try. */
+  /** Identifies this process where only one may try. */
   readonly #prober = crypto.randomUUID();
   #view = new Map<string, ViewRow>();
   #observations = new Map<string, Observation>();
@@ -56,7 +56,7 @@ export class ServerHealth {
   #writtenAt = -Infinity;
   #underWay: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Messages on their way to groups that are tried again. */
+  /** Messages in flight to groups that are being tried. */
   readonly #tries = new Map<string, number>();
 
   constructor(serverId: bigint, viewMs = VIEW_MS) {
@@ -64,7 +64,7 @@ export class ServerHealth {
     this.#viewMs = viewMs;
   }
 
-  /** Nothing is known to be wrong, neither with the server nor with anybody behind it. */
+  /** No trouble is known, neither of the server nor of a provider behind it. */
   get isWell(): boolean {
     return this.#view.size === 0;
   }
@@ -74,14 +74,14 @@ export class ServerHealth {
     if (!row) return WELL;
     const restSeconds = Math.max(0, (row.restUntil - performance.now()) / 1_000);
     if (restSeconds > 0 || row.state === 'closed') return { restSeconds, slots: Infinity };
-    // Its rest is over since the last look: the next one says who tries.
+    // Its pause has ended since the last read: the next one decides who tries.
     const slots = row.state === 'half-open' && row.isMine ? row.slots : 0;
     return { restSeconds: 0, slots: Math.max(0, slots - (this.#tries.get(group) ?? 0)) };
   }
 
   /**
-   * Reads how things stand when that is not known, or one of the groups that are wanted may be tried again. A database
-   * that is away changes nothing here.
+   * Reads the state when it is not known, or when one of the wanted groups may be tried again. A database that is away changes
+   * nothing here.
    */
   async refresh(db: Queryable, log: Log, wanted: Iterable<string>): Promise<void> {
     if (this.#underWay) await this.#underWay;
@@ -90,22 +90,22 @@ export class ServerHealth {
     if (due.length > 0) await this.#sync(db, log, due);
   }
 
-  /** What was read is not to be trusted any more: the server was changed, and its troubles may be forgotten. */
+  /** Drops what was read: the server was changed, and its troubles may be cleared. */
   lookAgain(): void {
     this.#viewedAt = -Infinity;
   }
 
-  /** A group's messages were taken. */
+  /** A group's messages were accepted. */
   taken(group: string): void {
-    // While all is well there is nothing that a success would change.
+    // While all is healthy a success changes nothing.
     if (!this.#view.has(group) && !this.#observations.has(group)) return;
     this.#observationOf(group).taken += 1;
   }
 
-  /** A group's message met trouble. */
+  /** A group's message had trouble. */
   trouble(group: string, trouble: Trouble): void {
     const observations = this.#observationOf(group);
-    // Several messages in flight fail together when one connection breaks: that is one trouble.
+    // Several messages in flight fail together when one connection breaks: that counts once.
     observations.troubles = restsAtOnce(trouble) ? 1 : observations.troubles + 1;
     observations.trouble = trouble;
     if (!restsAtOnce(trouble) || this.healthOf(group).restSeconds > 0) return;
@@ -113,14 +113,14 @@ export class ServerHealth {
     this.#view.set(group, { state: 'open', restUntil, isMine: false, slots: 0 });
   }
 
-  /** A message to a group that is not well is on its way (1), or has come to its end (-1). */
+  /** A message to an unhealthy group is in flight (1), or has its outcome (-1). */
   trying(group: string, change: 1 | -1): void {
     const tries = (this.#tries.get(group) ?? 0) + change;
     if (tries > 0) this.#tries.set(group, tries);
     else this.#tries.delete(group);
   }
 
-  /** Sees to it that news is written soon, in the background; answers at once. */
+  /** Makes sure that observations are written soon, in the background; returns at once. */
   tell(db: Queryable, log: Log): void {
     if (this.#timer || (this.#observations.size === 0 && this.#tries.size === 0)) return;
     const waitMs = this.#observations.size > 0 ? this.#writtenAt + REPORT_INTERVAL_MS - performance.now() : RENEWAL_MS;
@@ -134,13 +134,13 @@ export class ServerHealth {
     this.#timer.unref();
   }
 
-  /** Resolves when what is known here is in the database, where servers are chosen. */
+  /** Resolves when the observations are in the database, where servers are chosen. */
   async told(db: Queryable, log: Log): Promise<void> {
     if (this.#underWay) await this.#underWay;
     if (this.#observations.size > 0) await this.#sync(db, log);
   }
 
-  /** Writes what is still to be written; for the end of the process. */
+  /** Writes the rest of the observations, at the end of the process. */
   async close(db: Queryable, log: Log): Promise<void> {
     clearTimeout(this.#timer);
     if (this.#underWay) await this.#underWay;
@@ -190,12 +190,12 @@ export class ServerHealth {
       this.#keep(observations);
       throw error;
     }
-    // What came in meanwhile is not in what was read.
+    // Observations made meanwhile are not in what was read.
     for (const [group, { trouble }] of this.#observations)
       if (trouble && restsAtOnce(trouble)) this.trouble(group, trouble);
   }
 
-  /** News that could not be written is told with the next. */
+  /** Observations that could not be written are written with the next. */
   #keep(observations: Map<string, Observation>): void {
     for (const [group, { taken, troubles, trouble }] of observations) {
       const now = this.#observationOf(group);
@@ -219,7 +219,7 @@ function reportOf(observations: ReadonlyMap<string, Observation>): string {
     group,
     taken,
     troubles: trouble ? troubles : 0,
-    // A text of another server may hold what PostgreSQL's JSON does not.
+    // A foreign text may contain characters that PostgreSQL's JSON refuses.
     message: trouble?.message.replaceAll('\0', '').slice(0, MESSAGE_LENGTH_MAX).toWellFormed() ?? null,
     rest_min: Math.round(trouble?.rule.restMin ?? 0),
     rest_max: Math.round(trouble?.rule.restMax ?? 0),

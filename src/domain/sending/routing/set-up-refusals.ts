@@ -1,19 +1,20 @@
 /**
- * Whose fault a refusal is that speaks of how a server is set up ("relay access denied", "authentication required", "client
- * host rejected"). As a rule everybody meets it, and no address is to blame. But a server that asks ahead hands on what a recipient's own host
- * said, which may not serve its domain any more. Told apart by what this process saw the server do; nothing is asked.
+ * Who is at fault for a refusal about a server's set-up ("relay access denied", "authentication required", "client host
+ * rejected"). Usually it affects all recipients, and no address is at fault. But a server that checks ahead passes on the reply
+ * of a recipient's own host, which may not serve its domain any more. Decided by what this process saw the server do, without
+ * queries.
  */
 
-/** Refused for so many whose mail it has never taken, one after the other: it is not one domain that has moved. */
+/** Refused for so many groups whose mail it never accepted, one after the other: more than one domain is affected. */
 const GROUPS_MIN = 3;
-/** Groups remembered; a server that serves more is known by the latest. */
+/** Groups remembered; for a larger server the latest. */
 const GROUPS_MAX = 10_000;
 
 export class SetUpRefusals {
   #taken = new Set<string>();
   #refused = new Set<string>();
 
-  /** The server took a message to this group. */
+  /** The server accepted a message to this group. */
   taken(group: string): void {
     if (this.#refused.size > 0) this.#refused.clear();
     if (this.#taken.has(group)) return;
@@ -21,9 +22,9 @@ export class SetUpRefusals {
     this.#taken.add(group);
   }
 
-  /** Whether the server is to blame for a refusal that speaks of its set-up; false: it may be either. */
+  /** Whether the server is at fault for a refusal about its set-up; false: it may be either. */
   isServers({ group, attempts, isUnwell }: { group: string; attempts: number; isUnwell: boolean }): boolean {
-    // Whoever comes again was refused while others were not: that says nothing new of the server.
+    // A repeated recipient was refused before while others were not: that says nothing new about the server.
     if (isUnwell || attempts > 0) return isUnwell;
     this.#refused.add(group);
     return this.#taken.size === 0 || this.#taken.has(group) || this.#refused.size >= GROUPS_MIN;

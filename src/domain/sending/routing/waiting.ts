@@ -1,15 +1,15 @@
-/** The words of whoever waits before a sending server's gate. */
+/** Types for recipients that wait at a sending server's gate. */
 import type { DeliveryReason } from '../delivery-reason.ts';
 
-/** A server that rests may be mended, or another be added: no batch is told to come back later than this. */
+/** The longest wait of a batch: a paused server may be repaired, or another added. */
 export const BATCH_WAIT_SECONDS_MAX = 300;
 
-/** Somebody who waits for a place; `domain` is the part of the address behind the @, as it stands there. */
+/** A recipient that waits; `domain` is the part of the address after the @, unchanged. */
 export interface WaitingRecipient {
   readonly domain: string;
 }
 
-/** Why nobody goes for a while: a pace is reached, or the server cannot be used. */
+/** Why nobody may go for a while: a pace is reached, or the server cannot be used. */
 export interface GateStop {
   readonly reason: 'paced' | 'unavailable';
   readonly waitSeconds: number;

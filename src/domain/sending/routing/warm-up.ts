@@ -1,19 +1,19 @@
 /**
- * A new server's first weeks: how many messages it may send on its first, second, third day, until it is warm. How much
- * a day allows is computed in the database (hot.warm_up_limit), for all workers; here is what a schedule may say.
+ * A new server's first weeks: how many messages it may send on each day, until the warm-up ends. A day's limit is computed in the
+ * database (hot.warm_up_limit), for all workers; here is what a schedule may contain.
  */
 import { z } from 'zod';
 
 const MESSAGES_MAX = 1_000_000_000;
-/** A year: nobody warms up for longer. */
+/** A year: no warm-up is longer. */
 const DAYS_MAX = 366;
 const FACTOR_MAX = 10;
 
 const messages = z.int().min(1).max(MESSAGES_MAX);
 const common = {
-  /** A day that allows so many is the first without a limit. */
+  /** The first day that allows so many has no limit. */
   goal: messages,
-  /** Hard bounces of the last day's messages in percent; above it the warm-up stops by itself. */
+  /** Hard bounces in percent of the last day's messages; above it the warm-up stops automatically. */
   bounce_rate_max: z.number().min(0).max(100).default(5),
 };
 
@@ -32,7 +32,7 @@ const growing = z.discriminatedUnion('kind', [
     goal: messages.default(MESSAGES_MAX),
   }),
 ]);
-/** A goal that the first day reaches would be no warm-up at all: start and goal were mixed up. */
+/** If the first day reaches the goal, start and goal were probably mixed up. */
 export const warmUpSchedule = growing.refine((given) => given.kind === 'days' || given.goal > given.start, {
   path: ['goal'],
   message: 'must be greater than the start',

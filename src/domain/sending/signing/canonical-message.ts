@@ -1,7 +1,4 @@
-/**
- * A message as DKIM hashes it: the `relaxed` forms of header fields and body (RFC 6376 3.4.2, 3.4.4). Knows nothing of
- * keys.
- */
+/** A message as DKIM hashes it: the `relaxed` forms of header fields and body (RFC 6376 3.4.2, 3.4.4). Without keys. */
 import { hash } from 'node:crypto';
 import { endianness } from 'node:os';
 
@@ -12,7 +9,7 @@ const SPACE = 0x20;
 const HEADER_END = '\r\n\r\n';
 const LINE_END = Buffer.from('\r\n');
 const WORD_BYTES = 4;
-/** What is kept for bodies to come; larger ones are rare. */
+/** Memory that is kept for further bodies; larger ones are rare. */
 const WORKSPACE_BYTES_MAX = 524_288;
 
 /** Header fields by lower-case name; those of one name from the bottom up, as signatures count them (RFC 6376 5.4.2). */
@@ -25,7 +22,7 @@ export interface CanonicalMessage {
   readonly bodyHash: string;
 }
 
-/** Reads `content`: RFC 5322 bytes with CRLF line ends. A message without a body, or without a last line end, is fine. */
+/** Reads `content`: RFC 5322 bytes with CRLF line ends. A message without a body, or without a last line end, is allowed. */
 export function canonicalMessage(content: Buffer): CanonicalMessage {
   const end = content.indexOf(HEADER_END, 0, 'latin1');
   const headerEnd = end === -1 ? content.length : end;
@@ -54,14 +51,14 @@ function canonicalFields(header: string): CanonicalFields {
   return fields;
 }
 
-/** Where the field that begins at `start` ends: at a line end that no white space follows. */
+/** Where the field that begins at `start` ends: at a line end without following white space. */
 function fieldEnd(header: string, start: number): number {
   let end = header.indexOf('\r\n', start);
   while (end !== -1 && isBlank(header.charCodeAt(end + 2))) end = header.indexOf('\r\n', end + 2);
   return end === -1 ? header.length : end;
 }
 
-/** A value is one line with single spaces, as a rule. */
+/** Usually a value is one line with single spaces. */
 const UNUSUAL = /[\t\r]|  | $/;
 
 /** Unfolded, runs of white space as one space, none around it (RFC 6376 3.4.2). */
@@ -74,8 +71,8 @@ function relaxedValue(value: string): string {
 }
 
 /**
- * RFC 6376 3.4.4: white space at the end of lines and empty lines at the end go, runs become one space, a last line
- * without an end gets one, and an empty body stays empty.
+ * RFC 6376 3.4.4: white space at line ends and empty lines at the end are removed, runs become one space, a last line without an
+ * end gets one, and an empty body stays empty.
  */
 function bodyHash(body: Buffer): string {
   const textEnd = endOfText(body);
@@ -89,7 +86,7 @@ function bodyHash(body: Buffer): string {
   return hash('sha256', bytes.subarray(0, closeGaps(workspace, end)), 'base64');
 }
 
-/** Takes the spaces out that a space or a line end follows; answers where the text ends then. */
+/** Removes spaces before a space or a line end; returns where the text ends then. */
 function closeGaps({ bytes, words }: Workspace, end: number): number {
   let length = 0;
   let keptFrom = 0;
@@ -107,12 +104,12 @@ function closeGaps({ bytes, words }: Workspace, end: number): number {
 }
 
 /**
- * The next four bytes among which, or at whose beginning, a space is followed by white space: as one number, four are
- * looked at in one step. Every text is looked through here, and in most there is next to nothing to find.
+ * The next four bytes that contain a space before white space, or follow one: as one number, four bytes are checked in one step.
+ * Every text is searched here, and most have few such places.
  */
 function nextSuspect(words: Int32Array, from: number, end: number): number {
   const count = Math.ceil(end / WORD_BYTES);
-  // The sums below take the first byte for the lowest. Where it is not, every word is looked at.
+  // The following sums need little-endian order. Otherwise every word is checked.
   if (endianness() === 'BE') return from < count ? from : -1;
   let spacesBefore = 0;
   for (let at = from; at < count; at++) {
@@ -131,7 +128,7 @@ function isLineEnd(bytes: Buffer, at: number): boolean {
   return bytes[at] === CR && bytes[at + 1] === LF;
 }
 
-/** Where bodies are made canonical, one at a time. */
+/** The memory in which bodies are made canonical, one at a time. */
 interface Workspace {
   readonly bytes: Buffer;
   readonly words: Int32Array;
@@ -151,7 +148,7 @@ function newWorkspace(count: number): Workspace {
   return { bytes: Buffer.from(words.buffer), words };
 }
 
-/** Where the text ends: before the white space of its last line, the empty lines after it, and their white space. */
+/** The end of the text: before the white space of its last line, and the empty lines after it. */
 function endOfText(body: Buffer): number {
   let end = body.length;
   for (;;) {

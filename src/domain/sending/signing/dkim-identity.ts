@@ -1,4 +1,4 @@
-/** The nouns of this folder: whose signatures a message gets, and by which keys. */
+/** The nouns of this folder: the signatures of a message and their keys. */
 import type { KeyObject } from 'node:crypto';
 
 export const dkimAlgorithms = ['rsa-sha256', 'ed25519-sha256'] as const;
@@ -13,6 +13,6 @@ export interface DkimKey {
 export interface DkimIdentity {
   /** The signing domain (`d=`), in ASCII. */
   readonly domain: string;
-  /** A signature by each; receivers ignore those they do not know. */
+  /** One signature per key; receivers ignore unknown kinds. */
   readonly keys: readonly DkimKey[];
 }

@@ -1,21 +1,21 @@
-/** Keys of DKIM: made here, kept sealed under the installation's secret, shown to the world as a TXT record. */
+/** DKIM keys: made here, stored encrypted with the installation's secret, published as a TXT record. */
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deriveKey, seal, unseal } from '../../../lib/crypto.ts';
 import type { DkimAlgorithm } from './dkim-identity.ts';
 
-/** What every receiver verifies (RFC 8301 3.2); 4096 bits would cost seven times as much and do not fit all of DNS. */
+/** Every receiver verifies these (RFC 8301 3.2); 4096 bits would cost seven times as much and do not fit into all DNS forms. */
 const RSA_BITS = 2_048;
 const KEY_PURPOSE = 'dkim-key';
 const make = promisify(generateKeyPair);
 
 export interface NewDkimKey {
-  /** As it stands behind `p=` in DNS. */
+  /** The value after `p=` in DNS. */
   readonly publicKey: string;
   readonly sealedPrivateKey: Buffer;
 }
 
-/** Makes a key of the algorithm; its private half is bound to the selector, which no two keys share. */
+/** Makes a key of the algorithm; its private half is bound to the unique selector. */
 export async function makeDkimKey(secret: string, selector: string, algorithm: DkimAlgorithm): Promise<NewDkimKey> {
   const { privateKey } =
     algorithm === 'rsa-sha256' ? await make('rsa', { modulusLength: RSA_BITS }) : await make('ed25519');
@@ -26,7 +26,7 @@ export async function makeDkimKey(secret: string, selector: string, algorithm: D
   };
 }
 
-/** The private key of this selector; throws when it was sealed with another secret or for another selector. */
+/** The private key of this selector; throws when it was encrypted with another secret or for another selector. */
 export function openDkimKey(secret: string, selector: string, sealed: Uint8Array): KeyObject {
   const der = unseal(deriveKey(secret, KEY_PURPOSE), sealed, selector);
   return createPrivateKey({ key: Buffer.from(der, 'base64'), type: 'pkcs8', format: 'der' });

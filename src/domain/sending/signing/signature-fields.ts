@@ -1,18 +1,17 @@
-/** The DKIM signatures of a message (RFC 6376, RFC 8463). Those of Ed25519 are made where they are asked for: by a thread. */
+/** The DKIM signatures of a message (RFC 6376, RFC 8463). Those of Ed25519 are made in the calling thread. */
 import { hash, sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import { canonicalMessage, type CanonicalFields } from './canonical-message.ts';
 import type { DkimIdentity, DkimKey } from './dkim-identity.ts';
 
 /**
- * Signed wherever they stand, and once more than they stand there: nobody can add another From, or a way to
- * unsubscribe of his own, without breaking the signature.
+ * Signed at every occurrence, and once more: nobody can add another From, or an unsubscribe link, without breaking the signature.
  */
 const SEALED = [
   ...['from', 'to', 'cc', 'subject', 'date', 'message-id', 'reply-to', 'list-unsubscribe', 'list-unsubscribe-post'],
   ...['mime-version', 'content-type', 'content-transfer-encoding'],
 ];
-/** Signed where they stand; mailing lists may put their own into what had none. */
+/** Signed if they are there; mailing lists may add their own to messages without them. */
 const SIGNED = ['sender', 'in-reply-to', 'references', 'list-id', 'feedback-id'];
 /** RFC 5322 2.1.1: a line should stay within 78 characters. */
 const LINE_LENGTH = 76;
@@ -30,7 +29,7 @@ export async function signatureFields(
   const fieldOf = async (key: DkimKey): Promise<string> => {
     const tags = `v=1; a=${key.algorithm}; c=relaxed/relaxed;${FOLD}d=${domain}; s=${key.selector}; t=${seconds};`;
     const value = `${tags}${FOLD}h=${foldNames(names)};${FOLD}bh=${bodyHash};${FOLD}b=`;
-    // What is folded at one space each is unfolded again, and so in relaxed form (RFC 6376 3.4.2).
+    // The folds at single spaces are unfolded again, which is the relaxed form (RFC 6376 3.4.2).
     const signature = await signatureOf(key, `${text}dkim-signature:${value.replaceAll(FOLD, ' ')}`);
     return `DKIM-Signature: ${value}${foldBase64(signature.toString('base64'))}\r\n`;
   };
@@ -57,8 +56,8 @@ function signedPart(fields: CanonicalFields): { names: string; text: string } {
 const signInPool = promisify(sign);
 
 /**
- * RSA goes on to libuv's pool, which has all cores. For Ed25519 the way there costs half of what is done there, so it
- * is done at once; it signs the SHA-256 of what RSA would sign (RFC 8463 3).
+ * RSA is passed to libuv's pool, which has all cores. For Ed25519 that would cost half of the work, so it is done at once; it
+ * signs the SHA-256 of what RSA would sign (RFC 8463 3).
  */
 function signatureOf({ algorithm, privateKey }: DkimKey, text: string): Buffer | Promise<Buffer> {
   const data = Buffer.from(text, 'latin1');
@@ -80,7 +79,7 @@ function foldNames(names: string): string {
   return folded;
 }
 
-/** Messages come with a handful of sets of header fields. */
+/** Messages have few different sets of header fields. */
 const FOLDED_MAX = 100;
 const foldedNames = new Map<string, string>();
 

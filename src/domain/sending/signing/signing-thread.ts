@@ -1,22 +1,22 @@
 /**
- * The thread that makes signatures where one of them is of Ed25519. Body, digests and such a signature cost more than
- * everything else that is done for a message. What waits goes there at once, and while the thread is busy more gathers: the
- * busier it is, the more messages share the cost of a passage. A process that has no such keys has no such thread.
+ * The thread for signatures when one of them is Ed25519. Body, digests and such a signature cost more than all other work for a
+ * message. Waiting messages are sent to it at once, and while it is busy more collect: under load more messages share the cost of
+ * a transfer. A process without such keys has no such thread.
  */
 import { getCompileCacheDir } from 'node:module';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { DkimIdentity } from './dkim-identity.ts';
 
-/** Messages that are signed in one go. */
+/** Messages that are signed together. */
 export interface SigningBatch {
   readonly number: number;
-  /** The messages, one behind the other. */
+  /** The messages, one after the other. */
   readonly memory: SharedArrayBuffer;
-  /** Where each ends. */
+  /** The end of each. */
   readonly ends: readonly number[];
   readonly identities: readonly DkimIdentity[];
-  /** Who signs each: a place in `identities`. */
+  /** The signer of each: an index of `identities`. */
   readonly signers: readonly number[];
 }
 
@@ -27,16 +27,16 @@ export interface SigningAnswer {
   readonly fields: readonly (string | Error)[];
 }
 
-/** One is signed while the next one is put together. With RSA beside it both are in the pool, so that no core waits. */
+/** One is signed while the next one is put together. With RSA both are in the pool, so that no core waits. */
 const BATCHES_MAX = 2;
 /**
- * The first of a burst wait for the last of their batch: 6 ms, with RSA 20. Fewer would cost the driver more than that: what
- * comes back together is written to the server together.
+ * The first of a burst wait for the last of their batch: 6 ms, with RSA 20. Smaller batches would cost the driver more, because
+ * messages that return together are written to the server together.
  */
 const MESSAGES_MAX = 64;
-/** Shared memory for a batch, used again; what is larger gets its own. */
+/** Shared memory for a batch, used again; a larger batch gets its own. */
 const MEMORY_BYTES = 1_048_576;
-/** Messages lie outside of its heap; only their header fields come in. */
+/** Messages are outside of its heap; only their header fields are in it. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 2, stackSizeMb: 1 };
 
 interface Task {
@@ -44,7 +44,7 @@ interface Task {
   readonly identity: DkimIdentity;
   readonly resolve: (fields: string) => void;
   readonly reject: (error: unknown) => void;
-  /** Lost with a thread, and perhaps to blame for that: it is tried once more, alone. */
+  /** Lost with a thread, and perhaps the cause: it is tried once more, alone. */
   wasLost: boolean;
 }
 
@@ -56,10 +56,10 @@ interface BatchUnderWay {
 let waiting: Task[] = [];
 let thread: SigningThread | undefined;
 
-/** The signature fields of a message. Its bytes must stay as they are until then. */
+/** The signature fields of a message. Its bytes must not change until then. */
 export function signInThread(content: Buffer, identity: DkimIdentity): Promise<string> {
   return new Promise((resolve, reject) => {
-    // What is asked for in one tick goes together.
+    // Requests of one tick go together.
     if (waiting.length === 0) queueMicrotask(handOut);
     waiting.push({ content, identity, resolve, reject, wasLost: false });
   });
@@ -75,7 +75,7 @@ function handOut(): void {
       waiting = waiting.slice(count);
     }
   } catch (error) {
-    // No thread or no memory to be had: whoever waits is told.
+    // No thread or no memory is available: all waiting requests fail.
     const tasks = waiting;
     waiting = [];
     for (const task of tasks) task.reject(error);
@@ -97,7 +97,7 @@ class SigningThread {
   readonly #underWay = new Map<number, BatchUnderWay>();
   readonly #freeMemory: SharedArrayBuffer[] = [];
   #lastNumber = 0;
-  /** The batch that it was handed last is one that was lost before. */
+  /** The last batch that it got was lost before. */
   #isTrying = false;
   #isLost = false;
 
@@ -105,8 +105,8 @@ class SigningThread {
     const cache = getCompileCacheDir();
     this.#worker = new Worker(new URL('./signing-worker.ts', import.meta.url), {
       resourceLimits: RESOURCE_LIMITS,
-      // The cache of compiled files, without which it would load what takes the types off them (16 MB). Node puts a
-      // folder of its version into the one that it is told.
+      // The cache of compiled files, without which it would load the code that removes types (16 MB). Node adds a folder for its
+      // version to this one.
       env: cache === undefined ? {} : { NODE_COMPILE_CACHE: path.dirname(cache) },
       execArgv: [],
     });
@@ -117,7 +117,7 @@ class SigningThread {
     this.#worker.unref();
   }
 
-  /** What was lost with a thread is in this one by itself: should that end, too, no other message is to blame. */
+  /** A task that was lost with a thread goes alone: if that thread ends, too, no other message is at fault. */
   canTake(next: Task | undefined): boolean {
     const isSuspect = next?.wasLost === true || this.#isTrying;
     return this.#underWay.size < (isSuspect ? 1 : BATCHES_MAX);
@@ -129,7 +129,7 @@ class SigningThread {
     const ends: number[] = [];
     let end = 0;
     for (const { content } of tasks) {
-      // By `copy`, which is a plain copy to shared memory, too; `set` would go word by word.
+      // `copy` is fast also for shared memory; `set` would copy word by word.
       content.copy(bytes, end);
       end += content.byteLength;
       ends.push(end);
@@ -139,7 +139,7 @@ class SigningThread {
     const batch: SigningBatch = { number: ++this.#lastNumber, memory, ends, identities, signers };
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
     this.#worker.postMessage(batch);
-    // A process may end while it has nothing to sign.
+    // The process may end while nothing is being signed.
     if (this.#underWay.size === 0) this.#worker.ref();
     this.#underWay.set(batch.number, { tasks, memory });
     this.#isTrying = tasks.some(({ wasLost }) => wasLost);
@@ -164,7 +164,7 @@ class SigningThread {
     handOut();
   }
 
-  /** What it was at is signed by another thread; what is lost twice fails. */
+  /** Its tasks are signed by another thread; a task that is lost twice fails. */
   #lose(error: Error): void {
     if (this.#isLost) return;
     this.#isLost = true;

@@ -1,11 +1,11 @@
-/** The thread that makes signatures. It has no environment and keeps no keys: they come with what they sign. */
+/** The thread that makes signatures. It has no environment and stores no keys: they come with the messages. */
 import { flushCompileCache } from 'node:module';
 import { parentPort } from 'node:worker_threads';
 import { signatureFields } from './signature-fields.ts';
 import type { SigningAnswer, SigningBatch } from './signing-thread.ts';
 
 parentPort?.on('message', (batch: SigningBatch) => void answer(batch));
-// Its own part of it; for the next time that such a thread is started.
+// Its own part of the cache, for the next start of such a thread.
 flushCompileCache();
 
 async function answer({ number, memory, ends, identities, signers }: SigningBatch): Promise<void> {
