@@ -3,13 +3,12 @@
  * and the web view.
  */
 import type { Queryable } from '../../db/database.ts';
-import { countryOf } from '../audience/countries.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { CompiledMessage, MessageFooter, MessageSource } from '../content/message.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { filesOfMessage, type FilesWanted } from './campaign-files.ts';
-import { readSource, type SourceRow } from './campaign-source-read-model.ts';
+import { messageSourceOf, readSource, type SourceRow } from './campaign-source-read-model.ts';
 
 export interface CompileOptions {
   /** `none`: for checks of the texts and for pages; `whole`: the message as it is sent, which fails when a file is missing. */
@@ -52,37 +51,4 @@ async function footerOf(db: Queryable, customerId: bigint): Promise<MessageFoote
   if (options.email_footer_enabled === 'no') return null;
   if (options.email_footer_trial_period_only === 'yes' && !isTrial) return null;
   return { html: options.html_footer, plain: options.plain_text_footer };
-}
-
-function messageSourceOf(row: SourceRow): MessageSource {
-  const contact = (name: string): string => String(row.contact?.[name] ?? '');
-  return {
-    kind: 'marketing',
-    customerUid: row.customer_uid,
-    campaign: { uid: row.uid, name: row.name },
-    list: {
-      uid: row.list_uid,
-      name: row.list_name,
-      contact: {
-        company: contact('company'),
-        address1: contact('address_1'),
-        address2: contact('address_2'),
-        city: contact('city'),
-        state: contact('state'),
-        zip: contact('zip'),
-        country: countryOf(Number(row.contact?.['country_id']))?.name ?? '',
-        phone: contact('phone'),
-        email: contact('email'),
-        url: contact('url'),
-      },
-    },
-    from: { name: row.from_name, email: row.from_email },
-    replyTo: row.reply_to === '' ? null : row.reply_to,
-    subject: row.subject,
-    html: row.html === '' ? null : row.html,
-    plain: row.plain === '' ? null : row.plain,
-    trackOpens: row.track_open,
-    trackClicks: row.track_click,
-    fieldDefaults: row.field_defaults ?? {},
-  };
 }

@@ -1,5 +1,9 @@
 /** Reads the sources of a campaign's message, and their version. */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
+import { countryOf } from '../audience/countries.ts';
+import type { ListContact } from '../audience/list-fields.ts';
+import { CONTACT_OBJECT } from '../audience/list-store.ts';
+import { NO_CONTACT, type MessageSource } from '../content/message.ts';
 import { identityVersion } from '../sending/identity.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { UnknownPolicy } from './delivery.ts';
@@ -26,7 +30,7 @@ const SOURCE_ROW = row({
   list_uid: 'text',
   list_name: 'text',
   customer_uid: 'text',
-  contact: typed<Record<string, string | number | null>>('json?'),
+  contact: typed<ListContact>('json?'),
   field_defaults: typed<Record<string, string>>('json?'),
 });
 export type SourceRow = RowOf<typeof SOURCE_ROW>;
@@ -40,7 +44,7 @@ export async function readSource(
     SOURCE_ROW,
     sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
                c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
-               (SELECT to_jsonb(t) FROM list_contact t WHERE t.customer_id = c.customer_id AND t.list_id = c.list_id) AS contact,
+               (SELECT ${CONTACT_OBJECT} FROM list_contact c WHERE c.customer_id = l.customer_id AND c.list_id = l.id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
           FROM campaign c
           JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
@@ -68,4 +72,26 @@ export async function readEditionHead(
     'delivery.edition-head',
   );
   return rows[0];
+}
+
+/** What the message of a row is made from, but for its files and what the plan adds. */
+export function messageSourceOf(row: SourceRow): MessageSource {
+  return {
+    kind: 'marketing',
+    customerUid: row.customer_uid,
+    campaign: { uid: row.uid, name: row.name },
+    list: {
+      uid: row.list_uid,
+      name: row.list_name,
+      contact: row.contact ? { ...row.contact, country: countryOf(row.contact.countryId)?.name ?? '' } : NO_CONTACT,
+    },
+    from: { name: row.from_name, email: row.from_email },
+    replyTo: row.reply_to === '' ? null : row.reply_to,
+    subject: row.subject,
+    html: row.html === '' ? null : row.html,
+    plain: row.plain === '' ? null : row.plain,
+    trackOpens: row.track_open,
+    trackClicks: row.track_click,
+    fieldDefaults: row.field_defaults ?? {},
+  };
 }
