@@ -29,6 +29,13 @@ function given<Check extends z.ZodType>(check: Check) {
   return check.nullish().transform((value) => value ?? undefined);
 }
 
+/** More is shown by no list of mails. */
+const PREHEADER_LENGTH_MAX = 255;
+/** Null is none. */
+const preheader = optionalLine(PREHEADER_LENGTH_MAX)
+  .nullish()
+  .transform((value) => (value === null ? '' : value));
+
 /**
  * When a field of a campaign that has begun may still change: while it is paused and nobody has got its message (`unsent`), while
  * it is paused, when it is done. A field without any cannot change then.
@@ -48,6 +55,7 @@ export const campaignFields = {
   segmentId: { column: 'segment_id', type: 'bigint?' },
   name: { column: 'name', type: 'text', check: given(singleLine(NAME_LENGTH_MAX)), late: ['unsent', 'done'] },
   subject: { column: 'subject', type: 'text', check: given(optionalLine(SUBJECT_LENGTH_MAX)), late: unsent },
+  preheader: { column: 'preheader', type: 'text', check: preheader, late: unsent },
   fromEmail: { column: 'from_email', type: 'text', check: given(emailAddress()), late: unsent },
   fromName: { column: 'from_name', type: 'text', check: given(optionalLine(SENDER_NAME_LENGTH_MAX)), late: unsent },
   replyTo: { column: 'reply_to', type: 'text', check: given(z.union([z.literal(''), emailAddress()])), late: unsent },

@@ -27,13 +27,14 @@ import type {
 import type { MessagePlan } from './message-plan.ts';
 import { planInThread } from './plan-thread.ts';
 import { joinStatic, writeChunks } from './quoted-printable.ts';
+import { hiddenPreheader } from './preheader.ts';
 import { renderWebView } from './render-web-view.ts';
 import { SignedLink } from './signed-link.ts';
 import { FAULT_CODE } from './template-fault.ts';
 
 /**
  * Compiles a message and fills it once for a recipient without values, so that faults of templates show now. Work that grows with
- * the length of its texts is done in a thread that can be stopped. Throws ValidationError naming the field (`subject`,
+ * the length of its texts is done in a thread that can be stopped. Throws ValidationError naming the field (`subject`, `preheader`,
  * `fromName`, `fromEmail`, `replyTo`, `html`, `plain`) and, for Liquid, the line; RateLimitedError `TOO_MANY_MESSAGES`.
  */
 export async function compileMessage(source: MessageSource, clock: Clock = systemClock): Promise<CompiledMessage> {
@@ -75,25 +76,26 @@ async function compileTexts(source: MessageSource, plan: MessagePlan) {
   const links = plan.linkAddresses.map(
     (address, no) => address && new SignedLink(no, compileSegments(address, { tags, links: [] })),
   );
-  const texts: TextCompiler = { tags, links, inserts: { pixel: PIXEL }, liquid: [] };
+  const liquid: TextCompiler['liquid'] = [];
   const faults = new Faults(FAULT_CODE);
   for (const { fields, code, message } of plan.faults) {
     await faults.gather(() => {
       throw new ValidationError(fields, code, message);
     }, undefined);
   }
-  const part = async (name: PartName) => {
+  const part = async (name: PartName, inserts: Readonly<Record<string, Segment>> = {}) => {
     const planned = plan.parts[name];
-    return planned && faults.gather(() => compileText(planned, texts), []);
+    return planned && faults.gather(() => compileText(planned, { tags, links, liquid, inserts }), []);
   };
+  const preheader = hiddenPreheader((await part('preheader')) ?? []);
   const compiled = {
-    html: await part('html'),
+    html: await part('html', { pixel: PIXEL, preheader }),
     plain: (await part('plain')) ?? [],
     subject: (await part('subject')) ?? [],
     fromName: (await part('fromName')) ?? [],
   };
   faults.check();
-  return { ...compiled, liquid: texts.liquid, targets: links.flatMap((link) => link?.target ?? []) };
+  return { ...compiled, liquid, targets: links.flatMap((link) => link?.target ?? []) };
 }
 
 const PIXEL = mailOrPage(

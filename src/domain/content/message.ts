@@ -18,7 +18,7 @@ export const LINKS_MAX = 1_000;
 export const LINK_PLACES_MAX = 10_000;
 
 /** The part of a message that a template is, named like the API's fields. */
-export type PartName = 'subject' | 'fromName' | 'html' | 'plain';
+export type PartName = 'subject' | 'preheader' | 'fromName' | 'html' | 'plain';
 
 /** The postal address and contact of the list's owner (specification 2.1); the law demands it in every mail. */
 export interface MessageContact {
@@ -70,6 +70,8 @@ export interface MessageSource {
   readonly from: { readonly name: string; readonly email: string };
   readonly replyTo: string | null;
   readonly subject: string;
+  /** What lists of mails show behind the subject: hidden at the beginning of the html. */
+  readonly preheader?: string;
   /** At least one of `html` and `plain` has content; a missing plain text is made from the html. */
   readonly html: string | null;
   readonly plain: string | null;

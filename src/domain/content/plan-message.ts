@@ -14,6 +14,7 @@ import { withHtmlFooter } from './plan-footer.ts';
 import { planHtml } from './plan-html.ts';
 import { planPlain } from './plan-plain.ts';
 import { planText } from './plan-text.ts';
+import { withPreheader } from './preheader.ts';
 import { FAULT_CODE } from './template-fault.ts';
 import {
   addressWarnings,
@@ -40,12 +41,15 @@ export function planMessage(source: PlanSource): MessagePlan {
   const footer = source.kind === 'marketing' ? source.footer : undefined;
   if (footer) marked.html = withHtmlFooter(marked.html, footer, tags);
   const hasHtml = marked.html.text.trim() !== '';
-  const html = hasHtml ? planHtml(ownCopy(marked.html), { source, tags, book }) : undefined;
+  const html = hasHtml
+    ? planHtml(withPreheader(ownCopy(marked.html), marked.preheader), { source, tags, book })
+    : undefined;
   const plain = planPlain(source, { plain: marked.plain, html: marked.html, tags, book });
   return {
     addresses,
     parts: {
       subject: planText(marked.subject, tags),
+      preheader: planText(marked.preheader, tags),
       fromName: planText(marked.fromName, tags),
       html: html?.text,
       plain: plain.text,
@@ -78,6 +82,7 @@ function markParts(source: PlanSource, tags: TagValues, faults: PlanFault[]) {
   };
   return {
     subject: mark('subject', source.subject, 'header'),
+    preheader: mark('preheader', source.preheader ?? '', 'header'),
     fromName: mark('fromName', source.from.name, 'header'),
     html: mark('html', source.html, 'html'),
     plain: mark('plain', source.plain, 'plain'),

@@ -12,6 +12,7 @@ const SOURCE_ROW = row({
   uid: 'text',
   name: 'text',
   subject: 'text',
+  preheader: 'text',
   from_name: 'text',
   from_email: 'text',
   reply_to: 'text',
@@ -42,7 +43,7 @@ export async function readSource(
 ): Promise<SourceRow | undefined> {
   const rows = await db.query(
     SOURCE_ROW,
-    sql`SELECT c.uid, c.name, c.subject, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
+    sql`SELECT c.uid, c.name, c.subject, c.preheader, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
                c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
                (SELECT ${CONTACT_OBJECT} FROM list_contact c WHERE c.customer_id = l.customer_id AND c.list_id = l.id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
@@ -88,6 +89,7 @@ export function messageSourceOf(row: SourceRow): MessageSource {
     from: { name: row.from_name, email: row.from_email },
     replyTo: row.reply_to === '' ? null : row.reply_to,
     subject: row.subject,
+    preheader: row.preheader,
     html: row.html === '' ? null : row.html,
     plain: row.plain === '' ? null : row.plain,
     trackOpens: row.track_open,

@@ -26,6 +26,7 @@ export function required(input: Input) {
 export function optional(input: Input) {
   return {
     segmentUid: input.nullableText('segment_uid'),
+    preheader: input.text('preheader'),
     replyTo: input.text('reply_to'),
     plain: input.text('plain'),
     trackOpen: input.flag('track_open'),
@@ -57,6 +58,7 @@ export function presentCampaignRow(campaign: RestCampaignFragment) {
     name: campaign.name,
     type: campaign.type,
     subject: campaign.subject,
+    preheader: campaign.preheader,
     html: campaign.html,
     plain: campaign.plain,
     from_email: campaign.fromEmail,
@@ -102,6 +104,7 @@ export const campaignRow = {
   name: z.string(),
   type: z.string(),
   subject: z.string(),
+  preheader: z.string(),
   html: z.string(),
   plain: z.string(),
   from_email: z.string(),

@@ -4,8 +4,11 @@ import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet
 import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
 
+const PREHEADER = 'What lists of mails show behind the subject; hidden in the message itself. Empty: none.';
+
 builder.prismaObjectFields(Campaign, (t) => ({
   subject: t.exposeString('subject'),
+  preheader: t.exposeString('preheader', { description: PREHEADER }),
   fromEmail: t.exposeString('fromEmail'),
   fromName: t.exposeString('fromName'),
   replyTo: t.exposeString('replyTo'),
@@ -44,6 +47,7 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 /** Fields of both create and update. */
 export const optionalFields = (input: InputFields) => ({
   segmentUid: input.string({ description: 'Only to these people of the list. Null: to everybody.' }),
+  preheader: input.string({ description: `${PREHEADER} Null: none.` }),
   replyTo: input.string(),
   plain: input.string({ description: 'Empty: made from the html.' }),
   trackOpen: input.boolean(),

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "campaign" ADD COLUMN     "preheader" TEXT NOT NULL DEFAULT '';
