@@ -82,7 +82,7 @@ async function columnsWithoutField(file: string): Promise<string[]> {
   try {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(PLAN_BYTES), 0, PLAN_BYTES);
     const first = buffer.subarray(0, bytesRead);
-    const text = new TextDecoder(detectEncoding({ first, telling: first })).decode(first);
+    const text = new TextDecoder(detectEncoding({ first, beyondAscii: first })).decode(first);
     const plan = planImport({
       start: Buffer.from(text),
       isWhole: bytesRead < PLAN_BYTES,

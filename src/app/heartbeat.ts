@@ -17,7 +17,7 @@ import { holdOverdueCampaigns } from '../domain/installation/hold-overdue.ts';
 import type { Place } from '../domain/installation/place.ts';
 import {
   enterProcess,
-  forgetOldProcesses,
+  deleteOldProcesses,
   signOfLife,
   type ProcessState,
 } from '../domain/installation/process-store.ts';
@@ -65,7 +65,7 @@ export async function startHeartbeat(options: HeartbeatOptions): Promise<Process
   const held = await guardRestoredBackup(ctx, arriving);
   if (held) ctx.log.error('installation.held', { reason: held.reason, release: 'npm run end-hold' });
   await holdOverdueCampaigns(ctx);
-  await forgetOldProcesses(ctx.db);
+  await deleteOldProcesses(ctx.db);
   return new Heartbeat(options, held !== null);
 }
 

@@ -17,7 +17,7 @@ const RETRY_MS = { first: 500, most: 15_000 } as const;
 /** The end of the program does not wait longer for a database that is away. */
 const CLOSE_MS_MAX = 2_000;
 /** How often an outage is logged, with the number of waiting rows. */
-const TOLD_EVERY_MS = 60_000;
+const LOGGED_EVERY_MS = 60_000;
 
 export class LateRows {
   readonly #write: (entries: readonly LateEntry[]) => Promise<void>;
@@ -25,7 +25,7 @@ export class LateRows {
   readonly #closing = new AbortController();
   #waiting: LateEntry[] = [];
   #retrying: Promise<void> | undefined;
-  #toldAt = -Infinity;
+  #loggedAt = -Infinity;
 
   constructor(write: (entries: readonly LateEntry[]) => Promise<void>, log: Log) {
     this.#write = write;
@@ -36,7 +36,7 @@ export class LateRows {
   add(entry: LateEntry, error: unknown): void {
     if (this.#closing.signal.aborted || this.#waiting.length >= LATE_MAX) return this.#giveUp(entry, messageOf(error));
     this.#waiting.push(entry);
-    this.#tell(error);
+    this.#logOutage(error);
     this.#retrying ??= this.#retry().finally(() => (this.#retrying = undefined));
   }
 
@@ -57,7 +57,7 @@ export class LateRows {
     for (let pause: number = RETRY_MS.first; this.#waiting.length > 0; pause = Math.min(2 * pause, RETRY_MS.most)) {
       await sleep(pause, undefined, { signal: this.#closing.signal }).catch(() => undefined);
       if (this.#closing.signal.aborted) return;
-      await this.#writeAll().catch((error: unknown) => this.#tell(error));
+      await this.#writeAll().catch((error: unknown) => this.#logOutage(error));
     }
   }
 
@@ -71,7 +71,7 @@ export class LateRows {
       else this.#waiting.splice(0, batch.length);
       written += batch.length;
     }
-    this.#toldAt = -Infinity;
+    this.#loggedAt = -Infinity;
     if (written > 0) this.#log.info('audit.written_late', { rows: written });
   }
 
@@ -99,10 +99,10 @@ export class LateRows {
     this.#log.error('audit.lost', { ...entry, secondsAgo: Math.round((performance.now() - since) / 1_000), reason });
   }
 
-  #tell(error: unknown): void {
+  #logOutage(error: unknown): void {
     const now = performance.now();
-    if (now - this.#toldAt < TOLD_EVERY_MS) return;
-    this.#toldAt = now;
+    if (now - this.#loggedAt < LOGGED_EVERY_MS) return;
+    this.#loggedAt = now;
     this.#log.error('audit.not_written', { waiting: this.#waiting.length, message: messageOf(error) });
   }
 }

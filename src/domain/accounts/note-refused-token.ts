@@ -15,13 +15,13 @@ export interface RefusedToken {
   readonly isSession: boolean;
 }
 
-const LOOKS_PER_MINUTE_MAX = 10;
-const LOOKS_PER_MINUTE_IN_ALL_MAX = 300;
+const LOOK_UPS_PER_MINUTE_MAX = 10;
+const LOOK_UPS_PER_MINUTE_IN_ALL_MAX = 300;
 const MINUTE_MS = 60_000;
 const ADDRESSES_MAX = 20_000;
 
-const looks = createQuota({ max: LOOKS_PER_MINUTE_MAX, windowMs: MINUTE_MS, keysMax: ADDRESSES_MAX });
-const allLooks = createQuota({ max: LOOKS_PER_MINUTE_IN_ALL_MAX, windowMs: MINUTE_MS, keysMax: 1 });
+const lookUps = createQuota({ max: LOOK_UPS_PER_MINUTE_MAX, windowMs: MINUTE_MS, keysMax: ADDRESSES_MAX });
+const allLookUps = createQuota({ max: LOOK_UPS_PER_MINUTE_IN_ALL_MAX, windowMs: MINUTE_MS, keysMax: 1 });
 
 const OWNER_ROW = row({
   customerId: 'bigint',
@@ -48,7 +48,8 @@ export function noteRefusedToken(
       // A browser keeps its cookie longer than we keep the session.
       isUsual: token.isSession,
     });
-  const mayQuery = looks.take(addressBlock(caller.ipAddress ?? '')) !== undefined && allLooks.take('all') !== undefined;
+  const mayQuery =
+    lookUps.take(addressBlock(caller.ipAddress ?? '')) !== undefined && allLookUps.take('all') !== undefined;
   if (!mayQuery) return note(undefined);
   ownerOf(database, token).then(note, (error: unknown) =>
     log.warn('security.token_not_looked_up', { message: messageOf(error) }),

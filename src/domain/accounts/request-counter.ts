@@ -41,7 +41,7 @@ export class RequestCounter {
   readonly #log: Log;
   readonly #windows = new Map<string, Window>();
   #waiting = new Map<string, Waiting>();
-  #isTelling = false;
+  #isReporting = false;
 
   constructor({ database, log }: { readonly database: Database; readonly log: Log }) {
     this.#database = database;
@@ -51,11 +51,11 @@ export class RequestCounter {
   async count(key: string, limit: RateLimit): Promise<Counted> {
     const window = this.#windows.get(key);
     const isRunning = window !== undefined && window.endsAtMs > performance.now();
-    if (isRunning && window.used >= limit.requests) return told(window, limit, false);
+    if (isRunning && window.used >= limit.requests) return countedOf(window, limit, false);
     if (isRunning && window.late + 1 <= limit.requests * LATE_SHARE && window.used + window.late < limit.requests) {
       window.late++;
       this.#ask(key, limit).late++;
-      return told({ ...window, used: window.used + window.late }, limit, true);
+      return countedOf({ ...window, used: window.used + window.late }, limit, true);
     }
     return new Promise((answer) => void this.#ask(key, limit).waiters.push(answer));
   }
@@ -63,27 +63,27 @@ export class RequestCounter {
   #ask(key: string, limit: RateLimit): Waiting {
     const asked = this.#waiting.get(key) ?? { limit, waiters: [], late: 0 };
     this.#waiting.set(key, asked);
-    if (!this.#isTelling) void this.#reportAll();
+    if (!this.#isReporting) void this.#reportAll();
     return asked;
   }
 
   async #reportAll(): Promise<void> {
-    this.#isTelling = true;
+    this.#isReporting = true;
     // Requests of the same turn of the event loop go together.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
       const batch = this.#waiting;
       this.#waiting = new Map();
-      await this.#tell(batch).catch((error: unknown) => {
+      await this.#report(batch).catch((error: unknown) => {
         this.#log.warn('requests.not_counted', { message: messageOf(error) });
         for (const { waiters, limit } of batch.values())
           for (const answer of waiters) answer({ isAllowed: true, remaining: limit.requests, resetSeconds: 0 });
       });
     }
-    this.#isTelling = false;
+    this.#isReporting = false;
   }
 
-  async #tell(batch: ReadonlyMap<string, Waiting>): Promise<void> {
+  async #report(batch: ReadonlyMap<string, Waiting>): Promise<void> {
     const askedAtMs = performance.now();
     const counts = [...batch].map(([key, { limit, waiters, late }]) => ({
       ...{ key, seconds: limit.windowSeconds, n: waiters.length + late },
@@ -97,7 +97,7 @@ export class RequestCounter {
       // Those that were let in before are included in what was used; of the others as many as fit.
       for (const [place, answer] of waiters.entries()) {
         const nth = window.used - waiters.length + place + 1;
-        answer(told({ ...window, used: nth }, limit, nth <= limit.requests));
+        answer(countedOf({ ...window, used: nth }, limit, nth <= limit.requests));
       }
     }
   }
@@ -111,7 +111,7 @@ export class RequestCounter {
   }
 }
 
-function told(window: Window, { requests }: Pick<RateLimit, 'requests'>, isAllowed: boolean): Counted {
+function countedOf(window: Window, { requests }: Pick<RateLimit, 'requests'>, isAllowed: boolean): Counted {
   return {
     isAllowed,
     remaining: Math.max(0, requests - window.used),

@@ -6,7 +6,7 @@ import { databaseNow } from '../../db/now.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { confirmationLink } from './consent-read-model.ts';
-import { addressDigest, forgetErased } from './erasing/erased-person-store.ts';
+import { addressDigest, deleteErased } from './erasing/erased-person-store.ts';
 import { afterConfirmation } from './mails/person-mail.ts';
 import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
@@ -42,7 +42,7 @@ export async function confirmSubscription(
     await afterConfirmation(db, key, await insertConsentEvent(db, key, entry));
     // A person who was erased has come back by a click of their own.
     const digest = addressDigest(ctx.installation, emailKey(confirmed.email));
-    await forgetErased(db, { customerId: key.customerId, digest });
+    await deleteErased(db, { customerId: key.customerId, digest });
     return { kind: 'confirmed', subscriber: confirmed };
   });
 }

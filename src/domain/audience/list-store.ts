@@ -114,7 +114,7 @@ export async function deleteListRow(db: Queryable, { customerId, id }: ListKey):
 
 const UNSUBSCRIBE_MAILS_ROW = row({
   saysGoodbye: 'bool',
-  tellsOwner: 'bool',
+  notifiesOwner: 'bool',
 });
 /** The mails that a list sends after an unsubscribe. */
 export type UnsubscribeMails = RowOf<typeof UNSUBSCRIBE_MAILS_ROW>;
@@ -125,7 +125,7 @@ export async function unsubscribeMailsOf(
 ): Promise<UnsubscribeMails | undefined> {
   const [list] = await db.query(
     UNSUBSCRIBE_MAILS_ROW,
-    sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "tellsOwner"
+    sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "notifiesOwner"
           FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`,
     'audience.after_unsubscribe',
   );

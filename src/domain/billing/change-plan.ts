@@ -7,7 +7,7 @@ import { billRenewal } from './bill-renewal.ts';
 import { planUnchanged, tooManyChanges } from './billing-errors.ts';
 import { administers } from './billing-rights.ts';
 import { customerFor, recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
-import { dropPending, planForNew, subscribe, type Wished } from './create-subscription.ts';
+import { dropPending, planForNew, subscribe, type PlanChange } from './create-subscription.ts';
 import { countInvoicesSince, findPendingInvoice, type Invoice } from './invoice-store.ts';
 import type { Money } from './money.ts';
 import type { Plan } from './plan.ts';
@@ -30,7 +30,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function changePlan(
   ctx: Context,
   { customerUid, planUid }: { customerUid?: string | null | undefined; planUid: string },
-): Promise<Wished> {
+): Promise<PlanChange> {
   const customerId = await customerFor(ctx, customerUid);
   const isLimited = !administers(ctx);
   return workOnCustomer(ctx, customerId, async (work) => {
@@ -47,7 +47,7 @@ export async function changePlan(
 }
 
 /** The same change, requested before and not paid yet. */
-async function alreadyWaiting({ ctx, customer }: BillingWork, plan: Plan): Promise<Wished | undefined> {
+async function alreadyWaiting({ ctx, customer }: BillingWork, plan: Plan): Promise<PlanChange | undefined> {
   for (const subscription of [await findPending(ctx.db, customer.id), await findRunning(ctx.db, customer.id)]) {
     const due = subscription && (await findPendingInvoice(ctx.db, subscription));
     if (!subscription || !due || due.kind === 'renewal') continue;
@@ -56,7 +56,7 @@ async function alreadyWaiting({ ctx, customer }: BillingWork, plan: Plan): Promi
   return undefined;
 }
 
-async function withdraw(work: BillingWork, running: Subscription): Promise<Wished> {
+async function withdraw(work: BillingWork, running: Subscription): Promise<PlanChange> {
   const invoice = await findPendingInvoice(work.ctx.db, running);
   if (invoice?.kind !== 'change') throw planUnchanged();
   await voidInvoice(work, invoice);
@@ -68,12 +68,12 @@ async function withdraw(work: BillingWork, running: Subscription): Promise<Wishe
   return renewal.totalMinor > 0n ? { subscription: running, due: renewal } : settle(work, running, renewal);
 }
 
-async function settle(work: BillingWork, running: Subscription, invoice: Invoice): Promise<Wished> {
+async function settle(work: BillingWork, running: Subscription, invoice: Invoice): Promise<PlanChange> {
   await settleInvoice(work, invoice);
   return { subscription: (await findSubscription(work.ctx.db, running)) ?? running, due: null };
 }
 
-async function move(work: BillingWork, running: Subscription, plan: Plan): Promise<Wished> {
+async function move(work: BillingWork, running: Subscription, plan: Plan): Promise<PlanChange> {
   const { db } = work.ctx;
   const open = await findPendingInvoice(db, running);
   if (open) await voidInvoice(work, open);

@@ -17,7 +17,7 @@ import { totalOf, voidPendingInvoice, writeInvoice } from './write-invoice.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** The result of a requested plan: the subscription as it is now, and the invoice that has to be paid first, if there is one. */
-export interface Wished {
+export interface PlanChange {
   readonly subscription: Subscription;
   readonly due: Invoice | null;
 }
@@ -30,7 +30,7 @@ export interface Wished {
 export async function createSubscription(
   ctx: Context,
   { customerUid, planUid, disableBilling }: { customerUid: string; planUid: string; disableBilling: boolean },
-): Promise<Wished> {
+): Promise<PlanChange> {
   requireAdministrator(ctx);
   const customerId = await customerFor(ctx, customerUid);
   return workOnCustomer(ctx, customerId, async (work) => {
@@ -79,7 +79,7 @@ export async function subscribe(
   work: BillingWork,
   plan: Plan,
   { disableBilling = false, note }: { disableBilling?: boolean; note?: string },
-): Promise<Wished> {
+): Promise<PlanChange> {
   const { db } = work.ctx;
   const fresh = await insertSubscription(db, {
     customerId: work.customer.id,

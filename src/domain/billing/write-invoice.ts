@@ -11,7 +11,7 @@ import type { Plan } from './plan.ts';
 import { billFor, type Bill, type LineKind } from './proration.ts';
 import type { Subscription } from './subscription.ts';
 
-export interface InvoiceWish {
+export interface InvoiceRequest {
   readonly kind: InvoiceKind;
   readonly plan: Plan;
   /** The unused part of the period before. */
@@ -22,27 +22,31 @@ export interface InvoiceWish {
 }
 
 /** A pending invoice for a period of `plan`; the customer's credit is used for it. */
-export async function writeInvoice(work: BillingWork, subscription: Subscription, wish: InvoiceWish): Promise<Invoice> {
+export async function writeInvoice(
+  work: BillingWork,
+  subscription: Subscription,
+  request: InvoiceRequest,
+): Promise<Invoice> {
   const { db } = work.ctx;
-  const price = { minor: wish.plan.priceMinor, currencyCode: wish.plan.currencyCode };
-  const bill = billFor(price, wish.unused, await readCredit(db, work.customer.id, price.currencyCode));
+  const price = { minor: request.plan.priceMinor, currencyCode: request.plan.currencyCode };
+  const bill = billFor(price, request.unused, await readCredit(db, work.customer.id, price.currencyCode));
   const before = await planById(db, subscription.planId);
   const invoice = await insertInvoice(db, {
     customerId: work.customer.id,
     uid: newUid(),
     subscriptionId: subscription.id,
-    planId: wish.plan.id,
-    kind: wish.kind,
+    planId: request.plan.id,
+    kind: request.kind,
     currencyCode: price.currencyCode,
     totalMinor: bill.totalMinor,
     priceMinor: price.minor,
     creditUsedMinor: bill.creditUsedMinor,
     creditKeptMinor: bill.creditKept?.minor ?? 0n,
     creditKeptCode: bill.creditKept?.currencyCode ?? null,
-    periodStartsAt: wish.periodStartsAt,
-    dueAt: wish.dueAt,
+    periodStartsAt: request.periodStartsAt,
+    dueAt: request.dueAt,
     createdAt: work.at,
-    lines: describedLines(bill, { wish, before }),
+    lines: describedLines(bill, { request, before }),
   });
   await moveCredit(work, invoice, -bill.creditUsedMinor);
   return invoice;
@@ -90,14 +94,14 @@ async function moveCredit(work: BillingWork, invoice: Invoice, minor: bigint): P
   });
 }
 
-function describedLines(bill: Bill, { wish, before }: { wish: InvoiceWish; before: Plan }) {
-  const period = wish.periodStartsAt ? ` from ${wish.periodStartsAt.toISOString().slice(0, 10)}` : '';
+function describedLines(bill: Bill, { request, before }: { request: InvoiceRequest; before: Plan }) {
+  const period = request.periodStartsAt ? ` from ${request.periodStartsAt.toISOString().slice(0, 10)}` : '';
   const elsewhere =
-    bill.creditKept && bill.creditKept.currencyCode !== wish.plan.currencyCode
+    bill.creditKept && bill.creditKept.currencyCode !== request.plan.currencyCode
       ? `; ${readableMoney(bill.creditKept)} unused of ${before.name} kept as credit`
       : '';
   const descriptions: Readonly<Record<LineKind, string>> = {
-    plan: `${wish.plan.name}, ${wish.plan.frequencyAmount} ${wish.plan.frequencyUnit}${period}${elsewhere}`,
+    plan: `${request.plan.name}, ${request.plan.frequencyAmount} ${request.plan.frequencyUnit}${period}${elsewhere}`,
     unused: `Unused time of ${before.name}`,
     credit_kept: 'Kept as credit for later invoices',
     credit_used: 'Paid from credit',

@@ -131,7 +131,7 @@ export interface PollResult {
 }
 
 /** Releases it until it is read again. */
-export async function letGoOfHandler(
+export async function releaseHandler(
   db: Queryable,
   { customerId, id }: BounceHandlerKey,
   { error, nextSeconds }: PollResult,

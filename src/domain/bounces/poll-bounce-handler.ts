@@ -7,7 +7,7 @@ import { sha256 } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { withPartitions } from '../tracking/partitions.ts';
-import { countFound, leaseHandler, letGoOfHandler, mailboxAddressOf, renewLease } from './bounce-handler-store.ts';
+import { countFound, leaseHandler, releaseHandler, mailboxAddressOf, renewLease } from './bounce-handler-store.ts';
 import type { BounceHandler, BounceHandlerKey } from './bounce-handler.ts';
 import type { Mailbox } from './mailbox.ts';
 import { openMailbox } from './open-mailbox.ts';
@@ -41,14 +41,14 @@ export async function pollBounceHandler(ctx: Context, key: BounceHandlerKey, abo
     const mailbox = await openMailbox(ctx, { address, isSystem: handler.isSystem });
     try {
       const isMore = await readMailbox({ ctx, handler, mailbox, abortSignal });
-      await letGoOfHandler(ctx.db, key, { error: null, nextSeconds: isMore ? AGAIN_SECONDS : POLL_SECONDS });
+      await releaseHandler(ctx.db, key, { error: null, nextSeconds: isMore ? AGAIN_SECONDS : POLL_SECONDS });
     } finally {
       await mailbox.close();
     }
   } catch (error) {
     const reason = messageOf(error).slice(0, ERROR_LENGTH_MAX);
     ctx.log.warn('bounces.mailbox_failed', { handlerId: handler.id, message: reason });
-    await letGoOfHandler(ctx.db, key, { error: reason, nextSeconds: POLL_SECONDS });
+    await releaseHandler(ctx.db, key, { error: reason, nextSeconds: POLL_SECONDS });
   }
 }
 
@@ -66,7 +66,7 @@ async function readMailbox(reading: Reading): Promise<boolean> {
   const names = await mailbox.list();
   const known = await knownMessages(ctx.db, handler);
   const keys = new Set(names.map(hexOf));
-  await forget(
+  await deleteKnown(
     ctx.db,
     handler,
     [...known.keys()].filter((key) => !keys.has(key)),
@@ -152,7 +152,11 @@ async function knownMessages(db: Queryable, { customerId, id }: BounceHandlerKey
   return new Map(rows.map(({ key, outcome }) => [key.toString('hex'), outcome]));
 }
 
-async function forget(db: Queryable, { customerId, id }: BounceHandlerKey, keys: readonly string[]): Promise<void> {
+async function deleteKnown(
+  db: Queryable,
+  { customerId, id }: BounceHandlerKey,
+  keys: readonly string[],
+): Promise<void> {
   if (keys.length === 0) return;
   const gone = keys.map((key) => Buffer.from(key, 'hex'));
   await db.execute(

@@ -102,8 +102,8 @@ function bounceOf(group: Group, mail: MailParts): Finding {
   const status = /[245]\.\d{1,3}\.\d{1,3}/.exec(group.get('status') ?? '')?.[0] ?? null;
   // "smtp; 550 5.1.1 ..." (RFC 3464 2.3.6): the type is not needed.
   const said = oneLine((group.get('diagnostic-code') ?? '').replace(/^[\w.-]{1,40}; ?/, ''));
-  const isTelling = /[a-z]{3}/i.test(said);
-  const text = isTelling ? said : `${said} ${firstText(mail)}`;
+  const isUseful = /[a-z]{3}/i.test(said);
+  const text = isUseful ? said : `${said} ${firstText(mail)}`;
   return {
     verdict: classifyBounce({ status, text }),
     statusCode: status ?? codeIn(said),

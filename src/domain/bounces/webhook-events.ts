@@ -71,9 +71,9 @@ export function checkWebhookEvents(events: readonly WebhookEvent[]): MessageEven
 export async function enqueueWebhookEvents(
   ctx: Context,
   source: WebhookSource,
-  told: readonly MessageEvent[],
+  given: readonly MessageEvent[],
 ): Promise<TakenEvents> {
-  const byKey = new Map(told.map((event) => [keyOf(event).toString('hex'), event]));
+  const byKey = new Map(given.map((event) => [keyOf(event).toString('hex'), event]));
   const taken = await inTransaction(ctx, async (inner) => {
     const rows = await inner.db.query(
       { key: 'bytea', now: 'float8' },
@@ -88,7 +88,7 @@ export async function enqueueWebhookEvents(
     }
     return fresh.length;
   });
-  return { taken, repeated: told.length - taken };
+  return { taken, repeated: given.length - taken };
 }
 
 function keyOf(event: MessageEvent): Buffer {

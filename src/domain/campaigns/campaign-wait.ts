@@ -17,7 +17,7 @@ import { standstillOf } from './standstill.ts';
 import { reasonText, type LiveWait } from './status-reason.ts';
 
 /** No page has more of them under way; of further ones only the stored reason is shown. */
-const LOOKS_MAX = 1_000;
+const CAMPAIGNS_MAX = 1_000;
 const REPLY_LENGTH_MAX = 200;
 
 /** The present wait of a campaign. */
@@ -57,7 +57,7 @@ export async function statusReasonsOf(
     if (standstill !== null)
       return rows.map(({ isSending, isQueued }, no) => (isSending || isQueued ? standstill : (reasons[no] ?? null)));
   }
-  const looks = keys.flatMap((key, no) => (rows[no]?.isSending ? [{ ...key, no }] : [])).slice(0, LOOKS_MAX);
+  const looks = keys.flatMap((key, no) => (rows[no]?.isSending ? [{ ...key, no }] : [])).slice(0, CAMPAIGNS_MAX);
   const waits = looks.length > 0 ? await campaignWaits(db, looks) : [];
   for (const [index, { no }] of looks.entries()) {
     const wait = waits[index];

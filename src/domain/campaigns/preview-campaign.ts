@@ -27,7 +27,7 @@ export interface CampaignPreview {
   readonly warnings: readonly string[];
 }
 
-interface PreviewWish {
+interface PreviewRequest {
   readonly uid: string;
   readonly subscriber?: string | null | undefined;
 }
@@ -44,11 +44,11 @@ const composing = createConcurrencyLimit({
  * The message for a subscriber (uid, id or address) of the campaign's list, or with sample values. Throws ValidationError (what
  * cannot be composed; `SUBSCRIBER_OF_OTHER_LIST`), RateLimitedError `TOO_MANY_PREVIEWS`, NotFoundError, ForeignResourceError.
  */
-export async function previewCampaign(ctx: Context, wish: PreviewWish): Promise<CampaignPreview> {
-  return composing.run(() => preview(ctx, wish), String(viewerOf(ctx).customerId));
+export async function previewCampaign(ctx: Context, request: PreviewRequest): Promise<CampaignPreview> {
+  return composing.run(() => preview(ctx, request), String(viewerOf(ctx).customerId));
 }
 
-async function preview(ctx: Context, { uid, subscriber }: PreviewWish): Promise<CampaignPreview> {
+async function preview(ctx: Context, { uid, subscriber }: PreviewRequest): Promise<CampaignPreview> {
   const campaign = await findOwnedCampaign(ctx, uid);
   const { customerId, listId, id: campaignId } = campaign;
   const subscriberId = await readerOf(ctx, campaign, subscriber);

@@ -28,7 +28,7 @@ export function addressWarnings({ from, replyTo }: MessageAddresses): string[] {
 }
 
 /** More of one kind are found when these are corrected. */
-export const BROKEN_LINKS_TOLD_MAX = 20;
+export const BROKEN_LINKS_SHOWN_MAX = 20;
 
 /** A link that leads to no web address, as written or with somebody's values. */
 export function brokenLinkWarning(address: string): string {

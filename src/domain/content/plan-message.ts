@@ -18,7 +18,7 @@ import { withPreheader } from './preheader.ts';
 import { FAULT_CODE } from './template-fault.ts';
 import {
   addressWarnings,
-  BROKEN_LINKS_TOLD_MAX,
+  BROKEN_LINKS_SHOWN_MAX,
   brokenLinkWarning,
   missingAddressWarning,
   missingImageWarnings,
@@ -63,7 +63,7 @@ export function planMessage(source: PlanSource): MessagePlan {
       ...missingImageWarnings(missingImages),
       ...(html?.addsAddress ? [missingAddressWarning('html')] : []),
       ...(plain.addsAddress ? [missingAddressWarning('plain')] : []),
-      ...[...book.broken].slice(0, BROKEN_LINKS_TOLD_MAX).map(brokenLinkWarning),
+      ...[...book.broken].slice(0, BROKEN_LINKS_SHOWN_MAX).map(brokenLinkWarning),
     ],
     faults,
   };

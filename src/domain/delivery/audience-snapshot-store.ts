@@ -76,14 +76,14 @@ async function writeSlice(
   { key, listId, batchSize, times }: SliceInput,
   { fitting, name }: { fitting: Sql; name?: string | undefined },
 ): Promise<{ batches: IdRange[]; planned: number; lastId: bigint | null }> {
-  const moments = times ? sendTimesOfPeople(times, await knownZones(db)) : empty;
+  const sendTimes = times ? sendTimesOfPeople(times, await knownZones(db)) : empty;
   const later = sql`CASE WHEN x.email_key IS NULL AND m.at > now() THEN `;
   const parts = await db.query(
     { batch: 'bigint?', fromId: 'bigint', toId: 'bigint', planned: 'int' },
     sql`WITH person AS (
           SELECT s.id, s.email, s.email_key${times ? sql`, ${zoneOf(times)} AS zone` : empty} FROM public.subscriber s
            WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND ${fitting}
-        )${times ? sql`, moment AS MATERIALIZED (${moments})` : empty}, inserted AS (
+        )${times ? sql`, moment AS MATERIALIZED (${sendTimes})` : empty}, inserted AS (
           INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state, reason${times ? sql`, not_before` : empty})
           SELECT ${key.snapshotOn}::date, ${key.customerId}::bigint, ${key.sourceKind}::smallint, ${key.sourceId}::bigint, p.id, ${listId}::bigint, p.email,
                  CASE WHEN x.email_key IS NULL THEN 'queued' ELSE 'suppressed' END::hot.delivery_state,

@@ -110,7 +110,7 @@ export const RENEWALS_PER_LEASE = 3;
 /** Half a working day: after that a retry is a matter of hours anyway. */
 const RETRY_DELAY_SECONDS_MAX = 21_600;
 /** The longest extra wait that a server may ask for: no greylisting needs more. */
-const ASKED_DELAY_SECONDS_MAX = 3_600;
+const SERVER_DELAY_SECONDS_MAX = 3_600;
 const JITTER = 0.1;
 /** After three days a newsletter is old; mail programs give up after two to five (RFC 5321 4.5.4.1). */
 const RETRY_SECONDS_MAX = 259_200;
@@ -188,7 +188,7 @@ function mayTryAgain(tries: number, rule: RetryRule): boolean {
   if (tries >= rule.attemptsMax) return false;
   let longestWait = 0;
   for (let done = 1; done <= tries; done++)
-    longestWait += Math.max(backOffSeconds(done, rule), ASKED_DELAY_SECONDS_MAX) * (1 + JITTER);
+    longestWait += Math.max(backOffSeconds(done, rule), SERVER_DELAY_SECONDS_MAX) * (1 + JITTER);
   return longestWait <= RETRY_SECONDS_MAX;
 }
 
@@ -197,7 +197,7 @@ function mayTryAgain(tries: number, rule: RetryRule): boolean {
  * retries do not come at the same time.
  */
 export function retryDelaySeconds(tries: number, rule: RetryRule, askedSeconds = 0): number {
-  const delay = Math.max(backOffSeconds(tries, rule), Math.min(askedSeconds, ASKED_DELAY_SECONDS_MAX));
+  const delay = Math.max(backOffSeconds(tries, rule), Math.min(askedSeconds, SERVER_DELAY_SECONDS_MAX));
   return delay * (1 + Math.random() * JITTER);
 }
 

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
-import { dropMonth, forgetReceived, isNeeded, monthsBefore } from '../tracking/partition-store.ts';
+import { dropMonth, removeReceived, isNeeded, monthsBefore } from '../tracking/partition-store.ts';
 
 /** How many whole months are kept besides the present one; 0 keeps everything. */
 export interface Retention {
@@ -30,7 +30,7 @@ export async function dropPartitions(
   for (const month of due) {
     if (month.parent === 'delivery' && (await isNeeded(ctx.database, month))) continue;
     try {
-      if (month.parent === 'delivery') await forgetReceived(ctx.database, month);
+      if (month.parent === 'delivery') await removeReceived(ctx.database, month);
       await dropMonth(ctx.database, month);
       dropped.push(month.partition);
     } catch (error) {

@@ -8,7 +8,7 @@ import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import type { SendingIdentity } from '../sending/identity.ts';
-import { speaksOfSetUp } from '../sending/replies/judge-reply.ts';
+import { isAboutSetUp } from '../sending/replies/judge-reply.ts';
 
 interface Handover {
   readonly drivers: DriverPool;
@@ -35,7 +35,7 @@ export async function handOver(
     } catch (error) {
       // Certainly not accepted, and the server is at fault: without this no later try would choose another server. A fault of
       // set-up may be about this recipient's host; for one message another server is soon tried.
-      const isUnusable = error instanceof SendingError && (error.kind === 'unavailable' || speaksOfSetUp(error));
+      const isUnusable = error instanceof SendingError && (error.kind === 'unavailable' || isAboutSetUp(error));
       without.add(channel.serverId);
       const next = isUnusable && (await drivers.channelBeside(ctx, { customerId, campaignId, without }));
       if (!next) throw error;
@@ -54,11 +54,11 @@ async function sendThrough(
   while (permits.tryTake(1) === 0) await permits.whenFree();
   try {
     const answer = await driver.send(message);
-    gate.heard(ctx, domain, undefined);
+    gate.judgeOutcome(ctx, domain, undefined);
     return answer;
   } catch (error) {
     if (!(error instanceof SendingError)) throw error;
-    const { kind } = gate.heard(ctx, domain, error).recipient;
+    const { kind } = gate.judgeOutcome(ctx, domain, error).recipient;
     throw kind === 'sent' || kind === error.kind ? error : new SendingError(kind, error.message, error);
   } finally {
     permits.give(1);

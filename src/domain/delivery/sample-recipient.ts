@@ -25,7 +25,7 @@ export interface SampleValues {
 
 /** Subscriber 0: pages of the links say so, or the links lead to their targets. */
 const NOBODY = 0n;
-export const NOBODYS_EMAIL = 'reader@example.com';
+export const SAMPLE_EMAIL = 'reader@example.com';
 
 /** Values of the person, or sample values when there is none. */
 export async function sampleValues(
@@ -35,7 +35,7 @@ export async function sampleValues(
 ): Promise<SampleValues> {
   const person =
     subscriberId === null ? undefined : await personOnList(ctx.db, { customerId, listId, id: subscriberId });
-  if (!person || subscriberId === null) return { email: NOBODYS_EMAIL, uid: subscriberUid(NOBODY), fields: {} };
+  if (!person || subscriberId === null) return { email: SAMPLE_EMAIL, uid: subscriberUid(NOBODY), fields: {} };
   return { email: person.email, uid: subscriberUid(subscriberId), fields: fieldValues(person.fields) };
 }
 

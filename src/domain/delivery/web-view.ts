@@ -12,19 +12,19 @@ import { messageSource } from './campaign-message.ts';
 import { readSource } from './campaign-source-read-model.ts';
 import { fieldValues } from './field-values.ts';
 import { personOnList } from './people-read-model.ts';
-import { isNobody, NOBODYS_EMAIL, sampleLinks } from './sample-recipient.ts';
+import { isNobody, SAMPLE_EMAIL, sampleLinks } from './sample-recipient.ts';
 
 /** Readers of a campaign come at the same time, soon after it was sent; compiling takes up to a second for each. */
 const KEPT_MS = 10_000;
 
 let kept: { readonly source: MessageSource; readonly message: Promise<CompiledMessage> } | undefined;
-const forget = setTimeout(() => (kept = undefined), KEPT_MS).unref();
+const dropTimer = setTimeout(() => (kept = undefined), KEPT_MS).unref();
 
 /** The message that was compiled last, if its source is exactly the same. */
 async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
   const one = kept && isDeepStrictEqual(kept.source, source) ? kept : { source, message: compileMessage(source) };
   kept = one;
-  forget.refresh();
+  dropTimer.refresh();
   try {
     return await one.message;
   } catch (error) {
@@ -47,7 +47,7 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
   const message = await compileOnce(source);
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
   return message.webView({
-    email: person?.email ?? NOBODYS_EMAIL,
+    email: person?.email ?? SAMPLE_EMAIL,
     uid: subscriberUid(recipientId),
     fields: fieldValues(person?.fields ?? {}),
     messageId: '',

@@ -38,7 +38,7 @@ export const SILENT_SECONDS_MAX = 600;
 const KNOWN_MAX = 20;
 
 /** Why this is probably a restored backup, as a sentence; null: it is not. */
-export function suspicionOf({ place, known, silentSeconds, aheadSeconds }: Arrival): string | null {
+export function restoreReasonOf({ place, known, silentSeconds, aheadSeconds }: Arrival): string | null {
   if (place.marks !== known.marks) return 'The database was loaded from a dump.';
   if (aheadSeconds > SILENT_SECONDS_MAX)
     return `The database is ${duration(aheadSeconds)} older than what this machine has already seen of it.`;

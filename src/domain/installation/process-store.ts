@@ -35,7 +35,7 @@ export async function signOfLife(db: Queryable, { id, memoryMb, isWorking }: Pro
 }
 
 /** Deletes processes that have been gone for a day; the newest heartbeat stays, whatever its age. */
-export async function forgetOldProcesses(db: Queryable): Promise<void> {
+export async function deleteOldProcesses(db: Queryable): Promise<void> {
   await db.execute(
     sql`DELETE FROM hot.process WHERE seen_at < now() - interval '1 day' AND seen_at < (SELECT max(seen_at) FROM hot.process)`,
   );

@@ -9,7 +9,7 @@ import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { insertHold, storedGuard } from './hold-store.ts';
 import { notHeld } from './installation-errors.ts';
-import { remembered, suspicionOf, type KnownPlace, type Place } from './place.ts';
+import { remembered, restoreReasonOf, type KnownPlace, type Place } from './place.ts';
 import { hasSomethingToSend, signsOf, timelineOf } from './place-read-model.ts';
 import { deleteSettings, readSetting, writeSetting } from './setting-store.ts';
 import { dropWaitingMails, type WaitingMails } from './waiting-mail-store.ts';
@@ -39,7 +39,7 @@ export async function guardRestoredBackup(ctx: Context, arriving: Arriving): Pro
     const known = await readSetting<KnownPlace>(db, PLACE_KEY);
     const { marks, silentSeconds, aheadSeconds } = await signsOf(db, arriving.seenAt);
     const place = { ...arriving.place, marks, timeline };
-    const suspicion = known ? suspicionOf({ place, known, silentSeconds, aheadSeconds }) : null;
+    const suspicion = known ? restoreReasonOf({ place, known, silentSeconds, aheadSeconds }) : null;
     if (suspicion === null || !(await hasSomethingToSend(db))) {
       await writeSetting(db, PLACE_KEY, remembered(place, suspicion === null ? known : undefined));
       if (suspicion !== null) log.warn('installation.moved', { suspicion });

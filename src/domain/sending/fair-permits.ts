@@ -49,7 +49,7 @@ export class FairPermits {
     const taken = Math.max(0, Math.min(wanted, this.#free, this.#freePermitsFor(recipient)));
     recipient.used += taken;
     this.#free -= taken;
-    this.#forget(customerId, recipient);
+    this.#remove(customerId, recipient);
     return taken;
   }
 
@@ -57,7 +57,7 @@ export class FairPermits {
     const recipient = this.#customerOf(customerId);
     recipient.used -= count;
     this.#free += count;
-    this.#forget(customerId, recipient);
+    this.#remove(customerId, recipient);
     if (this.#callsWanted > 0) this.#callWaiting(performance.now());
   }
 
@@ -65,7 +65,7 @@ export class FairPermits {
   #callWaiting(now: number): void {
     for (const [id, next] of [...this.#recipients].sort(([, a], [, b]) => a.used - b.used)) {
       if (next.waiting.length === 0) {
-        this.#forget(id, next);
+        this.#remove(id, next);
         continue;
       }
       next.calledAt = now;
@@ -77,7 +77,7 @@ export class FairPermits {
   #whenFree(customerId: bigint): Promise<void> {
     const recipient = this.#customerOf(customerId);
     if (this.#free > 0 && this.#freePermitsFor(recipient) > 0) {
-      this.#forget(customerId, recipient);
+      this.#remove(customerId, recipient);
       return Promise.resolve();
     }
     this.#callsWanted += 1;
@@ -105,7 +105,7 @@ export class FairPermits {
   }
 
   /** A customer without permits and waiting jobs is removed. */
-  #forget(customerId: bigint, recipient: Recipient): void {
+  #remove(customerId: bigint, recipient: Recipient): void {
     if (recipient.used === 0 && recipient.waiting.length === 0 && performance.now() - recipient.calledAt >= CALL_MS)
       this.#recipients.delete(customerId);
   }

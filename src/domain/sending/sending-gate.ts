@@ -38,7 +38,7 @@ export interface SendingGate {
    */
   ended(ctx: Context, recipient: WaitingRecipient, ending: Ending): { verdict: Verdict; stop: GateStop | undefined };
   /** The same for a message that did not pass the gate (a notification, a test), because the server's health concerns all. */
-  heard(ctx: Context, domain: string, error: SendingError | undefined): Verdict;
+  judgeOutcome(ctx: Context, domain: string, error: SendingError | undefined): Verdict;
   /** Returns slots of recipients that were not handed over. */
   withdraw(recipients: readonly WaitingRecipient[]): void;
 }
@@ -70,13 +70,13 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
     async denial(ctx, customerId) {
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
       const stop = serverStop(health);
-      if (stop) await health.told(ctx.database, ctx.log);
+      if (stop) await health.written(ctx.database, ctx.log);
       return stop ?? pacing.denial(ctx.db, customerId);
     },
 
     async admit(ctx, customerId, recipients) {
       await health.refresh(ctx.database, ctx.log, [WHOLE_SERVER]);
-      if (!health.isWell || pacing.isByGroup) await meet(ctx, memory, recipients);
+      if (!health.isWell || pacing.isByGroup) await prepareGroups(ctx, memory, recipients);
       const healthy = byHealth(memory, line, recipients);
       // At once: others that ask while this one waits for the paces must find these slots taken.
       healthy.tried.forEach(hold);
@@ -87,7 +87,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       });
       const went = new Set(paced.go);
       for (const recipient of healthy.tried) if (!went.has(recipient)) release(recipient);
-      health.tell(ctx.database, ctx.log);
+      health.writeSoon(ctx.database, ctx.log);
       return { go: paced.go, later: [...healthy.later, ...paced.later], stop: paced.stop ?? healthy.stop };
     },
 
@@ -98,11 +98,11 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       if (isUnavailable) pacing.giveBack([recipient], groups.groupOf);
       pacing.ended(ctx, { isSent: ending.error === undefined, isHardBounce: verdict.server.isHardBounce });
       // A message that the server did not consider stops a loop, whoever is at fault: the next one asks again.
-      const mustAskAgain = isUnavailable && verdict.server.server !== undefined;
-      return { verdict, stop: stop ?? (mustAskAgain ? TRY_AGAIN : undefined) };
+      const stopsLoop = isUnavailable && verdict.server.server !== undefined;
+      return { verdict, stop: stop ?? (stopsLoop ? TRY_AGAIN : undefined) };
     },
 
-    heard: (ctx, domain, error) => judge(ctx, domain, { error, attempts: 0 }).verdict,
+    judgeOutcome: (ctx, domain, error) => judge(ctx, domain, { error, attempts: 0 }).verdict,
 
     withdraw(recipients) {
       for (const recipient of recipients) release(recipient);
@@ -141,7 +141,7 @@ function createJudge({ health, groups }: GateMemory) {
     }
     if (mailboxes === 'well') health.taken(group);
     else if (mailboxes) health.trouble(group, mailboxes);
-    health.tell(ctx.database, ctx.log);
+    health.writeSoon(ctx.database, ctx.log);
     return { verdict, stop };
   };
 }
@@ -165,7 +165,7 @@ function createTries({ health, groups }: GateMemory) {
 }
 
 /** Looks up the recipients' providers, where that matters, and their health. */
-async function meet(
+async function prepareGroups(
   ctx: Context,
   { health, groups }: GateMemory,
   recipients: readonly WaitingRecipient[],

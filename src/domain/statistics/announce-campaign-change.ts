@@ -50,7 +50,7 @@ export async function flushAnnouncements(ctx: Pick<Context, 'database' | 'log'>)
   throttle.clear();
   for (const [key, { again, timer }] of held) {
     clearTimeout(timer);
-    if (again) await tell(ctx.database, ctx.log, key);
+    if (again) await sendNotification(ctx.database, ctx.log, key);
   }
 }
 
@@ -61,10 +61,10 @@ function send(ctx: Pick<Context, 'database' | 'log'>, throttle: Throttle, key: s
     if (again) send(ctx, throttle, key);
   }, STATISTICS_INTERVAL_MS);
   throttle.set(key, { again: false, timer });
-  void tell(ctx.database, ctx.log, key);
+  void sendNotification(ctx.database, ctx.log, key);
 }
 
-async function tell(database: Database, log: Log, key: string): Promise<void> {
+async function sendNotification(database: Database, log: Log, key: string): Promise<void> {
   await notify(database, STATISTICS_CHANNEL, key).catch((error: unknown) => {
     log.warn('statistics.announce_failed', { campaign: key, message: messageOf(error) });
   });

@@ -36,7 +36,7 @@ seen AS MATERIALIZED (
 )`;
 
 /** Clicks of different links, each within a second of another, are one click burst. No person clicks so many links in one. */
-const RUN_LINKS = 3;
+const BURST_LINKS = 3;
 
 const GOES_ON = sql`(excluded.burst_since <= a.burst_until + interval '1 second' AND excluded.burst_until >= a.burst_since - interval '1 second') IS TRUE`;
 const LINKS = sql`CASE WHEN ${GOES_ON} THEN hot.some_links(a.burst_links, excluded.burst_links) ELSE excluded.burst_links END`;
@@ -55,7 +55,7 @@ acts AS (
          (array_agg(DISTINCT link_no) FILTER (WHERE is_click))[1:3] AS burst_links,
          -- A message with two links has no third; both within a second is all of it.
          CASE WHEN bool_or(is_click) THEN greatest(2, (SELECT count(*) FROM (SELECT 1 FROM hot.link_counter l
-           WHERE l.customer_id = seen.customer_id AND l.source_kind = seen.source_kind AND l.source_id = seen.source_id LIMIT ${RUN_LINKS}::integer) few))::smallint END AS burst_limit
+           WHERE l.customer_id = seen.customer_id AND l.source_kind = seen.source_kind AND l.source_id = seen.source_id LIMIT ${BURST_LINKS}::integer) few))::smallint END AS burst_limit
     FROM seen GROUP BY customer_id, source_kind, source_id, recipient_id, occurrence
 ), judged AS (
   SELECT *, cardinality(burst_links) >= burst_limit AS is_run FROM acts WHERE opens + clicks > 0

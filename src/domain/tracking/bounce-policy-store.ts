@@ -52,12 +52,12 @@ export async function noteSoftBounce(
     'tracking.soft_bounce',
   );
   if ((row?.count ?? 0) < softBounceLimit) return 'wait';
-  await forgetSoftBounces(db, { customerId, emailKey });
+  await deleteSoftBounces(db, { customerId, emailKey });
   return 'suppress';
 }
 
 /** After an accepted message the count of a mailbox starts again. */
-export async function forgetSoftBounces(
+export async function deleteSoftBounces(
   db: Queryable,
   { customerId, emailKey }: { customerId: bigint; emailKey: string },
 ): Promise<void> {

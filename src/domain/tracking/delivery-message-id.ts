@@ -1,10 +1,10 @@
 /**
  * The Message-ID of a delivery: the same for every attempt at one recipient, and signed by us. A report that quotes it can be
- * stored without a look-up; one that is not ours is ignored (delivery-mark.ts).
+ * stored without a look-up; one that is not ours is ignored (delivery-reference.ts).
  */
 import type { Installation } from '../context.ts';
 import type { DeliveryKey } from '../source-key.ts';
-import { deliveryMark, readDeliveryMark } from './delivery-mark.ts';
+import { deliveryReference, readDeliveryReference } from './delivery-reference.ts';
 import { installationMac } from './installation-mac.ts';
 
 /** Distinguishes our Message-IDs from vendors' without a key. */
@@ -16,13 +16,13 @@ const macOf = installationMac('message-id');
 
 /** The Message-ID with its angle brackets; `domain` is that of the sender, in ASCII. */
 export function deliveryMessageId(installation: Installation, delivery: DeliveryKey, domain: string): string {
-  return `<${PREFIX}${deliveryMark(macOf(installation), delivery)}@${domain}>`;
+  return `<${PREFIX}${deliveryReference(macOf(installation), delivery)}@${domain}>`;
 }
 
 /** The delivery of a Message-ID (brackets optional, any case), or undefined when it is not ours. */
 export function parseDeliveryMessageId(installation: Installation, messageId: string): DeliveryKey | undefined {
   const [, mark] = PATTERN.exec(messageId.trim().toLowerCase()) ?? [];
-  return mark === undefined ? undefined : readDeliveryMark(macOf(installation), mark);
+  return mark === undefined ? undefined : readDeliveryReference(macOf(installation), mark);
 }
 
 /** Whether it has our form; a cheap test without proof. */

@@ -49,7 +49,7 @@ export async function isNeeded(database: Database, { month }: Month): Promise<bo
 }
 
 /** The segments' data about the month's ledger is deleted, too. */
-export async function forgetReceived(database: Database, { month }: Month): Promise<void> {
+export async function removeReceived(database: Database, { month }: Month): Promise<void> {
   const campaigns = sql`SELECT customer_id, id FROM campaign
     WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'`;
   await database.transaction(async (tx) => {

@@ -6,7 +6,7 @@ import { suppress } from '../audience/suppression-store.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
-import { forgetSoftBounces, noteSoftBounce } from './bounce-policy-store.ts';
+import { deleteSoftBounces, noteSoftBounce } from './bounce-policy-store.ts';
 import { policyOf } from './bounce-policy.ts';
 import type { DeliveryKey } from '../source-key.ts';
 import { isNoComplaint, type ReportedOutcome } from './delivery-report.ts';
@@ -54,7 +54,7 @@ async function write(ctx: TransactionContext, delivery: ReportedDelivery, report
   if (emailKey === null) return false;
   switch (reported.kind) {
     case 'arrived':
-      await forgetSoftBounces(ctx.db, { customerId, emailKey });
+      await deleteSoftBounces(ctx.db, { customerId, emailKey });
       return false;
     case 'bounce': {
       const isNewReport = await writeBounce(ctx.db, delivery, reported);

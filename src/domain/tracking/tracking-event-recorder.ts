@@ -40,7 +40,7 @@ export function createTrackingEventRecorder(
     anotherAt: ANOTHER_AT,
     async write(batch) {
       // Each is tried again separately: one that is written must not be written twice.
-      for (const round of roundsOf(batch)) await writePatiently(ctx, round);
+      for (const round of roundsOf(batch)) await writeWithRetries(ctx, round);
       onWritten();
     },
   });
@@ -63,7 +63,7 @@ export function createTrackingEventRecorder(
 }
 
 /** Tries again after a lost connection: nothing of a failed batch is written. */
-async function writePatiently(ctx: Context, batch: readonly TrackingEvent[]): Promise<void> {
+async function writeWithRetries(ctx: Context, batch: readonly TrackingEvent[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await appendTrackingEvents(ctx.db, batch);

@@ -1,5 +1,5 @@
 /** Splits a batch in which clicks of one recipient are too far apart for one click burst. */
-import { RUN_GAP_MS, type TrackingEvent } from './tracking-event.ts';
+import { BURST_GAP_MS, type TrackingEvent } from './tracking-event.ts';
 
 /**
  * One statement treats all clicks of a recipient in it as one burst. Nearly always that is one round; only a batch that waited
@@ -16,7 +16,7 @@ function isShort(batch: readonly TrackingEvent[]): boolean {
     first = Math.min(first, cameAt);
     last = Math.max(last, cameAt);
   }
-  return last - first <= RUN_GAP_MS;
+  return last - first <= BURST_GAP_MS;
 }
 
 function split(batch: readonly TrackingEvent[]): readonly (readonly TrackingEvent[])[] {
@@ -27,7 +27,7 @@ function split(batch: readonly TrackingEvent[]): readonly (readonly TrackingEven
     const before = last.get(recipient.recipientId);
     let round = before?.round ?? 0;
     if (linkNo !== null && cameAt !== undefined) {
-      if (before && cameAt - before.cameAt > RUN_GAP_MS) round++;
+      if (before && cameAt - before.cameAt > BURST_GAP_MS) round++;
       last.set(recipient.recipientId, { round, cameAt });
     }
     (rounds[round] ??= []).push(trackingEvent);

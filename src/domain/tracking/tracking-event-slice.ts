@@ -1,5 +1,5 @@
 /** Which tracking events are moved together. */
-import { RUN_GAP_MS } from './tracking-event.ts';
+import { BURST_GAP_MS } from './tracking-event.ts';
 
 /** The columns of a row of `hot.tracking_event` that are needed to choose. */
 export interface TrackingEventRow {
@@ -22,7 +22,7 @@ export function sliceOf(rows: readonly TrackingEventRow[], sizeMax: number): rea
     const from = Math.min(since, row.since.getTime());
     const to = Math.max(until, row.until.getTime());
     // A single row is always a slice.
-    if (slice.length > 0 && to - from > RUN_GAP_MS) continue;
+    if (slice.length > 0 && to - from > BURST_GAP_MS) continue;
     if (slice.length > 0 && size + row.size > sizeMax) break;
     slice.push(row);
     size += row.size;

@@ -12,7 +12,7 @@ export interface TrackingEvent {
 }
 
 /** Clicks of one recipient further apart are in different bursts. */
-export const RUN_GAP_MS = 1_000;
+export const BURST_GAP_MS = 1_000;
 
 /** Held while tracking events are moved: one process at a time (db/lock.ts). */
 export const MOVING_LOCK = 'mailwright:tracking-events';

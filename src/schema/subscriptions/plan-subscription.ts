@@ -1,5 +1,5 @@
 /** A customer's subscription to a plan in GraphQL; `Subscription` itself is GraphQL's own word. */
-import type { Wished } from '../../domain/billing/create-subscription.ts';
+import type { PlanChange } from '../../domain/billing/create-subscription.ts';
 import { builder } from '../builder.ts';
 import { checkoutUrl, Invoice, readingMoney } from '../invoices/invoice.ts';
 import { Money } from '../plans/money.ts';
@@ -93,7 +93,7 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
   }),
 });
 
-export const SubscriptionChange = builder.objectRef<Wished>('SubscriptionChange').implement({
+export const SubscriptionChange = builder.objectRef<PlanChange>('SubscriptionChange').implement({
   description: 'What became of a wish for a plan.',
   authScopes: readingMoney,
   fields: (t) => ({

@@ -15,7 +15,7 @@ import {
   untouched,
   type ReportedWorld,
 } from '../../support/reported-world.ts';
-import { underOtherIds, withOtherDigit } from '../../support/forged-mark.ts';
+import { underOtherIds, withOtherDigit } from '../../support/forged-reference.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import { originalHeaders, programShapes, reportMail, status, type Original } from './bounce-shapes.ts';
 import { complaintShapes } from './complaint-shapes.ts';

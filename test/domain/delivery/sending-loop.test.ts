@@ -53,7 +53,7 @@ describe('a gate that cannot be asked', () => {
         },
         ended: (_ctx, _guest, { error, attempts }) => ({ verdict: judgeReply(error, { attempts }), stop: undefined }),
         withdraw: () => undefined,
-        heard: (_ctx, _domain, error) => judgeReply(error, { attempts: 0 }),
+        judgeOutcome: (_ctx, _domain, error) => judgeReply(error, { attempts: 0 }),
       },
     } satisfies SendingChannel;
     const recorder = inHand.campaign.recorder(ctx, { serverId: 1n, holder });

@@ -5,7 +5,7 @@ import { sql } from '../../../src/db/database.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
 import { holdOverdueCampaigns } from '../../../src/domain/installation/hold-overdue.ts';
-import { suspicionOf, type Arrival } from '../../../src/domain/installation/place.ts';
+import { restoreReasonOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/process-store.ts';
 import { guardRestoredBackup, hold, holdOf, endHold } from '../../../src/domain/installation/restore-guard.ts';
 import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
@@ -207,10 +207,10 @@ it('the rules know a doubtful place from an ordinary one', () => {
     silentSeconds: 1e6,
     aheadSeconds: 0,
   };
-  expect(suspicionOf(usual)).toBeNull();
+  expect(restoreReasonOf(usual)).toBeNull();
   // A server whose role may not read its control file tells nothing by it.
-  expect(suspicionOf({ ...usual, place: { ...place, timeline: null } })).toBeNull();
-  expect(suspicionOf({ ...usual, known: { ...usual.known, addresses: [] } })).toBeNull();
+  expect(restoreReasonOf({ ...usual, place: { ...place, timeline: null } })).toBeNull();
+  expect(restoreReasonOf({ ...usual, known: { ...usual.known, addresses: [] } })).toBeNull();
   // A standby that was some seconds behind when it took over.
-  expect(suspicionOf({ ...usual, aheadSeconds: 20 })).toBeNull();
+  expect(restoreReasonOf({ ...usual, aheadSeconds: 20 })).toBeNull();
 });

@@ -8,7 +8,7 @@ import { recordDeliveryReport } from '../../../src/domain/tracking/record-delive
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
 import { newUid } from '../../../src/lib/ids.ts';
-import { underOtherIds, withOtherDigit } from '../../support/forged-mark.ts';
+import { underOtherIds, withOtherDigit } from '../../support/forged-reference.ts';
 import { reportedWorld, standingOf } from '../../support/reported-world.ts';
 import { createTenant } from '../../support/tenant.ts';
 import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';

@@ -7,7 +7,7 @@ import { erasePersonJob } from '../../../jobs/audience-jobs.ts';
 import type { Context } from '../../context.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
 import { sealedAddress } from './erase-person.ts';
-import { endErasure, mayBeMarked, openErasure } from './erasure-store.ts';
+import { endErasure, isMarkRunning, openErasure } from './erasure-store.ts';
 import {
   allCustomers,
   eraseFrom,
@@ -37,7 +37,7 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   const known = { emailKey, customerIds, subscriberIds: open.subscriberIds };
   const person = await findPerson(ctx.db, known);
   // Before anything is erased: what is not in flight now cannot leave anything behind later.
-  const comesBack = (await mayBeMarked(ctx.db, open.begunAt)) || (await isUnderWay(ctx.db, person));
+  const comesBack = (await isMarkRunning(ctx.db, open.begunAt)) || (await isUnderWay(ctx.db, person));
   for (const place of PERSONAL_PLACES) await eraseFrom(ctx.db, place, person);
   await eraseFromLinks(ctx.db, person);
   await eraseFromInbox(ctx.db, person);

@@ -60,7 +60,7 @@ export async function rememberErased(db: Queryable, { customerId, digest }: Eras
 }
 
 /** The person has come back to this customer by a click of their own. */
-export async function forgetErased(db: Queryable, { customerId, digest }: ErasedKey): Promise<void> {
+export async function deleteErased(db: Queryable, { customerId, digest }: ErasedKey): Promise<void> {
   await db.execute(
     sql`DELETE FROM erased_person WHERE customer_id = ${customerId} AND digest = ${digest} AND NOT is_suppressed`,
     'audience.forget_erased',

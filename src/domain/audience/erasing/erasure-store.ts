@@ -83,7 +83,7 @@ export async function openErasure(db: Queryable, customerId: bigint, id: bigint)
  * Whether a statement that marks messages as sending began before this check and still runs: it sees the lists with the person on
  * them. Checked first: what it has marked is then found to be under way.
  */
-export async function mayBeMarked(db: Queryable, begunAt: string): Promise<boolean> {
+export async function isMarkRunning(db: Queryable, begunAt: string): Promise<boolean> {
   const rows = await db.execute(sql`
     SELECT 1 FROM pg_stat_activity
      WHERE datname = current_database() AND state = 'active' AND query_start <= ${begunAt}::timestamptz

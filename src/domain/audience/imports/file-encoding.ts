@@ -16,17 +16,17 @@ export interface EncodingSample {
   /** The beginning of the file. */
   readonly first: Uint8Array;
   /** A part of the file with more than ASCII; undefined when there is none. */
-  readonly telling: Uint8Array | undefined;
+  readonly beyondAscii: Uint8Array | undefined;
 }
 
 /** The encoding, by a name that TextDecoder knows. Never fails: the fallback is windows-1252. */
-export function detectEncoding({ first, telling }: EncodingSample): string {
+export function detectEncoding({ first, beyondAscii }: EncodingSample): string {
   const marked = encodingByMark(first) ?? utf16WithoutMark(first);
   if (marked !== undefined) return marked;
-  if (telling === undefined || isUtf8(wholeCharacters(telling))) return 'utf-8';
-  const start = telling.findIndex((byte) => byte > 0x7f);
+  if (beyondAscii === undefined || isUtf8(wholeCharacters(beyondAscii))) return 'utf-8';
+  const start = beyondAscii.findIndex((byte) => byte > 0x7f);
   // With some of the text before it: letter pairs distinguish languages.
-  const guesses = analyse(telling.subarray(Math.max(0, start - GUESS_BYTES_MAX / 2), start + GUESS_BYTES_MAX));
+  const guesses = analyse(beyondAscii.subarray(Math.max(0, start - GUESS_BYTES_MAX / 2), start + GUESS_BYTES_MAX));
   const best = guesses.find(({ name, confidence }) => confidence >= CONFIDENCE_MIN && isDecodable(name));
   return best ? new TextDecoder(best.name).encoding : FALLBACK;
 }

@@ -8,7 +8,7 @@ import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { detectEncoding } from './file-encoding.ts';
-import { checkUploadComplete, readFileStart, rewriteAsUtf8, tellingStretch } from './import-file.ts';
+import { checkUploadComplete, readFileStart, rewriteAsUtf8, stretchBeyondAscii } from './import-file.ts';
 import { ImportFileError, unusableFile, uploadOver } from './list-import-errors.ts';
 import { endImport, updateImport } from './list-import-store.ts';
 import { finishImportInput, type ColumnMapping, type FinishImportInput, type ListImport } from './list-import.ts';
@@ -59,7 +59,7 @@ export function importJobKey({ uid }: Pick<ListImport, 'uid'>): string {
 async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMapping): Promise<void> {
   if (found.bytesTotal === 0n) throw unusableFile({ code: 'file_empty', params: {} });
   const { bytes: first } = await readFileStart(db, found, 1);
-  const encoding = detectEncoding({ first, telling: await tellingStretch(db, found) });
+  const encoding = detectEncoding({ first, beyondAscii: await stretchBeyondAscii(db, found) });
   const bytesTotal = encoding === 'utf-8' ? undefined : await rewriteAsUtf8(db, found, encoding);
   const { bytes, isLast } = await readFileStart(db, found, PLAN_BYTES);
   const fields = await fieldsOfList(db, { customerId: found.customerId, id: found.listId });

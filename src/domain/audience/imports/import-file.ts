@@ -17,7 +17,7 @@ export interface FilePiece {
 }
 
 /** One of the usual size is enough; several help where a client sends tiny ones. */
-const TELLING_CHUNKS = 4;
+const STRETCH_CHUNKS = 4;
 /** Bytes per read: the driver makes several copies, and small ones are freed soonest. */
 const STRETCH_BYTES = 64 * 1024;
 
@@ -63,9 +63,9 @@ export async function readFileStart(db: Queryable, key: ImportKey, wanted: numbe
 }
 
 /** A part of the file with more than ASCII; undefined when the file is plain ASCII. */
-export async function tellingStretch(db: Queryable, key: ImportKey): Promise<Buffer | undefined> {
+export async function stretchBeyondAscii(db: Queryable, key: ImportKey): Promise<Buffer | undefined> {
   // The chunks are joined, because a character may be split between neighbouring ones.
-  const chunks = await chunksBeyondAscii(db, key, TELLING_CHUNKS);
+  const chunks = await chunksBeyondAscii(db, key, STRETCH_CHUNKS);
   return chunks.length === 0 ? undefined : Buffer.concat(chunks);
 }
 

@@ -16,7 +16,7 @@ const COLUMNS = sql`(customer_id, list_id, id, email_key, status)`;
  * Analyses the table of people if the planner expects less than a hundredth of the list, unless the list has not doubled since it
  * had `before` members. Returns how many it has. Skipped if another session analyses the table.
  */
-export async function tellPlanner(
+export async function refreshPlanner(
   db: Queryable,
   { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
   before = 0,

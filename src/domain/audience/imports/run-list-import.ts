@@ -13,7 +13,7 @@ import { readSlices } from './import-slice.ts';
 import { endImport, markRunning } from './list-import-store.ts';
 import type { ImportKey, ListImport } from './list-import.ts';
 import { createPersonReader } from './person.ts';
-import { tellPlanner } from './planner-statistics-store.ts';
+import { refreshPlanner } from './planner-statistics-store.ts';
 import { writeImportSlice, type ImportRun } from './write-import-slice.ts';
 
 export type RunOutcome = 'done' | 'stopped' | 'over';
@@ -49,7 +49,7 @@ export async function runListImport(ctx: Context, key: ImportKey, abortSignal: A
   const outcome = await writeUnlessRefused(ctx, found, abortSignal);
   if (outcome === 'done') {
     await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'done' }));
-    await tellPlanner(ctx.db, found);
+    await refreshPlanner(ctx.db, found);
   }
   if (outcome === 'stopped') {
     await enqueue(
@@ -81,8 +81,15 @@ async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: 
 async function writeSlices(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
   const fields = await fieldsOfList(ctx.db, { customerId: found.customerId, id: found.listId });
   const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag });
-  const plannerKnows = await tellPlanner(ctx.db, found);
-  const run: ImportRun = { found, reader, rememberedTags: new Set(), asksForRoom: false, plannerKnows, toldAt: 0 };
+  const plannedMembers = await refreshPlanner(ctx.db, found);
+  const run: ImportRun = {
+    found,
+    reader,
+    rememberedTags: new Set(),
+    checksLimit: false,
+    plannedMembers,
+    notifiedAt: 0,
+  };
   const linesMax = ctx.installation.limits.importBatchSize;
   let writing = Promise.resolve(true);
   try {

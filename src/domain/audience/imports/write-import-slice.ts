@@ -22,7 +22,7 @@ import type { ImportSlice } from './import-slice.ts';
 import { IMPORT_CHANNEL, type ListImport } from './list-import.ts';
 import { advanceImport, type SliceCounts } from './list-import-store.ts';
 import type { Person, PersonReader } from './person.ts';
-import { tellPlanner } from './planner-statistics-store.ts';
+import { refreshPlanner } from './planner-statistics-store.ts';
 
 /** What one run of an import keeps from slice to slice. */
 export interface ImportRun {
@@ -31,24 +31,24 @@ export interface ImportRun {
   /** Tags that the list knows already. */
   readonly rememberedTags: Set<string>;
   /** The plan's limit of people is near: every slice first reads how many more are allowed. */
-  asksForRoom: boolean;
+  checksLimit: boolean;
   /** Members of the list when the planner's statistics were last checked. */
-  plannerKnows: number;
+  plannedMembers: number;
   /** When watchers were last notified, by the monotonic clock. */
-  toldAt: number;
+  notifiedAt: number;
 }
 
 /** Another transaction added the same address at the same moment; the second try sees it. More tries would show a defect. */
 const TRIES_MAX = 5;
 const UNIQUE_VIOLATION = '23505';
 /** At most four notifications a second. */
-const TELL_INTERVAL_MS = 250;
+const NOTIFY_INTERVAL_MS = 250;
 
 /** Rolls back a slice of an import that has ended. */
 class ImportOver extends Error {}
 
 /** Rolls back a slice that exceeded the plan's limit: it is written again with a check first. */
-class NoRoom extends Error {}
+class LimitReached extends Error {}
 
 /** Writes the slice. Returns false when the import has ended (cancelled, deleted) or another process has written it. */
 export async function writeImportSlice(ctx: Context, run: ImportRun, slice: ImportSlice): Promise<boolean> {
@@ -58,7 +58,7 @@ export async function writeImportSlice(ctx: Context, run: ImportRun, slice: Impo
       return true;
     } catch (error) {
       if (error instanceof ImportOver) return false;
-      if (error instanceof NoRoom) run.asksForRoom = true;
+      if (error instanceof LimitReached) run.checksLimit = true;
       else if (!isDuplicate(error) || attempt >= TRIES_MAX) throw error;
     }
   }
@@ -94,16 +94,16 @@ async function write(
 
   const { known, changed } = await matchPeople(tx, found);
   // If the planner expected an empty list, it would compare all its people with all changes.
-  if (changed > 0) run.plannerKnows = await tellPlanner(tx, found, run.plannerKnows);
+  if (changed > 0) run.plannedMembers = await refreshPlanner(tx, found, run.plannedMembers);
   const full = changed > 0 ? await lockChanged(tx, found) : [];
   for (const row of full) reject(row, { code: 'too_many_tags', params: {} });
-  const remaining = run.asksForRoom ? await lockRoom(tx, found) : undefined;
+  const remaining = run.checksLimit ? await lockRemaining(tx, found) : undefined;
   if (remaining) {
     const { left: leftInPlan, limit, max } = remaining;
     for (const row of await removeSurplus(tx, leftInPlan)) reject(row, { code: 'plan_limit', params: { limit, max } });
   }
   const added = await insertNew(tx, found);
-  if (added > 0 && !run.asksForRoom) await checkRoom(tx, found);
+  if (added > 0 && !run.checksLimit) await checkLimit(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
   await rememberNewTags(tx, run, left);
   if (rejections.length > 0) await insertRejections(tx, found, rejections);
@@ -129,7 +129,7 @@ function cellsOf({ email, fields }: Person, { columns }: PersonReader): string[]
  * first and counted afterwards, without waiting; a slice that exceeds the limit is rolled back, and from then on every slice
  * checks here, and rejects people beyond the limit, line by line.
  */
-async function lockRoom(
+async function lockRemaining(
   tx: Transaction,
   { customerId, listId }: ListImport,
 ): Promise<RemainingSubscribers | undefined> {
@@ -138,9 +138,9 @@ async function lockRoom(
   return remainingSubscribers(tx, { customerId, listId });
 }
 
-async function checkRoom(tx: Transaction, { customerId, listId }: ListImport): Promise<void> {
-  const room = await remainingSubscribers(tx, { customerId, listId });
-  if (room && room.left < 0) throw new NoRoom();
+async function checkLimit(tx: Transaction, { customerId, listId }: ListImport): Promise<void> {
+  const spaceLeft = await remainingSubscribers(tx, { customerId, listId });
+  if (spaceLeft && spaceLeft.left < 0) throw new LimitReached();
 }
 
 async function rememberNewTags(tx: Transaction, run: ImportRun, people: Iterable<Person>): Promise<void> {
@@ -156,8 +156,8 @@ async function rememberNewTags(tx: Transaction, run: ImportRun, people: Iterable
 async function moveOn(tx: Transaction, run: ImportRun, slice: ImportSlice, counts: SliceCounts): Promise<void> {
   if (!(await advanceImport(tx, run.found, { slice, counts }))) throw new ImportOver();
   const now = performance.now();
-  if (now - run.toldAt < TELL_INTERVAL_MS) return;
-  run.toldAt = now;
+  if (now - run.notifiedAt < NOTIFY_INTERVAL_MS) return;
+  run.notifiedAt = now;
   await notify(tx, IMPORT_CHANNEL, run.found.uid);
 }
 

@@ -35,7 +35,7 @@ export async function enqueuePersonMail(
 export async function afterUnsubscribe(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
   const list = await unsubscribeMailsOf(db, { customerId: person.customerId, id: person.listId });
   if (list?.saysGoodbye) await enqueuePersonMail(db, person, { kind: 'goodbye', eventId });
-  if (list?.tellsOwner) await noticeUnsubscribe(db, person);
+  if (list?.notifiesOwner) await noticeUnsubscribe(db, person);
 }
 
 /** After a person has confirmed by a click. */

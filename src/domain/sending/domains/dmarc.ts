@@ -49,7 +49,7 @@ export async function checkDmarc(queryDns: DnsQuery, domain: string): Promise<Dm
       message: 'psd=y says that the domain is a public suffix such as co.uk: leave it out.',
     });
   const wanted = own ? record.policy : await inheritedPolicy(queryDns, domain, record);
-  const policy = record.isTesting ? milder(wanted) : wanted;
+  const policy = record.isTesting ? weakened(wanted) : wanted;
   if (record.isTesting)
     problems.push({ code: 'TESTING', message: `t=y: receivers only test; the policy counts as ${policy ?? 'none'}.` });
   return {
@@ -149,7 +149,7 @@ async function inheritedPolicy(queryDns: DnsQuery, domain: string, record: Dmarc
 }
 
 /** The policy weakened by `t=y` (RFC 9989 4.7). */
-function milder(policy: DmarcPolicy | null): DmarcPolicy | null {
+function weakened(policy: DmarcPolicy | null): DmarcPolicy | null {
   if (policy === 'reject') return 'quarantine';
   return policy === null ? null : 'none';
 }

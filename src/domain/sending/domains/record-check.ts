@@ -46,7 +46,7 @@ export async function recordCheck(
   const holderStays =
     holder !== undefined && look.proofs.some((value) => value.trim() === ownershipValue(holder.token));
   const status = holderStays ? domain.status : nextStatus(domain, proved, await isGraceOver(tx, domain));
-  if (holder && !holderStays) await dispossess(tx, holder);
+  if (holder && !holderStays) await loseDomain(tx, holder);
   if (status === 'verified') await moveKeys(tx, domain, look);
   await dropRetiredKeys(tx, domain);
   await writeDomain(tx, domain, {
@@ -104,7 +104,7 @@ async function otherHolder(
 }
 
 /** Its proof is gone from the place of the new one: no grace period for a former owner. */
-async function dispossess(tx: Transaction, holder: DomainKey): Promise<void> {
+async function loseDomain(tx: Transaction, holder: DomainKey): Promise<void> {
   await tx.execute(sql`
     UPDATE sending_domain SET status = 'lost', is_default = false, return_path_ready = false, tracking_url = '', failing_since = now(),
            updated_at = clock_timestamp()

@@ -108,7 +108,7 @@ export function judgeReply(error: SendingError | undefined, { attempts, campaign
 }
 
 /** Whether the words of a refusal are about the server's set-up or its opinion of us. */
-export function speaksOfSetUp(error: SendingError): boolean {
+export function isAboutSetUp(error: SendingError): boolean {
   const { code, enhancedStatus, message } = error;
   return isOfSetUp(error, classifyReply({ code, enhancedStatus, text: message }));
 }

@@ -21,12 +21,12 @@ export class Line {
     const next = Math.max(soonest, (this.#lastAt.get(group) ?? 0) + spacingSeconds);
     const last = soonest + LINE_SECONDS_MAX;
     if (next > last) return last - now - Math.random() * SPREAD * LINE_SECONDS_MAX;
-    if (this.#lastAt.size >= GROUPS_MAX) this.#forget(now);
+    if (this.#lastAt.size >= GROUPS_MAX) this.#prune(now);
     this.#lastAt.set(group, next);
     return next - now;
   }
 
-  #forget(now: number): void {
+  #prune(now: number): void {
     for (const [group, at] of this.#lastAt) if (at < now) this.#lastAt.delete(group);
     if (this.#lastAt.size > GROUPS_MAX / 2) this.#lastAt.clear();
   }

@@ -258,11 +258,11 @@ function createWarmUpReporter({
     if (end.isHardBounce) bounced += 1;
     if (sent + bounced === 0) return;
     timer ??= setTimeout(() => {
-      const told = { sent, bounced };
+      const counts = { sent, bounced };
       timer = undefined;
       sent = 0;
       bounced = 0;
-      recordWarmUp(database, serverId, told).catch((error: unknown) =>
+      recordWarmUp(database, serverId, counts).catch((error: unknown) =>
         log.warn('sending.warm_up_unknown', { message: messageOf(error) }),
       );
     }, REPORT_INTERVAL_MS).unref();

@@ -121,13 +121,13 @@ export class ServerHealth {
   }
 
   /** Makes sure that observations are written soon, in the background; returns at once. */
-  tell(db: Queryable, log: Log): void {
+  writeSoon(db: Queryable, log: Log): void {
     if (this.#timer || (this.#observations.size === 0 && this.#tries.size === 0)) return;
     const waitMs = this.#observations.size > 0 ? this.#writtenAt + REPORT_INTERVAL_MS - performance.now() : RENEWAL_MS;
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
-        void this.#sync(db, log).then(() => this.tell(db, log));
+        void this.#sync(db, log).then(() => this.writeSoon(db, log));
       },
       Math.max(0, waitMs),
     );
@@ -135,7 +135,7 @@ export class ServerHealth {
   }
 
   /** Resolves when the observations are in the database, where servers are chosen. */
-  async told(db: Queryable, log: Log): Promise<void> {
+  async written(db: Queryable, log: Log): Promise<void> {
     if (this.#underWay) await this.#underWay;
     if (this.#observations.size > 0) await this.#sync(db, log);
   }

@@ -31,7 +31,7 @@ function faultOf(work: () => unknown): ValidationError['fields'] {
 
 describe('encoding', () => {
   const text = 'email,name\nélodie@example.com,Élodie Çağlar – “naïve” façade, déjà vu à Genève\n';
-  const detect = (bytes: Uint8Array) => detectEncoding({ first: bytes, telling: bytes });
+  const detect = (bytes: Uint8Array) => detectEncoding({ first: bytes, beyondAscii: bytes });
   test('UTF-8 with and without a mark, and cut in the middle of letters', () => {
     expect(detect(Buffer.from(text))).toBe('utf-8');
     expect(detect(Buffer.from(`\ufeff${text}`))).toBe('utf-8');
@@ -62,7 +62,7 @@ describe('encoding', () => {
     expect(detect(Buffer.from(Array.from({ length: 20 }, () => japanese).flat()))).toBe('shift_jis');
   });
   test('plain ASCII is UTF-8', () => {
-    expect(detectEncoding({ first: Buffer.from('email\na@b.co\n'), telling: undefined })).toBe('utf-8');
+    expect(detectEncoding({ first: Buffer.from('email\na@b.co\n'), beyondAscii: undefined })).toBe('utf-8');
   });
 });
 

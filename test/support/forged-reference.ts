@@ -1,4 +1,4 @@
-/** Marks of deliveries (tracking/delivery-mark.ts) as somebody without the key may make them from one that was seen. */
+/** Marks of deliveries (tracking/delivery-reference.ts) as somebody without the key may make them from one that was seen. */
 import { fromBase36 } from '../../src/lib/ids.ts';
 
 /** A mark is one number: what it says, and behind that a code of so many bits. */

@@ -21,7 +21,7 @@ const memory = Buffer.alloc(1 + 4 * VARINT_BYTES_MAX + MAC_BYTES);
 const ID_BYTES_MAX = 3 * VARINT_BYTES_MAX;
 
 /** The signed reference of a delivery; each purpose has its own MAC. */
-export function deliveryMark(
+export function deliveryReference(
   mac: Mac,
   { customerId, sourceKind, sourceId, recipientId, occurrence }: DeliveryKey,
 ): string {
@@ -34,7 +34,7 @@ export function deliveryMark(
 }
 
 /** The delivery of a signed reference, or undefined when it was not made with exactly this MAC. */
-export function readDeliveryMark(mac: Mac, mark: string): DeliveryKey | undefined {
+export function readDeliveryReference(mac: Mac, mark: string): DeliveryKey | undefined {
   const digits = fromBase36(mark).toString(16);
   const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
   const ids = bytes.subarray(0, -MAC_BYTES);
