@@ -7,6 +7,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
+import { OBSERVED } from '../support/check-statements.ts';
 import { campaignWorld } from '../support/campaign-world.ts';
 import { createTestContext } from '../support/test-context.ts';
 
@@ -17,7 +18,7 @@ const ledger = (...args: readonly string[]) => ledgerOf({ DATABASE_URL: ctx.data
 
 function ledgerOf(env: Record<string, string>, args: readonly string[]): { code: number | null; text: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [path.resolve('scripts/ledger.ts'), ...args], {
-    env: { PATH: process.env['PATH'], ...env },
+    env: { PATH: process.env['PATH'], ...OBSERVED, ...env },
     encoding: 'utf8',
   });
   return { code: status, text: stdout + stderr };

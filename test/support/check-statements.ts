@@ -49,6 +49,9 @@ export function faultOf(columns: Columns, { fields, rows }: Pick<QueryResult, 'f
 }
 
 const file = process.env['STATEMENTS_RUN'];
+/** Environment of a program that a test starts, so that its statements are checked and recorded too. */
+export const OBSERVED: Readonly<Record<string, string>> =
+  file === undefined ? {} : { STATEMENTS_RUN: file, NODE_OPTIONS: `--import=${import.meta.filename}` };
 /** By the frames as they are before source maps: reading those for every statement would take longer than most statements. */
 const known = new Set<string>();
 /** Enough for the functions between the observer and the statement's place. */
