@@ -163,15 +163,16 @@ export async function releaseLeases(db: Queryable, range: LedgerRange, owner: st
 
 /**
  * Renews the leases of `owner` in the range while its messages are in flight. Skips rows that are being written: these are being
- * marked or settled now, and waiting for them while holding others could cause a deadlock.
+ * marked or settled now, and waiting for them while holding others could cause a deadlock. IS TRUE keeps the selection from
+ * becoming a join: with statistics older than the campaign it would compare each row of the range with each.
  */
 export async function renewLeases(db: Queryable, range: LedgerRange, holder: Leaseholder): Promise<void> {
   await db.execute(
     sql`UPDATE hot.delivery d SET lease_expires_at = ${leaseEnd(holder)}
-         WHERE ${inRange(range)} AND (d.recipient_id, d.occurrence) IN (
+         WHERE ${inRange(range)} AND ((d.recipient_id, d.occurrence) IN (
            SELECT d.recipient_id, d.occurrence FROM hot.delivery d
             WHERE ${inRange(range)} AND d.state IN ('leased', 'sending') AND d.owner = ${holder.owner}::uuid
-            ORDER BY d.recipient_id, d.occurrence FOR NO KEY UPDATE SKIP LOCKED)`,
+            ORDER BY d.recipient_id, d.occurrence FOR NO KEY UPDATE SKIP LOCKED)) IS TRUE`,
     'delivery.renew',
   );
 }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../../src/db/database.ts';
 import { deliveryPage } from '../../../src/domain/delivery/ledger-read-model.ts';
-import { dueInRange, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { dueInRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log-read-model.ts';
 import { trackingLogPage } from '../../../src/domain/tracking/tracking-log-read-model.ts';
@@ -17,6 +17,9 @@ import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const PEOPLE = 20_000;
+/** A campaign that the statistics know nothing of, and the people of one range of it. */
+const FRESH = 5_000;
+const RANGE = 500;
 const SMALL_LISTS = 4_000;
 const ctx = await createTestContext();
 const { db, database } = ctx;
@@ -186,4 +189,25 @@ test('who is in a rare state is looked for in the ledger of the campaign only', 
     expect(found.map(({ recipientId }) => recipientId)).toEqual(failing);
     expect((await read('delivery_2')) - before).toBeLessThanOrEqual(PEOPLE);
   });
+});
+
+test('renewing leases reads the range, also of a campaign that is newer than the statistics', async () => {
+  const fresh = await seedCampaign(db, { subscribers: FRESH, customerId: large.customerId });
+  const freshKey = ledgerOfCampaign({ snapshotOn, customerId: fresh.customerId, campaignId: fresh.campaignId });
+  await db.execute(sql`
+    INSERT INTO hot.delivery (snapshot_on, customer_id, source_kind, source_id, recipient_id, list_id, email, state, epoch, owner, lease_expires_at)
+    SELECT ${snapshotOn}::date, customer_id, 1, ${fresh.campaignId}, id, list_id, email, 'sending', 1, ${owner}::uuid, now()
+      FROM subscriber WHERE list_id = ${fresh.listId}`);
+  const [fromId = 0n, toId = 0n] = [fresh.subscriberIds[FRESH - RANGE], fresh.subscriberIds.at(-1)];
+  for (const mode of ['force_custom_plan', 'force_generic_plan'])
+    await counted(async (tx, read) => {
+      await tx.execute(sql`SELECT set_config('plan_cache_mode', ${mode}, true)`);
+      await renewLeases(tx, { ...freshKey, fromId, toId }, { owner, leaseSeconds: 45 });
+      expect(await read('delivery_2')).toBeLessThanOrEqual(3 * RANGE);
+    });
+  const [renewed] = await queryRows<{ n: number }>(
+    db,
+    sql`SELECT count(*)::int AS n FROM hot.delivery WHERE source_id = ${fresh.campaignId} AND lease_expires_at > now()`,
+  );
+  expect(renewed).toEqual({ n: RANGE });
 });
