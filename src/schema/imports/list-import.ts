@@ -94,7 +94,7 @@ export const MailListImport = builder.prismaObject('MailListImport', {
     list: t.relation('list', { type: MailList }),
     rejectedLines: t.field({
       type: [RejectedLineType],
-      description: `Lines that were not taken, in the order of the file; at most ${REJECTED_LINES_MAX} at once.`,
+      description: `Lines that were not taken, or whose tags were left out, in the order of the file; at most ${REJECTED_LINES_MAX} at once.`,
       args: {
         perPage: t.arg.int({ defaultValue: REJECTED_LINES_DEFAULT }),
         afterLine: t.arg.int({ defaultValue: 0, description: 'The last line that is known already.' }),

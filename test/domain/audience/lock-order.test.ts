@@ -4,6 +4,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Transaction } from '../../../src/db/database.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { expirePending } from '../../../src/domain/audience/expire-pending.ts';
+import { lockChanged } from '../../../src/domain/audience/imports/import-slice-store.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
@@ -94,4 +95,21 @@ it('confirmations that ran out, in whatever order the table has them', async () 
     );
   expect(await upwards(people, () => expirePending(unsortedContext()))).toBe(2);
   expect(lines.filter((line) => line.includes('database.repeated'))).toEqual([]);
+});
+
+it('an import locks everybody whom it is about to change, also who gets no tags', async () => {
+  const people = await twoPeople('lock');
+  const [low, high] = people;
+  const locked = async () =>
+    people.length -
+    (await queryRows(base.db, sql`SELECT 1 FROM subscriber WHERE id IN (${low.id}, ${high.id}) FOR UPDATE SKIP LOCKED`))
+      .length;
+  await ctx.database.transaction(async (tx) => {
+    await tx.execute(
+      sql`CREATE TEMP TABLE import_match (row int, id bigint, is_changed boolean, tags text[]) ON COMMIT DROP`,
+    );
+    await tx.execute(sql`INSERT INTO import_match VALUES (0, ${high.id}, true, '{}'), (1, ${low.id}, true, '{a}')`);
+    expect(await lockChanged(tx, { customerId: list.customerId, listId: list.id })).toEqual([]);
+    expect(await locked()).toBe(2);
+  });
 });

@@ -9,7 +9,7 @@ import { FIELD_VALUE_FAULTS, type FieldValueFault } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import { RECORD_BYTES_MAX } from './csv-reader.ts';
 
-/** For a line. Stored in `import_rejection.reason_code`. */
+/** For a line, rejected unless noted. Stored in `import_rejection.reason_code`. */
 interface RejectionParams {
   line_too_long: NoParams;
   quote_not_closed: NoParams;
@@ -18,7 +18,8 @@ interface RejectionParams {
   email_missing: NoParams;
   email_invalid: { readonly email: string };
   status_unknown: { readonly status: string };
-  too_many_tags: NoParams;
+  /** The rest of the line is taken. */
+  tags_left_out: NoParams;
   tag_not_readable: NoParams;
   tag_too_long: NoParams;
   field_not_readable: { readonly tag: string };
@@ -68,7 +69,7 @@ const TEXTS: ReasonTexts<ReportParams> = {
   email_missing: () => 'the email address is missing',
   email_invalid: ({ email }) => `“${email}” is not a valid email address`,
   status_unknown: ({ status }) => `“${status}” is no status: use subscribed, unsubscribed or unconfirmed`,
-  too_many_tags: () => `more than ${TAGS_MAX} tags`,
+  tags_left_out: () => `more than ${TAGS_MAX} tags: the tags were left out`,
   tag_not_readable: () => 'a tag must not contain line breaks, control characters or unreadable characters',
   tag_too_long: () => `a tag may not be longer than ${TAG_LENGTH_MAX} characters`,
   field_not_readable: ({ tag }) => `${tag} holds characters that cannot be read`,

@@ -103,19 +103,20 @@ export interface Matches {
 export async function matchPeople(tx: Transaction, found: ListImport): Promise<Matches> {
   const { customerId, listId, updateExisting } = found;
   await tx.execute(
-    sql`CREATE TEMP TABLE import_match (row int, id bigint, is_changed boolean, fields jsonb, status text, tags text[]) ON COMMIT DROP`,
+    sql`CREATE TEMP TABLE import_match (row int, id bigint, is_changed boolean, fields jsonb, status text, tags text[],
+                                        has_other_changes boolean) ON COMMIT DROP`,
   );
   const known = await tx.execute(sql`
     INSERT INTO import_match
-    SELECT g.row, s.id, c.is_changed, CASE WHEN c.is_changed THEN g.fields END, n.status, n.tags
+    SELECT g.row, s.id, c.is_changed, CASE WHEN c.is_changed THEN g.fields END, n.status, n.tags, n.has_other_changes
       FROM import_person g
      CROSS JOIN LATERAL (SELECT id, fields, status, tags FROM subscriber
                           WHERE customer_id = ${customerId} AND list_id = ${listId} AND email_key BETWEEN g.email_key AND g.email_key
                           ORDER BY email_key LIMIT 1) s
-     CROSS JOIN LATERAL (SELECT CASE WHEN s.status <> 'unsubscribed' AND g.status NOT IN (s.status, 'unconfirmed') THEN g.status END AS status,
-                                CASE WHEN s.tags @> g.tags THEN '{}' ELSE ${tagsToAdd()} END AS tags) n
-     CROSS JOIN LATERAL (SELECT ${updateExisting}::boolean AND (NOT s.fields @> g.fields OR n.status IS NOT NULL OR n.tags <> '{}')
-                                AS is_changed OFFSET 0) c`);
+     CROSS JOIN LATERAL (SELECT CASE WHEN s.status <> 'unsubscribed' AND g.status NOT IN (s.status, 'unconfirmed') THEN g.status END AS status) w
+     CROSS JOIN LATERAL (SELECT w.status, CASE WHEN s.tags @> g.tags THEN '{}' ELSE ${tagsToAdd()} END AS tags,
+                                NOT s.fields @> g.fields OR w.status IS NOT NULL AS has_other_changes OFFSET 0) n
+     CROSS JOIN LATERAL (SELECT ${updateExisting}::boolean AND (n.has_other_changes OR n.tags <> '{}') AS is_changed) c`);
   if (known === 0) return { known, changed: 0 };
   await tx.execute(sql`ANALYZE import_match (id, is_changed)`);
   const [counted] = await tx.query(
@@ -131,25 +132,46 @@ function tagsToAdd(): Sql {
                     WHERE hot.fold(t.tag) <> ALL (ARRAY(SELECT hot.fold(h) FROM unnest(s.tags) h)) ORDER BY t.no)`;
 }
 
+const FULL_ROW = row({
+  row: 'int',
+  /** As the person has them. */
+  tags: 'text[]',
+});
+
 /**
- * Locks the people to be changed, in the order of ids; each by id alone, as in `matchPeople`. People with too many tags are not
- * changed: their rows are returned.
+ * Locks the people to be changed, in the order of ids; each by id alone, as in `matchPeople`. Returns those who would have too
+ * many tags. OFFSET 0: everybody is locked before those are picked.
  */
-export async function lockChanged(tx: Transaction, { customerId, listId }: ListImport): Promise<number[]> {
-  const full = await tx.query(
-    { row: 'int' },
+export async function lockChanged(
+  tx: Transaction,
+  { customerId, listId }: Pick<ListImport, 'customerId' | 'listId'>,
+): Promise<RowOf<typeof FULL_ROW>[]> {
+  return tx.query(
+    FULL_ROW,
     sql`
-    SELECT m.row
-      FROM (SELECT row, id, cardinality(tags) AS added FROM import_match WHERE is_changed ORDER BY id) m
-     CROSS JOIN LATERAL (SELECT cardinality(tags) AS there FROM subscriber
-                          WHERE customer_id = ${customerId} AND list_id = ${listId} AND id BETWEEN m.id AND m.id
-                          ORDER BY id LIMIT 1 FOR NO KEY UPDATE) s
-     WHERE m.added > 0 AND s.there + m.added > ${TAGS_MAX}`,
+    SELECT x.row, x.tags
+      FROM (SELECT m.row, m.added, s.tags
+              FROM (SELECT row, id, cardinality(tags) AS added FROM import_match WHERE is_changed ORDER BY id) m
+             CROSS JOIN LATERAL (SELECT tags FROM subscriber
+                                  WHERE customer_id = ${customerId} AND list_id = ${listId} AND id BETWEEN m.id AND m.id
+                                  ORDER BY id LIMIT 1 FOR NO KEY UPDATE) s
+            OFFSET 0) x
+     WHERE x.added > 0 AND cardinality(x.tags) + x.added > ${TAGS_MAX}`,
   );
-  const rows = full.map(({ row }) => row);
-  if (rows.length > 0)
-    await tx.execute(sql`UPDATE import_match SET is_changed = false WHERE row = ANY (${rows}::int[])`);
-  return rows;
+}
+
+/** The tags that a person of the slice is given; `row`: the person's place in it. */
+export interface TagsOfRow {
+  readonly row: number;
+  readonly tags: readonly string[];
+}
+
+/** Replaces what is added to these people's tags. */
+export async function replaceTags(tx: Transaction, people: readonly TagsOfRow[]): Promise<void> {
+  const given = sql`jsonb_to_recordset(${JSON.stringify(people)}::jsonb) AS n (row int, tags text[])`;
+  await tx.execute(sql`UPDATE import_person g SET tags = n.tags FROM ${given} WHERE g.row = n.row`);
+  await tx.execute(sql`
+    UPDATE import_match m SET tags = n.tags, is_changed = m.is_changed AND (m.has_other_changes OR n.tags <> '{}') FROM ${given} WHERE m.row = n.row`);
 }
 
 const NEW = sql`FROM import_person g WHERE NOT EXISTS (SELECT FROM import_match m WHERE m.row = g.row)`;

@@ -9,7 +9,6 @@ import { CsvReader, type CsvRecord } from './csv-reader.ts';
 import { readImportFile } from './import-file.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ListImport } from './list-import.ts';
-import { TAGS_MAX } from '../subscriber.ts';
 import { mergePerson, type Person, type PersonReader } from './person.ts';
 
 /** A slice of very long lines ends here, so that bytes in memory are limited too. */
@@ -28,11 +27,6 @@ export interface ImportSlice {
   endLine: number;
   /** Lines that are not empty. */
   processed: number;
-  /**
-   * Repeated lines of people in the same slice that had something new. They count as updated; whether a line counts so or as
-   * unchanged may depend on where a slice ends, but their sum does not.
-   */
-  repeatsChanged: number;
 }
 
 export interface SliceOptions {
@@ -71,7 +65,7 @@ export async function* readSlices(
 }
 
 function emptySlice(start: number): ImportSlice {
-  return { people: new Map(), rejections: [], start, end: start, endLine: 0, processed: 0, repeatsChanged: 0 };
+  return { people: new Map(), rejections: [], start, end: start, endLine: 0, processed: 0 };
 }
 
 function add(
@@ -89,13 +83,7 @@ function add(
     return;
   }
   const before = slice.people.get(read.key);
-  const merged = before && updates ? mergePerson(before, read) : undefined;
-  if (merged && merged.person.tags.length > TAGS_MAX) {
-    const reason: RejectionReason = { code: 'too_many_tags', params: {} };
-    slice.rejections.push({ line: record.line, reason, cells: record.cells });
-    return;
-  }
-  if (before && !merged?.isNew) return;
-  slice.people.set(read.key, merged?.person ?? read);
-  if (before) slice.repeatsChanged++;
+  if (!before) slice.people.set(read.key, read);
+  else if (updates) slice.people.set(read.key, mergePerson(before, read));
+  else before.lines.push(...read.lines.map((line) => ({ ...line, tags: [] })));
 }

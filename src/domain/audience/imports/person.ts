@@ -2,7 +2,7 @@
 import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { fieldValueFault, type ListField } from '../list-field.ts';
-import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags } from '../subscriber.ts';
+import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags, tagKey } from '../subscriber.ts';
 import type { CsvRecord } from './csv-reader.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ImportColumn } from './list-import.ts';
@@ -18,9 +18,22 @@ export interface Person {
   readonly status: ImportedStatus | undefined;
   /** Values by tag; absent where the file has none. */
   readonly fields: Readonly<Record<string, string>>;
+  /** Of all lines, as far as more than a person may have: `limitTags` decides then. */
   readonly tags: readonly string[];
-  /** The line of the person. */
+  /** In the order of the file. */
+  readonly lines: PersonLine[];
+}
+
+/** A line of the file about a person. */
+export interface PersonLine {
   readonly line: number;
+  readonly cells: readonly string[];
+  readonly tags: readonly string[];
+  /** The person would have too many tags with these: the rest of the line is taken. */
+  readonly areTagsLeftOut: boolean;
+  /** It repeats the person, with another status or other fields than the lines before it; with more tags. */
+  readonly changes: boolean;
+  readonly addsTags: boolean;
 }
 
 /** A column with the values of a field. */
@@ -99,7 +112,11 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   const tags = tagsOf(unguarded(cells[tagsAt] ?? ''), commonTags);
   if ('code' in tags) return tags;
   const read = fieldsOf(cells, reading.fieldColumns);
-  return 'code' in read ? read : { email, key: emailKey(email), status, fields: read.fields, tags, line };
+  if ('code' in read) return read;
+  const areTagsLeftOut = tags.length > TAGS_MAX;
+  const taken = areTagsLeftOut ? [] : tags;
+  const lines = [{ line, cells, tags: taken, areTagsLeftOut, changes: false, addsTags: false }];
+  return { email, key: emailKey(email), status, fields: read.fields, tags: taken, lines };
 }
 
 /** The values in their stored form, unless one is invalid. */
@@ -126,7 +143,6 @@ function statusOf(cell: string): ImportedStatus | undefined | null {
 function tagsOf(cell: string, common: readonly string[]): readonly string[] | RejectionReason {
   if (cell === '') return common;
   const tags = distinctTags([...common, ...tagsIn(cell)]);
-  if (tags.length > TAGS_MAX) return { code: 'too_many_tags', params: {} };
   if (!tags.every((tag) => isOneLine(tag) && !tag.includes(REPLACEMENT)))
     return { code: 'tag_not_readable', params: {} };
   return tags.every((tag) => tag.length <= TAG_LENGTH_MAX) ? tags : { code: 'tag_too_long', params: {} };
@@ -137,19 +153,38 @@ function tagsIn(cell: string): string[] {
 }
 
 /**
- * Combines two lines of one person: the later one adds to the earlier and overrides it; `isNew`: whether it had anything new.
- * Unsubscribed people stay so, and `unconfirmed` never replaces another status, within a slice as between slices.
+ * Adds a later line of the same person: it adds to the earlier ones and overrides them. Unsubscribed people stay so, and
+ * `unconfirmed` never replaces another status, within a slice as between slices.
  */
-export function mergePerson(known: Person, later: Person): { person: Person; isNew: boolean } {
+export function mergePerson(known: Person, later: Person): Person {
   const fields = { ...known.fields, ...later.fields };
   const isKept = known.status === 'unsubscribed' || later.status === 'unconfirmed';
   const status = isKept ? known.status : (later.status ?? known.status);
-  const tags = distinctTags([...known.tags, ...later.tags]);
-  const isNew =
-    status !== known.status ||
-    tags.length > known.tags.length ||
-    Object.entries(later.fields).some(([tag, value]) => known.fields[tag] !== value);
-  return { person: { ...known, fields, status, tags }, isNew };
+  // One tag more than allowed says enough: a person on thousands of lines costs no more.
+  const tags = known.tags.length > TAGS_MAX ? known.tags : distinctTags([...known.tags, ...later.tags]);
+  const changes =
+    status !== known.status || Object.entries(later.fields).some(([tag, value]) => known.fields[tag] !== value);
+  for (const line of later.lines) known.lines.push({ ...line, changes, addsTags: tags.length > known.tags.length });
+  return { ...known, fields, status, tags: tags.slice(0, TAGS_MAX + 1) };
+}
+
+/**
+ * Takes the tags of a person's lines, one line after the other, and leaves out those of a line with which the person would
+ * have too many; `stored`: tags that the person has already. Returns the person with the tags to be added.
+ */
+export function limitTags(person: Person, stored: readonly string[]): Person {
+  const keys = new Set(stored.map(tagKey));
+  const added: string[] = [];
+  const lines = person.lines.map((line) => {
+    const more = line.tags.filter((tag) => !keys.has(tagKey(tag)));
+    const areTooMany = more.length > 0 && keys.size + more.length > TAGS_MAX;
+    for (const tag of areTooMany ? [] : more) {
+      keys.add(tagKey(tag));
+      added.push(tag);
+    }
+    return { ...line, areTagsLeftOut: line.areTagsLeftOut || areTooMany, addsTags: more.length > 0 && !areTooMany };
+  });
+  return { ...person, lines, tags: added };
 }
 
 function shown(text: string): string {

@@ -4,6 +4,7 @@ import { notify } from '../../../db/listen.ts';
 import { remainingSubscribers, type RemainingSubscribers } from '../../billing/require-within-limit.ts';
 import type { Context } from '../../context.ts';
 import { lockCounters } from '../list-counter-store.ts';
+import { TAGS_MAX } from '../subscriber.ts';
 import { rememberTags } from '../subscriber-store.ts';
 import { insertRejections } from './import-rejection-store.ts';
 import {
@@ -14,14 +15,17 @@ import {
   removeErased,
   removeSuppressed,
   removeSurplus,
+  replaceTags,
   stagePeople,
   updateChanged,
+  type TagsOfRow,
 } from './import-slice-store.ts';
+import type { Rejection } from './copy-format.ts';
 import type { RejectionReason } from './import-report.ts';
 import type { ImportSlice } from './import-slice.ts';
 import { IMPORT_CHANNEL, type ListImport } from './list-import.ts';
 import { advanceImport, type SliceCounts } from './list-import-store.ts';
-import type { Person, PersonReader } from './person.ts';
+import { limitTags, type Person, type PersonReader } from './person.ts';
 import { refreshPlanner } from './planner-statistics-store.ts';
 
 /** What one run of an import keeps from slice to slice. */
@@ -73,18 +77,18 @@ async function write(
   tx: Transaction,
   { run, slice }: { run: ImportRun; slice: ImportSlice },
 ): Promise<void> {
-  const { found, reader } = run;
+  const { found } = run;
   const opened = await openSlice(tx, found, slice.start);
   if (!opened) throw new ImportOver();
   const people = [...slice.people.values()];
   await stagePeople(tx, people);
-  const left = new Set(people);
+  // By row.
+  const left = new Map(people.entries());
   const rejections = [...slice.rejections];
   const reject = (row: number, reason: RejectionReason, keepsCells = true) => {
-    const person = people[row];
-    if (!person) return;
-    left.delete(person);
-    rejections.push({ line: person.line, reason, cells: keepsCells ? cellsOf(person, reader) : [] });
+    const { lines = [] } = left.get(row) ?? {};
+    left.delete(row);
+    for (const { line, cells } of lines) rejections.push({ line, reason, cells: keepsCells ? cells : [] });
   };
   // First: of a person who was erased nothing is kept; a stored line would contain the person.
   if (opened.hasErased)
@@ -96,32 +100,63 @@ async function write(
   // If the planner expected an empty list, it would compare all its people with all changes.
   if (changed > 0) run.plannedMembers = await refreshPlanner(tx, found, run.plannedMembers);
   const full = changed > 0 ? await lockChanged(tx, found) : [];
-  for (const row of full) reject(row, { code: 'too_many_tags', params: {} });
   const remaining = run.checksLimit ? await lockRemaining(tx, found) : undefined;
   if (remaining) {
     const { left: leftInPlan, limit, max } = remaining;
     for (const row of await removeSurplus(tx, leftInPlan)) reject(row, { code: 'plan_limit', params: { limit, max } });
   }
+  await leaveOutTags(tx, left, new Map(full.map(({ row, tags }) => [row, tags])));
   const added = await insertNew(tx, found);
   if (added > 0 && !run.checksLimit) await checkLimit(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
-  await rememberNewTags(tx, run, left);
-  if (rejections.length > 0) await insertRejections(tx, found, rejections);
-  const repeats = slice.processed - slice.rejections.length - people.length;
+  await rememberNewTags(tx, run, left.values());
+  const notes = [...left.values()].flatMap(withoutTags);
+  if (rejections.length + notes.length > 0) await insertRejections(tx, found, [...rejections, ...notes]);
+  const repeats = countRepeats(left.values());
   await moveOn(tx, run, slice, {
     added,
-    updated: updated + slice.repeatsChanged,
-    unchanged: known - full.length - updated + repeats - slice.repeatsChanged,
+    updated: updated + repeats.changed,
+    unchanged: known - updated + repeats.unchanged,
     rejected: rejections.length,
   });
 }
 
-function suppressed(reason: string | null): RejectionReason {
-  return { code: 'suppressed', params: { reason } };
+/** Gives people no more tags than they may have; `full`: the tags of those on the list who would have more, by row. */
+async function leaveOutTags(
+  tx: Transaction,
+  people: Map<number, Person>,
+  full: ReadonlyMap<number, readonly string[]>,
+): Promise<void> {
+  const limited: TagsOfRow[] = [];
+  for (const [row, person] of people) {
+    const stored = full.get(row) ?? [];
+    if (!full.has(row) && person.tags.length <= TAGS_MAX) continue;
+    const allowed = limitTags(person, stored);
+    people.set(row, allowed);
+    limited.push({ row, tags: allowed.tags });
+  }
+  if (limited.length > 0) await replaceTags(tx, limited);
 }
 
-function cellsOf({ email, fields }: Person, { columns }: PersonReader): string[] {
-  return columns.map(({ target }) => (target === 'EMAIL' ? email : (fields[target ?? ''] ?? '')));
+/** The report of the lines whose tags were left out. */
+function withoutTags({ lines }: Person): Rejection[] {
+  return lines
+    .filter(({ areTagsLeftOut }) => areTagsLeftOut)
+    .map(({ line, cells }) => ({ line, cells, reason: { code: 'tags_left_out', params: {} } }));
+}
+
+/**
+ * Lines that repeat a person of the same slice. Whether a line counts as updated or as unchanged may depend on where a slice
+ * ends, but their sum does not.
+ */
+function countRepeats(people: Iterable<Person>): { changed: number; unchanged: number } {
+  const repeats = [...people].flatMap(({ lines }) => lines.slice(1));
+  const changed = repeats.filter(({ changes, addsTags }) => changes || addsTags).length;
+  return { changed, unchanged: repeats.length - changed };
+}
+
+function suppressed(reason: string | null): RejectionReason {
+  return { code: 'suppressed', params: { reason } };
 }
 
 /**
