@@ -39,17 +39,19 @@ export interface WindowsTaken {
 
 const COLUMNS = sql`key, used::float8 AS used, extract(epoch FROM ends_at - now())::float8 AS "endsInSeconds"`;
 
+/** All lock windows in this order, whatever the database's own: two processes with the same keys never deadlock. */
+const inOrder = sql`ORDER BY key COLLATE "C"`;
+
 /** Adds to windows without a check of limits. */
 export function countInWindows(db: Queryable, counts: readonly WindowCount[]): Promise<CountedWindow[]> {
-  // Always in the same order, or two processes that count the same keys could deadlock.
-  const sorted = counts.toSorted((a, b) => (a.key < b.key ? -1 : 1));
   return db.query(
     COUNTED_WINDOW_ROW,
     sql`
     INSERT INTO hot.rate_window AS w (key, used, ends_at)
     SELECT a.key, a.n, now() + make_interval(secs => a.seconds)
-      FROM unnest(${sorted.map(({ key }) => key)}::text[], ${sorted.map(({ n }) => n)}::bigint[],
-                  ${sorted.map(({ seconds }) => seconds)}::int[]) AS a (key, n, seconds)
+      FROM unnest(${counts.map(({ key }) => key)}::text[], ${counts.map(({ n }) => n)}::bigint[],
+                  ${counts.map(({ seconds }) => seconds)}::int[]) AS a (key, n, seconds)
+     ${inOrder}
     ON CONFLICT (key) DO UPDATE
        SET used = CASE WHEN w.ends_at > now() THEN w.used ELSE 0 END + excluded.used,
            ends_at = CASE WHEN w.ends_at > now() THEN w.ends_at ELSE excluded.ends_at END
@@ -86,7 +88,7 @@ export async function giveBackToWindows(
     sql`
     UPDATE hot.rate_window w SET used = greatest(0, w.used - ${n}::bigint)
       FROM (SELECT key FROM hot.rate_window WHERE key = ANY (${limits.map(({ key }) => key)}::text[]) AND ends_at > now()
-             ORDER BY key FOR UPDATE) k
+             ${inOrder} FOR UPDATE) k
      WHERE w.key = k.key`,
     'db.give_back_to_windows',
   );
