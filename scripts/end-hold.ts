@@ -5,6 +5,7 @@
 import { sql, type Database } from '../src/db/database.ts';
 import { hold, holdOf, endHold } from '../src/domain/installation/restore-guard.ts';
 import { waitingMails, type WaitingMails } from '../src/domain/installation/waiting-mail-store.ts';
+import { SOURCE_KINDS } from '../src/domain/source-key.ts';
 import { messageOf } from '../src/lib/errors.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { withInstallation } from './support/open-installation.ts';
@@ -40,7 +41,7 @@ async function printHold(database: Database): Promise<void> {
   const campaigns = await database.query(
     { uid: 'text', status: 'text', name: 'text', open: 'int' },
     sql`SELECT c.uid, c.status, c.name, coalesce(d.open, 0)::int AS open FROM campaign c
-          LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_id = c.id
+          LEFT JOIN hot.delivery_counter d ON d.customer_id = c.customer_id AND d.source_kind = ${SOURCE_KINDS.campaign} AND d.source_id = c.id
          WHERE c.status IN ('scheduled', 'queued', 'sending') ORDER BY c.id LIMIT 100`,
   );
   for (const { uid, status, name, open } of campaigns)
