@@ -7,7 +7,7 @@ import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
 import type { SourceKey } from '../source-key.ts';
-import { campaignOfSource, CAMPAIGN, ofSource } from '../statistics/source-read-model.ts';
+import { campaignOfSource, inMonthOf, ofSource } from '../statistics/source-read-model.ts';
 import { DESCRIPTION_LENGTH_KEPT, statusCodeIn } from '../tracking/delivery-report.ts';
 import { withPartitions } from '../tracking/partitions.ts';
 import { queueRefusedAgain } from '../tracking/refused-again-store.ts';
@@ -46,7 +46,7 @@ export async function recordRefusals(ctx: Context, refusals: Refusals): Promise<
 }
 
 /**
- * Only deliveries that the ledger still calls failed, and only existing people. Reads every month that is kept: refusals are few.
+ * Only deliveries that the ledger still calls failed, and only existing people.
  */
 async function refusedRows(db: Queryable, refusals: Refusals): Promise<RefusedRow[]> {
   const { messages } = refusals;
@@ -54,11 +54,14 @@ async function refusedRows(db: Queryable, refusals: Refusals): Promise<RefusedRo
     { recipientId: 'bigint', occurrence: 'bigint', email: 'text', reply: 'text' },
     sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.email, d.reply
           FROM unnest(${messages.map(({ recipientId }) => recipientId)}::bigint[], ${messages.map(({ occurrence }) => occurrence)}::bigint[]) AS i (id, occurrence)
-          JOIN hot.delivery d ON ${ofSource('d', refusals)} AND d.recipient_id = i.id AND d.occurrence = i.occurrence
-          JOIN subscriber s ON s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id
-         WHERE d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'
-           AND (d.source_kind <> ${CAMPAIGN} OR d.snapshot_on = (SELECT c.snapshot_on FROM campaign c WHERE c.customer_id = d.customer_id AND c.id = d.source_id))`,
-    'bounces.refused',
+         -- OFFSET 0 keeps these look-ups by key: as joins they may read all recipients and all people of the customer.
+         CROSS JOIN LATERAL (
+           SELECT l.* FROM hot.delivery l
+            WHERE ${ofSource('l', refusals)} AND ${inMonthOf('l', refusals)} AND l.recipient_id = i.id AND l.occurrence = i.occurrence OFFSET 0) d
+         CROSS JOIN LATERAL (
+           SELECT FROM subscriber s WHERE s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id OFFSET 0) s
+         WHERE d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'`,
+    campaignOfSource(refusals) ? 'bounces.refused_of_campaign' : 'bounces.refused',
   );
   return rows.map(({ email, ...row }) => ({ ...row, emailKey: emailKey(email) }));
 }

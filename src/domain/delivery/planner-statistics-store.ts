@@ -7,7 +7,7 @@ import { raw, sql, type Queryable } from '../../db/database.ts';
 
 /** The columns of these look-ups; other columns are left to the regular ANALYZE. */
 const PEOPLE = 'public.subscriber (customer_id, list_id, id, status)';
-const LEDGER_COLUMNS = '(snapshot_on, customer_id, source_kind, source_id, recipient_id)';
+const LEDGER_COLUMNS = '(snapshot_on, customer_id, source_kind, source_id, recipient_id, occurrence)';
 
 /** Analyses tables that have at least doubled since the last time. A table that another session analyses is skipped. */
 export async function refreshStatistics(db: Queryable, snapshotOn: string): Promise<void> {

@@ -26,3 +26,13 @@ export function ofDelivery(alias: string, key: DeliveryKey): Sql {
   const t = raw(alias);
   return sql`${ofSource(alias, key)} AND ${t}.recipient_id = ${key.recipientId} AND ${t}.occurrence = ${key.occurrence}`;
 }
+
+/**
+ * That rows of the ledger are in the source's month: of a campaign one, of another source only the row knows it. A statement
+ * needs another name for a campaign.
+ */
+export function inMonthOf(alias: string, source: SourceKey): Sql {
+  const campaign = campaignOfSource(source);
+  if (!campaign) return sql`true`;
+  return sql`${raw(alias)}.snapshot_on = (SELECT c.snapshot_on FROM campaign c WHERE c.customer_id = ${campaign.customerId} AND c.id = ${campaign.campaignId})`;
+}

@@ -2,7 +2,7 @@
 import { sql, row, type Queryable, type Sql } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { DeliveryKey } from '../source-key.ts';
-import { CAMPAIGN, ofDelivery, ofSource } from '../statistics/source-read-model.ts';
+import { campaignOfSource, inMonthOf, ofDelivery, ofSource } from '../statistics/source-read-model.ts';
 import { REPORT_AGE_DAYS_MAX, type Bounce } from './delivery-report.ts';
 
 /** The row of the ledger for a report. */
@@ -44,7 +44,7 @@ const REPORTED_DELIVERY_ROW = row({
   isThere: 'bool',
 });
 
-/** The ledger's row, or undefined when campaign or ledger are gone. Reads every month that is kept: reports are few. */
+/** The ledger's row, or undefined when campaign or ledger are gone. */
 export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Promise<ReportedDelivery | undefined> {
   const [row] = await db.query(
     REPORTED_DELIVERY_ROW,
@@ -53,10 +53,9 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
                d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
           FROM hot.delivery d
           LEFT JOIN subscriber s ON s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id
-         WHERE ${ofDelivery('d', key)}
-           AND (d.source_kind <> ${CAMPAIGN} OR EXISTS (SELECT 1 FROM campaign c WHERE c.customer_id = d.customer_id AND c.id = d.source_id))
+         WHERE ${ofDelivery('d', key)} AND ${inMonthOf('d', key)}
          ORDER BY d.snapshot_on DESC LIMIT 1`,
-    'tracking.reported_delivery',
+    campaignOfSource(key) ? 'tracking.reported_delivery_of_campaign' : 'tracking.reported_delivery',
   );
   return row && { ...row, emailKey: row.isThere && row.email !== '' ? emailKey(row.email) : null };
 }

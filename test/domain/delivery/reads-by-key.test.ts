@@ -4,10 +4,12 @@
  */
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
-import { raw, sql } from '../../../src/db/database.ts';
+import { raw, sql, type Transaction } from '../../../src/db/database.ts';
 import { deliveryPage } from '../../../src/domain/delivery/ledger-read-model.ts';
 import { dueInRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists.ts';
+import { recordRefusals } from '../../../src/domain/bounces/record-refusals.ts';
+import { findReportedDelivery } from '../../../src/domain/tracking/delivery-report-store.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log-read-model.ts';
 import { trackingLogPage } from '../../../src/domain/tracking/tracking-log-read-model.ts';
 import { newUid } from '../../../src/lib/ids.ts';
@@ -210,4 +212,33 @@ test('renewing leases reads the range, also of a campaign that is newer than the
     sql`SELECT count(*)::int AS n FROM hot.delivery WHERE source_id = ${fresh.campaignId} AND lease_expires_at > now()`,
   );
   expect(renewed).toEqual({ n: RANGE });
+});
+
+/** How often the transaction looked into a month of the ledger. */
+async function scans(tx: Transaction): Promise<number> {
+  const [row] = await queryRows<{ n: number }>(
+    tx,
+    sql`SELECT sum(seq_scan + coalesce(idx_scan, 0))::int AS n FROM pg_stat_xact_user_tables WHERE relname LIKE 'delivery_2%'`,
+  );
+  return row?.n ?? 0;
+}
+
+test('reports about a campaign’s messages look in its one month, and people up by their keys', async () => {
+  const failed = large.subscriberIds.slice(500, 1_000);
+  await counted(async (tx, read) => {
+    await tx.execute(sql`UPDATE campaign SET snapshot_on = ${snapshotOn}::date WHERE id = ${key.sourceId}`);
+    await tx.execute(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`);
+    const scansBefore = await scans(tx);
+    expect(await findReportedDelivery(tx, { ...key, recipientId: failed[0] ?? 0n, occurrence: 0n })).toBeDefined();
+    expect((await scans(tx)) - scansBefore).toBe(1);
+    await tx.execute(
+      sql`UPDATE hot.delivery SET state = 'failed', reply = '554 5.7.1 blocked' WHERE customer_id = ${key.customerId} AND source_id = ${key.sourceId} AND recipient_id = ANY (${failed}::bigint[])`,
+    );
+    const before = await read('subscriber');
+    await recordRefusals(
+      { ...ctx, db: tx },
+      { ...key, messages: failed.map((recipientId) => ({ recipientId, occurrence: 0n })) },
+    );
+    expect((await read('subscriber')) - before).toBe(failed.length);
+  });
 });
