@@ -1,5 +1,6 @@
 /** The counters that the statement of move-tracking-events.ts keeps, over the expressions of activity-store.ts. */
 import { sql } from '../../db/database.ts';
+import { CAMPAIGN } from '../statistics/source-read-model.ts';
 
 /** The counters of campaigns, links, lists and places. */
 export const COUNTERS = sql`
@@ -33,8 +34,9 @@ campaigns AS (
   ON CONFLICT (customer_id, source_kind, source_id, link_no) DO UPDATE SET click_count = l.click_count + excluded.click_count,
     uniq_click_count = l.uniq_click_count + excluded.uniq_click_count, last_click_at = excluded.last_click_at
 ), list_firsts AS (
-  SELECT customer_id, list_id, 0 AS openers, 0 AS clickers, count(*) FILTER (WHERE first_open OR open_by_click) AS opens,
-         count(*) FILTER (WHERE first_click) AS clicks
+  -- Opens and clicks of campaigns only, as the messages that rates compare them with; people of all.
+  SELECT customer_id, list_id, 0 AS openers, 0 AS clickers, count(*) FILTER (WHERE (first_open OR open_by_click) AND source_kind = ${CAMPAIGN}) AS opens,
+         count(*) FILTER (WHERE first_click AND source_kind = ${CAMPAIGN}) AS clicks
     FROM change WHERE first_open OR open_by_click OR first_click GROUP BY customer_id, list_id
   UNION ALL
   SELECT customer_id, list_id, count(*) FILTER (WHERE opened_at = now()), count(*) FILTER (WHERE clicked_at = now()), 0, 0

@@ -10,6 +10,8 @@ import { CAMPAIGN } from '../statistics/source-read-model.ts';
 /** A mail program that is notified of new mail may show it within a second; nobody has read and clicked within three. */
 const SOONER_THAN_PEOPLE = sql`CASE WHEN g.link_no IS NULL THEN interval '1 second' ELSE interval '3 seconds' END`;
 
+const HANDED_OVER_AT = sql`true AS is_there, CASE WHEN l.state IN ('sending', 'sent') THEN l.updated_at END`;
+
 /** Each event with derived data: whether it counts as a click, and whether a machine did it. */
 export const SEEN = sql`
 seen AS MATERIALIZED (
@@ -20,19 +22,19 @@ seen AS MATERIALIZED (
     FROM given g
     LEFT JOIN campaign c ON g.source_kind = ${CAMPAIGN} AND c.customer_id = g.customer_id AND c.id = g.source_id
     JOIN subscriber s ON s.customer_id = g.customer_id AND s.list_id = g.list_id AND s.id = g.recipient_id
-    -- When the message was handed over, as the ledger has it.
+    -- Whether the ledger has the message, and when it was handed over: in another state its time says something else.
     -- By itself, so that it looks in the one month: as a join it asks every month that is kept.
     LEFT JOIN LATERAL (
-      SELECT l.updated_at FROM hot.delivery l
+      SELECT ${HANDED_OVER_AT} AS updated_at FROM hot.delivery l
        WHERE l.snapshot_on = c.snapshot_on AND l.customer_id = g.customer_id AND l.source_kind = g.source_kind AND l.source_id = g.source_id
-         AND l.recipient_id = g.recipient_id AND l.occurrence = g.occurrence AND l.state IN ('sending', 'sent')
+         AND l.recipient_id = g.recipient_id AND l.occurrence = g.occurrence
       UNION ALL
       -- Of a source that is no campaign only the row itself knows its month.
-      SELECT l.updated_at FROM hot.delivery l
+      SELECT ${HANDED_OVER_AT} FROM hot.delivery l
        WHERE g.source_kind > ${CAMPAIGN} AND l.customer_id = g.customer_id AND l.source_kind = g.source_kind AND l.source_id = g.source_id
-         AND l.recipient_id = g.recipient_id AND l.occurrence = g.occurrence AND l.state IN ('sending', 'sent')
+         AND l.recipient_id = g.recipient_id AND l.occurrence = g.occurrence
        LIMIT 1) d ON true
-   WHERE c.id IS NOT NULL OR (g.source_kind > ${CAMPAIGN} AND d.updated_at IS NOT NULL)
+   WHERE c.id IS NOT NULL OR (g.source_kind > ${CAMPAIGN} AND d.is_there)
 )`;
 
 /** Clicks of different links, each within a second of another, are one click burst. No person clicks so many links in one. */

@@ -188,6 +188,24 @@ test('opens and clicks are counted for the message whose links were used', async
   expect(await activities()).toHaveLength(3);
 });
 
+test('opens count whatever the ledger says of the message, and as a rate of a list only those of campaigns', async () => {
+  for (const [no, state] of ['unknown', 'queued', 'failed'].entries()) {
+    await db.execute(
+      sql`UPDATE hot.delivery SET state = ${state}::hot.delivery_state WHERE customer_id = ${seeded.customerId}`,
+    );
+    await recordTrackingEvents(ctx, [{ recipient: first, visitor, linkNo: null, url: null }]);
+    expect(await activities()).toMatchObject([{ kind: 2, occurrence: 0, opens: no + 1 }]);
+  }
+  const ofList = () =>
+    queryRows(
+      db,
+      sql`SELECT openers, uniq_open_count::int AS opens FROM hot.list_counter WHERE list_id = ${seeded.listId}`,
+    );
+  expect(await ofList()).toEqual([{ openers: 1, opens: 0 }]);
+  await recordTrackingEvents(ctx, [{ recipient: mail, visitor, linkNo: null, url: null }]);
+  expect(await ofList()).toEqual([{ openers: 1, opens: 1 }]);
+});
+
 test('bounces, vendors’ reports and unsubscribes are of one message', async () => {
   const own = { key: automation, holder: holder(), serverId: 1n, contentVersion: null };
   const next = [first, second].map((key) => ({ ...key, epoch: 1, email: 'p1@example.org' }));
