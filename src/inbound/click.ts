@@ -9,7 +9,7 @@ import type { TrackingMeans } from './tracking-means.ts';
 
 const ALWAYS = PUBLIC_HEADERS.flat();
 
-/** `/c/<token>`. The redirect comes after the click is committed. */
+/** `/c/<token>`. Redirects when the click is committed; after two seconds, or if that fails, also without (answer-deadline.ts). */
 export function clickMount(ctx: Context, { recorder, deadline, places, disabled }: TrackingMeans): InboundMount {
   const signer = linkSignerOf(ctx.installation);
   const mount = linkMount(ctx, {

@@ -46,12 +46,6 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
       .map(inDomain)
       .concat(means),
   },
-  'domain/delivery': {
-    level: 8,
-    may: ['tracking', 'statistics', 'content', 'audience', 'files', 'sending', 'billing', 'accounts']
-      .map(inDomain)
-      .concat(means),
-  },
   inbound: {
     level: 9,
     may: [
@@ -59,6 +53,12 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
       'lib',
     ],
     typesOf: ['plugin-api', 'http'],
+  },
+  'domain/delivery': {
+    level: 8,
+    may: ['tracking', 'statistics', 'content', 'audience', 'files', 'sending', 'billing', 'accounts']
+      .map(inDomain)
+      .concat(means),
   },
   'domain/bounces': {
     level: 8,

@@ -1,4 +1,7 @@
-/** Writes of API tokens. The token itself is never stored, only its SHA-256, which is enough for 357 random bits. */
+/**
+ * Writes of API tokens. The token itself is never stored, only its SHA-256: nobody can guess the 357 random bits of a generated
+ * token, so a slow hash as for passwords is not needed.
+ */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { newApiToken, newUid } from '../../lib/ids.ts';
@@ -59,7 +62,10 @@ export interface UserKey {
   readonly userId: bigint;
 }
 
-/** Deletes a user's expired login tokens and sessions, and the least used ones beyond the limit. */
+/**
+ * Deletes a user's expired and revoked login tokens and sessions, and of the others those unused for longest, so that with the one
+ * that is added next there are at most `LOGIN_TOKENS_MAX`.
+ */
 export async function pruneLoginTokens(db: Queryable, user: UserKey): Promise<void> {
   await db.execute(sql`
     DELETE FROM api_token WHERE customer_id = ${user.customerId} AND id IN (

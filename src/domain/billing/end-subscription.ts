@@ -1,4 +1,4 @@
-/** Ends a subscription, for any reason, and notifies listeners. */
+/** Ends a subscription, for any reason, and tells plugins (hook `subscription_terminated`). */
 import { recordEvent, type BillingWork, type HistoryEvent } from './billing-work.ts';
 import { planById } from './plan-store.ts';
 import { saveSubscription } from './subscription-store.ts';
@@ -10,11 +10,14 @@ export interface Ending {
   readonly note: string | null;
   /** When it ended; now, unless its end was earlier. */
   readonly at?: Date;
-  /** Another subscription replaces it: then the plan changes, and no end is announced. */
+  /** Another subscription replaces it: the customer only gets another plan, so the hook is not fired. */
   readonly isReplaced?: boolean;
 }
 
-/** Ends it; its open invoice becomes void, even if payment was claimed. Fires `subscription_terminated` after the commit. */
+/**
+ * Ends it; its open invoice becomes void, even if payment was claimed. Fires `subscription_terminated` after the commit, unless the
+ * subscription was not running or is replaced.
+ */
 export async function endSubscription(
   work: BillingWork,
   subscription: Subscription,

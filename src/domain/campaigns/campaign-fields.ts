@@ -1,6 +1,7 @@
 /**
- * The fields of a campaign: columns, input, and until when they may change. A field that is added here is checked, stored and
- * read by the verbs.
+ * The fields of a campaign in the domain: each one's column, the check of its input, and until when it may change. A field that is
+ * added here is checked, stored and read by the verbs. Its names in GraphQL are in schema/campaigns/campaign-fields.ts, those in
+ * REST in rest-facade/campaigns/fields.ts.
  */
 import { z } from 'zod';
 import { checksOf } from '../../db/fields.ts';
@@ -29,7 +30,7 @@ function given<Check extends z.ZodType>(check: Check) {
   return check.nullish().transform((value) => value ?? undefined);
 }
 
-/** More is shown by no list of mails. */
+/** Mail programs show less than this beside the subject. */
 const PREHEADER_LENGTH_MAX = 255;
 /** Null is none. */
 const preheader = optionalLine(PREHEADER_LENGTH_MAX)
@@ -88,7 +89,7 @@ export const campaignFields = {
   localTime: { column: 'local_time', type: 'text?', check: localTime.nullish() },
 } satisfies Record<string, CampaignField>;
 
-/** Columns that only the program writes. */
+/** All columns that the verbs read: the fields above, and those that only the program writes. */
 export const campaignColumns = {
   id: { column: 'id', type: 'bigint' },
   uid: { column: 'uid', type: 'text' },

@@ -11,8 +11,8 @@ import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { StatusReason, Stall, WaitReason } from './status-reason.ts';
 
 /**
- * new (something needed to send is missing) or ready -> scheduled -> queued (audience snapshot in progress) -> sending -> done;
- * paused from scheduled, queued or sending; error when it cannot continue by itself.
+ * new (something needed to send is missing) or ready -> scheduled -> queued (the audience snapshot has not begun) -> sending (from
+ * the first slice of the audience on) -> done; paused from scheduled, queued or sending. `error`: this version never sets it.
  */
 export const campaignStatuses = ['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];

@@ -44,12 +44,12 @@ const CLOSE_MS = 2_000;
 
 /** Starts with `ctx`, which stays open until `close`. */
 export function startTrackingEventConsumer(ctx: Context): TrackingEventConsumer {
-  const follower = new Follower(ctx);
-  follower.begin();
-  return follower;
+  const consumer = new Consumer(ctx);
+  consumer.begin();
+  return consumer;
 }
 
-class Follower implements TrackingEventConsumer {
+class Consumer implements TrackingEventConsumer {
   readonly #ctx: Context;
   #isWoken = false;
   #closed = false;

@@ -1,4 +1,4 @@
-/** The names of a campaign's fields in REST: parameters, answers and OpenAPI (specification 2.4; decisions D7, D21, D23). */
+/** A campaign's fields in REST, each by its name there: in parameters, answers and OpenAPI (specification 2.4; decisions D7, D21, D23). */
 import { z } from 'zod';
 import type { RestCampaignFragment } from '../../generated/operations.ts';
 import type { Input } from '../input.ts';

@@ -1,4 +1,4 @@
-/** The fields of a campaign: those that are read, and those that inputs take. */
+/** A campaign's fields in GraphQL: those of the type `Campaign`, and those of the inputs. Checks and columns are in the domain's file. */
 import { builder } from '../builder.ts';
 import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
 import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';

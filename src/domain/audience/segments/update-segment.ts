@@ -14,7 +14,10 @@ export interface UpdateSegmentInput {
   readonly rule?: unknown;
 }
 
-/** Writes the given values and returns the uid. Throws ValidationError, `SEGMENT_NOT_FOUND`, `CAMPAIGN_NOT_FOUND`. */
+/**
+ * Writes the given values and returns the uid. Throws ValidationError, `SEGMENT_NOT_FOUND`, and `CAMPAIGN_NOT_FOUND` for a campaign
+ * that the rule names.
+ */
 export async function updateSegment(ctx: Context, uid: string, input: UpdateSegmentInput): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
     const segment = await findOwnedSegment(tx, uid, 'change');

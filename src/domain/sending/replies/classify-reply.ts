@@ -1,7 +1,8 @@
 /**
  * What a server's refusal means: one interpretation of replies for everything that depends on them (the ledger's reason,
- * bounces, breakers, paces). It decides nothing itself: whether there is another try follows from the reply's code
- * alone (4xx, 5xx), for a server that says "never" and means "later" has still said never.
+ * bounces, breakers, paces). It decides nothing itself. The driver decides by the reply's code (4xx, 5xx) whether there is another
+ * try, and judge-reply.ts changes that only where the meaning says that the campaign or the server may be the cause. A 5xx
+ * whose text says "later" stays final: the code counts.
  *
  * The knowledge is data (reply-rules.ts, provider-replies.ts, status-meanings.ts); this file only applies it. What
  * others write is hostile until shown otherwise: the text is cut first, and every gap in a rule has a bound.

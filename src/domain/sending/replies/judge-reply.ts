@@ -1,7 +1,8 @@
 /**
- * The result of a message: one verdict, with a part for its recipient, its campaign and its server. Nothing else in sending
- * interprets a reply. The counters of campaign and server pass in what they have seen, and act on their part; nothing is stored
- * here.
+ * The result of a message: one verdict, with a part for its recipient, its campaign and its server. The driver has decided the
+ * kind of error by code and status (SMTP: plugins/mailwright/smtp/reply-meaning.ts); classify-reply.ts says what the reply means;
+ * health-rules.ts says how long a server or provider is paused. Here these are put together. The counters of campaign and server
+ * pass in what they have seen, and act on their part; nothing is stored here.
  */
 import type { SendingError, SendingErrorKind } from '../../../plugin-api/index.ts';
 import { CONNECTION, troubleOf, UNANSWERED, type Trouble } from '../routing/health-rules.ts';
@@ -17,7 +18,10 @@ export interface Verdict {
 }
 
 export interface RecipientVerdict {
-  /** As the driver said; if another is at fault, it is tried again. */
+  /**
+   * As the driver said. But a refusal that the campaign's sender or message or the server's set-up may have caused, and not the
+   * recipient, is tried again: `deferred`; `unavailable` where the server is known to be the cause.
+   */
   readonly kind: 'sent' | SendingErrorKind;
   /** For the ledger; null: none. */
   readonly reason: DeliveryReason | null;
@@ -74,7 +78,10 @@ export interface Witnesses {
 /** Why it is not known whether the server accepted a message. */
 export const NO_ANSWER = 'no_answer';
 
-/** Tries of a recipient who is refused for another's fault while others are not: it may be corrected in these minutes. */
+/**
+ * Tries of a recipient whose refusal the campaign or the server may have caused, while other recipients are accepted: somebody may
+ * correct the cause in these minutes.
+ */
 const TRIES_MAX = 5;
 
 const WELL: ServerVerdict = { server: 'well', mailboxes: 'well', isHardBounce: false };
@@ -91,12 +98,12 @@ export function judgeReply(error: SendingError | undefined, { attempts, campaign
   const meaning = classifyReply({ code: error.code, enhancedStatus: error.enhancedStatus, text: error.message });
   const isCampaigns = campaign !== undefined && isOfCampaign(error, meaning);
   const isTooOften = isCampaigns && campaign.refused(attempts);
-  const mayBeAnothers = attempts + 1 < TRIES_MAX;
+  const hasMoreTries = attempts + 1 < TRIES_MAX;
   let { kind } = error;
-  if (isCampaigns) kind = mayBeAnothers && !isTooOften ? 'deferred' : kind;
+  if (isCampaigns) kind = hasMoreTries && !isTooOften ? 'deferred' : kind;
   else if (server && isOfSetUp(error, meaning)) {
     if (server.isToBlame(attempts)) kind = 'unavailable';
-    else if (kind === 'refused' && mayBeAnothers) kind = 'deferred';
+    else if (kind === 'refused' && hasMoreTries) kind = 'deferred';
   }
   const isEcho = kind === error.kind && server?.isEcho(error) === true;
   const spike = kind === 'refused' && !isTooOften ? campaign?.bounced(meaning.isMailboxGone) : undefined;
