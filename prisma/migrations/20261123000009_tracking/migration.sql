@@ -271,8 +271,8 @@ CREATE TABLE hot.received_campaign (
 -- The rows of hot.recipient_activity, combined by block.
 CREATE OR REPLACE FUNCTION hot.keep_campaign_activity() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- Blocks are read first, so that none is locked where nothing changes. No other transaction can change the bit of a person
-  -- whose row was written here, so what is read about these people is right.
+  -- Blocks are read first, so that none is locked where nothing changes. Until this transaction ends no other one changes the bit
+  -- of a person whose row was written here, so what is read about these people is right.
   INSERT INTO hot.campaign_activity_block AS k
          (customer_id, campaign_id, block, opened, clicked, human_opened, human_clicked, first_at, last_on)
   SELECT w.* FROM (

@@ -80,7 +80,7 @@ export async function subscriberPage(
   return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset: offset - passed, within });
 }
 
-/** Whether an index scan from the start finds the page soon. People who did something may be few. */
+/** Whether an index scan from the start finds the page soon. People who never opened or clicked may be few and far apart. */
 export function isNearStart({ opened, clicked }: Omit<SubscriberFilter, 'customerId'>, offset: number): boolean {
   return offset <= NEAR_OFFSET && opened !== false && clicked !== false;
 }

@@ -2,7 +2,8 @@
  * What a change of plan costs (decision D35): the new plan's price, less the unused part of the paid period,
  * less the customer's credit. Pure, in whole minor units.
  *
- * Rounding: both ends and the moment of change are cut to whole seconds, and refunds are rounded down to the minor unit. So used and unused parts always add up to what was paid, and repeated changes never create money.
+ * Rounding: both ends and the moment of change are cut to whole seconds, and refunds are rounded down to the minor unit. So used
+ * and unused parts always add up to what was paid, and repeated changes never create money.
  */
 import type { Money } from './money.ts';
 

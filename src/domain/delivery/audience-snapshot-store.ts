@@ -1,4 +1,4 @@
-/** Writes that fill the ledger: the audience slice by slice; and cuts open ranges into batches for the queue. */
+/** Writes the audience to the ledger, slice by slice, and cuts ranges with open recipients into batches for the queue. */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { audienceSlice } from '../audience/segments/segment-read-model.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';

@@ -109,7 +109,7 @@ export function untried(
 export const RENEWALS_PER_LEASE = 3;
 /** Half a working day: after that a retry is a matter of hours anyway. */
 const RETRY_DELAY_SECONDS_MAX = 21_600;
-/** The longest extra wait that a server may ask for: no greylisting needs more. */
+/** A server that asks for a longer wait than ours gets it up to this: no greylisting needs more. */
 const SERVER_DELAY_SECONDS_MAX = 3_600;
 const JITTER = 0.1;
 /** After three days a newsletter is old; mail programs give up after two to five (RFC 5321 4.5.4.1). */

@@ -7,8 +7,8 @@ import { hardBouncesWithin, queueRefusedAgain } from '../tracking/refused-again-
 const MARGIN_SECONDS = 5;
 
 /**
- * Recipients whom a server has refused as unknown since then are queued again and are not suppressed. Records in progress find
- * the campaign on hold (bounces/record-refusals.ts).
+ * Recipients whom a server has refused as unknown since then are queued again and are not suppressed. Refusals that are recorded
+ * only after this find the campaign paused for the spike, and are then queued again there (bounces/record-refusals.ts).
  */
 export async function takeBackRefusals(db: Queryable, key: CampaignKey, since: Date): Promise<void> {
   const seconds = (Date.now() - since.getTime()) / 1_000 + MARGIN_SECONDS;

@@ -23,7 +23,7 @@ const TEST_MESSAGE_ROW = row({
   id: 'bigint',
   email: 'text',
   state: typed<TestMessageState>('text'),
-  /** Why it was not sent; null: the server refused it. */
+  /** Why it was not sent; null: it was sent, is not decided yet, or the server refused it (`reply`). */
   reason: typed<TestReason>('text?'),
   /** The server's reply, or what is wrong with the message. */
   reply: 'text?',

@@ -116,10 +116,11 @@ export async function decideUnknown(db: Queryable, key: LedgerKey, decision: Unk
 }
 
 /**
- * For a vendor that recognises a repeated message by its key: sending one again is harmless while the vendor remembers the key, and makes a second copy afterwards. Drivers say how long that is (`idempotencyKeySeconds`).
+ * For a vendor that recognises a repeated message by its key: sending one again is harmless while the vendor remembers the key,
+ * and makes a second copy afterwards. Drivers say how long that is (`idempotencyKeySeconds`).
  *
- * Records since when the outcome of queued messages of the range is unknown, and parks those that the vendor may no longer recognise, or
- * that were handed to another server. Call it before anybody is taken from the range.
+ * Records since when the outcome of queued messages of the range is unknown, and parks those that the vendor may no longer
+ * recognise, or that were handed to another server. Call it before anybody is taken from the range.
  */
 export async function parkOldUnknownOutcomes(
   db: Queryable,

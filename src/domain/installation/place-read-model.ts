@@ -21,7 +21,7 @@ export async function signsOf(db: Queryable, seenAt: Date | null) {
   return row ?? { marks: '', silentSeconds: 0, aheadSeconds: 0 };
 }
 
-/** This may lack the right to read it; then a recovery is recognised by the other signs only. */
+/** Null when our database user may not read it; then a recovery is recognised by the other signs only. */
 export async function timelineOf(db: Queryable): Promise<number | null> {
   const [may] = await db.query(
     { may: 'bool' },

@@ -1,8 +1,8 @@
 /**
  * The parts of the one statement that moves opens and clicks (move-tracking-events.ts), as common table expressions over `given`,
  * the batch itself. Rows are written in the order of their keys: two processes that write about the same campaign take their
- * locks in the same order. Nothing here joins one expression with another: the planner expects ten rows and would compare each
- * row with each. UNION ALL and GROUP BY need one pass.
+ * locks in the same order. Nothing here joins one expression with another: the planner expects a batch of ten rows and would
+ * compare each row with each. UNION ALL and GROUP BY need one pass.
  */
 import { sql } from '../../db/database.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';

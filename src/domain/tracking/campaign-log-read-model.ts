@@ -136,7 +136,7 @@ function eventsAfter(campaign: LoggedCampaign, { log, position, limit }: EventWi
      ORDER BY e.at, e.id`;
 }
 
-/** A time as a constant, to the microsecond: the planner does not evaluate a computed one. */
+/** A time as a parameter, to the microsecond: a time that the statement computes would tell the planner nothing of its size. */
 function timeOf(micros: bigint): Sql {
   const [seconds, fraction] = [micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND];
   const second = new Date(Number(seconds) * 1_000).toISOString().slice(0, -'.000Z'.length);

@@ -9,8 +9,8 @@ import { CAMPAIGN, ofSource, sourceOfCampaign } from '../statistics/source-read-
 export const REFUSED_WITH_MANY: DeliveryReason = 'refused_with_many';
 
 /**
- * Those of these recipients who failed are queued again, including counters; their hard bounces are deleted with their
- * suppressions: addresses that were suppressed before got no mail.
+ * Those of these recipients who failed are queued again, including counters; their hard bounces are deleted, and with them the
+ * suppressions. No older suppression is lost by that: an address that was suppressed before would have got no mail.
  */
 export async function queueRefusedAgain(
   db: Queryable,

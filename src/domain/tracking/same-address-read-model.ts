@@ -8,7 +8,7 @@ import { emailKey } from '../../lib/text.ts';
 import { CAMPAIGN, campaignOfSource } from '../statistics/source-read-model.ts';
 import type { TrackedRecipient } from './tracking.ts';
 
-/** Campaigns that are searched for the address, the link's own first. */
+/** Campaigns that are searched for the address, the link's own first. In a list with more, everybody has rows in one of these. */
 const CAMPAIGNS_MAX = 1_000;
 
 /**

@@ -13,13 +13,13 @@ import { makeThisMonth, mayLackPartition } from './partitions.ts';
 export interface TrackingEventConsumer {
   /** Events were stored: they are moved within half a second. */
   wake(): void;
-  /** How long the oldest tracking event has waited, as far as this process knows. */
+  /** How long the oldest tracking event has waited, as far as this process knows: not of those that another process moves. */
   lagMs(): number;
   /** Moves what this process has stored, as far as possible in a short time, and ends. */
   close(): Promise<void>;
 }
 
-/** Reports are at most a second behind, and many at once are cheaper: at 4,000 per slice half of what they cost at 500. */
+/** Without load reports are under a second behind. Many at once are cheaper: at 4,000 per slice half of the cost at 500. */
 const PACE_MS = 400;
 /** From this delay on it is logged, at most this often. */
 const BEHIND_MS = 10_000;

@@ -1,4 +1,4 @@
-/** Takes opens and clicks one by one from requests, and stores them in batches. One per process. */
+/** Takes opens and clicks one by one from requests, and stores them in batches. One per process that serves links. */
 import type { Context } from '../context.ts';
 import { createGroupCommit } from '../../lib/group-commit.ts';
 import { messageOf } from '../../lib/errors.ts';

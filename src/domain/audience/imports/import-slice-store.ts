@@ -94,7 +94,8 @@ export interface Matches {
 }
 
 /**
- * Finds out who is on the list and what the file changes for them. A status in the file changes a person's, except that unsubscribed people stay so, and that `unconfirmed` never replaces another status. Without "update existing" nobody is changed.
+ * Finds out who is on the list and what the file changes for them. A status in the file changes a person's, except that
+ * unsubscribed people stay so, and that `unconfirmed` never replaces another status. Without "update existing" nobody is changed.
  *
  * People are looked up by the address alone. Sorting is off in the transaction, and only the index of addresses answers
  * in their order without it: left to choose, the planner takes the index of the list's members for as good wherever it

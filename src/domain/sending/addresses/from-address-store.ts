@@ -11,7 +11,7 @@ interface AddressId {
   readonly id: bigint;
 }
 
-/** Whether the customer has a verified address of this text. */
+/** Whether this address is a verified one of the customer. */
 export async function isVerifiedAddress(
   db: Queryable,
   { customerId, email }: { customerId: bigint; email: string },

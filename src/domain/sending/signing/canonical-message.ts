@@ -104,8 +104,8 @@ function closeGaps({ bytes, words }: Workspace, end: number): number {
 }
 
 /**
- * The next four bytes that contain a space before white space, or follow one: as one number, four bytes are checked in one step.
- * Every text is searched here, and most have few such places.
+ * Where the next word (four bytes) is in which white space follows a space; that space may be the last byte of the word before.
+ * As one number, four bytes are checked in one step: every text is searched here, and most have few such places.
  */
 function nextSuspect(words: Int32Array, from: number, end: number): number {
   const count = Math.ceil(end / WORD_BYTES);
