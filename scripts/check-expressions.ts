@@ -1,5 +1,6 @@
 /**
- * Fails when a regular expression of the product may take time that grows faster than the text: one thread serves all requests, and much of its input comes from strangers. Looks at every literal, and at every `RegExp(...)` by an example from MADE.
+ * Fails when a regular expression of the product may take time that grows faster than the text: one thread serves all requests,
+ * and much of its input comes from strangers. Looks at every literal, and at every `RegExp(...)` by an example from MADE.
  *
  *   node scripts/check-expressions.ts [--all]
  *

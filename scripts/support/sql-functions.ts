@@ -12,7 +12,7 @@ const FOLDER = path.resolve(import.meta.dirname, '../../prisma/functions');
 export interface FunctionFile {
   /** Name of the function, in the schema `hot`. */
   readonly name: string;
-  /** `CREATE OR REPLACE FUNCTION …`, and its comments. */
+  /** `CREATE OR REPLACE FUNCTION …` with its comments, and with a `DO` block where it depends on the server. */
   readonly script: string;
 }
 

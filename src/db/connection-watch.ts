@@ -18,7 +18,7 @@ const PROBE_MS_MAX = 3_000;
 const CHECKS = 2;
 /** A server that answers nobody for so long counts as away, whatever it works on; shorter stalls are waited for. */
 const AWAY_MS = 9_000;
-/** On connections without traffic something is asked, or nobody would notice that they are dead. */
+/** On a connection that only listens something is asked after this silence, or nobody would notice that it is dead. */
 const HEARTBEAT_MS = 3_000;
 
 interface Watched {

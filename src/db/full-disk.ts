@@ -1,7 +1,7 @@
 /**
  * Whether the database takes writes, as far as this process knows: a statement was refused because the disk is full (SQLSTATE
- * 53100) or the server is read-only (25006), or the embedded database's disk is nearly full, and no write has succeeded since.
- * None of this can be written to the database.
+ * 53100) or the server is read-only (25006), or the embedded database's disk is nearly full. Other writes may still succeed, so
+ * only a probe (probe-disk.ts) clears a refusal. None of this can be written to the database.
  */
 const PROBLEMS: Readonly<Record<string, WriteProblem>> = { '53100': 'full', '25006': 'read-only' };
 
@@ -16,7 +16,7 @@ export function recordRefusedWrite(error: unknown): void {
     refused = PROBLEMS[error.code] ?? refused;
 }
 
-/** A statement found no space, and no write has succeeded since. */
+/** A statement found no space, and no probe has found any since. */
 export function isDiskFull(): boolean {
   return refused === 'full';
 }
@@ -31,7 +31,7 @@ export function recordLowDisk(isLowNow: boolean): void {
   isLow = isLowNow;
 }
 
-/** Records that a write succeeded. */
+/** Records that a probe could write. */
 export function recordDiskSpace(): void {
   refused = undefined;
 }

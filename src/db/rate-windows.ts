@@ -94,7 +94,7 @@ export async function giveBackToWindows(
   );
 }
 
-/** Deletes windows that ended; the scheduled part. */
+/** Deletes windows that ended; called on schedule. */
 export async function dropEndedWindows(db: Queryable): Promise<number> {
   return db.execute(sql`DELETE FROM hot.rate_window WHERE ends_at < now() - interval '1 minute'`);
 }

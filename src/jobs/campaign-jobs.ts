@@ -36,7 +36,7 @@ export const wakeCampaignJob = defineJob({
   attemptsMax: ATTEMPTS_MAX,
 });
 
-/** Sends tests of a campaign's message. A late test is useless, so there is no retry. */
+/** Sends tests of a campaign's message. A late test is useless, so there are few retries. */
 export const sendTestMessagesJob = defineJob({
   name: 'campaigns.send-tests',
   payload: z.object({ customerId: id, campaignId: id, testIds: z.array(id) }),

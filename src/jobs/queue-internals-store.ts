@@ -29,7 +29,7 @@ export async function lowerPriorities(db: Queryable, by: number): Promise<void> 
   );
 }
 
-/** Unlocks these jobs if one of the worker pools still holds them; their tries are not counted. */
+/** Unlocks these jobs if one of the worker pools still holds them. The try for which they were locked still counts. */
 export async function unlockJobs(
   db: Queryable,
   { ids, pools }: { readonly ids: readonly string[]; readonly pools: readonly string[] },

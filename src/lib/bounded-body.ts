@@ -21,8 +21,8 @@ export async function bodyLimit({ headers }: IncomingMessage, isKnown: () => Pro
 }
 
 /**
- * The body, or undefined when it is larger than `bytesMax`. `mayGoOn` is called once when that limit is reached; if it says yes,
- * the limit is `BODY_BYTES_MAX`.
+ * The body, or undefined when it is larger than `bytesMax`. When that limit is reached `mayGoOn` is called once, with the bytes
+ * that have come so far; if it says yes, the limit is `BODY_BYTES_MAX`.
  */
 export async function readBody(
   req: IncomingMessage,

@@ -4,8 +4,8 @@
  */
 
 /**
- * Characters with which spreadsheets begin a formula; some skip tab and carriage return first. A text that begins with an
- * apostrophe gets another one, so that removing one restores the text.
+ * Characters with which spreadsheets begin a formula; some skip tab and carriage return first. Apostrophes of the text's own
+ * before such a character get one more, so that removing one restores the text.
  */
 const FORMULA = /^'*[=+\-@\t\r\0]/;
 const GUARDED = /^'+[=+\-@\t\r\0]/;

@@ -1,6 +1,6 @@
 /**
  * Public identifiers. uids are 13 characters of [0-9a-f] (decision D9) and say nothing about the bigint ids behind them; API
- * tokens are 60 random alphanumerics.
+ * tokens are 60 alphanumerics from a cryptographically secure generator.
  */
 import { randomBytes, randomInt } from 'node:crypto';
 

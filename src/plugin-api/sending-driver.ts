@@ -139,9 +139,9 @@ export interface SendingDriverRegistration {
   readonly iconUrl?: string;
   readonly createUrl?: string;
   /**
-   * For how long after `send` threw `unknown` the vendor recognises a message by its `idempotencyKey`. The host then repeats a
-   * message with an unknown outcome only within that time; later, or through another server, it could arrive twice. Absent: the
-   * vendor knows no such keys.
+   * For how long at least after `send` threw `unknown` the vendor recognises a message by its `idempotencyKey`. The host then
+   * repeats a message with an unknown outcome only within that time; later, or through another server, it could arrive twice.
+   * Absent: the vendor knows no such keys.
    */
   readonly idempotencyKeySeconds?: number;
   /**

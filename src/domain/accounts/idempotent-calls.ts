@@ -199,7 +199,7 @@ async function deleteCall(database: Database, { customerId, id }: Key, runner: s
     DELETE FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
 }
 
-/** Deletes what is older than a day; the scheduled part. */
+/** Deletes what is older than a day; called on schedule. */
 export async function dropOldCalls(database: Pick<Database, 'execute'>): Promise<number> {
   return database.execute(
     sql`DELETE FROM hot.idempotent_call WHERE created_at < now() - make_interval(hours => ${KEPT_HOURS})`,
