@@ -93,7 +93,8 @@ async function compose(
   if (bootstrapped) show(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
-    // Every web server counts its own tracking events. A worker counts those that a dead web server left behind.
+    // A web server has its own consumer (inbound-mounts.ts). The other processes have one, too: what a dead web server left behind
+    // is counted even while none runs.
     const trackingEvents = startTrackingEventConsumer(ctx);
     closers.defer(() => trackingEvents.close());
   }

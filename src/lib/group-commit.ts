@@ -13,7 +13,7 @@ export interface GroupCommitOptions<Item> {
   readonly batchMax: number;
   /** How long the first item after an idle time waits for others; 0: until current events are handled. */
   readonly waitMs: number;
-  /** With so many items a second batch is written in parallel; fewer wait for the first one's end. */
+  /** With so many items a second batch is written in parallel; fewer, or all when absent, wait for the first one's end. */
   readonly anotherAt?: number;
   /** Items that may wait, so that a database that is away costs bounded memory. */
   readonly waitingMax: number;

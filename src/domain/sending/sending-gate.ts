@@ -33,7 +33,7 @@ export interface SendingGate {
     recipients: readonly Recipient[],
   ): Promise<Admission<Recipient>>;
   /**
-   * Judges the outcome of one that was sent, and records it; `error` is undefined when the server accepted the message. Returns
+   * Judges the outcome of one that was handed over, and records it; without `error` the server accepted the message. Returns
    * whether the loop must stop, too. Cheap: observations are collected, not written one by one.
    */
   ended(ctx: Context, recipient: WaitingRecipient, ending: Ending): { verdict: Verdict; stop: GateStop | undefined };

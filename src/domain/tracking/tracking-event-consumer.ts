@@ -1,6 +1,6 @@
 /**
- * Moves tracking events soon after they are stored, as long as the process lives. Every process that serves links has one; a lock
- * lets one work at a time, so that events of a dead process are moved by the others.
+ * Moves tracking events soon after they are stored, as long as the process lives. Every process has one, workers too; a lock lets
+ * one work at a time, so that events of a dead process are moved by the others.
  */
 import type { Context } from '../context.ts';
 import { messageOf } from '../../lib/errors.ts';

@@ -71,7 +71,8 @@ interface Subject {
 }
 
 /**
- * Provider-specific texts first, because servers use one status for many things; then the registered status, then common texts.
+ * Provider-specific texts first, then common texts, because servers use one status for many things; then the registered status.
+ * The code alone comes last (`codeMeaning`).
  */
 function ruleFor(subject: Subject): ReplyRule | undefined {
   return (
@@ -100,8 +101,8 @@ function meaningOf(rule: ReplyRule, reply: { isFinal: boolean; asked: number | u
 }
 
 /**
- * Lower case, one blank between words, without repeated codes and statuses, and without the recipient's address: `full@` or
- * `virus@` in it is no full mailbox and no virus.
+ * Lower case, one blank between words, without repeated codes and statuses, and without what differs between messages (the part
+ * of addresses before the @, IP addresses, Gmail's tickets): `full@` or `virus@` is no full mailbox and no virus.
  */
 function wordsOf(text: string): string {
   let words = text.includes('\n') ? text.replace(LINE_PREFIX, ' ') : text;

@@ -3,7 +3,7 @@
  * second, for the ten messages of that second.
  */
 
-/** However many wait, a new job waits no longer than this. */
+/** If so many wait that the next place is later than this after the soonest time, the queue starts again from there. */
 const LINE_SECONDS_MAX = 60;
 
 export class JobLine {

@@ -3,7 +3,7 @@
  * every batch of a campaign would lease its people again and put them back.
  */
 
-/** Nobody waits longer than this, so that a recovered group soon has everybody back. */
+/** Nobody is put back further than this after the soonest time, so that a recovered group soon has everybody back. */
 const LINE_SECONDS_MAX = 600;
 /** When a queue is full, recipients are spread over its last part. */
 const SPREAD = 0.5;
