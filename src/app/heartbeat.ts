@@ -13,7 +13,7 @@ import { isDiskFull, recordLowDisk, writeProblem } from '../db/full-disk.ts';
 import { probeDisk } from '../db/probe-disk.ts';
 import type { Context } from '../domain/context.ts';
 import { watchProgress } from '../domain/campaigns/watch-progress.ts';
-import { holdOverdueCampaigns } from '../domain/installation/hold-overdue.ts';
+import { pauseOverdueCampaigns } from '../domain/installation/pause-overdue.ts';
 import type { Place } from '../domain/installation/place.ts';
 import {
   enterProcess,
@@ -64,7 +64,7 @@ export async function startHeartbeat(options: HeartbeatOptions): Promise<Process
   const arriving = { place: placeOf(options), seenAt: lastSeen(settings) };
   const held = await guardRestoredBackup(ctx, arriving);
   if (held) ctx.log.error('installation.held', { reason: held.reason, release: 'npm run end-hold' });
-  await holdOverdueCampaigns(ctx);
+  await pauseOverdueCampaigns(ctx);
   await deleteOldProcesses(ctx.db);
   return new Heartbeat(options, held !== null);
 }

@@ -43,7 +43,7 @@ test('other faults, and what is none, have lines of their own', () => {
   const { log, lines } = open();
   for (let no = 0; no < 50; no++) {
     log.warn('server.unavailable', { server: `s${no}`, message: 'refused' });
-    log.warn('campaign.held', { campaign: 'c', reason: 'overdue' });
+    log.warn('campaign.overdue', { campaign: 'c', reason: 'overdue' });
     log.info('request', { message: 'GET /' });
     log.error(`fault.${no}`, { message: 'x' });
   }

@@ -48,7 +48,7 @@ export async function leaseRange(db: Queryable, range: LedgerRange, holder: Leas
            AND ((d.state = 'queued' AND (d.not_before IS NULL OR d.not_before <= now()))
              OR (d.state = 'leased' AND (d.lease_expires_at < now() OR NOT hot.is_worker_alive(d.owner))))
         RETURNING d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.epoch, d.attempts`,
-    'delivery.claim',
+    'delivery.lease',
   );
 }
 
@@ -125,7 +125,7 @@ export async function settle(db: Queryable, input: SettleInput): Promise<Settled
           ${plainArray(outcomes, (o) => o.reason === NO_ANSWER)}::boolean[],
           ${plainArray(next, (n) => n.recipientId)}::bigint[], ${plainArray(next, (n) => n.occurrence)}::bigint[], ${plainArray(next, (n) => n.epoch)}::int[],
           ${textArray(next, (n) => n.email)}::text[], ${input.contentVersion}::int)`,
-    named.length > 0 ? 'delivery.settle-named' : 'delivery.settle',
+    named.length > 0 ? 'delivery.record_and_mark-named' : 'delivery.record_and_mark',
   );
   assert(answer !== undefined, 'the ledger answers every write in one row');
   return {

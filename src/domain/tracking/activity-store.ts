@@ -23,7 +23,7 @@ seen AS MATERIALIZED (
     LEFT JOIN campaign c ON g.source_kind = ${CAMPAIGN} AND c.customer_id = g.customer_id AND c.id = g.source_id
     JOIN subscriber s ON s.customer_id = g.customer_id AND s.list_id = g.list_id AND s.id = g.recipient_id
     -- Whether the ledger has the message, and when it was handed over: in another state its time says something else.
-    -- By itself, so that it looks in the one month: as a join it asks every month that is kept.
+    -- LATERAL, so that only the campaign's month is searched: a join would search every month that is kept.
     LEFT JOIN LATERAL (
       SELECT ${HANDED_OVER_AT} AS updated_at FROM hot.delivery l
        WHERE l.snapshot_on = c.snapshot_on AND l.customer_id = g.customer_id AND l.source_kind = g.source_kind AND l.source_id = g.source_id
@@ -60,7 +60,7 @@ acts AS (
            WHERE l.customer_id = seen.customer_id AND l.source_kind = seen.source_kind AND l.source_id = seen.source_id LIMIT ${BURST_LINKS}::integer) few))::smallint END AS burst_limit
     FROM seen GROUP BY customer_id, source_kind, source_id, recipient_id, occurrence
 ), judged AS (
-  SELECT *, cardinality(burst_links) >= burst_limit AS is_run FROM acts WHERE opens + clicks > 0
+  SELECT *, cardinality(burst_links) >= burst_limit AS is_machine_burst FROM acts WHERE opens + clicks > 0
 ), activity AS (
   -- An open that is known by a click only has no time: so the conflict branch can tell it from a real one.
   INSERT INTO hot.recipient_activity AS a
@@ -68,8 +68,8 @@ acts AS (
           human_clicks, burst_since, burst_until, burst_links, burst_clicks, burst_limit)
   SELECT customer_id, source_kind, source_id, recipient_id, occurrence, CASE WHEN opens = 0 AND track_open THEN 1 ELSE opens END, clicks,
          CASE WHEN opens > 0 THEN now() END, CASE WHEN clicks > 0 THEN now() END, human_opens,
-         CASE WHEN is_run THEN 0 ELSE human_clicks END, burst_since, burst_until, burst_links,
-         CASE WHEN is_run THEN 0 ELSE human_clicks END, burst_limit
+         CASE WHEN is_machine_burst THEN 0 ELSE human_clicks END, burst_since, burst_until, burst_links,
+         CASE WHEN is_machine_burst THEN 0 ELSE human_clicks END, burst_limit
     FROM judged ORDER BY customer_id, source_kind, source_id, recipient_id, occurrence
   ON CONFLICT (customer_id, source_kind, source_id, recipient_id, occurrence) DO UPDATE SET
     open_count = a.open_count + CASE WHEN excluded.last_open_at IS NULL AND a.open_count > 0 THEN 0 ELSE excluded.open_count END,
@@ -87,26 +87,26 @@ acts AS (
     burst_links = CASE WHEN excluded.click_count = 0 THEN a.burst_links ELSE ${LINKS} END,
     burst_limit = coalesce(excluded.burst_limit, a.burst_limit)
   RETURNING customer_id, source_kind, source_id, recipient_id, occurrence, open_count, click_count, last_open_at, human_opens, human_clicks,
-            was_human_opens, was_human_clicks, burst_since, cardinality(burst_links) >= burst_limit AS is_run
+            was_human_opens, was_human_clicks, burst_since, cardinality(burst_links) >= burst_limit AS is_machine_burst
 ), merged AS (
   SELECT customer_id, source_kind, source_id, recipient_id, occurrence, max(list_id) AS list_id, bool_or(track_open) AS track_open, max(opens) AS opens,
          max(clicks) AS clicks, max(machine_opens) AS machine_opens, max(open_count) AS open_count, max(click_count) AS click_count,
          max(last_open_at) AS last_open_at, max(human_opens) AS human_opens, max(human_clicks) AS human_clicks,
-         max(was_human_opens) AS was_human_opens, max(was_human_clicks) AS was_human_clicks, max(burst_since) AS burst_since, bool_or(is_run) AS is_run
+         max(was_human_opens) AS was_human_opens, max(was_human_clicks) AS was_human_clicks, max(burst_since) AS burst_since, bool_or(is_machine_burst) AS is_machine_burst
     FROM (SELECT customer_id, source_kind, source_id, recipient_id, occurrence, list_id, track_open, opens, clicks, opens - human_opens AS machine_opens,
                  NULL::integer AS open_count, NULL::integer AS click_count, NULL::timestamptz AS last_open_at, NULL::integer AS human_opens,
                  NULL::integer AS human_clicks, NULL::integer AS was_human_opens, NULL::integer AS was_human_clicks,
-                 NULL::timestamptz AS burst_since, NULL::boolean AS is_run FROM judged
+                 NULL::timestamptz AS burst_since, NULL::boolean AS is_machine_burst FROM judged
           UNION ALL
           SELECT customer_id, source_kind, source_id, recipient_id, occurrence, NULL, NULL, NULL, NULL, NULL, open_count, click_count, last_open_at, human_opens,
-                 human_clicks, was_human_opens, was_human_clicks, burst_since, is_run FROM activity) both_sides
+                 human_clicks, was_human_opens, was_human_clicks, burst_since, is_machine_burst FROM activity) both_sides
    GROUP BY customer_id, source_kind, source_id, recipient_id, occurrence HAVING count(open_count) > 0
 ), change AS MATERIALIZED (
   SELECT customer_id, source_kind, source_id, recipient_id, occurrence, list_id, opens, clicks, machine_opens, burst_since,
          opens > 0 AND open_count = opens AS first_open,
          opens = 0 AND open_count = 1 AND last_open_at IS NULL AND click_count = clicks AS open_by_click,
          clicks > 0 AND click_count = clicks AS first_click,
-         clicks > 0 AND coalesce(is_run, false) AS is_run, human_clicks < was_human_clicks AS takes_back,
+         clicks > 0 AND coalesce(is_machine_burst, false) AS is_machine_burst, human_clicks < was_human_clicks AS takes_back,
          -- Who is known to have read by clicks only has opened once.
          greatest(human_opens, (track_open AND human_clicks > 0)::integer)
            - greatest(was_human_opens, (track_open AND was_human_clicks > 0)::integer) AS human_opens,
@@ -117,13 +117,13 @@ acts AS (
     FROM merged
 )`;
 
-const RUNNERS = sql`(SELECT customer_id, source_kind, source_id, recipient_id, occurrence FROM change WHERE is_run)`;
+const MACHINE_BURSTS = sql`(SELECT customer_id, source_kind, source_id, recipient_id, occurrence FROM change WHERE is_machine_burst)`;
 /** The events themselves, and who clicked which link or did anything on a list for the first time. */
 export const EVENTS = sql`
 opened AS (
   INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id, occurrence, is_machine, by_click, ip, user_agent, country, region, city)
   SELECT at, customer_id, source_kind, source_id, recipient_id, occurrence,
-         is_machine OR (is_click AND (customer_id, source_kind, source_id, recipient_id, occurrence) IN ${RUNNERS}), is_click, ip, user_agent, country, region, city
+         is_machine OR (is_click AND (customer_id, source_kind, source_id, recipient_id, occurrence) IN ${MACHINE_BURSTS}), is_click, ip, user_agent, country, region, city
     FROM seen
    WHERE link_no IS NULL OR (is_click AND nth = 1 AND (customer_id, source_kind, source_id, recipient_id, occurrence) IN
          (SELECT customer_id, source_kind, source_id, recipient_id, occurrence FROM change WHERE open_by_click))
@@ -131,7 +131,7 @@ opened AS (
 ), clicked AS (
   INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, occurrence, link_no, is_machine, url, ip, user_agent, country, region, city)
   SELECT at, customer_id, source_kind, source_id, recipient_id, occurrence, link_no,
-         is_machine OR (is_click AND (customer_id, source_kind, source_id, recipient_id, occurrence) IN ${RUNNERS}), url, ip, user_agent, country, region, city
+         is_machine OR (is_click AND (customer_id, source_kind, source_id, recipient_id, occurrence) IN ${MACHINE_BURSTS}), url, ip, user_agent, country, region, city
     FROM seen WHERE link_no IS NOT NULL
 ), first_clicks AS (
   INSERT INTO hot.recipient_link (customer_id, source_kind, source_id, link_no, recipient_id, occurrence)
@@ -139,7 +139,7 @@ opened AS (
     FROM seen WHERE is_click ORDER BY 1, 2, 3, 4, 5, 6
   ON CONFLICT DO NOTHING RETURNING customer_id, source_kind, source_id, link_no
 ), people AS (
-  -- Only a first time writes; that it was the first shows in its time being this transaction's.
+  -- Writes only first times. In the result, a time equal to now() is one that was written here.
   INSERT INTO hot.subscriber_activity AS p (customer_id, list_id, subscriber_id, opened_at, clicked_at)
   SELECT customer_id, list_id, recipient_id, CASE WHEN bool_or(first_open OR open_by_click) THEN now() END,
          CASE WHEN bool_or(first_click) THEN now() END

@@ -8,7 +8,7 @@ import { MOVING_LOCK } from './tracking-event.ts';
 import type { TrackingEventRow } from './tracking-event-slice.ts';
 
 /** The name of the statement that an idle process repeats. */
-export const LOOKING = 'tracking.visits_wait';
+export const LOOKING = 'tracking.events_wait';
 /** Rows read at once; under load each has thirty tracking events or more. */
 const ROWS_MAX = 300;
 
@@ -37,7 +37,7 @@ export function waitingTrackingEvents(
   return tx.query(
     { id: 'bigint', size: 'int', since: 'timestamptz', until: 'timestamptz', lagMs: 'float8' },
     sql`SELECT id, size, since, until, (extract(epoch FROM now() - since) * 1000)::float8 AS "lagMs" FROM hot.tracking_event WHERE id >= ${fromId} ORDER BY id LIMIT ${ROWS_MAX}`,
-    'tracking.waiting_visits',
+    'tracking.waiting_events',
   );
 }
 
@@ -89,23 +89,23 @@ SELECT customer_id, source_kind, source_id, recipient_id, occurrence, burst_sinc
 }
 
 /** Marks the events of clicks that were recognised as a machine's. */
-export async function markMachineClicks(tx: Transaction, runs: readonly Written[]): Promise<void> {
-  await tx.execute(marking(runs), 'tracking.mark_runs');
+export async function markMachineClicks(tx: Transaction, bursts: readonly Written[]): Promise<void> {
+  await tx.execute(marking(bursts), 'tracking.mark_bursts');
 }
 
-function marking(runs: readonly Written[]): Sql {
+function marking(bursts: readonly Written[]): Sql {
   return sql`
-WITH run AS MATERIALIZED (
-  SELECT * FROM unnest(${runs.map(({ customerId }) => customerId)}::bigint[], ${runs.map(({ sourceKind }) => sourceKind)}::smallint[],
-    ${runs.map(({ sourceId }) => sourceId)}::bigint[], ${runs.map(({ recipientId }) => recipientId)}::bigint[],
-    ${runs.map(({ occurrence }) => occurrence)}::bigint[], ${runs.map(({ since }) => since)}::timestamptz[]
-  ) AS r (customer_id, source_kind, source_id, recipient_id, occurrence, since)
+WITH burst AS MATERIALIZED (
+  SELECT * FROM unnest(${bursts.map(({ customerId }) => customerId)}::bigint[], ${bursts.map(({ sourceKind }) => sourceKind)}::smallint[],
+    ${bursts.map(({ sourceId }) => sourceId)}::bigint[], ${bursts.map(({ recipientId }) => recipientId)}::bigint[],
+    ${bursts.map(({ occurrence }) => occurrence)}::bigint[], ${bursts.map(({ since }) => since)}::timestamptz[]
+  ) AS b (customer_id, source_kind, source_id, recipient_id, occurrence, since)
 ), opens AS (
-  UPDATE hot.open_event e SET is_machine = true FROM run r
-   WHERE e.customer_id = r.customer_id AND e.source_kind = r.source_kind AND e.source_id = r.source_id AND e.recipient_id = r.recipient_id AND e.occurrence = r.occurrence
-     AND e.at >= r.since AND e.at > now() - interval '1 day' AND e.by_click AND NOT e.is_machine
+  UPDATE hot.open_event e SET is_machine = true FROM burst b
+   WHERE e.customer_id = b.customer_id AND e.source_kind = b.source_kind AND e.source_id = b.source_id AND e.recipient_id = b.recipient_id AND e.occurrence = b.occurrence
+     AND e.at >= b.since AND e.at > now() - interval '1 day' AND e.by_click AND NOT e.is_machine
 )
-UPDATE hot.click_event e SET is_machine = true FROM run r
- WHERE e.customer_id = r.customer_id AND e.source_kind = r.source_kind AND e.source_id = r.source_id AND e.recipient_id = r.recipient_id AND e.occurrence = r.occurrence
-   AND e.at >= r.since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
+UPDATE hot.click_event e SET is_machine = true FROM burst b
+ WHERE e.customer_id = b.customer_id AND e.source_kind = b.source_kind AND e.source_id = b.source_id AND e.recipient_id = b.recipient_id AND e.occurrence = b.occurrence
+   AND e.at >= b.since AND e.at > now() - interval '1 day' AND NOT e.is_machine`;
 }

@@ -3,13 +3,14 @@
  * in one statement for thousands of tracking events, so that no page ever counts rows. The tracking events are deleted in the same
  * transaction: each is moved exactly once, even after a crash. Tracking events of campaigns or people that are gone leave no trace.
  *
- * What counts. Every display of the pixel is an open. A click is counted unless a machine looked ahead (HEAD,
- * prefetch); such a click is kept as an event. A click proves reading: a recipient whose pixel was blocked is counted
- * as having opened once, where the campaign counts opens at all.
+ * What counts. Every display of the pixel is an open. A click is counted unless a program fetched the link in advance
+ * (HEAD, prefetch); such a click is kept as an event. A click proves reading: a recipient whose pixel was blocked is counted as
+ * having opened once, where the campaign counts opens at all.
  *
- * Beside those, what people did is counted apart (decision record 0074). A machine's are: what the visitor says of
- * itself or where it comes from (machine-request.ts), what comes sooner after the delivery than a person can, and
- * clicks of three different links (or of both, where a message has two), each within a second of another. The first clicks of such a click burst were taken for a person's: they are marked afterwards, and the counters follow.
+ * What people did, without machines, has its own counters (decision record 0074). An open or click is a machine's if the request
+ * says so or comes from a mail gateway's network (machine-request.ts), or if it comes sooner after the delivery than a person can. A
+ * click burst is a machine's if it has clicks of three different links, or of both where a message has two. Its first clicks may
+ * have been counted as a person's: when the burst is recognised, they are marked and subtracted.
  */
 import type { Context } from '../context.ts';
 import type { Transaction } from '../../db/database.ts';
@@ -67,7 +68,7 @@ export async function moveTrackingEvents(
  */
 async function move(ctx: Context, tx: Transaction, slice: readonly TrackingEventRow[]): Promise<void> {
   const rows = await moveEvents(tx, slice);
-  const runs = rows.filter(({ since }) => since !== null);
-  if (runs.length > 0) await markMachineClicks(tx, runs);
+  const bursts = rows.filter(({ since }) => since !== null);
+  if (bursts.length > 0) await markMachineClicks(tx, bursts);
   for (const source of rows) if (source.since === null) tx.afterCommit(() => announceSourceChange(ctx, source));
 }

@@ -4,7 +4,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
-import { holdOverdueCampaigns } from '../../../src/domain/installation/hold-overdue.ts';
+import { pauseOverdueCampaigns } from '../../../src/domain/installation/pause-overdue.ts';
 import { restoreReasonOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/process-store.ts';
 import { guardRestoredBackup, hold, holdOf, endHold } from '../../../src/domain/installation/restore-guard.ts';
@@ -187,16 +187,16 @@ describe('signs of life', () => {
   });
 });
 
-it('holds campaigns whose time passed more than an hour ago, and no others', async () => {
-  const held: string[] = [];
+it('pauses campaigns whose time passed more than an hour ago, and no others', async () => {
+  const statuses: string[] = [];
   for (const ago of [30, 59, 61, 10_000]) {
     await ctx.db.execute(
       sql`UPDATE campaign SET status = 'scheduled', delivery_at = now() - ${minutes(ago)} WHERE id = ${world.campaignId}`,
     );
-    await holdOverdueCampaigns(ctx);
-    held.push(await statusOf(world));
+    await pauseOverdueCampaigns(ctx);
+    statuses.push(await statusOf(world));
   }
-  expect(held).toEqual(['scheduled', 'scheduled', 'paused', 'paused']);
+  expect(statuses).toEqual(['scheduled', 'scheduled', 'paused', 'paused']);
 });
 
 it('the rules know a doubtful place from an ordinary one', () => {

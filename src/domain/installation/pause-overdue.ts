@@ -10,13 +10,13 @@ import type { Context } from '../context.ts';
 const OVERDUE_HOURS = 1;
 
 /** Runs at every start, before any work. Returns how many were paused. */
-export async function holdOverdueCampaigns(ctx: Context): Promise<number> {
+export async function pauseOverdueCampaigns(ctx: Context): Promise<number> {
   const reason = { code: 'overdue', params: {} } as const;
-  const held = await moveCampaigns(ctx.db, overdueCampaigns(OVERDUE_HOURS), {
+  const paused = await moveCampaigns(ctx.db, overdueCampaigns(OVERDUE_HOURS), {
     from: ['scheduled'],
     to: 'paused',
     reason,
   });
-  for (const uid of held) ctx.log.warn('campaign.held', { campaign: uid, reason: reasonText(reason) });
-  return held.length;
+  for (const uid of paused) ctx.log.warn('campaign.overdue', { campaign: uid, reason: reasonText(reason) });
+  return paused.length;
 }
