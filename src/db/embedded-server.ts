@@ -34,7 +34,10 @@ export function hasSettings(data: string, settings: readonly string[]): boolean 
   return settings.every((setting) => line.includes(`"${setting}"`));
 }
 
-/** Fast mode; then immediate mode, from which the server recovers by its log: nothing committed is lost. */
+/**
+ * Stops the server in PostgreSQL's fast mode, and if that takes too long in immediate mode: at its next start the server then
+ * recovers by its log, and nothing committed is lost.
+ */
 export async function stopServer(data: string): Promise<void> {
   const server = runningServer(data);
   if (!server) return;

@@ -4,7 +4,7 @@ import { defineJob } from './define-job.ts';
 
 const id = z.coerce.bigint();
 
-/** Some hours of tries with growing delays; a fault that lasts longer will not go away. */
+/** With the growing delays between them, so many tries take hours. A fault that lasts longer does not end by itself. */
 const RUN_ATTEMPTS_MAX = 12;
 
 /** Imports an uploaded file into its list, from the last position to the end. */

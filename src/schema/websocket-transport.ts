@@ -51,7 +51,7 @@ export class SocketTransport {
     this.#slowTimer ??= setTimeout(() => this.close(SLOW_READER_CODE, 'Reader too slow'), SLOW_READER_MS_MAX).unref();
   }
 
-  /** Progress restarts the timer: slow is a reader who takes nothing, not one with much waiting. */
+  /** Progress restarts the timer: a reader is too slow if it takes nothing, however much waits for it. */
   #noteSent(): void {
     this.#unsent--;
     if (this.#unsent === 0) {

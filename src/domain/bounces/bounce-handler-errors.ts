@@ -4,6 +4,7 @@ import { HANDLERS_PER_CUSTOMER_MAX } from './bounce-handler.ts';
 
 const NO_HANDLER = ['BOUNCE_HANDLER_NOT_FOUND', 'No bounce handler has this uid.'] as const;
 export const handlerNotFound = () => new NotFoundError(...NO_HANDLER);
+/** Another customer's: with the same text, so that GraphQL does not say that it exists (see `ForeignResourceError`). */
 export const foreignHandler = () => new ForeignResourceError(...NO_HANDLER);
 
 export const tooManyHandlers = () =>

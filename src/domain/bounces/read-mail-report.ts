@@ -22,9 +22,12 @@ const ORIGINALS = new Set([
 const QUOTE_BEGINS =
   /\n[-_=*> ]{0,40}(?:(?:this is a copy of the (?:message|body)|below this line is a copy|original (?:message|e-?mail) (?:headers?|follows|text)?|message header|included is a copy|the header of the original|message contents follow|ursprüngliche nachricht|message d'origine|mensaje original|unsent message (?:below|follows)|received:|-{1,40} ?original message|return-path:)|content-type: message\/rfc822)/i;
 const TEXT_LOOKED_AT = 6_000;
-/** A name and an address. */
+/** A `From` header is cut here: a name and an address are shorter. */
 const SENDER_LENGTH_MAX = 1_000;
-/** A report about a message with one recipient has one group; more are of a list behind the address. */
+/**
+ * Groups of fields that are read. A report has one about the message and one for each recipient: one, or several if the address is
+ * a mailing list's.
+ */
 const GROUPS_MAX = 50;
 
 /** Never throws: "cannot be understood" is a verdict, too. */
@@ -34,7 +37,7 @@ export async function readMailReport(raw: Buffer): Promise<MailReport> {
   return { ...finding, marks: marksOf(mail) };
 }
 
-/** The report's headers say to whom it came, then the quoted message says which it was. */
+/** For `MailReport.marks`: the headers, the report's own parts, the quoted message, the text. */
 function marksOf(mail: MailParts): readonly string[] {
   const parts = [...mail.parts].sort((a, b) => Number(ORIGINALS.has(b.type)) - Number(ORIGINALS.has(a.type)));
   return [mail.headerText, ...parts.map(({ text }) => text), mail.text];

@@ -26,12 +26,15 @@ export function checkMessage(source: MessageSource): MessageAddresses {
   return { from, replyTo };
 }
 
-/** Parsers keep a stack of open tags, and their time grows with its square; real layouts have far fewer. */
+/** A parser's time grows with the square of the number of open tags. Real layouts have far fewer. */
 const OPEN_TAGS_MAX = 5_000;
 const TAG = /<(\/?)([a-z][a-z0-9]*)/gi;
 const VOID_TAG = /^(area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr)$/i;
 
-/** The most tags that are open at one place, in one pass. Optional end tags are ignored, so the limit is wide. */
+/**
+ * The largest number of tags that are open at the same time. A tag whose end tag may be left out, such as `<p>`, counts as open
+ * until the end; so the limit is far above what layouts need.
+ */
 function openTagsMax(html: string): number {
   let [open, most] = [0, 0];
   for (const [, slash, name = ''] of html.matchAll(TAG)) {

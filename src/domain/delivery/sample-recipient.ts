@@ -23,7 +23,7 @@ export interface SampleValues {
   readonly fields: Readonly<Record<string, FieldValue>>;
 }
 
-/** Subscriber 0: pages of the links say so, or the links lead to their targets. */
+/** Subscriber 0. A tracked link leads to its target; the unsubscribe page says that the link is from a test. */
 const NOBODY = 0n;
 export const SAMPLE_EMAIL = 'reader@example.com';
 

@@ -16,10 +16,10 @@ export const STATISTICS_CHANNEL = 'campaign_statistics';
 /** Four a second is as fast as a person can read. */
 export const STATISTICS_INTERVAL_MS = 250;
 
-/** Held-back notifications: a key exists for one interval after each. */
+/** By `<customer id>:<campaign id>`: an entry exists for one interval after each notification. `again`: a change came meanwhile. */
 type Throttle = Map<string, { again: boolean; timer: NodeJS.Timeout }>;
 
-/** By the database's address: requests and other work have separate pools, and one throttle. */
+/** One throttle for each database, by its address: the separate pools of requests and other work share it. */
 const throttles = new Map<string, Throttle>();
 
 /**

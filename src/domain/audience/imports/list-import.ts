@@ -35,7 +35,7 @@ export const LIST_IMPORT_ROW = row({
   updateExisting: 'bool',
   tag: 'text?',
   bytesTotal: 'bigint',
-  /** The rest is not written yet; bytes before the first person count from the start. */
+  /** Everybody up to this byte of the file is written. It starts at the first person, after the header line. */
   bytesProcessed: 'bigint',
   linesProcessed: 'int',
   /** added + updated + unchanged + rejected. */

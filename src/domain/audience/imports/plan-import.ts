@@ -110,7 +110,7 @@ function likeliestSeparator(sample: Sample): string {
 function sampleRecords({ bytes, isWhole, offset, line }: Sample, separator: string): CsvRecord[] {
   const reader = new CsvReader({ separator, offset, line });
   const records: CsvRecord[] = [];
-  // In pieces: usually the first one has enough records.
+  // Parsed piece by piece, because usually the first piece has enough records.
   for (let at = offset; at < bytes.length; at += SAMPLE_PIECE_BYTES) {
     const stop = at + SAMPLE_PIECE_BYTES;
     for (const record of reader.push(bytes.subarray(at, stop), isWhole && stop >= bytes.length)) {

@@ -50,7 +50,7 @@ async function checkFields(ctx: Context, list: RuleList, conditions: readonly Pl
     const type = types.get(field.tag);
     const wanted = typeOf(field);
     if (type === undefined) errors[`${path}.tag`] = ['The list has no such field.'];
-    // Every value is a text, too.
+    // A condition on text may name a field of any type: each value can be compared as text.
     else if (wanted !== 'text' && wanted !== type)
       errors[`${path}.${wanted}`] = [`The field ${field.tag} is of the type ${type}.`];
   }

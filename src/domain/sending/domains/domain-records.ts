@@ -6,10 +6,10 @@ import type { PublicDkimKey, RecordKind, SendingDomain } from './sending-domain.
 export interface DomainRecord {
   readonly kind: RecordKind;
   readonly type: 'TXT' | 'CNAME';
-  /** The whole name, without a dot at its end. */
+  /** The full name, without the final dot. */
   readonly name: string;
   readonly value: string;
-  /** The same for forms with at most 255 characters (RFC 1035 3.3.14): TXT in pieces. */
+  /** `value`, a TXT record's in strings of at most 255 characters, for DNS forms that take no longer ones (RFC 1035 3.3.14). */
   readonly pieces: readonly string[];
   /** Without it nothing is signed. */
   readonly isRequired: boolean;
@@ -30,6 +30,7 @@ export function domainRecords(domain: Names, keys: readonly PublicDkimKey[], sit
       purpose: 'Proves that the domain is yours.',
     }),
     ...keys.filter(({ status }) => status !== 'retired').map((key) => dkim(domain, key)),
+    // An SPF record without terms would say that nobody may send.
     ...(site.spfTerms.length === 0 ? [] : [spf(domain, site.spfTerms)]),
     txt('dmarc', {
       name: `_dmarc.${domain.name}`,
@@ -58,7 +59,6 @@ function dkim({ name }: Names, key: PublicDkimKey): DomainRecord {
   return txt('dkim', { name: dkimName(name, key.selector), value: dkimRecord(key), purpose });
 }
 
-/** Without terms it would say that nobody may send. */
 function spf({ name }: Names, terms: readonly string[]): DomainRecord {
   const purpose =
     'Says who may send. If there is an SPF record already, add these terms to it: a domain may have only one SPF record.';

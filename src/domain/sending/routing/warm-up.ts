@@ -11,13 +11,13 @@ const FACTOR_MAX = 10;
 
 const messages = z.int().min(1).max(MESSAGES_MAX);
 const common = {
-  /** The first day that allows so many has no limit. */
+  /** The warm-up ends before the first day whose limit would reach this. */
   goal: messages,
   /** Hard bounces in percent of the last day's messages; above it the warm-up stops automatically. */
   bounce_rate_max: z.number().min(0).max(100).default(5),
 };
 
-const growing = z.discriminatedUnion('kind', [
+const anySchedule = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('linear'), start: messages, step: messages, ...common }),
   z.strictObject({
     kind: z.literal('exponential'),
@@ -33,7 +33,7 @@ const growing = z.discriminatedUnion('kind', [
   }),
 ]);
 /** If the first day reaches the goal, start and goal were probably mixed up. */
-export const warmUpSchedule = growing.refine((given) => given.kind === 'days' || given.goal > given.start, {
+export const warmUpSchedule = anySchedule.refine((given) => given.kind === 'days' || given.goal > given.start, {
   path: ['goal'],
   message: 'must be greater than the start',
 });
