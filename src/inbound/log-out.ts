@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
-import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
+import { insertAuditEntries } from '../domain/accounts/audit-store.ts';
 import { logOut } from '../domain/accounts/log-out.ts';
 import { noSessionCookie, sessionOf } from '../domain/accounts/session-cookie.ts';
 import type { Change, Context } from '../domain/context.ts';

@@ -21,7 +21,7 @@ import {
   ValidationError,
 } from '../lib/errors.ts';
 import { isUnavailable } from '../lib/is-unavailable.ts';
-import { insertAuditEntries } from '../domain/accounts/audit-trail.ts';
+import { insertAuditEntries } from '../domain/accounts/audit-store.ts';
 import { auditEntryOf, changesAccess, noteChange } from './audit.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 

@@ -3,7 +3,7 @@
  * (revoked, expired, its user or customer disabled), when its user's rights change, when maintenance begins or ends, and at the
  * end of the program.
  */
-import { rightsOfTokens } from '../domain/accounts/authenticate-token.ts';
+import { rightsOfTokens } from '../domain/accounts/api-token-store.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
 import { CONNECTIONS_CHECKED_EVERY_MS } from './limits.ts';

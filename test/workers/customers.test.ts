@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { join, raw, sql, type Sql } from '../../src/db/database.ts';
-import { insertAuditEntries } from '../../src/domain/accounts/audit-trail.ts';
+import { insertAuditEntries } from '../../src/domain/accounts/audit-store.ts';
 import { sweepAccounts } from '../../src/domain/accounts/sweep-accounts.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';

@@ -5,12 +5,13 @@
 import { randomBytes } from 'node:crypto';
 import { sql, type Queryable } from '../../db/database.ts';
 import { newUid } from '../../lib/ids.ts';
-import { emailKey } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { insertApiToken } from './api-token-store.ts';
+import { insertOperator } from './customer-store.ts';
 import { faultsOfNewPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
 import { EVERY_SCOPE } from './scopes.ts';
+import { insertAdministrator } from './user-store.ts';
 
 export interface BootstrapInput {
   readonly email: string;
@@ -39,9 +40,12 @@ export async function bootstrapInstallation(ctx: Context, input: BootstrapInput)
     if (!(await claim(db))) return null;
     if (input.password) await checkChosen(input.password, input.email);
     const password = input.password || randomBytes(PASSWORD_BYTES).toString('base64url');
-    const user = await insertAdministrator(db, input.email, await hashPassword(password));
+    const passwordHash = await hashPassword(password);
+    const customerId = await insertOperator(db, newUid());
+    const userId = await insertAdministrator(db, { customerId, uid: newUid(), email: input.email, passwordHash });
     const { token } = await insertApiToken(db, {
-      ...user,
+      customerId,
+      userId,
       kind: 'primary',
       name: 'Primary',
       scopes: [EVERY_SCOPE],
@@ -62,20 +66,4 @@ async function claim(db: Queryable): Promise<boolean> {
   return (
     (await db.execute(sql`INSERT INTO setting (key, value) VALUES (${DONE_KEY}, 'true') ON CONFLICT DO NOTHING`)) === 1
   );
-}
-
-async function insertAdministrator(db: Queryable, email: string, passwordHash: string) {
-  const [customer] = await db.query(
-    { id: 'bigint' },
-    sql`INSERT INTO customer (uid, name, is_operator) VALUES (${newUid()}, 'Operator', true) RETURNING id`,
-  );
-  const [user] = await db.query(
-    { customerId: 'bigint', userId: 'bigint' },
-    sql`
-    INSERT INTO app_user (customer_id, uid, email, email_key, first_name, password_hash, is_admin)
-    VALUES (${customer?.id}, ${newUid()}, ${email}, ${emailKey(email)}, 'Administrator', ${passwordHash}, true)
-    RETURNING customer_id AS "customerId", id AS "userId"`,
-  );
-  if (!user) throw new Error('Assertion failed: the administrator was not inserted');
-  return user;
 }

@@ -2,11 +2,12 @@
  * The operator's limit on requests (specification 8.1: none by default): per valid token, and per address for all others. An
  * invalid token counts by address, or inventing tokens would evade the limit.
  */
-import { sql, type Database } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import type { Log } from '../../lib/log.ts';
 import type { CountRequest, RateCaller, RateLimit } from '../../lib/rate-limit.ts';
+import { findTokenId } from './api-token-store.ts';
 import { RequestCounter } from './request-counter.ts';
 
 export interface RequestLimits {
@@ -36,17 +37,12 @@ export function createRequestLimit(
     if (found && found.until > performance.now()) return found.id;
     tokens.delete(name);
     // Also when the address's limit is reached: a valid token must not suffer from others at its address.
-    const [row] = await database.query(
-      { id: 'bigint' },
-      sql`SELECT id FROM api_token
-           WHERE digest = ${digest} AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > now())`,
-      'accounts.token_id',
-    );
-    if (!row) return undefined;
-    tokens.set(name, { id: row.id, until: performance.now() + TOKEN_REMEMBERED_MS });
+    const id = await findTokenId(database, digest);
+    if (id === undefined) return undefined;
+    tokens.set(name, { id, until: performance.now() + TOKEN_REMEMBERED_MS });
     const [oldest] = tokens.size > TOKENS_REMEMBERED_MAX ? tokens.keys() : [];
     if (oldest !== undefined) tokens.delete(oldest);
-    return row.id;
+    return id;
   }
 
   return async (caller) => {

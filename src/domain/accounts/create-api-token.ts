@@ -1,14 +1,15 @@
 /** A further named token of the caller, with the scopes it needs and no more. */
 import { z } from 'zod';
-import { sql } from '../../db/database.ts';
+import { databaseNow } from '../../db/now.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { parseInput, singleLine } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext, type Viewer } from '../context.ts';
 import { scopeNotHeld } from './account-errors.ts';
 import { NAMED_TOKENS_MAX, TOKEN_NAME_LENGTH_MAX } from './account-limits.ts';
 import { auditInTransaction } from './audit-trail.ts';
-import { insertApiToken, type IssuedToken, type RestDialect } from './api-token-store.ts';
+import { countNamedTokens, insertApiToken, type IssuedToken, type RestDialect } from './api-token-store.ts';
 import { EVERY_SCOPE, mayGrant, SCOPES } from './scopes.ts';
+import { lockUser } from './user-store.ts';
 
 export interface CreateApiTokenInput {
   readonly name: string;
@@ -50,21 +51,12 @@ export async function createApiToken(ctx: Context, input: CreateApiTokenInput): 
 /** By the database's clock, which also ends the token. */
 async function refusePast({ db }: TransactionContext, expiresAt: Date | null | undefined): Promise<void> {
   if (!expiresAt) return;
-  const [row] = await db.query({ isAhead: 'bool' }, sql`SELECT ${expiresAt}::timestamptz > now() AS "isAhead"`);
-  if (!row?.isAhead) throw new ValidationError({ expiresAt: ['The expires at must be in the future.'] });
+  if (expiresAt <= (await databaseNow(db)))
+    throw new ValidationError({ expiresAt: ['The expires at must be in the future.'] });
 }
 
-async function refuseTooMany(ctx: TransactionContext, viewer: Viewer): Promise<void> {
-  // Locks the user's row, so that parallel calls count correctly.
-  await ctx.db.execute(
-    sql`SELECT 1 FROM app_user WHERE customer_id = ${viewer.customerId} AND id = ${viewer.userId} FOR UPDATE`,
-  );
-  const [row] = await ctx.db.query(
-    { count: 'bigint' },
-    sql`
-    SELECT count(*) AS count FROM api_token
-     WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId} AND kind = 'named' AND revoked_at IS NULL`,
-  );
-  if (Number(row?.count ?? 0) < NAMED_TOKENS_MAX) return;
+async function refuseTooMany({ db }: TransactionContext, viewer: Viewer): Promise<void> {
+  await lockUser(db, viewer);
+  if ((await countNamedTokens(db, viewer)) < NAMED_TOKENS_MAX) return;
   throw new ValidationError({ name: [`A user may have at most ${NAMED_TOKENS_MAX} API tokens: revoke one first.`] });
 }

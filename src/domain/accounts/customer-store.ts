@@ -1,8 +1,8 @@
-/** Writes and look-ups of customers, each with its first user. Those being deleted are not found. */
+/** Rows of customers, and of those that were erased. Those being deleted are not found. */
 import { empty, join, sql, typed, row, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, type ValuesOf } from '../../db/fields.ts';
 import { customerFields, userFields } from './customer-fields.ts';
-import type { Customer } from './customer.ts';
+import type { Customer, CustomerStatus } from './customer.ts';
 
 type CustomerRow = Customer & Record<string, unknown>;
 
@@ -92,4 +92,55 @@ export function isEmailConflict(error: unknown): boolean {
     'constraint' in error &&
     String(error.constraint).includes('email_key')
   );
+}
+
+/** Inserts the operator's account, with which an installation begins. */
+export async function insertOperator(db: Queryable, uid: string): Promise<bigint> {
+  const [row] = await db.query(
+    { id: 'bigint' },
+    sql`INSERT INTO customer (uid, name, is_operator) VALUES (${uid}, 'Operator', true) RETURNING id`,
+  );
+  if (!row) throw new Error('Assertion failed: an insert returns its row');
+  return row.id;
+}
+
+/** Whether this is the operator's account, which nobody else counts or changes then until the transaction ends. */
+export async function lockOperator(db: Queryable, id: bigint): Promise<boolean> {
+  return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${id} AND is_operator FOR UPDATE`)) > 0;
+}
+
+/** Enables or disables a customer. */
+export async function writeCustomerStatus(db: Queryable, id: bigint, status: CustomerStatus): Promise<void> {
+  await db.execute(
+    sql`UPDATE customer SET status = ${status}, updated_at = now() WHERE id = ${id} AND status <> ${status}`,
+  );
+}
+
+/** The first step of deleting: it is not found any more. Its name and picture are a person's: they go at once. */
+export async function hideCustomer(db: Queryable, id: bigint): Promise<void> {
+  await db.execute(
+    sql`UPDATE customer SET status = 'deleting', name = '', image = NULL, updated_at = now() WHERE id = ${id}`,
+  );
+}
+
+/** Whether this customer was deleted and is still being erased. */
+export async function isDeleting(db: Queryable, id: bigint): Promise<boolean> {
+  return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${id} AND status = 'deleting'`)) > 0;
+}
+
+/** The last step: its id is kept, and nothing else. Without it the links in its mails would lead again (disabled-customers.ts). */
+export async function eraseCustomerRow(db: Queryable, id: bigint): Promise<void> {
+  await db.execute(sql`
+    WITH gone AS (DELETE FROM customer WHERE id = ${id} AND status = 'deleting' RETURNING id)
+    INSERT INTO erased_customer (id) SELECT id FROM gone ON CONFLICT DO NOTHING`);
+}
+
+/** Customers that are disabled, being deleted, or were erased. */
+export async function disabledCustomerIds(db: Queryable): Promise<ReadonlySet<bigint>> {
+  const rows = await db.query(
+    { id: 'bigint' },
+    sql`SELECT id FROM customer WHERE status <> 'active' UNION ALL SELECT id FROM erased_customer`,
+    'accounts.disabled_customers',
+  );
+  return new Set(rows.map(({ id }) => id));
 }

@@ -2,9 +2,9 @@
  * The disabled customers, for paths that may not ask the database: the redirect of a click uses memory only. The set is small,
  * and read often enough that a disabled customer's links stop within five seconds.
  */
-import { sql, type Queryable } from '../../db/database.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
+import { disabledCustomerIds } from './customer-store.ts';
 
 export interface DisabledCustomers {
   /** Whether this customer is disabled, being deleted, or was erased. */
@@ -20,13 +20,13 @@ const READ_EVERY_MS = 2_000;
  * cannot be read the first time: no link may be served before.
  */
 export async function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | 'log'>): Promise<DisabledCustomers> {
-  let disabled = await readDisabled(db);
+  let disabled = await disabledCustomerIds(db);
   let isReading = false;
   async function readAgain(): Promise<void> {
     if (isReading) return;
     isReading = true;
     try {
-      disabled = await readDisabled(db);
+      disabled = await disabledCustomerIds(db);
     } catch (error) {
       log.warn('accounts.disabled_customers_not_read', { message: messageOf(error) });
     } finally {
@@ -35,13 +35,4 @@ export async function watchDisabledCustomers({ db, log }: Pick<Context, 'db' | '
   }
   const timer = setInterval(() => void readAgain(), READ_EVERY_MS).unref();
   return { has: (customerId) => disabled.has(customerId), close: () => clearInterval(timer) };
-}
-
-async function readDisabled(db: Queryable): Promise<ReadonlySet<bigint>> {
-  const rows = await db.query(
-    { id: 'bigint' },
-    sql`SELECT id FROM customer WHERE status <> 'active' UNION ALL SELECT id FROM erased_customer`,
-    'accounts.disabled_customers',
-  );
-  return new Set(rows.map(({ id }) => id));
 }

@@ -1,5 +1,4 @@
 /** Switching the second factor off: by its user, who proves both factors, or by an administrator for a user who is locked out. */
-import { sql } from '../../db/database.ts';
 import { NotFoundError } from '../../lib/errors.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import type { UserKey } from './api-token-store.ts';
@@ -8,6 +7,8 @@ import { confirmPassword } from './confirm-password.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { requireFullTokenFor } from './known-customer.ts';
 import { checkCode, notOn, refuseWhenOff } from './set-up-two-factor.ts';
+import { deleteTwoFactor } from './two-factor-store.ts';
+import { findUserByUid } from './user-store.ts';
 
 /**
  * Switches it off with a code of the app or a recovery code. All other logins of the user end. Throws ValidationError (password,
@@ -29,10 +30,7 @@ export async function disableTwoFactor(
  * `USER_NOT_FOUND`, WrongStateError `TWO_FACTOR_IS_OFF`, ForbiddenError `FULL_TOKEN_NEEDED` for an administrator's.
  */
 export async function resetTwoFactor(ctx: Context, { userUid }: { userUid: string }): Promise<void> {
-  const [user] = await ctx.db.query(
-    { customerId: 'bigint', userId: 'bigint', isAdmin: 'bool' },
-    sql`SELECT customer_id AS "customerId", id AS "userId", is_admin AS "isAdmin" FROM app_user WHERE uid = ${userUid}`,
-  );
+  const user = await findUserByUid(ctx.db, userUid);
   if (!user) throw new NotFoundError('USER_NOT_FOUND', 'No user has this uid.');
   requireFullTokenFor(viewerOf(ctx), user);
   await remove(ctx, { ...user, userUid });
@@ -44,10 +42,7 @@ async function remove(
 ): Promise<void> {
   await inTransaction(ctx, async (inner) => {
     const { db } = inner;
-    const removed = await db.execute(
-      sql`DELETE FROM two_factor WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
-    );
-    if (removed === 0) throw notOn();
+    if (!(await deleteTwoFactor(db, user))) throw notOn();
     await endOtherLogins(db, user);
     await auditInTransaction(inner, { customerId: user.customerId, targetUid: user.userUid });
   });

@@ -5,11 +5,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql, row, type Database, type RowOf } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { deriveKey, mac, sameBytes, seal, sha256, unseal } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
+import { findCaller } from './api-token-store.ts';
+import { deleteCall, findCall, keepAnswer, leaseCall, renewLease, type CallKey } from './idempotent-call-store.ts';
 
 export interface KeyedCall {
   readonly token: string | null;
@@ -31,9 +33,7 @@ export interface KeptCalls<Answer> {
   begin(call: KeyedCall): Promise<BegunCall<Answer>>;
 }
 
-/** The draft asks for a published time: a day is longer than any client's retries. */
-const KEPT_HOURS = 24;
-const LEASE_SECONDS = 30;
+/** Three in the time of a lease. */
 const LEASE_RENEWED_EVERY_MS = 10_000;
 /** Most answers exist within a second; a call that waited this long is told to retry. */
 const WAIT_MS_MAX = 20_000;
@@ -42,12 +42,6 @@ const POLL_MS = { first: 25, most: 500, factor: 1.6 } as const;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 /** The id for callers without a customer. */
 const NOBODY = 0n;
-
-interface Key {
-  readonly customerId: bigint;
-  readonly id: Buffer;
-  readonly fingerprint: Buffer;
-}
 
 interface Options {
   readonly database: Database;
@@ -67,7 +61,7 @@ export function createKeptCalls<Answer>(
   /** Calls that run in this process, so that repeats of them need not ask the database. */
   const local = new Map<string, Promise<void>>();
 
-  async function keyOf({ token, ipAddress, key, content }: KeyedCall): Promise<Key | undefined> {
+  async function keyOf({ token, ipAddress, key, content }: KeyedCall): Promise<CallKey | undefined> {
     const caller = token === null ? undefined : await findCaller(database, token);
     if (token !== null && !caller) return undefined;
     const name = caller ? `token:${caller.tokenId}` : `address:${addressBlock(ipAddress)}`;
@@ -79,7 +73,7 @@ export function createKeptCalls<Answer>(
     };
   }
 
-  function firstOf(key: Key, runner: string): Extract<BegunCall<Answer>, { kind: 'first' }> {
+  function firstOf(key: CallKey, runner: string): Extract<BegunCall<Answer>, { kind: 'first' }> {
     const name = key.id.toString('base64');
     let end: () => void = () => undefined;
     local.set(name, new Promise((resolve) => (end = resolve)));
@@ -114,7 +108,7 @@ export function createKeptCalls<Answer>(
       const name = key.id.toString('base64');
       const startedAt = performance.now();
       for (let pause: number = POLL_MS.first; ; pause = Math.min(pause * POLL_MS.factor, POLL_MS.most)) {
-        if (await claim(database, key, runner)) return firstOf(key, runner);
+        if (await leaseCall(database, key, runner)) return firstOf(key, runner);
         const row = await findCall(database, key);
         if (!row) continue;
         if (!sameBytes(row.fingerprint, key.fingerprint)) return { kind: 'other-content' };
@@ -126,82 +120,4 @@ export function createKeptCalls<Answer>(
       }
     },
   };
-}
-
-const CALLER_ROW = row({
-  customerId: 'bigint',
-  tokenId: 'bigint',
-});
-type Caller = RowOf<typeof CALLER_ROW>;
-
-async function findCaller(database: Database, token: string): Promise<Caller | undefined> {
-  const [row] = await database.query(
-    CALLER_ROW,
-    // The same condition as in authenticateToken: a stored answer is only for valid callers.
-    sql`SELECT t.customer_id AS "customerId", t.id AS "tokenId"
-          FROM api_token t
-          JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
-          JOIN customer c ON c.id = t.customer_id
-         WHERE t.digest = ${sha256(token)} AND t.kind <> 'session' AND t.revoked_at IS NULL
-           AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
-    'accounts.idempotent_caller',
-  );
-  return row;
-}
-
-/** True: this process runs the call. Rows older than a day do not count. */
-async function claim(database: Database, { customerId, id, fingerprint }: Key, runner: string): Promise<boolean> {
-  const claimed = await database.execute(sql`
-    INSERT INTO hot.idempotent_call AS c (customer_id, id, fingerprint, runner, lease_expires_at)
-    VALUES (${customerId}, ${id}, ${fingerprint}, ${runner}, now() + make_interval(secs => ${LEASE_SECONDS}))
-    ON CONFLICT (customer_id, id) DO UPDATE
-       SET fingerprint = excluded.fingerprint, runner = excluded.runner, answer = NULL, created_at = now(),
-           lease_expires_at = excluded.lease_expires_at
-     WHERE c.created_at < now() - make_interval(hours => ${KEPT_HOURS}) AND c.lease_expires_at < now()`);
-  return claimed === 1;
-}
-
-const CALL_ROW = row({
-  fingerprint: 'bytea',
-  answer: 'bytea?',
-  isRunning: 'bool',
-});
-type CallRow = RowOf<typeof CALL_ROW>;
-
-async function findCall(database: Database, { customerId, id }: Key): Promise<CallRow | undefined> {
-  const [row] = await database.query(
-    CALL_ROW,
-    sql`
-    SELECT fingerprint, answer, lease_expires_at > now() AS "isRunning"
-      FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id}`,
-  );
-  return row;
-}
-
-async function renewLease(database: Database, { customerId, id }: Key, runner: string): Promise<void> {
-  await database.execute(sql`
-    UPDATE hot.idempotent_call SET lease_expires_at = now() + make_interval(secs => ${LEASE_SECONDS})
-     WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
-}
-
-async function keepAnswer(
-  database: Database,
-  { key: { customerId, id }, runner }: { key: Key; runner: string },
-  sealed: Buffer,
-): Promise<void> {
-  await database.execute(sql`
-    UPDATE hot.idempotent_call SET answer = ${sealed}
-     WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
-}
-
-async function deleteCall(database: Database, { customerId, id }: Key, runner: string): Promise<void> {
-  await database.execute(sql`
-    DELETE FROM hot.idempotent_call WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
-}
-
-/** Deletes what is older than a day; called on schedule. */
-export async function dropOldCalls(database: Pick<Database, 'execute'>): Promise<number> {
-  return database.execute(
-    sql`DELETE FROM hot.idempotent_call WHERE created_at < now() - make_interval(hours => ${KEPT_HOURS})`,
-  );
 }

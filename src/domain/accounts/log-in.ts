@@ -4,16 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { sql, row } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { emailKey, isEmailAddress, parseInput } from '../../lib/text.ts';
 import type { Context } from '../context.ts';
 import { inTransaction } from '../context.ts';
 import { accountDisabled, codeRequired, wrongCode, wrongCredentials } from './account-errors.ts';
 import { PASSWORD_LENGTH_MAX } from './account-limits.ts';
-import { insertApiToken, pruneLoginTokens, type IssuedToken, type UserKey } from './api-token-store.ts';
+import { insertApiToken, pruneLoginTokens, type IssuedToken } from './api-token-store.ts';
 import { auditInTransaction } from './audit-trail.ts';
-import { knownAs, newDeviceToken, type DeviceOwner } from './known-device.ts';
+import { knownAs, newDeviceToken } from './known-device.ts';
 import {
   GUESSES,
   GUESSES_OF_ADDRESS,
@@ -27,7 +26,9 @@ import {
 import { noteFailure } from './note-failure.ts';
 import { hashPassword, isOutdated, verifyNobody, verifyPassword } from './password.ts';
 import { EVERY_SCOPE } from './scopes.ts';
+import { findTwoFactor } from './two-factor-store.ts';
 import { takeSecondFactorCode } from './two-factor.ts';
+import { findLoginUser, holdPassword, replacePasswordHash, type LoginUser } from './user-store.ts';
 
 export interface LogInInput {
   readonly email: string;
@@ -59,10 +60,6 @@ const schema = z.object({
   deviceToken: z.string().max(DEVICE_TOKEN_LENGTH_MAX).nullish(),
 });
 
-interface User extends UserKey, DeviceOwner {
-  readonly active: boolean;
-}
-
 /**
  * Returns a login token (valid as `sessionDays` says). Throws UnauthenticatedError `WRONG_CREDENTIALS`,
  * `TWO_FACTOR_CODE_REQUIRED`, `TWO_FACTOR_CODE_WRONG`; ForbiddenError `ACCOUNT_DISABLED`; RateLimitedError `LOGIN_RATE_LIMITED`.
@@ -71,7 +68,7 @@ interface User extends UserKey, DeviceOwner {
 export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> {
   const { email, password, code, deviceToken } = parseInput(schema, input);
   const key = isEmailAddress(email) ? emailKey(email) : null;
-  const user = key ? await findUser(ctx, key) : undefined;
+  const user = key ? await findLoginUser(ctx.database, key) : undefined;
   try {
     return await admit(ctx, { ...{ name: key ?? email, password, code, deviceToken }, user });
   } catch (error) {
@@ -85,7 +82,7 @@ export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> 
 interface Try extends Omit<LogInInput, 'email'> {
   /** The given address in the form in which it is counted. */
   readonly name: string;
-  readonly user: User | undefined;
+  readonly user: LoginUser | undefined;
 }
 
 async function admit(ctx: Context, { name, password, code, deviceToken, user }: Try): Promise<LoggedIn> {
@@ -122,7 +119,7 @@ interface CodeGiven {
   readonly known: string | null;
 }
 
-async function checkSecondFactor(ctx: Context, user: User, { code, known }: CodeGiven): Promise<void> {
+async function checkSecondFactor(ctx: Context, user: LoginUser, { code, known }: CodeGiven): Promise<void> {
   if (user.secondFactor === null) return;
   if (!code) throw codeRequired();
   const key = hiddenSubject(ctx, `code:${user.userId}:${known ?? ''}`);
@@ -131,58 +128,27 @@ async function checkSecondFactor(ctx: Context, user: User, { code, known }: Code
   await countNoLoginTry(ctx.database, reservation);
 }
 
-const USER_ROW = row({
-  active: 'bool',
-  customerId: 'bigint',
-  userId: 'bigint',
-  uid: 'text',
-  passwordHash: 'text',
-  secondFactor: 'bytea?',
-  addresses: 'text[]',
-});
-
-async function findUser(ctx: Context, key: string): Promise<User | undefined> {
-  const [user] = await ctx.database.query(
-    USER_ROW,
-    sql`SELECT u.customer_id AS "customerId", u.id AS "userId", u.uid, u.password_hash AS "passwordHash",
-               u.status = 'active' AND c.status = 'active' AS active, f.sealed_secret AS "secondFactor",
-               ARRAY(SELECT DISTINCT t.last_used_ip FROM api_token t
-                      WHERE t.customer_id = u.customer_id AND t.user_id = u.id AND t.last_used_ip IS NOT NULL) AS addresses
-          FROM app_user u
-          JOIN customer c ON c.id = u.customer_id
-          LEFT JOIN two_factor f ON f.customer_id = u.customer_id AND f.user_id = u.id AND f.confirmed_at IS NOT NULL
-         WHERE u.email_key = ${key}`,
-    'accounts.find_by_email',
-  );
-  return user;
-}
-
 /** A hash with weaker settings is replaced while the password is known. */
-async function rehashed(ctx: Context, { customerId, userId, passwordHash }: User, password: string): Promise<string> {
+async function rehashed(
+  ctx: Context,
+  { customerId, userId, passwordHash }: LoginUser,
+  password: string,
+): Promise<string> {
   if (!isOutdated(passwordHash)) return passwordHash;
   const fresh = await hashPassword(password);
-  const replaced = await ctx.db.execute(sql`
-    UPDATE app_user SET password_hash = ${fresh}
-     WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}`);
-  return replaced === 1 ? fresh : passwordHash;
+  const isReplaced = await replacePasswordHash(ctx.db, { customerId, userId }, { from: passwordHash, to: fresh });
+  return isReplaced ? fresh : passwordHash;
 }
 
-async function issueLoginToken(ctx: Context, user: User): Promise<IssuedToken> {
+async function issueLoginToken(ctx: Context, user: LoginUser): Promise<IssuedToken> {
   const { customerId, userId, passwordHash } = user;
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
     // A change of password or second factor ends all tokens: none may be created after it with the old ones.
-    const same = await db.execute(sql`
-      SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND password_hash = ${passwordHash}
-         FOR SHARE`);
-    if (!same) throw wrongCredentials();
-    const [factor] = await db.query(
-      { secret: 'bytea' },
-      sql`
-      SELECT sealed_secret AS secret FROM two_factor
-       WHERE customer_id = ${customerId} AND user_id = ${userId} AND confirmed_at IS NOT NULL`,
-    );
-    if (factor && !(user.secondFactor && factor.secret.equals(user.secondFactor))) throw codeRequired();
+    if (!(await holdPassword(db, { customerId, userId, passwordHash }))) throw wrongCredentials();
+    const factor = await findTwoFactor(db, { customerId, userId });
+    if (factor?.isConfirmed && !(user.secondFactor && user.secondFactor.equals(factor.sealedSecret)))
+      throw codeRequired();
     await pruneLoginTokens(db, { customerId, userId });
     const { sessionDays } = ctx.installation.limits;
     const name = `Login ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;

@@ -3,18 +3,19 @@
  * can log in, so it has no more rights than the user who requested it.
  */
 import { randomBytes } from 'node:crypto';
-import { sql, type Queryable } from '../../db/database.ts';
-import { sha256 } from '../../lib/crypto.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { emailKey } from '../../lib/text.ts';
-import { inTransaction, viewerOf, type Context, type TransactionContext, type Viewer } from '../context.ts';
+import { inTransaction, viewerOf, type Context, type Viewer } from '../context.ts';
 import { accountDisabled, customerNotFound, linksForOthers } from './account-errors.ts';
-import { LOGIN_LINK_MINUTES, LOGIN_LINKS_MAX } from './account-limits.ts';
+import { LOGIN_LINK_MINUTES } from './account-limits.ts';
 import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
-import { auditInTransaction, insertAuditEntries } from './audit-trail.ts';
+import { insertAuditEntries } from './audit-store.ts';
+import { auditInTransaction } from './audit-trail.ts';
 import type { Customer } from './customer.ts';
 import { customerWithEmail, knownCustomer, requireFullTokenFor } from './known-customer.ts';
+import { deleteOldLinks, findLink, insertLink, takeLink } from './login-link-store.ts';
 import { EVERY_SCOPE, holdsScope } from './scopes.ts';
+import { findUser } from './user-store.ts';
 
 const TOKEN_BYTES = 32;
 /** 32 bytes in base64url. */
@@ -47,7 +48,7 @@ export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Pr
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   return inTransaction(ctx, async (inner) => {
     const expiresAt = await insertLink(inner.db, user, { token, scopes });
-    await dropOldLinks(inner.db, user);
+    await deleteOldLinks(inner.db, user);
     await auditInTransaction(inner, { customerId: user.customerId, targetUid: target.customerUid ?? null });
     const url = `${ctx.installation.baseUrl}${LOGIN_LINK_PATH}/${token}`;
     return { ...user, token, url, expiresAt };
@@ -58,7 +59,7 @@ export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Pr
 export async function useLoginLink(ctx: Context, token: string): Promise<{ session: string } | undefined> {
   if (!TOKEN_PATTERN.test(token)) return noteRefusedLink(ctx, null);
   const used = await inTransaction(ctx, async (inner) => {
-    const link = await takeLink(inner, token);
+    const link = await takeLink(inner.db, token);
     if (!link) return undefined;
     const { customerId, userId, scopes } = link;
     await pruneLoginTokens(inner.db, link);
@@ -85,16 +86,7 @@ export async function useLoginLink(ctx: Context, token: string): Promise<{ sessi
 
 /** Links are kept a bit longer than ten minutes, so that one that was just used is recognised. */
 async function noteRefusedLink(ctx: Context, token: string | null): Promise<undefined> {
-  const [link] =
-    token === null
-      ? []
-      : await ctx.db.query(
-          { customerId: 'bigint', userId: 'bigint', userUid: 'text', isUsed: 'bool' },
-          sql`
-          SELECT l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.used_at IS NOT NULL AS "isUsed"
-            FROM login_token l JOIN app_user u ON u.customer_id = l.customer_id AND u.id = l.user_id
-           WHERE l.digest = ${sha256(token)}`,
-        );
+  const link = token === null ? undefined : await findLink(ctx.db, token);
   const reason = link ? (link.isUsed ? 'LINK_USED' : 'LINK_ENDED') : 'LINK_UNKNOWN';
   ctx.securityEvents?.note(ctx, { kind: 'link_refused', operation: 'useLoginLink', account: link ?? null, reason });
   return undefined;
@@ -129,62 +121,13 @@ async function namedCustomer(ctx: Context, { customerUid, email }: LoginLinkTarg
 /** Clients that always name a customer name themselves; about other customers nothing is revealed, not even that they exist. */
 async function namedOneself(ctx: Context, { customerUid, email }: LoginLinkTarget): Promise<Target> {
   const viewer = viewerOf(ctx);
-  const [own] = await ctx.db.query(
-    { uid: 'text', emailKey: 'text' },
-    sql`
-    SELECT c.uid, u.email_key AS "emailKey" FROM app_user u JOIN customer c ON c.id = u.customer_id
-     WHERE u.customer_id = ${viewer.customerId} AND u.id = ${viewer.userId}`,
-  );
-  const isOneself = (!customerUid || own?.uid === customerUid) && (!email || own?.emailKey === emailKey(email.trim()));
+  const own = await findUser(ctx.db, viewer);
+  const isOneself =
+    (!customerUid || own?.customerUid === customerUid) && (!email || own?.emailKey === emailKey(email.trim()));
   if (!isOneself) throw linksForOthers();
   return ownTarget(viewer);
 }
 
 function ownTarget({ customerId, userId, scopes }: Viewer): Target {
   return { customerId, userId, scopes };
-}
-
-async function insertLink(
-  db: Queryable,
-  { customerId, userId }: UserKey,
-  { token, scopes }: { token: string; scopes: readonly string[] },
-): Promise<Date> {
-  const [row] = await db.query(
-    { expiresAt: 'timestamptz' },
-    sql`
-    INSERT INTO login_token (customer_id, digest, user_id, scopes, expires_at)
-    VALUES (${customerId}, ${sha256(token)}, ${userId}, ${scopes}, now() + make_interval(mins => ${LOGIN_LINK_MINUTES}))
-    RETURNING expires_at AS "expiresAt"`,
-  );
-  if (!row) throw new Error('Assertion failed: an insert returns its row');
-  return row.expiresAt;
-}
-
-/** Expired links, and the oldest beyond the limit. */
-async function dropOldLinks(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
-  await db.execute(sql`
-    DELETE FROM login_token WHERE customer_id = ${customerId} AND digest IN (
-      SELECT digest FROM (
-        SELECT digest, used_at IS NOT NULL OR expires_at <= now() AS is_over,
-               row_number() OVER (ORDER BY created_at DESC, digest) AS place
-          FROM login_token WHERE customer_id = ${customerId} AND user_id = ${userId}) t
-       WHERE is_over OR place > ${LOGIN_LINKS_MAX})`);
-}
-
-/** Exactly one of several concurrent calls gets it: the others wait for its row, and find it used. */
-async function takeLink(
-  { db }: TransactionContext,
-  token: string,
-): Promise<(Target & { userUid: string }) | undefined> {
-  const [link] = await db.query(
-    { scopes: 'text[]', customerId: 'bigint', userId: 'bigint', userUid: 'text' },
-    sql`
-    UPDATE login_token l SET used_at = now()
-      FROM app_user u, customer c
-     WHERE l.digest = ${sha256(token)} AND l.used_at IS NULL AND l.expires_at > now()
-       AND u.customer_id = l.customer_id AND u.id = l.user_id AND u.status = 'active'
-       AND c.id = l.customer_id AND c.status = 'active'
-    RETURNING l.customer_id AS "customerId", l.user_id AS "userId", u.uid AS "userUid", l.scopes`,
-  );
-  return link;
 }

@@ -2,12 +2,13 @@
  * The rules of a new password: long enough and not a common one. No rules about kinds of characters: they make passwords worse
  * (NIST SP 800-63B, 3.1.1.2).
  */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { isOneLine } from '../../lib/text.ts';
 import { PASSWORD_LENGTH_MAX, PASSWORD_LENGTH_MIN } from './account-limits.ts';
 import type { UserKey } from './api-token-store.ts';
 import { verifyPassword } from './password.ts';
+import { findUser } from './user-store.ts';
 
 /** The owner of the new password: attackers try names of the person early. */
 export interface PasswordOwner {
@@ -28,17 +29,12 @@ const CORE_LENGTH_MIN = 4;
 /** What a new password of this user is compared with. */
 export async function ownerOfPassword(
   db: Queryable,
-  { customerId, userId }: UserKey,
+  key: UserKey,
 ): Promise<PasswordOwner & { readonly email: string; readonly names: readonly string[] }> {
-  const [row] = await db.query(
-    { email: 'text', names: 'text[]', oldHash: 'text' },
-    sql`
-    SELECT u.email, ARRAY[u.first_name, u.last_name, u.first_name || u.last_name, c.name] AS names,
-           u.password_hash AS "oldHash"
-      FROM app_user u JOIN customer c ON c.id = u.customer_id
-     WHERE u.customer_id = ${customerId} AND u.id = ${userId}`,
-  );
-  return row ?? { email: '', names: [] };
+  const user = await findUser(db, key);
+  if (!user) return { email: '', names: [] };
+  const { email, firstName, lastName, customerName, passwordHash } = user;
+  return { email, names: [firstName, lastName, firstName + lastName, customerName], oldHash: passwordHash };
 }
 
 /** Throws ValidationError on `field` when this must not be a password. */

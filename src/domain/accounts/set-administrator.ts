@@ -1,12 +1,14 @@
 /** Making a user an administrator and back (decision D45: a right of a user, not another kind of user). */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { lastAdministrator, needsFullToken, notYourself, userNotFound } from './account-errors.ts';
 import { auditInTransaction } from './audit-trail.ts';
 import type { UserKey } from './api-token-store.ts';
+import { lockOperator } from './customer-store.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { EVERY_SCOPE } from './scopes.ts';
+import { findUserByUid, hasOtherAdministrator, writeIsAdmin } from './user-store.ts';
 
 export interface SetAdministratorInput {
   readonly userUid: string;
@@ -27,23 +29,13 @@ export async function setAdministrator(
   if (!viewer.scopes.includes(EVERY_SCOPE)) throw needsFullToken();
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
-    const [user] = isUid(userUid)
-      ? await db.query(
-          { customerId: 'bigint', userId: 'bigint', isAdmin: 'bool' },
-          sql`
-          SELECT u.customer_id AS "customerId", u.id AS "userId", u.is_admin AS "isAdmin"
-            FROM app_user u JOIN customer c ON c.id = u.customer_id
-           WHERE u.uid = ${userUid} AND c.status <> 'deleting' FOR UPDATE OF u`,
-        )
-      : [];
+    const user = isUid(userUid) ? await findUserByUid(db, userUid, { lock: true }) : undefined;
     if (!user) throw userNotFound();
     if (user.userId === viewer.userId && !isAdmin) throw notYourself();
     if (!isAdmin) await keepOneAdministrator(db, user);
     if (user.isAdmin !== isAdmin) {
       const { customerId, userId } = user;
-      await db.execute(
-        sql`UPDATE app_user SET is_admin = ${isAdmin}, updated_at = now() WHERE customer_id = ${customerId} AND id = ${userId}`,
-      );
+      await writeIsAdmin(db, user, isAdmin);
       await endOtherLogins(db, { customerId, userId });
     }
     await auditInTransaction(inner, { customerId: user.customerId, targetUid: userUid });
@@ -51,12 +43,7 @@ export async function setAdministrator(
   });
 }
 
-/** Locks the row of the operator's account, so that parallel calls count correctly. */
-async function keepOneAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<void> {
-  const operator = await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator FOR UPDATE`);
-  if (!operator) return;
-  const others = await db.execute(sql`
-    SELECT 1 FROM app_user
-     WHERE customer_id = ${customerId} AND id <> ${userId} AND is_admin AND status = 'active' LIMIT 1`);
-  if (others === 0) throw lastAdministrator();
+async function keepOneAdministrator(db: Queryable, user: UserKey): Promise<void> {
+  if (!(await lockOperator(db, user.customerId))) return;
+  if (!(await hasOtherAdministrator(db, user))) throw lastAdministrator();
 }

@@ -3,14 +3,15 @@
  * paused and stay so, because last month's newsletter must not be sent automatically when the customer is enabled again (decision
  * record 0050). Clicks and web views of its mails stop (disabled-customers.ts); people can still unsubscribe.
  */
-import { sql } from '../../db/database.ts';
 import { pauseCustomerCampaignsJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { auditInTransaction } from './audit-trail.ts';
-import type { Customer, CustomerStatus } from './customer.ts';
+import { writeCustomerStatus } from './customer-store.ts';
+import type { Customer } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { knownCustomer, refuseOwnOrOperator } from './known-customer.ts';
+import { userIdsOf } from './user-store.ts';
 
 /** Before other jobs, so that sending stops soon. */
 const PAUSE_PRIORITY = -100;
@@ -20,7 +21,7 @@ export async function disableCustomer(ctx: Context, { uid }: { uid: string }): P
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });
     refuseOwnOrOperator(inner, customer);
-    await setStatus(inner, customer, 'disabled');
+    await writeCustomerStatus(inner.db, customer.id, 'disabled');
     await endLogins(inner, customer);
     await enqueue(
       inner.db,
@@ -37,19 +38,12 @@ export async function disableCustomer(ctx: Context, { uid }: { uid: string }): P
 export async function enableCustomer(ctx: Context, { uid }: { uid: string }): Promise<{ id: bigint; uid: string }> {
   return inTransaction(ctx, async (inner) => {
     const customer = await knownCustomer(inner, uid, { lock: true });
-    await setStatus(inner, customer, 'active');
+    await writeCustomerStatus(inner.db, customer.id, 'active');
     await auditInTransaction(inner, { customerId: customer.id, targetUid: uid });
     return { id: customer.id, uid };
   });
 }
 
-async function setStatus({ db }: TransactionContext, { id }: Customer, status: CustomerStatus): Promise<void> {
-  await db.execute(
-    sql`UPDATE customer SET status = ${status}, updated_at = now() WHERE id = ${id} AND status <> ${status}`,
-  );
-}
-
 async function endLogins({ db }: TransactionContext, { id }: Customer): Promise<void> {
-  const users = await db.query({ id: 'bigint' }, sql`SELECT id FROM app_user WHERE customer_id = ${id}`);
-  for (const user of users) await endOtherLogins(db, { customerId: id, userId: user.id });
+  for (const userId of await userIdsOf(db, id)) await endOtherLogins(db, { customerId: id, userId });
 }

@@ -2,7 +2,6 @@
  * Switching the second factor on, in two steps: a secret for the authenticator app, then a code as proof that the app has it.
  * Until the second step logging in works as before.
  */
-import { sql } from '../../db/database.ts';
 import { ValidationError, WrongStateError } from '../../lib/errors.ts';
 import { inTransaction, viewerOf, type Context, type Viewer } from '../context.ts';
 import { auditInTransaction } from './audit-trail.ts';
@@ -10,14 +9,15 @@ import { confirmPassword } from './confirm-password.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { GUESSES_OF_CODE, hiddenSubject, countNoLoginTry, reserveLoginTry } from './login-failures.ts';
 import { noteFailure } from './note-failure.ts';
+import { findTwoFactor, markTwoFactorConfirmed, writeTwoFactor } from './two-factor-store.ts';
 import {
-  findTwoFactor,
   newRecoveryCodes,
   newTwoFactorSecret,
   storeRecoveryCodes,
   takeSecondFactorCode,
   type NewSecret,
 } from './two-factor.ts';
+import { findUser } from './user-store.ts';
 
 const alreadyOn = () =>
   new WrongStateError('TWO_FACTOR_IS_ON', 'Two-factor login is on already: switch it off before you set it up again.');
@@ -37,17 +37,9 @@ export interface RecoveryCodes {
 export async function beginTwoFactor(ctx: Context, { password }: { password: string }): Promise<NewSecret> {
   const { customerId, userId } = viewerOf(ctx);
   await confirmPassword(ctx, password);
-  const [user] = await ctx.db.query(
-    { email: 'text' },
-    sql`SELECT email FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
-  );
+  const user = await findUser(ctx.db, { customerId, userId });
   const { secret, uri, sealed } = newTwoFactorSecret(ctx, user?.email ?? '');
-  const begun = await ctx.db.execute(sql`
-    INSERT INTO two_factor (customer_id, user_id, sealed_secret) VALUES (${customerId}, ${userId}, ${sealed})
-    ON CONFLICT (customer_id, user_id) DO UPDATE
-       SET sealed_secret = excluded.sealed_secret, last_step = NULL, created_at = now()
-     WHERE two_factor.confirmed_at IS NULL`);
-  if (begun === 0) throw alreadyOn();
+  if (!(await writeTwoFactor(ctx.db, { customerId, userId }, sealed))) throw alreadyOn();
   return { secret, uri };
 }
 
@@ -63,11 +55,7 @@ export async function confirmTwoFactor(ctx: Context, { code }: { code: string })
   await checkCode(ctx, code);
   const recoveryCodes = newRecoveryCodes();
   await inTransaction(ctx, async (inner) => {
-    const on = await inner.db.execute(sql`
-      UPDATE two_factor SET confirmed_at = now()
-       WHERE customer_id = ${viewer.customerId} AND user_id = ${viewer.userId}
-         AND sealed_secret = ${Buffer.from(factor.sealedSecret)} AND confirmed_at IS NULL`);
-    if (on === 0) throw alreadyOn();
+    if (!(await markTwoFactorConfirmed(inner.db, factor))) throw alreadyOn();
     await storeRecoveryCodes(inner, viewer, recoveryCodes);
     await endOtherLogins(inner.db, viewer);
     await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: viewer.userUid });

@@ -4,11 +4,11 @@
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { sql, type Queryable } from '../../db/database.ts';
 import { deriveKey, mac, seal, unseal } from '../../lib/crypto.ts';
 import type { Context } from '../context.ts';
 import { RECOVERY_CODES } from './account-limits.ts';
 import type { UserKey } from './api-token-store.ts';
+import { replaceRecoveryCodes, takeStep, useRecoveryCode, type SecondFactor } from './two-factor-store.ts';
 
 const PERIOD_SECONDS = 30;
 const DIGITS = 6;
@@ -50,16 +50,7 @@ export function newRecoveryCodes(): string[] {
 /** Stores the digests of these codes, and no others. */
 export async function storeRecoveryCodes(ctx: Context, user: UserKey, codes: readonly string[]): Promise<void> {
   const digests = codes.map((code) => recoveryDigest(ctx, user, code));
-  await ctx.db.execute(
-    sql`DELETE FROM recovery_code WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
-  );
-  await ctx.db.execute(sql`
-    INSERT INTO recovery_code (customer_id, user_id, digest)
-    SELECT ${user.customerId}, ${user.userId}, unnest(${digests}::bytea[])`);
-}
-
-export interface SecondFactor extends UserKey {
-  readonly sealedSecret: Uint8Array;
+  await replaceRecoveryCodes(ctx.db, user, digests);
 }
 
 /** Whether this is a valid code that was not used before; from now on it is used. */
@@ -75,35 +66,13 @@ async function takeAppCode(ctx: Context, factor: SecondFactor, code: string): Pr
   const delta = totp.validate({ token: code, timestamp: now, window: STEPS_AROUND });
   if (delta === null) return false;
   const step = Math.floor(now / 1000 / PERIOD_SECONDS) + delta;
-  // One statement, so that of two calls with the same code only one succeeds. Older codes count as used, too.
-  const taken = await ctx.db.execute(sql`
-    UPDATE two_factor SET last_step = ${step}
-     WHERE customer_id = ${factor.customerId} AND user_id = ${factor.userId}
-       AND sealed_secret = ${Buffer.from(factor.sealedSecret)} AND (last_step IS NULL OR last_step < ${step})`);
-  return taken === 1;
+  // Older codes are then used as well.
+  return takeStep(ctx.db, factor, step);
 }
 
 async function takeRecoveryCode(ctx: Context, user: UserKey, typed: string): Promise<boolean> {
   if (typed.length !== RECOVERY_LENGTH) return false;
-  const taken = await ctx.db.execute(sql`
-    UPDATE recovery_code SET used_at = now()
-     WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}
-       AND digest = ${recoveryDigest(ctx, user, typed)} AND used_at IS NULL`);
-  return taken === 1;
-}
-
-/** The row of a user, confirmed or just begun. */
-export async function findTwoFactor(
-  db: Queryable,
-  user: UserKey,
-): Promise<(SecondFactor & { readonly isConfirmed: boolean }) | undefined> {
-  const [row] = await db.query(
-    { sealed_secret: 'bytea', is_confirmed: 'bool' },
-    sql`
-    SELECT sealed_secret, confirmed_at IS NOT NULL AS is_confirmed FROM two_factor
-     WHERE customer_id = ${user.customerId} AND user_id = ${user.userId}`,
-  );
-  return row && { ...user, sealedSecret: row.sealed_secret, isConfirmed: row.is_confirmed };
+  return useRecoveryCode(ctx.db, user, recoveryDigest(ctx, user, typed));
 }
 
 function recoveryDigest(ctx: Context, { userId }: UserKey, code: string): Buffer {

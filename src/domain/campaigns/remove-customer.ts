@@ -1,7 +1,8 @@
 /** The job of a deleted customer. */
 import { eraseCustomerJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
-import { eraseCustomer, isDeleting } from '../accounts/erase-customer.ts';
+import { isDeleting } from '../accounts/customer-store.ts';
+import { eraseCustomer } from '../accounts/erase-customer.ts';
 import type { Context } from '../context.ts';
 import { pauseCustomerCampaigns } from './pause-customer-campaigns.ts';
 

@@ -1,5 +1,6 @@
 /** Deleted lists and campaigns whose people and messages are still being erased. */
-import { deletionsUnderWay, type DeletionUnderWay } from '../../domain/accounts/deletions-under-way.ts';
+import type { DeletionUnderWay } from '../../domain/accounts/deletion-store.ts';
+import { deletionsUnderWay } from '../../domain/accounts/deletions-under-way.ts';
 import { builder } from '../builder.ts';
 
 const READ = { scope: 'lists:read' } as const;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Transaction } from '../../../src/db/database.ts';
 import { insertApiToken } from '../../../src/domain/accounts/api-token-store.ts';
-import { rightsOfTokens } from '../../../src/domain/accounts/authenticate-token.ts';
+import { rightsOfTokens } from '../../../src/domain/accounts/api-token-store.ts';
 import { GUESSES, countNoLoginTry, reserveLoginTry } from '../../../src/domain/accounts/login-failures.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { createTenant } from '../../support/tenant.ts';
