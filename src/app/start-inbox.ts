@@ -14,7 +14,7 @@ import {
   hasRealSendingServer,
   retireDevelopmentServer,
   useDevelopmentServer,
-} from '../domain/sending/development-server.ts';
+} from '../domain/sending/development-server-store.ts';
 import type { Mount } from '../http/http-server.ts';
 import { inboxMount, type InboxRights } from '../inbox/inbox-handler.ts';
 import type { InboxServer } from '../inbox/inbox-server.ts';

@@ -14,7 +14,7 @@ import { viewerOf, type Context } from '../../src/domain/context.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
-import { leaseSends, returnLease, sendUsage } from '../../src/domain/sending/send-budget.ts';
+import { leaseSends, returnLease, sendUsage } from '../../src/domain/sending/send-budget-store.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { proveLiveness } from '../../src/workers/liveness.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';

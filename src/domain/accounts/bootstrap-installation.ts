@@ -3,7 +3,6 @@
  * `setting` records that this was done; it outlives every account, so nothing can repeat it.
  */
 import { randomBytes } from 'node:crypto';
-import { sql, type Queryable } from '../../db/database.ts';
 import { newUid } from '../../lib/ids.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { insertApiToken } from './api-token-store.ts';
@@ -11,6 +10,7 @@ import { insertOperator } from './customer-store.ts';
 import { faultsOfNewPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
 import { EVERY_SCOPE } from './scopes.ts';
+import { insertSetting } from './setting-store.ts';
 import { insertAdministrator } from './user-store.ts';
 
 export interface BootstrapInput {
@@ -37,7 +37,7 @@ const PASSWORD_BYTES = 15;
  */
 export async function bootstrapInstallation(ctx: Context, input: BootstrapInput): Promise<Bootstrapped | null> {
   return inTransaction(ctx, async ({ db }) => {
-    if (!(await claim(db))) return null;
+    if (!(await insertSetting(db, DONE_KEY, true))) return null;
     if (input.password) await checkChosen(input.password, input.email);
     const password = input.password || randomBytes(PASSWORD_BYTES).toString('base64url');
     const passwordHash = await hashPassword(password);
@@ -59,11 +59,4 @@ export async function bootstrapInstallation(ctx: Context, input: BootstrapInput)
 async function checkChosen(password: string, email: string): Promise<void> {
   const [fault] = await faultsOfNewPassword(password, { email });
   if (fault) throw new Error(`ADMIN_PASSWORD cannot be used: ${fault}`);
-}
-
-/** The unique key makes the others wait for the first one's commit; then they find its row. */
-async function claim(db: Queryable): Promise<boolean> {
-  return (
-    (await db.execute(sql`INSERT INTO setting (key, value) VALUES (${DONE_KEY}, 'true') ON CONFLICT DO NOTHING`)) === 1
-  );
 }

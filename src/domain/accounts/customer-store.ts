@@ -144,3 +144,29 @@ export async function disabledCustomerIds(db: Queryable): Promise<ReadonlySet<bi
   );
   return new Set(rows.map(({ id }) => id));
 }
+
+/** Whether this is the operator's account. */
+export async function isOperator(db: Queryable, id: bigint): Promise<boolean> {
+  return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${id} AND is_operator`)) > 0;
+}
+
+/** The servers that a customer has chosen for its mail, by weight; null: it has not chosen. */
+export async function readSendingServers(db: Queryable, id: bigint): Promise<unknown> {
+  const [row] = await db.query(
+    { servers: 'json?' },
+    sql`SELECT sending_servers AS servers FROM customer WHERE id = ${id}`,
+  );
+  return row?.servers;
+}
+
+/** Writes this choice. */
+export async function writeSendingServers(db: Queryable, id: bigint, servers: readonly object[] | null): Promise<void> {
+  await db.execute(
+    sql`UPDATE customer SET sending_servers = ${servers && JSON.stringify(servers)}::jsonb WHERE id = ${id}`,
+  );
+}
+
+/** How many messages an hour a customer's campaigns send together; null: as many as its plan. */
+export async function writeSendsPerHour(db: Queryable, id: bigint, sendsPerHour: number | null): Promise<void> {
+  await db.execute(sql`UPDATE customer SET sends_per_hour = ${sendsPerHour}, updated_at = now() WHERE id = ${id}`);
+}

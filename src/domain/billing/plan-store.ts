@@ -26,6 +26,13 @@ export async function updatePlanRow(db: Queryable, plan: Plan, changes: PlanValu
   await db.execute(sql`UPDATE plan SET ${join(written)} WHERE id = ${plan.id}`);
 }
 
+/** Writes which of the system's servers the plan's customers go through, by weight; null: as its options say. */
+export async function writePlanServers(db: Queryable, { id }: Plan, servers: readonly object[] | null): Promise<void> {
+  await db.execute(
+    sql`UPDATE plan SET sending_servers = ${servers && JSON.stringify(servers)}::jsonb, updated_at = now() WHERE id = ${id}`,
+  );
+}
+
 /** `change` prevents reading it for a subscription meanwhile, `use` prevents changing or deleting it. */
 export type PlanLock = 'change' | 'use';
 

@@ -12,7 +12,7 @@ import { compileCampaign } from '../delivery/campaign-message.ts';
 import { insertTests, type TestMessage } from '../delivery/test-message-store.ts';
 import { countRequestedMails } from '../sending/requested-mails.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
-import { hasServerToSendThrough } from '../sending/choose-server.ts';
+import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignNotReady } from './campaign-errors.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';

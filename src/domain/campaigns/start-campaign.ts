@@ -5,7 +5,7 @@ import { allowanceOf } from '../billing/allowance.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
-import { hasServerToSendThrough } from '../sending/choose-server.ts';
+import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
 import { appoint, isAhead } from './campaign-schedule.ts';

@@ -10,7 +10,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { allowanceOf, type Allowance } from '../billing/allowance.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { PlanLimit } from '../delivery/batch.ts';
-import { remainingIn, sendUsage } from '../sending/send-budget.ts';
+import { remainingIn, sendUsage } from '../sending/send-budget-store.ts';
 import { keepSendTime } from '../delivery/send-time-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { beginWait, endWait, moveCampaign, PAUSABLE } from './campaign-state-store.ts';

@@ -4,7 +4,7 @@ import { countryOf } from '../audience/countries.ts';
 import type { ListContact } from '../audience/list-fields.ts';
 import { CONTACT_OBJECT } from '../audience/list-store.ts';
 import { NO_CONTACT, type MessageSource } from '../content/message.ts';
-import { identityVersion } from '../sending/identity.ts';
+import { identityVersion } from '../sending/domains/sending-domain-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { UnknownPolicy } from './delivery.ts';
 

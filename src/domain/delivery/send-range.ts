@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Allowance } from '../billing/allowance.ts';
 import type { Context } from '../context.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
-import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget.ts';
+import { leaseSends, returnLease, shrinkLease, type SendLease } from '../sending/send-budget-store.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import type { BatchWorker, PlanLimit } from './batch.ts';
 import { leaseRecipients, findRecipients } from './lease-recipients.ts';

@@ -1,11 +1,12 @@
 /** What receivers will see of mail from an address: who signs it, where bounces go, and whether DMARC counts them. */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { asciiDomainOf, isAtOrBelow } from '../../lib/mail-domain.ts';
 import { parseInput } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { fromAddressInput } from './addresses/from-address.ts';
 import { senderFault } from './addresses/usable-sender.ts';
 import { domainOfAddress } from './domains/domain-of-address.ts';
+import { checksOfDomain } from './domains/sending-domain-read-model.ts';
 import { domainChecks, type DomainChecks } from './domains/sending-domain.ts';
 import { identityFor } from './identity.ts';
 
@@ -77,9 +78,5 @@ function isAligned({ from, other, organization, mode }: Pair): boolean {
 async function dmarcOf(db: Queryable, email: string): Promise<DomainChecks['dmarc'] | undefined> {
   const holder = await domainOfAddress(db, email);
   if (!holder) return undefined;
-  const [row] = await db.query(
-    { checks: 'json' },
-    sql`SELECT checks FROM sending_domain WHERE customer_id = ${holder.customerId} AND id = ${holder.id}`,
-  );
-  return domainChecks.parse(row?.checks ?? {}).dmarc ?? undefined;
+  return domainChecks.parse(await checksOfDomain(db, holder)).dmarc ?? undefined;
 }

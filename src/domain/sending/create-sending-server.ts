@@ -4,7 +4,7 @@ import { parseInput } from '../../lib/text.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
-import { requireOwnServers } from './choose-server.ts';
+import { requireOwnServers } from './require-own-servers.ts';
 import { tooManyServers } from './sending-server-errors.ts';
 import { countServers, insertServer } from './sending-server-store.ts';
 import {

@@ -3,12 +3,10 @@
  * the driver can take. A server whose settings changed gets a new driver; its health stays.
  */
 import { hostname } from 'node:os';
-import { sql, row, type RowOf } from '../../db/database.ts';
 import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
-import { routedServers, routeQuestion } from './choose-server.ts';
 import { FairPermits } from './fair-permits.ts';
 import { formPoster } from './form-poster.ts';
 import { JobLine } from './routing/job-line.ts';
@@ -18,6 +16,7 @@ import { quotaOf } from './routing/paces.ts';
 import { pickServer } from './routing/pick-server.ts';
 import { ServerHealth } from './routing/server-health.ts';
 import { createSendingGate, type SendingGate } from './sending-gate.ts';
+import { serversFor, type RoutedServer } from './sending-server-read-model.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 /** What the sending loop needs of its server. */
@@ -36,9 +35,9 @@ export interface SendingChannel {
 
 export interface DriverPool {
   /**
-   * The channel of the server for a customer's next batch (choose-server.ts, pick-server.ts); undefined: there is none, or it
-   * cannot be opened (its driver is missing, its secrets are encrypted with another key), which is logged. Without a campaign the
-   * customer's own choice counts.
+   * The channel of the server that a customer's next batch goes through (sending-server-read-model.ts, pick-server.ts);
+   * undefined: there is none, or it cannot be opened (its driver is gone, its secrets are sealed with another key),
+   * which the log says. Without a campaign the customer's own choice counts.
    */
   channelFor(ctx: Context, customerId: bigint, campaignId?: bigint): Promise<SendingChannel | undefined>;
   /** The next best one, when some cannot be used; undefined when there is none. */
@@ -49,49 +48,6 @@ export interface DriverPool {
   /** Lets every driver finish and closes it. */
   close(): Promise<void>;
 }
-
-const SERVER_ROW = row({
-  id: 'bigint',
-  uid: 'text',
-  name: 'text',
-  type: 'text',
-  settings: 'json',
-  sealed_settings: 'bytea?',
-  is_system: 'bool',
-  connections_max: 'int',
-  quota_value: 'int?',
-  quota_base: 'int?',
-  quota_unit: 'text?',
-  domain_limits: 'json',
-  warm_up: 'json?',
-  warm_up_started_at: 'timestamptz?',
-  warm_up_stopped_at: 'timestamptz?',
-  sends_per_hour: 'int?',
-  version: 'text',
-  processes: 'int',
-  weight: 'int?',
-  place: 'int',
-  restSeconds: 'float8',
-  isTried: 'bool',
-  isFull: 'bool',
-});
-type ServerRow = RowOf<typeof SERVER_ROW>;
-
-/** A process has a heartbeat every three seconds; after four missed ones it counts as dead. */
-const SEEN_SECONDS = 12;
-
-const SERVER_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_settings, s.is_system, s.connections_max,
-  s.quota_value, s.quota_base, s.quota_unit, s.domain_limits, s.warm_up, s.warm_up_started_at, s.warm_up_stopped_at,
-  s.updated_at::text AS version,
-  (SELECT count(*) FROM hot.process p
-    WHERE p.is_working AND 'worker' = ANY(p.roles) AND p.seen_at > now() - make_interval(secs => ${SEEN_SECONDS}))::int AS processes,
-  coalesce(greatest(0, extract(epoch FROM h.open_until - clock_timestamp())), 0)::float8 AS "restSeconds",
-  coalesce(h.state = 'half-open' AND h.prober_until > clock_timestamp(), false) AS "isTried",
-  s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
-/** The server's health, and the rest of its warm-up day. */
-const STATE_COLUMNS = sql`
-  LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
-  LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)`;
 
 /** RFC 5321 4.5.3.2.6: the answer to the final dot may take ten minutes. */
 const REPLY_TIMEOUT_MS = 600_000;
@@ -115,7 +71,7 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
   const sendsPerHour = new Map<bigint, number>();
   const complain = createComplaints();
   let last: Pick<Context, 'database' | 'log'> | undefined;
-  const gateOf = (server: ServerRow): SendingGate => {
+  const gateOf = (server: RoutedServer): SendingGate => {
     const known = health.get(server.id) ?? new ServerHealth(server.id);
     known.lookAgain();
     health.set(server.id, known);
@@ -125,7 +81,7 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
     );
   };
   /** The open channel of a server that was chosen for the customer. */
-  const channelOf = (ctx: Context, customerId: bigint, server: ServerRow): SendingChannel | undefined => {
+  const channelOf = (ctx: Context, customerId: bigint, server: RoutedServer): SendingChannel | undefined => {
     last = ctx;
     if (sendsPerHour.size > CUSTOMERS_MAX) sendsPerHour.clear();
     if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
@@ -150,13 +106,13 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
   };
   return {
     async channelFor(ctx, customerId, campaignId) {
-      const server = pickServer(await serversFor(ctx, customerId, campaignId), Math.random());
+      const server = pickServer(await serversFor(ctx.db, customerId, campaignId ?? null), Math.random());
       return server
         ? channelOf(ctx, customerId, server)
         : complain(ctx, customerId, 'There is no active sending server.');
     },
     async channelBeside(ctx, { customerId, campaignId, without }) {
-      const servers = await serversFor(ctx, customerId, campaignId);
+      const servers = await serversFor(ctx.db, customerId, campaignId ?? null);
       const others = servers.filter(({ id }) => !without.has(id));
       const server = pickServer(others, Math.random());
       return server && channelOf(ctx, customerId, server);
@@ -181,20 +137,10 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
   };
 }
 
-/** The servers that may carry the mail, with their health. */
-function serversFor(ctx: Context, customerId: bigint, campaignId: bigint | undefined): Promise<ServerRow[]> {
-  const columns = sql`${SERVER_COLUMNS}, (SELECT w.sends_per_hour FROM customer w WHERE w.id = ${customerId}::bigint) AS sends_per_hour`;
-  return ctx.db.query(
-    SERVER_ROW,
-    routedServers(columns, routeQuestion(customerId, campaignId ?? null), STATE_COLUMNS),
-    'sending.choose-server',
-  );
-}
-
 function openChannel(
   ctx: Context,
   hooks: Hooks,
-  { server, gate }: { server: ServerRow; gate: SendingGate },
+  { server, gate }: { server: RoutedServer; gate: SendingGate },
 ): SendingChannel {
   const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
   if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
@@ -234,7 +180,7 @@ function withOwnCopies(driver: SendingDriver): SendingDriver {
 }
 
 /** The paces of a server's row. */
-function pacedServer(server: ServerRow) {
+function pacedServer(server: RoutedServer) {
   const { id, warm_up, warm_up_started_at, warm_up_stopped_at } = server;
   return {
     serverId: id,

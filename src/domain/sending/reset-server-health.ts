@@ -1,12 +1,12 @@
 /** For the owner of a repaired server: it is tried at once, instead of at the end of its pause. */
-import { sql, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { wakeJobs } from '../../jobs/wake-jobs.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
-import { resetHealth } from './routing/health-read-model.ts';
+import { resetHealth } from './routing/sending-health-store.ts';
 import { BATCH_WAIT_SECONDS_MAX } from './routing/waiting.ts';
-import { updateServerRow } from './sending-server-store.ts';
+import { liftWarmUpStop } from './sending-server-store.ts';
 import type { SendingServer } from './sending-server.ts';
 
 /**
@@ -17,14 +17,7 @@ export async function resetServerHealth(ctx: Context, { uid }: { uid: string }):
   return inTransaction(ctx, async (tx) => {
     const server = await findOwnedSendingServer(tx, uid, { lock: true });
     await tryAtOnce(tx.db, server);
-    await tx.db.execute(
-      sql`UPDATE sending_server SET warm_up_stopped_at = NULL, warm_up_stop_reason = NULL
-           WHERE customer_id = ${server.customerId} AND id = ${server.id}`,
-    );
-    // Earlier bounces no longer count: the share starts again.
-    await tx.db.execute(sql`UPDATE hot.warm_up_day SET sent = 0, bounced = 0 WHERE server_id = ${server.id}`);
-    // A new version makes every process open it again.
-    await updateServerRow(tx.db, server, {});
+    await liftWarmUpStop(tx.db, server);
     return server;
   });
 }

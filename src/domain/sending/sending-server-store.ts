@@ -1,8 +1,8 @@
 /** Writes of sending servers, and the reads that the verbs need. */
 import { join, sql, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
-import { chosenServerIds } from './choose-server.ts';
 import { serverColumns, serverFields, storedServerColumns } from './sending-server-fields.ts';
+import { chosenServerIds } from './sending-server-read-model.ts';
 import type { SendingServer, ServerValues, StoredServer } from './sending-server.ts';
 
 const SENDING_SERVER_ROW = columnsOf(serverColumns);
@@ -86,4 +86,13 @@ export async function campaignsThrough(
        AND ${server.id} IN (${chosenServerIds({ customerId: sql`c.customer_id`, campaignRoutes: sql`c.sending_servers` })})
      ORDER BY "isOwn" DESC, c.id LIMIT ${max}`,
   );
+}
+
+/** Lets a warm-up that stopped go on. What the server had bounced is history: the share begins anew. */
+export async function liftWarmUpStop(db: Queryable, { customerId, id }: SendingServer): Promise<void> {
+  // A new version makes every process open it again.
+  await db.execute(sql`
+    UPDATE sending_server SET warm_up_stopped_at = NULL, warm_up_stop_reason = NULL, updated_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+  await db.execute(sql`UPDATE hot.warm_up_day SET sent = 0, bounced = 0 WHERE server_id = ${id}`);
 }

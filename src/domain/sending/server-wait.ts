@@ -2,10 +2,10 @@
  * What prevents a campaign's servers from sending, and until when. Computed when it is read, from what the gate has stored
  * (health, paces, warm-up); sending stores nothing for it.
  */
-import { sql, row, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import type { CodedReason, NoParams } from '../../lib/coded-reason.ts';
-import { routedServers } from './choose-server.ts';
-import { quotaOf, type Pace, type QuotaRow } from './routing/paces.ts';
+import { quotaOf, type Pace } from './routing/paces.ts';
+import { serverStates, type ServerState } from './sending-server-read-model.ts';
 
 /** By code, the parameters of its text (campaigns/status-reason.ts). */
 export interface ServerWaitParams {
@@ -34,96 +34,23 @@ export interface ServerWait {
   readonly isInOrder: boolean;
 }
 
-/** The content of a bucket when it was last used. */
-interface BucketState {
-  readonly tokens: number | null;
-  readonly refilledAt: Date | null;
-}
-
-interface ServerRow extends QuotaRow, BucketState {
-  readonly [column: string]: unknown;
-  readonly name: string;
-  readonly weight: number | null;
-  readonly isResting: boolean;
-  readonly restsSince: Date | null;
-  /** Null: it is being tried. */
-  readonly restsUntil: Date | null;
-  readonly error: string | null;
-  readonly isStopped: boolean;
-  readonly dayLimit: number | null;
-  readonly dayEndsAt: Date | null;
-  readonly sendsPerHour: number | null;
-  readonly customerTokens: number | null;
-  readonly customerRefilledAt: Date | null;
-}
-
 /** A message at shorter intervals is slow, not waiting. */
 const PACE_SECONDS_MIN = 5;
 /** Jobs return one after the other; a message that is due for longer waits for something else. */
 const LATE_SECONDS = 60;
 const ERROR_LENGTH_MAX = 300;
 
-const COLUMNS = sql`s.name, s.quota_value, s.quota_base, s.quota_unit,
-  coalesce(h.state <> 'closed' OR h.open_until > now(), false) AS "isResting",
-  CASE WHEN h.state <> 'closed' THEN h.opened_at END AS "restsSince",
-  CASE WHEN h.open_until > now() THEN h.open_until END AS "restsUntil", h.last_error AS error,
-  s.warm_up IS NOT NULL AND s.warm_up_stopped_at IS NOT NULL AS "isStopped", hot.warm_up_limit(s.warm_up, d.day) AS "dayLimit",
-  CASE WHEN d.taken >= hot.warm_up_limit(s.warm_up, d.day) THEN s.warm_up_started_at + make_interval(secs => 86400 * d.day) END AS "dayEndsAt",
-  b.tokens, b.refilled_at AS "refilledAt",
-  w.sends_per_hour AS "sendsPerHour", wb.tokens AS "customerTokens", wb.refilled_at AS "customerRefilledAt"`;
-const STATE_COLUMNS = sql`
-  JOIN customer w ON w.id = k.customer_id
-  LEFT JOIN hot.rate_bucket wb ON wb.key = 'customer:' || w.id
-  LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
-  LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)
-  LEFT JOIN hot.rate_bucket b ON b.key = 'server:' || s.id`;
-/** The question for each campaign `k`. */
-const QUESTION = {
-  customerId: sql`k.customer_id`,
-  campaignRoutes: sql`(SELECT g.sending_servers FROM campaign g WHERE g.customer_id = k.customer_id AND g.id = k.campaign_id)`,
-};
-
-const SERVER_WAIT_ROW = row({
-  name: 'text',
-  weight: 'int?',
-  isResting: 'bool',
-  restsSince: 'timestamptz?',
-  restsUntil: 'timestamptz?',
-  error: 'text?',
-  isStopped: 'bool',
-  dayLimit: 'int?',
-  dayEndsAt: 'timestamptz?',
-  sendsPerHour: 'int?',
-  customerTokens: 'float8?',
-  customerRefilledAt: 'timestamptz?',
-  quota_value: 'int?',
-  quota_base: 'int?',
-  quota_unit: 'text?',
-  tokens: 'float8?',
-  refilledAt: 'timestamptz?',
-  no: 'int',
-  place: 'int',
-});
-
 /** For each campaign, in order; undefined: one of the servers for its next batch sends now. */
 export async function serverWaits(
   db: Queryable,
   keys: readonly { customerId: bigint; campaignId: bigint }[],
 ): Promise<(ServerWait | undefined)[]> {
-  const rows = await db.query(
-    SERVER_WAIT_ROW,
-    sql`SELECT k.no::int AS no, t.*
-          FROM unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ campaignId }) => campaignId)}::bigint[])
-               WITH ORDINALITY AS k (customer_id, campaign_id, no)
-         CROSS JOIN LATERAL (${routedServers(COLUMNS, QUESTION, STATE_COLUMNS)}) t
-         ORDER BY k.no, t.place`,
-    'sending.server-waits',
-  );
+  const rows = await serverStates(db, keys);
   const byCampaign = Map.groupBy(rows, ({ no }) => no);
   return keys.map((_key, index) => waitOf(byCampaign.get(index + 1) ?? []));
 }
 
-function waitOf(servers: readonly ServerRow[]): ServerWait | undefined {
+function waitOf(servers: readonly ServerState[]): ServerWait | undefined {
   if (servers.length === 0) return { reason: { code: 'no_server', params: {} }, isInOrder: false };
   const able = servers.filter((server) => !unusable(server));
   // Without weights the first one that can carry everything, as fast as it may.
@@ -132,7 +59,7 @@ function waitOf(servers: readonly ServerRow[]): ServerWait | undefined {
   return waits.every((wait) => wait !== undefined) ? waits[0] : undefined;
 }
 
-function unusable(row: ServerRow): ServerWait | undefined {
+function unusable(row: ServerState): ServerWait | undefined {
   const { name: server, isResting, isStopped, dayEndsAt, dayLimit, restsSince, restsUntil, error } = row;
   if (isResting) {
     const params = {
@@ -150,7 +77,7 @@ function unusable(row: ServerRow): ServerWait | undefined {
 }
 
 /** A pace so slow that it looks like a stop; the slower one of the server's and the customer's. */
-function paced(row: ServerRow): ServerWait | undefined {
+function paced(row: ServerState): ServerWait | undefined {
   const { name: server, sendsPerHour, quota_base: base, quota_unit: unit, quota_value: messages } = row;
   const customers = sendsPerHour === null ? null : { value: sendsPerHour, periodSeconds: 3_600 };
   const period = (base ?? 1) === 1 ? (unit ?? 'hour') : `${base} ${unit ?? 'hour'}s`;
@@ -163,7 +90,10 @@ function paced(row: ServerRow): ServerWait | undefined {
 }
 
 /** When the next message is sent; undefined: soon. */
-function nextMessage(pace: Pace | null, { tokens, refilledAt }: BucketState): string | undefined {
+function nextMessage(
+  pace: Pace | null,
+  { tokens, refilledAt }: Pick<ServerState, 'tokens' | 'refilledAt'>,
+): string | undefined {
   if (pace === null || tokens === null || refilledAt === null) return undefined;
   const secondsEach = pace.periodSeconds / pace.value;
   if (secondsEach < PACE_SECONDS_MIN) return undefined;
@@ -173,10 +103,10 @@ function nextMessage(pace: Pace | null, { tokens, refilledAt }: BucketState): st
 }
 
 /** Paused and tried ones come first, then those whose day is used up. */
-function soonest(a: ServerRow, b: ServerRow): number {
+function soonest(a: ServerState, b: ServerState): number {
   return Number(isFull(a)) - Number(isFull(b)) || (a.restsUntil?.getTime() ?? 0) - (b.restsUntil?.getTime() ?? 0);
 }
 
-function isFull({ isResting, isStopped, dayEndsAt }: ServerRow): boolean {
+function isFull({ isResting, isStopped, dayEndsAt }: ServerState): boolean {
   return !isResting && (isStopped || dayEndsAt !== null);
 }

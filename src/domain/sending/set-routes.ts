@@ -1,11 +1,11 @@
 /** The servers of mail by weight, and its speed: a customer's own choice, and an administrator's for others. */
 import { z } from 'zod';
-import { sql } from '../../db/database.ts';
 import { parseInput } from '../../lib/text.ts';
+import { readSendingServers, writeSendingServers, writeSendsPerHour } from '../accounts/customer-store.ts';
 import { knownCustomer } from '../accounts/known-customer.ts';
 import { planNotFound } from '../billing/billing-errors.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
-import { findPlan } from '../billing/plan-store.ts';
+import { findPlan, writePlanServers } from '../billing/plan-store.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import {
   checkedRoutes,
@@ -21,11 +21,7 @@ const routesInput = z.object({ servers: sendingRoutes.nullish().transform((serve
 /** The viewer's own choice; empty: as its plan says. */
 export async function readSendingRoutes(ctx: Context): Promise<readonly SendingRoute[]> {
   const { customerId } = viewerOf(ctx);
-  const [row] = await ctx.db.query(
-    { routes: 'json?' },
-    sql`SELECT sending_servers AS routes FROM customer WHERE id = ${customerId}`,
-  );
-  return parseRoutes(row?.routes);
+  return parseRoutes(await readSendingServers(ctx.db, customerId));
 }
 
 /**
@@ -40,9 +36,7 @@ export async function setSendingRoutes(
   const { servers } = parseInput(routesInput, input);
   return inTransaction(ctx, async ({ db }) => {
     const routes = await checkedRoutes(db, customerId, servers);
-    await db.execute(
-      sql`UPDATE customer SET sending_servers = ${routes ? JSON.stringify(routes) : null}::jsonb WHERE id = ${customerId}`,
-    );
+    await writeSendingServers(db, customerId, routes);
     return routes ?? [];
   });
 }
@@ -58,9 +52,7 @@ export async function setPlanRoutes(
     const plan = await findPlan(db, planUid, 'change');
     if (!plan) throw planNotFound();
     const routes = await checkedSystemRoutes(db, servers);
-    await db.execute(
-      sql`UPDATE plan SET sending_servers = ${routes ? JSON.stringify(routes) : null}::jsonb, updated_at = now() WHERE id = ${plan.id}`,
-    );
+    await writePlanServers(db, plan, routes);
     return plan;
   });
 }
@@ -75,6 +67,6 @@ export async function setCustomerPace(
   requireAdministrator(ctx);
   const { sendsPerHour } = parseInput(paceInput, input);
   const { id } = await knownCustomer(ctx, customerUid);
-  await ctx.db.execute(sql`UPDATE customer SET sends_per_hour = ${sendsPerHour}, updated_at = now() WHERE id = ${id}`);
+  await writeSendsPerHour(ctx.db, id, sendsPerHour);
   return { id };
 }

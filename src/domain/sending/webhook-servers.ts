@@ -1,8 +1,8 @@
 /** The sending server of a vendor's webhook, with the driver's receiver and its settings. */
-import { sql } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
 import type { DriverSettings, WebhookReceiver } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
+import { serversOfType } from './sending-server-read-model.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 export interface WebhookServer {
@@ -23,12 +23,7 @@ export async function webhookServers(
 ): Promise<readonly WebhookServer[]> {
   const receiver = hooks.collect('register_sending_server_driver').find((driver) => driver.type === type)?.webhook;
   if (!receiver || !isUid(uid)) return [];
-  const rows = await db.query(
-    { customerId: 'bigint', id: 'bigint', settings: 'json', sealed: 'bytea?' },
-    sql`SELECT customer_id AS "customerId", id, settings, sealed_settings AS sealed FROM sending_server
-         WHERE uid = ${uid} AND type = ${type} ORDER BY id LIMIT ${SERVERS_MAX}`,
-    'sending.webhook_servers',
-  );
+  const rows = await serversOfType(db, { type, uid, max: SERVERS_MAX });
   return rows.map(({ customerId, id, settings, sealed }) => ({
     customerId,
     serverId: id,

@@ -2,7 +2,7 @@
 import type { Allowance as AllowanceRow } from '../../domain/billing/allowance.ts';
 import type { LimitUsage as LimitUsageRow } from '../../domain/billing/usage-read-model.ts';
 import { limitUsages } from '../../domain/billing/usage-read-model.ts';
-import { sendUsage, type SendUsage } from '../../domain/sending/send-budget.ts';
+import { sendUsage, type SendUsage } from '../../domain/sending/send-budget-store.ts';
 import { builder } from '../builder.ts';
 import { readingMoney } from '../invoices/invoice.ts';
 

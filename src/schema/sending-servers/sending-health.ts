@@ -4,7 +4,7 @@ import {
   warmUpOfServers,
   type HealthRow,
   type WarmUpState,
-} from '../../domain/sending/routing/health-read-model.ts';
+} from '../../domain/sending/routing/sending-health-read-model.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';

@@ -11,7 +11,7 @@ import { viewerOf, type Context } from '../../../src/domain/context.ts';
 import { compileCampaign } from '../../../src/domain/delivery/campaign-message.ts';
 import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
 import { createSendingServer } from '../../../src/domain/sending/create-sending-server.ts';
-import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
+import { routedServers, routeQuestion } from '../../../src/domain/sending/sending-server-read-model.ts';
 import { updateSendingServer } from '../../../src/domain/sending/update-sending-server.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';

@@ -7,10 +7,11 @@ import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
 import { viewerOf, type Context } from '../../../src/domain/context.ts';
-import { routedServers, routeQuestion } from '../../../src/domain/sending/choose-server.ts';
+import { routedServers, routeQuestion } from '../../../src/domain/sending/sending-server-read-model.ts';
 import { deleteSendingServer } from '../../../src/domain/sending/delete-sending-server.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
-import { recordWarmUp, takePaces, type WarmUpState } from '../../../src/domain/sending/routing/paces.ts';
+import { recordWarmUp, takePaces } from '../../../src/domain/sending/routing/pace-store.ts';
+import type { WarmUpState } from '../../../src/domain/sending/routing/paces.ts';
 import { pickServer, type Candidate } from '../../../src/domain/sending/routing/pick-server.ts';
 import { setSendingRoutes } from '../../../src/domain/sending/set-routes.ts';
 import { newUid } from '../../../src/lib/ids.ts';

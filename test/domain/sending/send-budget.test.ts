@@ -9,7 +9,7 @@ import { changePlan } from '../../../src/domain/billing/change-plan.ts';
 import { assignPlan } from '../../../src/domain/billing/create-subscription.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
 import { decideUnknownOutcomes } from '../../../src/domain/campaigns/decide-unknown-outcomes.ts';
-import { leaseSends, returnLease, sendUsage } from '../../../src/domain/sending/send-budget.ts';
+import { leaseSends, returnLease, sendUsage } from '../../../src/domain/sending/send-budget-store.ts';
 import { proveLiveness } from '../../../src/workers/liveness.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { newList } from '../../support/tenant.ts';

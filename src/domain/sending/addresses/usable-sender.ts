@@ -1,6 +1,7 @@
 /** Whether a customer may send from an address: checked when a campaign is started. */
-import { sql, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
 import type { CodedReason, ReasonTexts } from '../../../lib/coded-reason.ts';
+import { isOperator } from '../../accounts/customer-store.ts';
 import type { Installation } from '../../context.ts';
 import { domainOfAddress } from '../domains/domain-of-address.ts';
 import { operatorDomainNear } from '../domains/operator-domain-near.ts';
@@ -51,8 +52,4 @@ export async function senderFault(...asked: Parameters<typeof findSenderFault>):
 
 function textOf<Code extends keyof SenderFaultParams>(fault: CodedReason<SenderFaultParams, Code>): string {
   return senderFaultTexts[fault.code](fault.params);
-}
-
-async function isOperator(db: Queryable, customerId: bigint): Promise<boolean> {
-  return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${customerId} AND is_operator`)) > 0;
 }

@@ -9,7 +9,8 @@ import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { makeDkimKey, type NewDkimKey } from '../signing/dkim-keys.ts';
 import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
 import { defaultIsForAdministrators, domainExists, tooManyDomains } from './sending-domain-errors.ts';
-import { countDomains, insertDomain, insertKey, unsetDefault } from './sending-domain-store.ts';
+import { insertKey } from './dkim-key-store.ts';
+import { countDomains, insertDomain, unsetDefault } from './sending-domain-store.ts';
 import {
   createSendingDomainInput,
   DOMAINS_PER_CUSTOMER_MAX,

@@ -1,6 +1,6 @@
 /** The mails to a customer's users about a change of one of its domains. */
-import { sql } from '../../../db/database.ts';
 import type { Context } from '../../context.ts';
+import { peopleOfDomain } from './sending-domain-read-model.ts';
 import { GRACE_HOURS } from './sending-domain.ts';
 import type { DomainNotification } from './record-check.ts';
 
@@ -19,12 +19,7 @@ export async function domainMail(
   { db, installation }: Context,
   { customerId, domainId, notification }: { customerId: bigint; domainId: bigint; notification: DomainNotification },
 ): Promise<DomainMail[]> {
-  const people = await db.query(
-    { email: 'text', name: 'text', status: 'text', uid: 'text' },
-    sql`
-    SELECT u.email, d.name, d.status, d.uid FROM sending_domain d JOIN app_user u ON u.customer_id = d.customer_id
-     WHERE d.customer_id = ${customerId} AND d.id = ${domainId} ORDER BY u.id LIMIT ${PEOPLE_MAX}`,
-  );
+  const people = await peopleOfDomain(db, { customerId, id: domainId }, PEOPLE_MAX);
   return people
     .filter(({ status }) => status === STATUS_OF[notification])
     .map(({ email, name, uid }) => ({

@@ -3,8 +3,9 @@
  * domain, whose signature DMARC counts for its whole organization, or the bounce domain, whose SPF it counts.
  */
 import { z } from 'zod';
-import { sql, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
 import { asciiDomainOf, isAtOrBelow } from '../../../lib/mail-domain.ts';
+import { findDefaultDomain } from './sending-domain-read-model.ts';
 import { domainChecks } from './sending-domain.ts';
 
 /** The name of that domain, or undefined. */
@@ -14,14 +15,10 @@ export async function operatorDomainNear(
 ): Promise<string | undefined> {
   const from = asciiDomainOf(email);
   if (bounceDomain !== '' && isNear(from, bounceDomain)) return bounceDomain;
-  const [row] = await db.query(
-    { name: 'text', checks: 'json' },
-    sql`SELECT name, checks FROM sending_domain WHERE is_default AND status IN ('verified', 'failing') LIMIT 1`,
-    'sending.default-domain',
-  );
-  if (!row) return undefined;
-  const organization = checkedOrganization.parse(row.checks) ?? row.name;
-  return isNear(from, row.name) || isAtOrBelow(from, organization) ? row.name : undefined;
+  const domain = await findDefaultDomain(db);
+  if (!domain) return undefined;
+  const organization = checkedOrganization.parse(domain.checks) ?? domain.name;
+  return isNear(from, domain.name) || isAtOrBelow(from, organization) ? domain.name : undefined;
 }
 
 /** RFC 9989 4.10.2, from the last check. A single label is no organization. */

@@ -1,8 +1,7 @@
 /** The scheduled part: checks due domains, a few at once, so that no DNS server is flooded. */
-import { sql } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
-import { DOMAIN_COLUMNS, SENDING_DOMAIN_ROW } from './sending-domain-store.ts';
+import { takeDueDomains } from './sending-domain-store.ts';
 import { checkDomain } from './verify-sending-domain.ts';
 
 /** Per run; so 14,000 domains can be checked daily. */
@@ -11,15 +10,7 @@ const PARALLEL = 10;
 
 /** Checks what is due, and returns how many. One that cannot be checked is due again in an hour. */
 export async function recheckDomains(ctx: Context, { isStopping }: { isStopping: () => boolean }): Promise<number> {
-  const due = await ctx.db.query(
-    SENDING_DOMAIN_ROW,
-    sql`
-    UPDATE sending_domain d SET next_check_at = now() + interval '1 hour'
-      FROM (SELECT customer_id, id FROM sending_domain WHERE next_check_at <= now()
-             ORDER BY next_check_at LIMIT ${DOMAINS_AT_ONCE} FOR UPDATE SKIP LOCKED) AS next
-     WHERE d.customer_id = next.customer_id AND d.id = next.id
-    RETURNING ${DOMAIN_COLUMNS}`,
-  );
+  const due = await takeDueDomains(ctx.db, DOMAINS_AT_ONCE);
   const checkOneAfterAnother = async (): Promise<void> => {
     for (let domain = due.pop(); domain && !isStopping(); domain = due.pop()) {
       const { uid, name } = domain;

@@ -2,20 +2,21 @@
  * The consequences of a check of a domain's records: its state, which keys sign, whether its hosts are used. A failed look-up
  * changes nothing; a missing record ends the signature only after a grace period.
  */
-import { sql, type Sql, type Transaction } from '../../../db/database.ts';
+import type { Transaction } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
+import { deleteRetiredKeys, keysOf, moveKey, noteSeenKeys, type StoredKey } from './dkim-key-store.ts';
 import { ownershipValue } from './domain-records.ts';
 import type { DomainCheck } from './read-domain-records.ts';
 import type { DomainStatus } from './sending-domain-fields.ts';
-import { lockDomain, keysOf, moveKey, type DomainKey, type StoredKey } from './sending-domain-store.ts';
 import {
-  GRACE_HOURS,
-  RETIRED_KEY_DAYS,
-  type DomainChecks,
-  type RecordFinding,
-  type RecordStatus,
-  type SendingDomain,
-} from './sending-domain.ts';
+  isGraceOver,
+  lockDomain,
+  lockOtherHolder,
+  loseDomain,
+  writeCheck,
+  type DomainKey,
+} from './sending-domain-store.ts';
+import { type DomainChecks, type RecordFinding, type RecordStatus, type SendingDomain } from './sending-domain.ts';
 
 /** The notifications to its users; `taken`: another customer has proved the domain. */
 export type DomainNotification = 'failing' | 'lost' | 'taken' | 'back';
@@ -42,13 +43,14 @@ export async function recordCheck(
   const domain = await lockDomain(tx, key);
   if (!domain) return undefined;
   const proved = proofOf(look);
-  const holder = proved === 'verified' ? await otherHolder(tx, domain) : undefined;
+  const holder = proved === 'verified' ? await lockOtherHolder(tx, domain) : undefined;
   const holderStays =
     holder !== undefined && look.proofs.some((value) => value.trim() === ownershipValue(holder.token));
   const status = holderStays ? domain.status : nextStatus(domain, proved, await isGraceOver(tx, domain));
+  // Its proof is gone from the place of the new one: no grace period for a former owner.
   if (holder && !holderStays) await loseDomain(tx, holder);
   if (status === 'verified') await moveKeys(tx, domain, look);
-  await dropRetiredKeys(tx, domain);
+  await deleteRetiredKeys(tx, domain);
   await writeDomain(tx, domain, {
     status,
     look,
@@ -81,36 +83,6 @@ function nextStatus({ status }: SendingDomain, proved: RecordStatus, isGraceOver
   return status === 'failing' && isGraceOver ? 'lost' : status;
 }
 
-async function isGraceOver(tx: Transaction, { failingSince }: SendingDomain): Promise<boolean> {
-  if (failingSince === null) return false;
-  const [row] = await tx.query(
-    { isOver: 'bool' },
-    sql`SELECT now() > ${failingSince}::timestamptz + make_interval(hours => ${GRACE_HOURS}::int) AS "isOver"`,
-  );
-  return row?.isOver ?? false;
-}
-
-async function otherHolder(
-  tx: Transaction,
-  domain: SendingDomain,
-): Promise<(DomainKey & { token: string }) | undefined> {
-  const [row] = await tx.query(
-    { customerId: 'bigint', id: 'bigint', token: 'text' },
-    sql`
-    SELECT customer_id AS "customerId", id, token FROM sending_domain
-     WHERE name = ${domain.name} AND status IN ('verified', 'failing') AND customer_id <> ${domain.customerId} FOR UPDATE`,
-  );
-  return row;
-}
-
-/** Its proof is gone from the place of the new one: no grace period for a former owner. */
-async function loseDomain(tx: Transaction, holder: DomainKey): Promise<void> {
-  await tx.execute(sql`
-    UPDATE sending_domain SET status = 'lost', is_default = false, return_path_ready = false, tracking_url = '', failing_since = now(),
-           updated_at = clock_timestamp()
-     WHERE customer_id = ${holder.customerId} AND id = ${holder.id}`);
-}
-
 /** New keys that are found replace older ones of their kind; for the others it is recorded which were found. */
 async function moveKeys(tx: Transaction, domain: SendingDomain, look: DomainCheck): Promise<void> {
   const keys = await keysOf(tx, domain);
@@ -125,16 +97,7 @@ async function moveKeys(tx: Transaction, domain: SendingDomain, look: DomainChec
     .filter((key) => isSeen(key) === 'missing' || isSeen(key) === 'wrong')
     .map(({ selector }) => selector);
   const seen = keys.filter((key) => isSeen(key) === 'verified').map(({ selector }) => selector);
-  await tx.execute(sql`
-    UPDATE dkim_key SET missing_since = CASE WHEN selector = ANY(${missing}::text[]) THEN coalesce(missing_since, now()) END
-     WHERE customer_id = ${domain.customerId} AND domain_id = ${domain.id} AND status = 'active'
-       AND (selector = ANY(${missing}::text[]) OR selector = ANY(${seen}::text[]))`);
-}
-
-async function dropRetiredKeys(tx: Transaction, { customerId, id }: DomainKey): Promise<void> {
-  await tx.execute(sql`
-    DELETE FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} AND status = 'retired'
-       AND retired_at < now() - make_interval(days => ${RETIRED_KEY_DAYS}::int)`);
+  await noteSeenKeys(tx, domain, { missing, seen });
 }
 
 interface Written {
@@ -152,23 +115,12 @@ async function writeDomain(
   const returnPath = look.returnPath?.status;
   const isReady = returnPath === 'unknown' ? domain.returnPathReady : returnPath === 'verified';
   const trackingUrl = look.trackingUrl ?? domain.trackingUrl;
-  await tx.execute(sql`
-    UPDATE sending_domain
-       SET status = ${status}::text, checks = ${JSON.stringify(checksOf(domain, look, ownership))}::jsonb, checked_at = now(),
-           return_path_ready = ${holds && isReady}, tracking_url = ${holds ? trackingUrl : ''},
-           verified_at = CASE WHEN ${status}::text = 'verified' THEN coalesce(verified_at, now()) ELSE verified_at END,
-           failing_since = CASE WHEN ${status}::text IN ('failing', 'lost') THEN coalesce(failing_since, now()) END,
-           is_default = is_default AND ${status}::text <> 'lost',
-           next_check_at = ${nextCheck(status)}, updated_at = clock_timestamp()
-     WHERE customer_id = ${domain.customerId} AND id = ${domain.id}`);
-}
-
-/** Daily while all is right, hourly while its owner probably corrects it, never for a lost one. */
-function nextCheck(status: DomainStatus): Sql {
-  return sql`CASE
-    WHEN ${status}::text = 'verified' THEN now() + interval '1 day' * (0.9 + 0.2 * random())
-    WHEN ${status}::text = 'failing' OR created_at > now() - interval '3 days' THEN now() + interval '1 hour'
-    WHEN ${status}::text = 'lost' OR created_at > now() - interval '30 days' THEN now() + interval '1 day' END`;
+  await writeCheck(tx, domain, {
+    status,
+    checks: checksOf(domain, look, ownership),
+    returnPathReady: holds && isReady,
+    trackingUrl: holds ? trackingUrl : '',
+  });
 }
 
 function checksOf(domain: SendingDomain, look: DomainCheck, ownership: RecordFinding): DomainChecks {

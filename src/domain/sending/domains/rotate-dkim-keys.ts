@@ -6,7 +6,7 @@ import { inTransaction, type Context } from '../../context.ts';
 import { algorithmsOf, makeKeys } from './create-sending-domain.ts';
 import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { rotationUnderWay } from './sending-domain-errors.ts';
-import { insertKey, keysOf } from './sending-domain-store.ts';
+import { insertKey, keysOf } from './dkim-key-store.ts';
 import type { SendingDomain } from './sending-domain.ts';
 
 /** Makes the new keys. Throws WrongStateError `DKIM_ROTATION_UNDER_WAY`; NotFoundError, ForeignResourceError. */

@@ -1,22 +1,16 @@
-/** Writes of sending domains and their keys, and the reads that the verbs need. */
-import { join, sql, typed, row, type Queryable } from '../../../db/database.ts';
+/** Rows of sending domains: writes, and the reads that the verbs need. */
+import { join, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { assignments, insertion, selectList, columnsOf, type ValuesOf } from '../../../db/fields.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
-import type { NewDkimKey } from '../signing/dkim-keys.ts';
-import type { DkimAlgorithm } from '../signing/dkim-identity.ts';
-import { domainColumns, domainFields, newDomainFields } from './sending-domain-fields.ts';
-import type { DkimKeyStatus, PublicDkimKey, SendingDomain } from './sending-domain.ts';
+import { domainColumns, domainFields, newDomainFields, type DomainStatus } from './sending-domain-fields.ts';
+import { GRACE_HOURS, type DomainChecks, type SendingDomain } from './sending-domain.ts';
 
-export const SENDING_DOMAIN_ROW = columnsOf(domainColumns);
+const SENDING_DOMAIN_ROW = columnsOf(domainColumns);
 
-export const DOMAIN_COLUMNS = selectList(domainColumns, 'd');
+const DOMAIN_COLUMNS = selectList(domainColumns, 'd');
 
 export interface DomainKey {
   readonly customerId: bigint;
-  readonly id: bigint;
-}
-
-export interface StoredKey extends PublicDkimKey {
   readonly id: bigint;
 }
 
@@ -35,16 +29,6 @@ export async function insertDomain(db: Queryable, domain: NewDomain): Promise<bi
     ON CONFLICT (customer_id, name) DO NOTHING RETURNING id`,
   );
   return row?.id;
-}
-
-export async function insertKey(
-  db: Queryable,
-  domain: DomainKey,
-  key: NewDkimKey & { selector: string; algorithm: DkimAlgorithm },
-): Promise<void> {
-  await db.execute(sql`
-    INSERT INTO dkim_key (customer_id, domain_id, selector, algorithm, public_key, sealed_private_key)
-    VALUES (${domain.customerId}, ${domain.id}, ${key.selector}, ${key.algorithm}, ${key.publicKey}, ${key.sealedPrivateKey})`);
 }
 
 /** The customer's domain with this uid; `lock` prevents others from changing or deleting it. */
@@ -83,24 +67,6 @@ export async function countDomains(db: Queryable, customerId: bigint): Promise<n
   return row?.count ?? 0;
 }
 
-const DKIM_KEY_ROW = row({
-  id: 'bigint',
-  selector: 'text',
-  algorithm: typed<StoredKey['algorithm']>('text'),
-  publicKey: 'text',
-  status: typed<StoredKey['status']>('text'),
-});
-
-/** Its keys, the oldest first; without the private halves. */
-export async function keysOf(db: Queryable, { customerId, id }: DomainKey): Promise<StoredKey[]> {
-  return db.query(
-    DKIM_KEY_ROW,
-    sql`
-    SELECT id, selector, algorithm, public_key AS "publicKey", status
-      FROM dkim_key WHERE customer_id = ${customerId} AND domain_id = ${id} ORDER BY id`,
-  );
-}
-
 export type DomainChanges = Omit<ValuesOf<typeof domainFields>, 'customerId' | 'uid' | 'name' | 'token'>;
 
 /** Writes the given values. */
@@ -122,18 +88,86 @@ export async function deleteDomainRow(db: Queryable, { customerId, id }: DomainK
   await db.execute(sql`DELETE FROM sending_domain WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** Changes a key's status; a retired one loses its private half. */
-export async function moveKey(db: Queryable, domain: DomainKey, key: { id: bigint; to: DkimKeyStatus }): Promise<void> {
-  await db.execute(sql`
-    UPDATE dkim_key SET status = ${key.to}::text, missing_since = NULL,
-           retired_at = CASE WHEN ${key.to}::text = 'retired' THEN now() END,
-           sealed_private_key = CASE WHEN ${key.to}::text = 'retired' THEN NULL ELSE sealed_private_key END
-     WHERE customer_id = ${domain.customerId} AND id = ${key.id}`);
+/** The domains whose time has come, at most `max`; unless somebody looks at them they are due again in an hour. */
+export async function takeDueDomains(db: Queryable, max: number): Promise<SendingDomain[]> {
+  return db.query(
+    SENDING_DOMAIN_ROW,
+    sql`
+    UPDATE sending_domain d SET next_check_at = now() + interval '1 hour'
+      FROM (SELECT customer_id, id FROM sending_domain WHERE next_check_at <= now()
+             ORDER BY next_check_at LIMIT ${max} FOR UPDATE SKIP LOCKED) AS next
+     WHERE d.customer_id = next.customer_id AND d.id = next.id
+    RETURNING ${DOMAIN_COLUMNS}`,
+  );
 }
 
-/** Keys that never signed are deleted. */
-export async function deleteNewKeys(db: Queryable, domain: DomainKey, algorithm: DkimAlgorithm): Promise<void> {
+/** Notes that its owner wants a look; false: that was less than `pauseSeconds` ago. */
+export async function noteCheckRequest(
+  db: Queryable,
+  { customerId, id }: DomainKey,
+  pauseSeconds: number,
+): Promise<boolean> {
+  const noted = await db.execute(sql`
+    UPDATE sending_domain SET check_requested_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id}
+       AND (check_requested_at IS NULL OR check_requested_at < now() - make_interval(secs => ${pauseSeconds}::int))`);
+  return noted > 0;
+}
+
+/** Whether the time of grace of a failing domain is over. */
+export async function isGraceOver(db: Queryable, { customerId, id }: DomainKey): Promise<boolean> {
+  const over = await db.execute(sql`
+    SELECT 1 FROM sending_domain WHERE customer_id = ${customerId} AND id = ${id}
+       AND now() > failing_since + make_interval(hours => ${GRACE_HOURS}::int)`);
+  return over > 0;
+}
+
+/** Another customer's domain of this name that is proved; nobody changes it until the transaction ends. */
+export async function lockOtherHolder(db: Queryable, { customerId, name }: SendingDomain) {
+  const [holder] = await db.query(
+    { customerId: 'bigint', id: 'bigint', token: 'text' },
+    sql`
+    SELECT customer_id AS "customerId", id, token FROM sending_domain
+     WHERE name = ${name} AND status IN ('verified', 'failing') AND customer_id <> ${customerId} FOR UPDATE`,
+  );
+  return holder;
+}
+
+/** It is lost at once, without a time of grace. */
+export async function loseDomain(db: Queryable, { customerId, id }: DomainKey): Promise<void> {
   await db.execute(sql`
-    DELETE FROM dkim_key
-     WHERE customer_id = ${domain.customerId} AND domain_id = ${domain.id} AND algorithm = ${algorithm} AND status = 'new'`);
+    UPDATE sending_domain SET status = 'lost', is_default = false, return_path_ready = false, tracking_url = '', failing_since = now(),
+           updated_at = clock_timestamp()
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+/** Writes what a look at the records found, and when the next one is due. */
+export async function writeCheck(
+  db: Queryable,
+  { customerId, id }: DomainKey,
+  found: {
+    readonly status: DomainStatus;
+    readonly checks: DomainChecks;
+    readonly returnPathReady: boolean;
+    readonly trackingUrl: string;
+  },
+): Promise<void> {
+  const status = sql`${found.status}::text`;
+  await db.execute(sql`
+    UPDATE sending_domain
+       SET status = ${status}, checks = ${JSON.stringify(found.checks)}::jsonb, checked_at = now(),
+           return_path_ready = ${found.returnPathReady}, tracking_url = ${found.trackingUrl},
+           verified_at = CASE WHEN ${status} = 'verified' THEN coalesce(verified_at, now()) ELSE verified_at END,
+           failing_since = CASE WHEN ${status} IN ('failing', 'lost') THEN coalesce(failing_since, now()) END,
+           is_default = is_default AND ${status} <> 'lost',
+           next_check_at = ${nextCheck(status)}, updated_at = clock_timestamp()
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+/** Daily while all is right, hourly while its owner probably corrects it, never for a lost one. */
+function nextCheck(status: Sql): Sql {
+  return sql`CASE
+    WHEN ${status} = 'verified' THEN now() + interval '1 day' * (0.9 + 0.2 * random())
+    WHEN ${status} = 'failing' OR created_at > now() - interval '3 days' THEN now() + interval '1 hour'
+    WHEN ${status} = 'lost' OR created_at > now() - interval '30 days' THEN now() + interval '1 day' END`;
 }

@@ -3,7 +3,8 @@
  * Triggers keep former hosts (hot.keep_tracking_host), because their DNS often stays. Asked for every request that is no link, so
  * results are cached for a while.
  */
-import { sql, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
+import { isTrackingHost } from './sending-domain-read-model.ts';
 
 const KEPT_MS = 60_000;
 /** Hosts come from the request: invented ones must not fill the memory. */
@@ -17,13 +18,9 @@ export function createTrackingHosts(db: Queryable, own: string): (host: string) 
     if (host === own || !HOST.test(host)) return false;
     const known = kept.get(host);
     if (known && known.until > performance.now()) return known.isTracking;
-    const rows = await db.execute(
-      sql`SELECT 1 FROM sending_domain WHERE tracking_host = ${host} AND tracking_url <> ''
-          UNION ALL SELECT 1 FROM hot.former_tracking_host WHERE host = ${host} LIMIT 1`,
-      'sending.is-tracking-host',
-    );
+    const isTracking = await isTrackingHost(db, host);
     if (kept.size >= KEPT_MAX) kept.clear();
-    kept.set(host, { isTracking: rows > 0, until: performance.now() + KEPT_MS });
-    return rows > 0;
+    kept.set(host, { isTracking, until: performance.now() + KEPT_MS });
+    return isTracking;
   };
 }

@@ -5,7 +5,8 @@ import { inTransaction, type Context, type TransactionContext } from '../../cont
 import { makeKeys, type MadeKey } from './create-sending-domain.ts';
 import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { defaultIsForAdministrators, sameHosts } from './sending-domain-errors.ts';
-import { deleteNewKeys, insertKey, keysOf, moveKey, unsetDefault, updateDomainRow } from './sending-domain-store.ts';
+import { deleteNewKeys, insertKey, keysOf, moveKey } from './dkim-key-store.ts';
+import { unsetDefault, updateDomainRow } from './sending-domain-store.ts';
 import { updateSendingDomainInput, type SendingDomain, type UpdateSendingDomainInput } from './sending-domain.ts';
 
 const ED25519 = 'ed25519-sha256';

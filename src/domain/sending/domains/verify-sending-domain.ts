@@ -1,13 +1,13 @@
 /** Checks a domain's records now, on demand or scheduled, and records the consequences. */
-import { sql } from '../../../db/database.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import { domainMailJob } from '../../../jobs/sending-jobs.ts';
 import { inTransaction, type Context } from '../../context.ts';
+import { keysOf } from './dkim-key-store.ts';
 import { siteOf } from './domain-site.ts';
 import { readDomainRecords } from './read-domain-records.ts';
 import { findOwnedSendingDomain } from './find-owned-sending-domain.ts';
 import { checkedJustNow } from './sending-domain-errors.ts';
-import { keysOf } from './sending-domain-store.ts';
+import { noteCheckRequest } from './sending-domain-store.ts';
 import { CHECK_PAUSE_SECONDS, type SendingDomain } from './sending-domain.ts';
 import { recordCheck } from './record-check.ts';
 import { trackingProbe } from './tracking-probe.ts';
@@ -18,11 +18,7 @@ import { trackingProbe } from './tracking-probe.ts';
  */
 export async function verifySendingDomain(ctx: Context, { uid }: { uid: string }): Promise<SendingDomain> {
   const domain = await findOwnedSendingDomain(ctx, uid);
-  const asked = await ctx.db.execute(sql`
-    UPDATE sending_domain SET check_requested_at = now()
-     WHERE customer_id = ${domain.customerId} AND id = ${domain.id}
-       AND (check_requested_at IS NULL OR check_requested_at < now() - make_interval(secs => ${CHECK_PAUSE_SECONDS}::int))`);
-  if (asked === 0) throw checkedJustNow();
+  if (!(await noteCheckRequest(ctx.db, domain, CHECK_PAUSE_SECONDS))) throw checkedJustNow();
   await checkDomain(ctx, domain);
   return domain;
 }

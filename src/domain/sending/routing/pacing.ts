@@ -4,16 +4,8 @@ import { messageOf } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { limitFinder, type DomainLimits } from './domain-limits.ts';
 import type { Line } from './line.ts';
-import {
-  recordWarmUp,
-  paceWaitSeconds,
-  takePaces,
-  type Bucket,
-  type Pace,
-  type PaceAnswer,
-  type PaceQuestion,
-  type WarmUpState,
-} from './paces.ts';
+import { paceWaitSeconds, recordWarmUp, takePaces, type PaceAnswer } from './pace-store.ts';
+import type { Bucket, Pace, PaceQuestion, WarmUpState } from './paces.ts';
 import type { WaitingRecipient, GateStop, Held } from './waiting.ts';
 
 export interface PacedServer {

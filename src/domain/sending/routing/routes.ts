@@ -1,10 +1,10 @@
 /** A choice of servers by weight: what it may contain, and whose servers. */
 import { z } from 'zod';
-import { sql, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
 import { isUid } from '../../../lib/ids.ts';
 import { singleLine } from '../../../lib/text.ts';
-import { nameableServers } from '../choose-server.ts';
 import { foreignServer, serverNotFound } from '../sending-server-errors.ts';
+import { nameableServers, systemServersAmong } from '../sending-server-read-model.ts';
 import { serverExists } from '../sending-server-store.ts';
 
 /** More servers at once are a mistake; a hundred are enough for any sender. */
@@ -39,8 +39,7 @@ export async function checkedRoutes(
 ): Promise<readonly SendingRoute[] | null> {
   if (routes === null || routes.length === 0) return null;
   const uids = routes.map(({ uid }) => uid);
-  const rows = await db.query({ uid: 'text' }, nameableServers(sql`s.uid`, sql`${customerId}::bigint`, uids));
-  await requireAll(db, uids, new Set(rows.map(({ uid }) => uid)));
+  await requireAll(db, uids, await nameableServers(db, customerId, uids));
   return routes;
 }
 
@@ -51,11 +50,7 @@ export async function checkedSystemRoutes(
 ): Promise<readonly SendingRoute[] | null> {
   if (routes === null || routes.length === 0) return null;
   const uids = routes.map(({ uid }) => uid);
-  const rows = await db.query(
-    { uid: 'text' },
-    sql`SELECT uid FROM sending_server WHERE is_system AND uid = ANY (${uids}::text[])`,
-  );
-  await requireAll(db, uids, new Set(rows.map(({ uid }) => uid)));
+  await requireAll(db, uids, await systemServersAmong(db, uids));
   return routes;
 }
 

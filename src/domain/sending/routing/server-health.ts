@@ -3,10 +3,11 @@
  * all workers (hot.sending_health); here is what was last read, and observations that are still to be written: a few times a
  * second at most, and nothing while everything is healthy.
  */
-import { sql, row, type Queryable } from '../../../db/database.ts';
+import type { Queryable } from '../../../db/database.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Log } from '../../../lib/log.ts';
 import { restsAtOnce, type Trouble } from './health-rules.ts';
+import { syncHealth, type GroupReport } from './sending-health-store.ts';
 
 /** The name of the group for the whole server. */
 export const WHOLE_SERVER = '';
@@ -15,8 +16,6 @@ export const WHOLE_SERVER = '';
 const VIEW_MS = 1_000;
 /** Observations are written this often at most. */
 const REPORT_INTERVAL_MS = 250;
-/** If a process dies while it tries a server, another may try after this. */
-const PROBE_LEASE_SECONDS = 60;
 /** While its messages are in flight it stays the one that tries: renewed in time. */
 const RENEWAL_MS = 15_000;
 const MESSAGE_LENGTH_MAX = 500;
@@ -173,13 +172,12 @@ export class ServerHealth {
     this.#writtenAt = performance.now();
     this.#viewedAt = performance.now();
     try {
-      const rows = await db.query(
-        HEALTH_READ_ROW,
-        sql`SELECT mailbox_group AS "group", state, rest_seconds AS "restSeconds", is_mine AS "isMine", slots
-              FROM hot.sync_health(${this.#serverId}, ${this.#prober}::uuid, make_interval(secs => ${PROBE_LEASE_SECONDS}),
-                                   ${reportOf(observations)}::jsonb, ${[...wanted]}::text[])`,
-        'sending.sync-health',
-      );
+      const rows = await syncHealth(db, {
+        serverId: this.#serverId,
+        prober: this.#prober,
+        reports: reportsOf(observations),
+        wanted,
+      });
       this.#view = new Map(
         rows.map(({ group, restSeconds, ...row }) => [
           group,
@@ -206,16 +204,8 @@ export class ServerHealth {
   }
 }
 
-const HEALTH_READ_ROW = row({
-  group: 'text',
-  state: 'text',
-  restSeconds: 'float8',
-  isMine: 'bool',
-  slots: 'int',
-});
-
-function reportOf(observations: ReadonlyMap<string, Observation>): string {
-  const rows = [...observations].map(([group, { taken, troubles, trouble }]) => ({
+function reportsOf(observations: ReadonlyMap<string, Observation>): GroupReport[] {
+  return [...observations].map(([group, { taken, troubles, trouble }]) => ({
     group,
     taken,
     troubles: trouble ? troubles : 0,
@@ -228,5 +218,4 @@ function reportOf(observations: ReadonlyMap<string, Observation>): string {
     openings_max: trouble?.rule.openingsMax ?? null,
     slots_max: trouble?.rule.slotsMax ?? 1,
   }));
-  return JSON.stringify(rows);
 }

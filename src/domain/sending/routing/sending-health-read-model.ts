@@ -49,8 +49,3 @@ export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[
          WHERE s.id = ANY (${[...serverIds]}::bigint[]) AND s.warm_up IS NOT NULL`,
   );
 }
-
-/** Clears the health of the server and the providers behind it: the next messages are sent as if all were healthy. */
-export async function resetHealth(db: Queryable, serverId: bigint): Promise<void> {
-  await db.execute(sql`DELETE FROM hot.sending_health WHERE server_id = ${serverId}`);
-}
