@@ -170,3 +170,12 @@ export async function writeSendingServers(db: Queryable, id: bigint, servers: re
 export async function writeSendsPerHour(db: Queryable, id: bigint, sendsPerHour: number | null): Promise<void> {
   await db.execute(sql`UPDATE customer SET sends_per_hour = ${sendsPerHour}, updated_at = now() WHERE id = ${id}`);
 }
+
+/** Lets nobody else change the customer's own row until the transaction ends. NO KEY: what refers to it must not wait. */
+export async function lockCustomer(db: Queryable, id: bigint) {
+  const [customer] = await db.query(
+    { id: 'bigint', uid: 'text' },
+    sql`SELECT id, uid FROM customer WHERE id = ${id} FOR NO KEY UPDATE`,
+  );
+  return customer;
+}

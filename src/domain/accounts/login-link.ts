@@ -7,7 +7,6 @@ import { ValidationError } from '../../lib/errors.ts';
 import { emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context, type Viewer } from '../context.ts';
 import { accountDisabled, customerNotFound, linksForOthers } from './account-errors.ts';
-import { LOGIN_LINK_MINUTES } from './account-limits.ts';
 import { insertApiToken, pruneLoginTokens, type UserKey } from './api-token-store.ts';
 import { insertAuditEntries } from './audit-store.ts';
 import { auditInTransaction } from './audit-trail.ts';

@@ -3,8 +3,9 @@
  * account and customers that never had a plan are not limited; a customer whose last subscription ended may read, but nothing new
  * is created or sent (decision record 0050).
  */
-import { sql, row, typed, type Queryable } from '../../db/database.ts';
+import type { Queryable } from '../../db/database.ts';
 import { parsePlanOptions, type PlanOptions } from './plan-options.ts';
+import { findSubscriptionInForce } from './subscription-read-model.ts';
 
 /** Why a customer has the allowance it has. */
 export type AllowanceSource = 'unlimited' | 'plan' | 'ended';
@@ -23,37 +24,9 @@ export interface Allowance {
   readonly options: PlanOptions;
 }
 
-const ROW = row({
-  isOperator: 'bool',
-  id: 'bigint?',
-  isRunning: 'bool?',
-  planUid: 'text?',
-  planName: 'text?',
-  periodStartedAt: 'timestamptz?',
-  periodEndsAt: 'timestamptz?',
-  isTrial: 'bool',
-  options: typed<Record<string, unknown>>('json?'),
-});
-
-/** The allowance of a customer, by the database's clock. One statement. */
+/** The allowance of a customer, by the database's clock. */
 export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Allowance> {
-  const [row] = await db.query(
-    ROW,
-    sql`
-      SELECT c.is_operator AS "isOperator", s.id, p.uid AS "planUid", p.name AS "planName",
-             s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
-             s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt",
-             coalesce(p.price_minor = 0, false) AS "isTrial", p.options || s.options AS options
-        FROM customer c
-        LEFT JOIN LATERAL (
-          SELECT * FROM subscription s WHERE s.customer_id = c.id AND s.status <> 'pending'
-             -- One that ended before it was paid for never began.
-             AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
-           ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1) s ON true
-        LEFT JOIN plan p ON p.id = s.plan_id
-       WHERE c.id = ${customerId}`,
-    'billing.allowance',
-  );
+  const row = await findSubscriptionInForce(db, customerId);
   if (!row || row.isOperator || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
   const { id, planUid, planName, periodStartedAt, periodEndsAt, isTrial } = row;
   const source = row.isRunning === true ? 'plan' : 'ended';

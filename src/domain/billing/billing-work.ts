@@ -2,8 +2,8 @@
  * One piece of work on a customer's money and plans: a transaction that locks the customer, so that two of them run one after the
  * other and rows can be read and written without further locks.
  */
-import { sql, type Queryable } from '../../db/database.ts';
 import { isUid } from '../../lib/ids.ts';
+import { findCustomer, lockCustomer } from '../accounts/customer-store.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { customerNotFound, foreignCustomer, foreignSubscription, subscriptionNotFound } from './billing-errors.ts';
 import { administers } from './billing-rights.ts';
@@ -26,11 +26,7 @@ export function workOnCustomer<T>(
   act: (work: BillingWork) => Promise<T>,
 ): Promise<T> {
   return inTransaction(ctx, async (tx) => {
-    // NO KEY: other rows refer to the customer's and must not wait.
-    const [customer] = await tx.db.query(
-      { id: 'bigint', uid: 'text' },
-      sql`SELECT id, uid FROM customer WHERE id = ${customerId} FOR NO KEY UPDATE`,
-    );
+    const customer = await lockCustomer(tx.db, customerId);
     if (!customer) throw customerNotFound();
     return act({ ctx: tx, customer, at: ctx.clock.now() });
   });
@@ -65,7 +61,7 @@ export async function visibleSubscription(ctx: Context, uid: string): Promise<Su
 export async function customerFor(ctx: Context, uid: string | null | undefined): Promise<bigint> {
   const own = viewerOf(ctx).customerId;
   if (uid === null || uid === undefined) return own;
-  const id = isUid(uid) ? await customerIdOf(ctx.db, uid) : undefined;
+  const id = isUid(uid) ? (await findCustomer(ctx.db, { uid }))?.id : undefined;
   if (id === undefined) throw customerNotFound();
   if (id !== own && !administers(ctx)) throw foreignCustomer();
   return id;
@@ -109,12 +105,4 @@ export async function recordEvent(work: BillingWork, subscription: Subscription,
     invoiceUid: entry.invoiceUid ?? null,
     note: entry.note ?? null,
   });
-}
-
-async function customerIdOf(db: Queryable, uid: string): Promise<bigint | undefined> {
-  const [row] = await db.query(
-    { id: 'bigint' },
-    sql`SELECT id FROM customer WHERE uid = ${uid} AND status <> 'deleting'`,
-  );
-  return row?.id;
 }

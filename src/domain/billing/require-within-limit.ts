@@ -12,11 +12,11 @@
  * Nothing is limited for the operator's account and for customers who never had a plan. A customer with
  * more than a new plan allows keeps it but cannot add.
  */
-import { sql, type Queryable, type Transaction } from '../../db/database.ts';
+import type { Queryable, Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { fileTooLarge, limitReached, subscriptionEnded, uploadsFull } from './allowance-errors.ts';
 import { allowanceOf, limitOf, type Allowance } from './allowance.ts';
-import { countUsage, lockUsage, type CountedLimit } from './usage-store.ts';
+import { countUsage, lockUsage, uploadedBytes, type CountedLimit } from './usage-store.ts';
 
 interface LimitRequest {
   readonly customerId: bigint;
@@ -140,15 +140,6 @@ export async function requireUploadSpace(
   await lockUntilCommit(tx, `mailwright:usage:uploads:${customerId}`);
   if ((await uploadedBytes(tx, customerId)) + bytes > totalBytesMax)
     throw uploadsFull(field, totalBytesMax / BYTES_PER_MEGABYTE);
-}
-
-/** Bytes of all the customer's uploaded files. */
-export async function uploadedBytes(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query(
-    { bytes: 'float8' },
-    sql`SELECT coalesce(sum(size_bytes), 0)::float8 AS bytes FROM uploaded_file WHERE customer_id = ${customerId}`,
-  );
-  return row?.bytes ?? 0;
 }
 
 /** An option in megabytes as bytes; null is unlimited. */

@@ -55,3 +55,12 @@ function counted({ customerId, limit, listId }: UsageKey): Sql {
       return sql`SELECT count(*) FROM sending_domain WHERE customer_id = ${customerId}`;
   }
 }
+
+/** Bytes of all the customer's uploaded files. */
+export async function uploadedBytes(db: Queryable, customerId: bigint): Promise<number> {
+  const [row] = await db.query(
+    { bytes: 'float8' },
+    sql`SELECT coalesce(sum(size_bytes), 0)::float8 AS bytes FROM uploaded_file WHERE customer_id = ${customerId}`,
+  );
+  return row?.bytes ?? 0;
+}

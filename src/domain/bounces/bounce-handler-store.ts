@@ -10,6 +10,7 @@ import {
   type MailboxAddress,
   type NewBounceHandler,
 } from './bounce-handler.ts';
+import { deleteAllMessages } from './bounce-message-store.ts';
 
 const BOUNCE_HANDLER_ROW = columnsOf(handlerColumns);
 
@@ -39,12 +40,12 @@ export async function updateHandlerRow(
   await db.execute(
     sql`UPDATE bounce_handler SET ${join(written)} ${again} WHERE customer_id = ${customerId} AND id = ${id}`,
   );
-  if (isElsewhere)
-    await db.execute(sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`);
+  if (isElsewhere) await deleteAllMessages(db, handler);
 }
 
-export async function deleteHandlerRow(db: Queryable, { customerId, id }: BounceHandlerKey): Promise<void> {
-  await db.execute(sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`);
+export async function deleteHandlerRow(db: Queryable, key: BounceHandlerKey): Promise<void> {
+  const { customerId, id } = key;
+  await deleteAllMessages(db, key);
   await db.execute(sql`DELETE FROM bounce_handler WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 

@@ -2,13 +2,12 @@
  * Reads a bounce handler's mailbox. The report, the record that the message was processed, and its count are one commit; only
  * then is it deleted. A message that makes the program fail or crash is set aside after some tries, and the others continue.
  */
-import { sql, type Queryable } from '../../db/database.ts';
-import { sha256 } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { withPartitions } from '../tracking/partitions.ts';
 import { countFound, leaseHandler, releaseHandler, mailboxAddressOf, renewLease } from './bounce-handler-store.ts';
 import type { BounceHandler, BounceHandlerKey } from './bounce-handler.ts';
+import { deleteMessages, knownMessages, messageKey, noteAttempt, noteOutcome } from './bounce-message-store.ts';
 import type { Mailbox } from './mailbox.ts';
 import { openMailbox } from './open-mailbox.ts';
 import { receiveMailReport, type ReceivedReport } from './receive-mail-report.ts';
@@ -24,7 +23,6 @@ const MESSAGES_PER_POLL = 500;
 const READING_MS_MAX = 300_000;
 const RENEWED_EVERY = 25;
 const ATTEMPTS_MAX = 3;
-const KEY_BYTES = 16;
 
 /** Outcomes about our messages, even if nothing was new: the mail is no longer needed. */
 const DEALT_WITH = new Set(['recorded', 'known', 'too old', 'not sent', 'not found']);
@@ -65,16 +63,16 @@ async function readMailbox(reading: Reading): Promise<boolean> {
   const until = performance.now() + READING_MS_MAX;
   const names = await mailbox.list();
   const known = await knownMessages(ctx.db, handler);
-  const keys = new Set(names.map(hexOf));
-  await deleteKnown(
+  const keys = new Set(names.map(messageKey));
+  await deleteMessages(
     ctx.db,
     handler,
     [...known.keys()].filter((key) => !keys.has(key)),
   );
   // Processed, but still there: the connection broke before it was deleted.
-  const left = handler.keepsReports ? [] : names.filter((name) => DEALT_WITH.has(known.get(hexOf(name)) ?? ''));
+  const left = handler.keepsReports ? [] : names.filter((name) => DEALT_WITH.has(known.get(messageKey(name)) ?? ''));
   await mailbox.remove(left);
-  const fresh = names.filter((name) => (known.get(hexOf(name)) ?? null) === null);
+  const fresh = names.filter((name) => (known.get(messageKey(name)) ?? null) === null);
   let done: string[] = [];
   let isLate = false;
   for (const [index, name] of fresh.slice(0, MESSAGES_PER_POLL).entries()) {
@@ -132,57 +130,5 @@ function receive(
       await noteOutcome(inner.db, handler, { name, outcome: report.outcome });
       return report;
     }),
-  );
-}
-
-function keyOf(name: string): Buffer {
-  return sha256(name).subarray(0, KEY_BYTES);
-}
-
-function hexOf(name: string): string {
-  return keyOf(name).toString('hex');
-}
-
-/** Null: started at least once, and not finished. */
-async function knownMessages(db: Queryable, { customerId, id }: BounceHandlerKey): Promise<Map<string, string | null>> {
-  const rows = await db.query(
-    { key: 'bytea', outcome: 'text?' },
-    sql`SELECT message_key AS key, outcome FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id}`,
-  );
-  return new Map(rows.map(({ key, outcome }) => [key.toString('hex'), outcome]));
-}
-
-async function deleteKnown(
-  db: Queryable,
-  { customerId, id }: BounceHandlerKey,
-  keys: readonly string[],
-): Promise<void> {
-  if (keys.length === 0) return;
-  const gone = keys.map((key) => Buffer.from(key, 'hex'));
-  await db.execute(
-    sql`DELETE FROM hot.bounce_message WHERE customer_id = ${customerId} AND handler_id = ${id} AND message_key = ANY (${gone}::bytea[])`,
-  );
-}
-
-/** How often it was started, including now. */
-async function noteAttempt(db: Queryable, { customerId, id }: BounceHandlerKey, name: string): Promise<number> {
-  const [row] = await db.query(
-    { attempts: 'smallint' },
-    sql`INSERT INTO hot.bounce_message AS m (customer_id, handler_id, message_key) VALUES (${customerId}, ${id}, ${keyOf(name)})
-        ON CONFLICT (customer_id, handler_id, message_key) DO UPDATE SET attempts = m.attempts + 1 RETURNING attempts`,
-    'bounces.note_attempt',
-  );
-  return row?.attempts ?? 1;
-}
-
-async function noteOutcome(
-  db: Queryable,
-  { customerId, id }: BounceHandlerKey,
-  { name, outcome }: { name: string; outcome: string },
-): Promise<void> {
-  await db.execute(
-    sql`UPDATE hot.bounce_message SET outcome = ${outcome}
-         WHERE customer_id = ${customerId} AND handler_id = ${id} AND message_key = ${keyOf(name)}`,
-    'bounces.note_outcome',
   );
 }

@@ -4,16 +4,18 @@
  * next commit: so an unknown id is looked up again for up to five seconds.
  */
 import { z } from 'zod';
-import { sql } from '../../db/database.ts';
+import { databaseNow } from '../../db/now.ts';
 import { takeWebhookEventsJob } from '../../jobs/bounce-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import type { WebhookEvent } from '../../plugin-api/index.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { isSystemServer } from '../sending/sending-server-read-model.ts';
 import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
 import { REPORT_WORD_LENGTH_MAX, type ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
 import { oneLine } from './one-line.ts';
+import { insertWebhookEvents, type WebhookSource } from './webhook-event-store.ts';
 
 /** Specification 4.13. */
 const LOOK_UP_MS_MAX = 5_000;
@@ -49,12 +51,6 @@ const messageEvent = z.discriminatedUnion('kind', [
 ]);
 type MessageEvent = z.output<typeof messageEvent>;
 
-/** The sending server of the vendor. */
-export interface WebhookSource {
-  readonly customerId: bigint;
-  readonly serverId: bigint;
-}
-
 export interface TakenEvents {
   readonly taken: number;
   /** Their ids are recorded already. */
@@ -75,16 +71,10 @@ export async function enqueueWebhookEvents(
 ): Promise<TakenEvents> {
   const byKey = new Map(given.map((event) => [keyOf(event).toString('hex'), event]));
   const taken = await inTransaction(ctx, async (inner) => {
-    const rows = await inner.db.query(
-      { key: 'bytea', now: 'float8' },
-      sql`INSERT INTO hot.webhook_event (customer_id, server_id, event_key)
-          SELECT ${source.customerId}, ${source.serverId}, k FROM unnest(${[...byKey.values()].map(keyOf)}::bytea[]) AS k ORDER BY k
-          ON CONFLICT DO NOTHING RETURNING event_key AS key, (extract(epoch FROM now()) * 1000)::float8 AS now`,
-      'bounces.webhook_events',
-    );
-    const fresh = rows.flatMap(({ key }) => byKey.get(key.toString('hex')) ?? []);
+    const { fresh: keys, now } = await insertWebhookEvents(inner.db, source, [...byKey.values()].map(keyOf));
+    const fresh = keys.flatMap((key) => byKey.get(key.toString('hex')) ?? []);
     for (let at = 0; at < fresh.length; at += EVENTS_PER_JOB) {
-      await enqueueLookUp(inner, { ...source, receivedAt: rows[0]?.now ?? 0 }, fresh.slice(at, at + EVENTS_PER_JOB));
+      await enqueueLookUp(inner, { ...source, receivedAt: now.getTime() }, fresh.slice(at, at + EVENTS_PER_JOB));
     }
     return fresh.length;
   });
@@ -120,20 +110,17 @@ export async function takeWebhookEvents(
   ctx: Context,
   { events, ...lookUp }: LookUp & { events: readonly unknown[] },
 ): Promise<void> {
-  const [server] = await ctx.db.query(
-    { isSystem: 'bool', age: 'float8' },
-    sql`SELECT is_system AS "isSystem", extract(epoch FROM now())::float8 * 1000 - ${lookUp.receivedAt}::float8 AS age
-          FROM sending_server WHERE customer_id = ${lookUp.customerId} AND id = ${lookUp.serverId}`,
-  );
-  if (!server) return;
+  const isSystem = await isSystemServer(ctx.db, lookUp);
+  if (isSystem === undefined) return;
   const unknown: MessageEvent[] = [];
   for (const event of z.array(messageEvent).parse(events)) {
     // The operator's servers send for all customers, a customer's for itself.
-    const onlyOf = server.isSystem ? undefined : lookUp.customerId;
+    const onlyOf = isSystem ? undefined : lookUp.customerId;
     if (!(await record(ctx, event, onlyOf))) unknown.push(event);
   }
   if (unknown.length === 0) return;
-  if (server.age < LOOK_UP_MS_MAX) await enqueueLookUp(ctx, lookUp, unknown, LOOK_UP_AGAIN_SECONDS);
+  const ageMs = (await databaseNow(ctx.db)).getTime() - lookUp.receivedAt;
+  if (ageMs < LOOK_UP_MS_MAX) await enqueueLookUp(ctx, lookUp, unknown, LOOK_UP_AGAIN_SECONDS);
   else ctx.log.warn('webhook.unknown_messages', { serverId: lookUp.serverId, events: unknown.length });
 }
 
@@ -166,12 +153,4 @@ function reportedOutcomeOf(event: MessageEvent): ReportedOutcome {
         message: event.description || null,
       };
   }
-}
-
-/** Vendors repeat for days; older events are no longer accepted. */
-const KEPT_DAYS = 31;
-
-/** Deletes the ids of events that no vendor repeats any more. */
-export async function dropOldWebhookEvents({ db }: Pick<Context, 'db'>): Promise<void> {
-  await db.execute(sql`DELETE FROM hot.webhook_event WHERE at < now() - make_interval(days => ${KEPT_DAYS})`);
 }

@@ -2,7 +2,8 @@
 import { enqueuePolls } from '../../domain/bounces/enqueue-polls.ts';
 import { pollBounceHandler } from '../../domain/bounces/poll-bounce-handler.ts';
 import { recordRefusals } from '../../domain/bounces/record-refusals.ts';
-import { dropOldWebhookEvents, takeWebhookEvents } from '../../domain/bounces/webhook-events.ts';
+import { dropOldWebhookEvents } from '../../domain/bounces/webhook-event-store.ts';
+import { takeWebhookEvents } from '../../domain/bounces/webhook-events.ts';
 import { dropOldSoftBounces } from '../../domain/tracking/bounce-policy-store.ts';
 import {
   pollBounceHandlerJob,

@@ -1,0 +1,42 @@
+/** Reading of subscriptions what others go by. */
+import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
+
+const SUBSCRIPTION_IN_FORCE = row({
+  isOperator: 'bool',
+  id: 'bigint?',
+  isRunning: 'bool?',
+  planUid: 'text?',
+  planName: 'text?',
+  periodStartedAt: 'timestamptz?',
+  periodEndsAt: 'timestamptz?',
+  isTrial: 'bool',
+  options: typed<Record<string, unknown>>('json?'),
+});
+
+/**
+ * The subscription that a customer's allowance goes by, the latest one, with its plan and by the database's clock. Its columns
+ * are null where the customer never had one; undefined: there is no such customer.
+ */
+export async function findSubscriptionInForce(
+  db: Queryable,
+  customerId: bigint,
+): Promise<RowOf<typeof SUBSCRIPTION_IN_FORCE> | undefined> {
+  const [row] = await db.query(
+    SUBSCRIPTION_IN_FORCE,
+    sql`
+      SELECT c.is_operator AS "isOperator", s.id, p.uid AS "planUid", p.name AS "planName",
+             s.status IN ('active', 'cancelled') AND (s.ends_at IS NULL OR s.ends_at > now()) AS "isRunning",
+             s.current_period_started_at AS "periodStartedAt", s.current_period_ends_at AS "periodEndsAt",
+             coalesce(p.price_minor = 0, false) AS "isTrial", p.options || s.options AS options
+        FROM customer c
+        LEFT JOIN LATERAL (
+          SELECT * FROM subscription s WHERE s.customer_id = c.id AND s.status <> 'pending'
+             -- One that ended before it was paid for never began.
+             AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
+           ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1) s ON true
+        LEFT JOIN plan p ON p.id = s.plan_id
+       WHERE c.id = ${customerId}`,
+    'billing.allowance',
+  );
+  return row;
+}
