@@ -3,7 +3,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { isSuppressed } from '../../src/domain/audience/suppression-store.ts';
-import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics.ts';
+import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics-read-model.ts';
 import { returnPathOf } from '../../src/domain/tracking/return-path.ts';
 import { seedCampaign } from './audience-rows.ts';
 import { sentMessage, type SentMessage } from './sent-message.ts';

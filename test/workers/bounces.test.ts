@@ -10,7 +10,7 @@ import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
-import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics.ts';
+import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics-read-model.ts';
 import { parseReturnPath } from '../../src/domain/tracking/return-path.ts';
 import { startBounceServer } from '../../src/inbound/bounce-server.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';

@@ -13,7 +13,7 @@ import { updateCampaign } from '../../src/domain/campaigns/update-campaign.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
-import { readCampaignLinks } from '../../src/domain/statistics/campaign-toplists.ts';
+import { readCampaignLinks } from '../../src/domain/statistics/campaign-toplists-read-model.ts';
 import { WrongStateError } from '../../src/lib/errors.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';

@@ -156,7 +156,7 @@ export async function findTokenId(db: Queryable, digest: Buffer): Promise<bigint
   return row?.id;
 }
 
-/** Whose API token this is. As `authenticate` finds it: a kept answer is for nobody who would not be let in. */
+/** Whose API token this is. As `authenticateToken` finds it: a kept answer is for nobody who would not be let in. */
 export async function findCaller(db: Queryable, token: string) {
   const [row] = await db.query(
     { customerId: 'bigint', tokenId: 'bigint' },

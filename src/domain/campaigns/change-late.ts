@@ -6,7 +6,7 @@ import type { TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { isUnsent } from '../delivery/ledger-read-model.ts';
-import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
+import { registerCampaignLinks } from '../statistics/link-counter-store.ts';
 import { campaignNotReady } from './campaign-errors.ts';
 import { lateChangesOf, type UpdateCampaignInput } from './campaign-fields.ts';
 import { isEditable, lackingForSending } from './campaign-readiness.ts';

@@ -3,7 +3,7 @@ import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { keepSentCount } from '../audience/list-counter-store.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { readCampaignStatistics } from '../statistics/campaign-statistics.ts';
+import { readCampaignStatistics } from '../statistics/campaign-statistics-read-model.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { eraseCampaign } from './campaign-store.ts';
 import { UNDER_WAY } from './campaign-state-store.ts';

@@ -7,7 +7,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import { registerCampaignLinks } from '../statistics/campaign-toplists.ts';
+import { registerCampaignLinks } from '../statistics/link-counter-store.ts';
 import { appoint, isAhead } from './campaign-schedule.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';

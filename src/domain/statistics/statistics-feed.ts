@@ -7,7 +7,7 @@ import type { Notifications } from '../../db/listen.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { STATISTICS_CHANNEL, STATISTICS_INTERVAL_MS } from './announce-campaign-change.ts';
 import type { CampaignKey } from './campaign-key.ts';
-import { readCampaignStatistics, type CampaignStatistics } from './campaign-statistics.ts';
+import { readCampaignStatistics, type CampaignStatistics } from './campaign-statistics-read-model.ts';
 
 export interface StatisticsFeed {
   /** The figures now, then the newest after each change, until the reader returns or the feed closes. */

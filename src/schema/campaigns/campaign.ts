@@ -2,7 +2,7 @@
 import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
-import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics.ts';
+import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics-read-model.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';

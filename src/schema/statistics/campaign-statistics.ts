@@ -1,6 +1,6 @@
 /** A campaign's figures in GraphQL. */
 import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
-import type { CampaignStatistics as Figures } from '../../domain/statistics/campaign-statistics.ts';
+import type { CampaignStatistics as Figures } from '../../domain/statistics/campaign-statistics-read-model.ts';
 import {
   readCampaignLinks,
   readTopLocations,
@@ -8,7 +8,7 @@ import {
   type LinkStatistics,
   type TopLocation,
   type TopOpener,
-} from '../../domain/statistics/campaign-toplists.ts';
+} from '../../domain/statistics/campaign-toplists-read-model.ts';
 import { builder } from '../builder.ts';
 import { loadBy } from '../loaders/load-by.ts';
 

@@ -7,7 +7,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql, type Transaction } from '../../../src/db/database.ts';
 import { deliveryPage } from '../../../src/domain/delivery/ledger-read-model.ts';
 import { dueInRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
-import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists.ts';
+import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists-read-model.ts';
 import { recordRefusals } from '../../../src/domain/bounces/record-refusals.ts';
 import { findReportedDelivery } from '../../../src/domain/tracking/delivery-report-store.ts';
 import { readCampaignLog } from '../../../src/domain/tracking/campaign-log-read-model.ts';

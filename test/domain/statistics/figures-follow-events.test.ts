@@ -4,13 +4,13 @@ import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { listCounters, listStatistics } from '../../../src/domain/audience/list-counter-store.ts';
-import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
+import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics-read-model.ts';
 import {
   readCampaignLinks,
   readTopLocations,
   readTopOpeners,
-  registerCampaignLinks,
-} from '../../../src/domain/statistics/campaign-toplists.ts';
+} from '../../../src/domain/statistics/campaign-toplists-read-model.ts';
+import { registerCampaignLinks } from '../../../src/domain/statistics/link-counter-store.ts';
 import { rate } from '../../../src/domain/statistics/rate.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { recordUnsubscribe } from '../../../src/domain/tracking/record-unsubscribe.ts';

@@ -2,13 +2,13 @@ import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { listCounters, listStatistics } from '../../../src/domain/audience/list-counter-store.ts';
 import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
-import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
+import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics-read-model.ts';
 import {
   readCampaignLinks,
   readTopLocations,
   readTopOpeners,
-  registerCampaignLinks,
-} from '../../../src/domain/statistics/campaign-toplists.ts';
+} from '../../../src/domain/statistics/campaign-toplists-read-model.ts';
+import { registerCampaignLinks } from '../../../src/domain/statistics/link-counter-store.ts';
 import { rate } from '../../../src/domain/statistics/rate.ts';
 import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics.ts';
-import { registerCampaignLinks } from '../../../src/domain/statistics/campaign-toplists.ts';
+import { readCampaignStatistics } from '../../../src/domain/statistics/campaign-statistics-read-model.ts';
+import { registerCampaignLinks } from '../../../src/domain/statistics/link-counter-store.ts';
 import { judgeTrackingEvent } from '../../../src/domain/tracking/machine-request.ts';
 import { createTrackingEventRecorder } from '../../../src/domain/tracking/tracking-event-recorder.ts';
 import type { TrackingEvent } from '../../../src/domain/tracking/tracking-event.ts';
