@@ -43,7 +43,7 @@ export async function findListHead(
   const { offset, limit, opened, clicked } = window;
   const people = isNearStart({ opened, clicked }, offset)
     ? peopleAsJson({ customerId, list: { id: sql`l.id` }, opened, clicked }, { direction: 'forward', offset, limit })
-    : sql`NULL`;
+    : sql`NULL::json`;
   const statement = sql`
     SELECT l.id, coalesce(c.subscribed + c.unsubscribed + c.unconfirmed + c.pending, 0) AS everybody,
            coalesce(c.openers, 0) AS openers, coalesce(c.clickers, 0) AS clickers,
