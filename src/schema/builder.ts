@@ -116,8 +116,8 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   },
 });
 
-builder.queryType({ description: 'Reading. Everything here belongs to the customer of the token.' });
-builder.mutationType({ description: 'Changing. Expected errors are members of the result union.' });
+builder.queryType({ description: 'Reads data. Everything here belongs to the customer of the token.' });
+builder.mutationType({ description: 'Changes data. Expected errors are members of the result union.' });
 
 function resultName({ parentTypeName, fieldName }: { parentTypeName: string; fieldName: string }): string {
   return `${capitalised(fieldName)}${parentTypeName === 'Subscription' ? 'Event' : 'Result'}`;

@@ -11,7 +11,7 @@ import {
 import { builder } from './builder.ts';
 
 const ErrorInterface = builder.interfaceRef<ExpectedError>('Error').implement({
-  description: 'Something that can go wrong without anybody being at fault.',
+  description: 'An expected error.',
   fields: (t) => ({
     message: t.exposeString('message', { description: 'For people. May change.' }),
     code: t.exposeString('code', { description: 'For programs. Stable.' }),
@@ -20,14 +20,14 @@ const ErrorInterface = builder.interfaceRef<ExpectedError>('Error').implement({
 
 const FieldError = builder.simpleObject('FieldError', {
   fields: (t) => ({
-    field: t.string({ description: 'As the caller spelled it: `name`, `contact.email`.' }),
+    field: t.string({ description: 'The field’s name as in the input: `name`, `contact.email`.' }),
     messages: t.stringList(),
   }),
 });
 
 builder.objectType(ValidationError, {
   name: 'ValidationError',
-  description: 'The input cannot be taken; nothing was changed.',
+  description: 'The input is not valid; nothing was changed.',
   interfaces: [ErrorInterface],
   fields: (t) => ({
     fields: t.field({
@@ -39,13 +39,13 @@ builder.objectType(ValidationError, {
 
 builder.objectType(NotFoundError, {
   name: 'NotFoundError',
-  description: 'The caller has no such thing.',
+  description: 'The caller has no object with this uid.',
   interfaces: [ErrorInterface],
 });
 
 builder.objectType(ForbiddenError, {
   name: 'ForbiddenError',
-  description: 'The caller is known and may not do this.',
+  description: 'The caller is not allowed to do this.',
   interfaces: [ErrorInterface],
 });
 
@@ -57,7 +57,7 @@ builder.objectType(UnauthenticatedError, {
 
 builder.objectType(WrongStateError, {
   name: 'WrongStateError',
-  description: 'It is in a state that does not allow this.',
+  description: 'The object is in a state that does not allow this.',
   interfaces: [ErrorInterface],
 });
 

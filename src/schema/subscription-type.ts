@@ -1,4 +1,6 @@
 /** The root of subscriptions; imported by the files that add fields to it. */
 import { builder } from './builder.ts';
 
-builder.subscriptionType({ description: 'Watching. Every event is a full, current value: missing one loses nothing.' });
+builder.subscriptionType({
+  description: 'Notifies of changes. Every event has the full current value, so a missed event loses nothing.',
+});

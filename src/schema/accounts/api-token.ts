@@ -4,7 +4,7 @@ import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 
 export const RestDialect = builder.enumType('RestDialect', {
-  description: 'How REST answers look to the holder of a token.',
+  description: 'The form of the REST answers for requests with this token.',
   values: { STANDARD: { value: 'standard' }, CLASSIC: { value: 'classic' } } as const,
 });
 
@@ -23,7 +23,7 @@ export const ApiToken = builder.prismaObject('ApiToken', {
 });
 
 export const CreatedApiToken = builder.objectRef<IssuedToken>('CreatedApiToken').implement({
-  description: 'A token in clear: shown this once, kept nowhere.',
+  description: 'A token in clear text. It is shown only now and not stored.',
   authScopes: { scope: 'account:write' },
   fields: (t) => ({
     token: t.exposeString('token'),

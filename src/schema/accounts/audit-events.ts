@@ -14,10 +14,12 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
   authScopes: { scope: 'account:read' },
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime' }),
-    customerUid: t.exposeString('customerUid', { nullable: true, description: 'Whose things were changed.' }),
-    operation: t.exposeString('operation', { description: 'The name of the mutation; over REST too.' }),
+    customerUid: t.exposeString('customerUid', { nullable: true, description: 'The customer whose data was changed.' }),
+    operation: t.exposeString('operation', {
+      description: 'The name of the GraphQL mutation, also for a REST request.',
+    }),
     targetUid: t.exposeString('targetUid', { nullable: true }),
-    fields: t.stringList({ resolve: ({ fields }) => [...fields], description: 'Names of what was given.' }),
+    fields: t.stringList({ resolve: ({ fields }) => [...fields], description: 'Names of the fields that were given.' }),
     entryPoint: t.exposeString('entryPoint', { description: '`graphql`, `rest` or `page`.' }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     client: t.exposeString('client', {
@@ -26,11 +28,14 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
     }),
     failure: t.exposeString('failure', {
       nullable: true,
-      description: 'Null: it went well. Else why somebody did not get in, such as `WRONG_CREDENTIALS`.',
+      description: 'Null: it succeeded. Otherwise why the login was refused, such as `WRONG_CREDENTIALS`.',
     }),
     userUid: t.exposeString('userUid', { nullable: true }),
     userEmail: t.exposeString('userEmail', { nullable: true, description: "The user's address now." }),
-    tokenUid: t.exposeString('tokenUid', { nullable: true, description: 'Of the token or session it was done with.' }),
+    tokenUid: t.exposeString('tokenUid', {
+      nullable: true,
+      description: 'The uid of the token or session that was used.',
+    }),
     tokenKind: t.exposeString('tokenKind', { nullable: true }),
     isByOperator: t.exposeBoolean('isByOperator', {
       description: 'Done by an administrator of the installation; who and from where, only administrators see.',

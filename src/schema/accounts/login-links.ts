@@ -3,7 +3,7 @@ import { createLoginLink, type LoginLink } from '../../domain/accounts/login-lin
 import { builder } from '../builder.ts';
 
 const LoginLinkType = builder.objectRef<LoginLink>('LoginLink').implement({
-  description: 'A link that works once, for ten minutes. Shown this once, kept nowhere.',
+  description: 'A link that works once, for ten minutes. It is shown only now and not stored.',
   authScopes: { scope: 'account:write' },
   fields: (t) => ({
     token: t.exposeString('token'),

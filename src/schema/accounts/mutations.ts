@@ -7,12 +7,14 @@ import { CreatedApiToken, RestDialect } from './api-token.ts';
 import { OWN_USER, User } from './user.ts';
 
 const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
-  description: 'A fresh token, shown this once. By default it ends after 30 days without use, and 90 days in all.',
+  description:
+    'A new token, shown only now. By default it expires after 30 days without use, and after 90 days in any case.',
   authScopes: { public: true },
   fields: (t) => ({
     token: t.exposeString('token'),
     deviceToken: t.exposeString('deviceToken', {
-      description: 'For this device to keep, and to show at the next login: strangers can then not lock it out.',
+      description:
+        'The device keeps it and sends it with its next login. Then failed logins of strangers do not lock this device out.',
     }),
     user: t.prismaField({
       type: User,
@@ -36,8 +38,8 @@ builder.mutationField('logIn', (t) =>
     input: {
       email: t.input.string({ required: true }),
       password: t.input.string({ required: true }),
-      code: t.input.string({ description: 'Of the authenticator app, or a recovery code.' }),
-      deviceToken: t.input.string({ description: 'What an earlier login gave to this device.' }),
+      code: t.input.string({ description: 'A code of the authenticator app, or a recovery code.' }),
+      deviceToken: t.input.string({ description: 'The `deviceToken` of an earlier login on this device.' }),
     },
     resolve: (_root, { input }, ctx) => logIn(ctx, input),
   }),
@@ -62,7 +64,7 @@ builder.mutationField('createApiToken', (t) =>
 builder.mutationField('rotateApiToken', (t) =>
   t.field({
     type: CreatedApiToken,
-    description: 'Gives a token of the user a new text; the old one ends at once.',
+    description: 'Replaces the text of a token of the user; the old text stops working at once.',
     authScopes: { scope: 'account:write' },
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
@@ -78,7 +80,7 @@ const RevokedApiToken = builder.objectRef<{ uid: string }>('RevokedApiToken').im
 builder.mutationField('revokeApiToken', (t) =>
   t.field({
     type: RevokedApiToken,
-    description: 'Ends a token of the user at once, what is open under it included.',
+    description: 'Revokes a token of the user at once; open connections that use it are closed.',
     authScopes: { scope: 'account:write' },
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

@@ -9,7 +9,7 @@ const WRITING = { scope: 'account:write' } as const;
 builder.mutationField('updateProfile', (t) =>
   t.prismaFieldWithInput({
     type: User,
-    description: 'Changes what is given of the user of the token.',
+    description: 'Changes the values that are given, of the token’s user.',
     authScopes: WRITING,
     executionsMax: 1,
     errors: {},
@@ -45,7 +45,7 @@ builder.mutationField('changePassword', (t) =>
 
 const LoggedOut = builder.objectRef<{ uid: string }>('LoggedOut').implement({
   authScopes: { authenticated: true },
-  fields: (t) => ({ uid: t.exposeString('uid', { description: 'Of the login that has ended.' }) }),
+  fields: (t) => ({ uid: t.exposeString('uid', { description: 'The uid of the login that has ended.' }) }),
 });
 
 builder.mutationField('logOut', (t) =>

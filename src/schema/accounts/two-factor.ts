@@ -10,7 +10,7 @@ import type { NewSecret } from '../../domain/accounts/two-factor.ts';
 import { builder } from '../builder.ts';
 
 const TwoFactorSecret = builder.objectRef<NewSecret>('TwoFactorSecret').implement({
-  description: 'What the authenticator app needs: shown this once.',
+  description: 'What the authenticator app needs. It is shown only now.',
   authScopes: { scope: 'account:write' },
   fields: (t) => ({
     secret: t.exposeString('secret', { description: 'Base32, for typing.' }),
@@ -19,7 +19,7 @@ const TwoFactorSecret = builder.objectRef<NewSecret>('TwoFactorSecret').implemen
 });
 
 const RecoveryCodesType = builder.objectRef<RecoveryCodes>('RecoveryCodes').implement({
-  description: 'Each logs in once in place of a code of the app. Shown this once.',
+  description: 'Each works once, in place of a code of the app. They are shown only now.',
   authScopes: { scope: 'account:write' },
   fields: (t) => ({ recoveryCodes: t.exposeStringList('recoveryCodes') }),
 });
@@ -56,7 +56,7 @@ builder.mutationField('confirmTwoFactor', (t) =>
 builder.mutationField('renewRecoveryCodes', (t) =>
   t.fieldWithInput({
     type: RecoveryCodesType,
-    description: 'Ten new recovery codes; the old ones end.',
+    description: 'Ten new recovery codes; the old ones stop working.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
     errors: {},
@@ -74,7 +74,7 @@ builder.mutationField('disableTwoFactor', (t) =>
     errors: {},
     input: {
       password: t.input.string({ required: true }),
-      code: t.input.string({ required: true, description: 'Of the app, or a recovery code.' }),
+      code: t.input.string({ required: true, description: 'A code of the authenticator app, or a recovery code.' }),
     },
     resolve: async (_root, { input }, ctx) => {
       await disableTwoFactor(ctx, input);

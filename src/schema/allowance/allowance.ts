@@ -57,10 +57,10 @@ const Sending = builder.objectRef<SendUsage>('SendUsage').implement({
     }),
     quota: t.field({
       type: SendBudget,
-      description: '`sending_quota` of the stretch of time that the plan says.',
+      description: 'The messages counted against the plan’s `sending_quota`.',
       resolve: (usage) => ({ used: usage.quotaUsed, max: usage.quotaMax, endsAt: usage.quotaEndsAt }),
     }),
-    reserved: t.exposeFloat('reserved', { description: 'In the hands of jobs that send at this moment.' }),
+    reserved: t.exposeFloat('reserved', { description: 'Reserved for jobs that are sending at present.' }),
   }),
 });
 

@@ -11,6 +11,8 @@ export const BouncePolicy = builder.objectRef<Policy>('BouncePolicy').implement(
       description: 'Soft bounces of so many different messages suppress an address; 0: never.',
     }),
     softBounceDays: t.exposeInt('softBounceDays', { description: 'Within so many days.' }),
-    isOwn: t.exposeBoolean('isOwn', { description: 'False: as the installation has it.' }),
+    isOwn: t.exposeBoolean('isOwn', {
+      description: 'Whether the customer has its own values; false: those of the installation.',
+    }),
   }),
 });

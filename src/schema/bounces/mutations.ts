@@ -29,8 +29,10 @@ builder.mutationField('createBounceHandler', (t) =>
       encryption: t.input.string({ description: '`tls` (default), `starttls` or `none`.' }),
       username: t.input.string({ required: true }),
       password: t.input.string({ required: true }),
-      folder: t.input.string({ description: 'Of an IMAP mailbox; `INBOX` when it is not said.' }),
-      keepsReports: t.input.boolean({ description: 'Does not delete reports that were dealt with.' }),
+      folder: t.input.string({ description: 'The folder of an IMAP mailbox; `INBOX` by default.' }),
+      keepsReports: t.input.boolean({
+        description: 'Reports that were processed stay in the mailbox; by default they are deleted.',
+      }),
     },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, id } = await createBounceHandler(ctx, input);
@@ -87,7 +89,7 @@ const TestedBounceHandler = builder.objectRef<MailboxTest>('TestedBounceHandler'
   authScopes: writing,
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    messageCount: t.exposeInt('messageCount', { description: 'So many messages lie in the mailbox.' }),
+    messageCount: t.exposeInt('messageCount', { description: 'Number of messages in the mailbox.' }),
   }),
 });
 
@@ -106,7 +108,8 @@ builder.mutationField('testBounceHandler', (t) =>
 builder.mutationField('updateBouncePolicy', (t) =>
   t.fieldWithInput({
     type: BouncePolicy,
-    description: 'Changes what is given for the caller’s customer; null goes back to what the installation says.',
+    description:
+      'Changes the values that are given, for the caller’s customer; null goes back to the installation’s value.',
     authScopes: writing,
     errors: {},
     input: { softBounceLimit: t.input.int(), softBounceDays: t.input.int() },

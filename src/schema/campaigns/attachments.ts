@@ -11,11 +11,11 @@ import { readBack } from './read-back.ts';
 const writing = { scope: 'campaigns:write' } as const;
 
 const CampaignAttachment = builder.objectRef<Attachment>('CampaignAttachment').implement({
-  description: 'An uploaded file that goes along with every copy of a message.',
+  description: 'An uploaded file that is sent with every copy of a message.',
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    name: t.exposeString('name', { description: 'What readers see it called.' }),
+    name: t.exposeString('name', { description: 'The name that readers see.' }),
     isInline: t.exposeBoolean('isInline', { description: 'A picture that the html shows as `cid:<name>`.' }),
     isMissing: t.boolean({
       description: 'Its file was deleted: the campaign cannot be sent until it is removed or attached again.',
@@ -52,7 +52,7 @@ builder.mutationField('addCampaignAttachment', (t) =>
     authScopes: writing,
     errors: {},
     input: {
-      uid: t.input.string({ required: true, description: 'Of the campaign.' }),
+      uid: t.input.string({ required: true, description: 'The uid of the campaign.' }),
       fileUid: t.input.string({ required: true }),
       name: t.input.string({ description: "What readers see it called; the file's own name when absent." }),
       inline: t.input.boolean({ description: 'A picture that the html shows as `cid:<name>`.' }),
@@ -64,11 +64,11 @@ builder.mutationField('addCampaignAttachment', (t) =>
 builder.mutationField('removeCampaignAttachment', (t) =>
   t.prismaField({
     type: Campaign,
-    description: 'Takes an attachment off; the file stays.',
+    description: 'Removes an attachment; the file stays.',
     authScopes: writing,
     errors: {},
     args: {
-      uid: t.arg.string({ required: true, description: 'Of the campaign.' }),
+      uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }),
       attachmentUid: t.arg.string({ required: true }),
     },
     resolve: async (query, _root, { uid, attachmentUid }, ctx) =>

@@ -4,7 +4,8 @@ import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet
 import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
 
-const PREHEADER = 'What lists of mails show behind the subject; hidden in the message itself. Empty: none.';
+const PREHEADER =
+  'The text that a mail program shows after the subject in its list of mails. It is hidden in the message itself. Empty: none.';
 
 builder.prismaObjectFields(Campaign, (t) => ({
   subject: t.exposeString('subject'),
@@ -22,14 +23,14 @@ builder.prismaObjectFields(Campaign, (t) => ({
   unknownPolicy: t.exposeString('unknownPolicy'),
   sendingServers: t.field({
     type: [SendingRouteType],
-    description: 'Servers it goes through by weight; empty: as its customer and plan say.',
+    description: 'The servers to send through, by weight; empty: those of its customer or plan.',
     select: { routes: true },
     resolve: ({ routes }) => shownRoutes(routes),
   }),
   quietHours: t.field({
     type: QuietHoursType,
     nullable: true,
-    description: 'Its own; null: those of its list.',
+    description: 'The campaign’s own quiet hours; null: those of its list.',
     select: { quietHours: true },
     resolve: ({ quietHours }) => shownQuietHours(quietHours),
   }),
@@ -38,7 +39,8 @@ builder.prismaObjectFields(Campaign, (t) => ({
 }));
 
 const UnknownPolicy = builder.enumType('UnknownPolicy', {
-  description: 'What becomes of a message whose fate is unknown: park lists it, retry sends it again, maybe twice.',
+  description:
+    'What happens to a message with an unknown outcome: `park` lists it; `retry` sends it again, so that a person may get it twice.',
   values: ['park', 'retry'] as const,
 });
 
@@ -46,7 +48,7 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 
 /** Fields of both create and update. */
 export const optionalFields = (input: InputFields) => ({
-  segmentUid: input.string({ description: 'Only to these people of the list. Null: to everybody.' }),
+  segmentUid: input.string({ description: 'Only the people of this segment get it. Null: everybody on the list.' }),
   preheader: input.string({ description: `${PREHEADER} Null: none.` }),
   replyTo: input.string(),
   plain: input.string({ description: 'Empty: made from the html.' }),
@@ -63,9 +65,13 @@ export const optionalFields = (input: InputFields) => ({
   deliveryAt: input.field({ type: 'DateTime', description: 'Null: no time.' }),
   sendingServers: input.field({
     type: [SendingRouteInput],
-    description: 'Through these, by weight. Null: as its customer and plan say.',
+    description: 'The servers to send through, by weight. Null: those of its customer or plan.',
   }),
   quietHours: input.field({ type: QuietHoursInput, description: 'Null: those of its list.' }),
-  deliverInSubscriberTimezone: input.boolean({ description: 'Everybody at the same time of their own day.' }),
-  localTime: input.string({ description: 'That time, `HH:MM`. Null: the time of day at which it starts.' }),
+  deliverInSubscriberTimezone: input.boolean({
+    description: 'Every person gets the message at the same local time, by their own time zone.',
+  }),
+  localTime: input.string({
+    description: 'The local time, `HH:MM`. Null: the time of day at which the campaign starts.',
+  }),
 });

@@ -19,7 +19,7 @@ async function readSendTimes(ctx: GraphqlContext, ids: readonly bigint[]): Promi
 builder.prismaObjectFields(Campaign, (t) => ({
   sendTimes: t.field({
     type: [DeliverySendTime],
-    description: 'The later moments at which people are written to: by their own clocks, and after quiet hours.',
+    description: 'The later times at which people get the message: by their own time zones, and after quiet hours.',
     // All time zones together have some forty different local times.
     extensions: { listLength: 40 },
     select: { customerId: true, id: true },

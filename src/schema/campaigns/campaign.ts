@@ -68,13 +68,13 @@ export const Campaign = builder.prismaObject('Campaign', {
     }),
     segmentName: t.string({
       nullable: true,
-      description: 'Of the segment it is sent to, as it was at the start; null: everybody on the list.',
+      description: 'The name of the segment, as it was at the start; null: everybody on the list.',
       select: SEGMENT,
       resolve: async (row, _args, ctx) => (await segmentOf(ctx, row))?.name,
     }),
     remindMessage: t.string({
       nullable: true,
-      description: 'Why recipients get this mail, as its list says it.',
+      description: 'The list’s text that says why recipients get this mail.',
       select: { list: { select: { remindMessage: true } } },
       resolve: ({ list }) => list.remindMessage,
     }),

@@ -8,7 +8,7 @@ import { forwardConnection } from '../key-connection.ts';
 import { Campaign } from './campaign.ts';
 
 export const DeliveryState = builder.enumType('DeliveryState', {
-  description: 'queued, leased and sending are open; the others are decided.',
+  description: '`queued`, `leased` and `sending` are open, the other states are closed.',
   values: deliveryStates,
 });
 
@@ -20,11 +20,11 @@ const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
     email: t.exposeString('email'),
     state: t.expose('state', { type: DeliveryState }),
     attempts: t.exposeInt('attempts', { description: 'Tries that reached a server.' }),
-    ambiguousCount: t.exposeInt('ambiguousCount', { description: 'Tries whose outcome nobody knows.' }),
+    ambiguousCount: t.exposeInt('ambiguousCount', { description: 'Tries with an unknown outcome.' }),
     notBefore: t.expose('notBefore', {
       type: 'DateTime',
       nullable: true,
-      description: 'A deferred one waits until then.',
+      description: 'The next try is not before this time.',
     }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     reason: t.string({
@@ -33,7 +33,7 @@ const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
       description:
         'Why it is in this state: after a refusal its class (permanent, transient, block, rate limit, policy) and what was the matter, as in "permanent: mailbox unknown".',
     }),
-    reply: t.exposeString('reply', { nullable: true, description: 'What the receiving server said last.' }),
+    reply: t.exposeString('reply', { nullable: true, description: 'The last reply of the receiving server.' }),
     runtimeMessageId: t.exposeString('runtimeMessageId', { nullable: true }),
   }),
 });

@@ -35,7 +35,8 @@ const SkippedPeople = builder.objectRef<{ reason: string; count: number }>('Skip
 });
 
 const DryRunType = builder.objectRef<DryRun>('DryRun').implement({
-  description: 'A look at what sending a campaign now would come to. Nothing is sent and no ledger knows of it.',
+  description:
+    'What sending a campaign now would do: every message is composed. Nothing is sent or written to the ledger.',
   authScopes: reading,
   fields: (t) => ({
     status: t.expose('status', { type: DryRunStatusType }),
@@ -86,7 +87,7 @@ builder.mutationField('startCampaignDryRun', (t) =>
     description: 'Composes the message of everybody the campaign would be sent to now. One at a time per campaign.',
     authScopes: writing,
     errors: {},
-    args: { uid: t.arg.string({ required: true, description: 'Of the campaign.' }) },
+    args: { uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }) },
     resolve: (_root, { uid }, ctx) => startDryRun(ctx, uid),
   }),
 );
@@ -97,7 +98,7 @@ builder.mutationField('cancelCampaignDryRun', (t) =>
     description: 'Cancels the dry run that is under way.',
     authScopes: writing,
     errors: {},
-    args: { uid: t.arg.string({ required: true, description: 'Of the campaign.' }) },
+    args: { uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }) },
     resolve: (_root, { uid }, ctx) => cancelDryRun(ctx, uid),
   }),
 );

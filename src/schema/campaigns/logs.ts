@@ -8,7 +8,7 @@ import { PER_PAGE_DEFAULT } from '../limits.ts';
 const reading = { scope: 'campaigns:read' } as const;
 
 const CampaignLog = builder.enumType('CampaignLog', {
-  description: 'tracking has a row for each recipient, the others one for each event.',
+  description: '`tracking` has a row for each recipient, the other logs have one for each event.',
   values: LOGS,
 });
 

@@ -29,7 +29,7 @@ const MessageLink = builder.objectRef<TrackedLink>('MessageLink').implement({
 });
 
 const CampaignPreviewType = builder.objectRef<CampaignPreview>('CampaignPreview').implement({
-  description: 'The message as somebody would get it. Its links belong to nobody: following them counts nothing.',
+  description: 'The message as a person would get it. Its links belong to nobody, so clicks on them are not counted.',
   authScopes: reading,
   fields: (t) => ({
     subject: t.exposeString('subject'),
@@ -42,7 +42,7 @@ const CampaignPreviewType = builder.objectRef<CampaignPreview>('CampaignPreview'
     sizeBytes: t.exposeInt('sizeBytes', { description: 'Of the whole message, files included, before signing.' }),
     links: t.field({ type: [MessageLink], description: 'Those that are tracked.', resolve: ({ links }) => [...links] }),
     warnings: t.stringList({
-      description: 'What its author should look at; nothing here stops sending.',
+      description: 'Warnings for its author; they do not prevent sending.',
       resolve: ({ warnings }) => [...warnings],
     }),
   }),
@@ -55,7 +55,7 @@ builder.queryField('campaignPreview', (t) =>
     authScopes: reading,
     errors: {},
     args: {
-      uid: t.arg.string({ required: true, description: 'Of the campaign.' }),
+      uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }),
       subscriber: t.arg.string({
         description: "Uid, id or address of somebody on the campaign's list; absent: values that stand for none.",
       }),
@@ -65,12 +65,12 @@ builder.queryField('campaignPreview', (t) =>
 );
 
 const TestMessageState = builder.enumType('TestMessageState', {
-  description: 'One that stays sending may have left: the server never answered.',
+  description: 'A test that stays `sending` may have been delivered: the server did not answer.',
   values: ['queued', 'sending', 'sent', 'failed', 'suppressed'] as const,
 });
 
 const TestMessageType = builder.objectRef<TestMessage>('TestMessage').implement({
-  description: 'A test of a message to one address. No ledger and no figure knows of it.',
+  description: 'A test of a message to one address. It is in no ledger and no statistics.',
   authScopes: reading,
   fields: (t) => ({
     email: t.exposeString('email'),
@@ -100,7 +100,7 @@ builder.prismaObjectField(Campaign, 'testMessages', (t) =>
 const QueuedTests = builder.objectRef<{ uid: string; messages: readonly TestMessage[] }>('QueuedTests').implement({
   authScopes: writing,
   fields: (t) => ({
-    uid: t.exposeString('uid', { description: 'Of the campaign.' }),
+    uid: t.exposeString('uid', { description: 'The uid of the campaign.' }),
     messages: t.field({ type: [TestMessageType], resolve: ({ messages }) => [...messages] }),
   }),
 });
@@ -115,7 +115,7 @@ builder.mutationField('sendTestCampaign', (t) =>
     executionsMax: 1,
     errors: {},
     input: {
-      uid: t.input.string({ required: true, description: 'Of the campaign.' }),
+      uid: t.input.string({ required: true, description: 'The uid of the campaign.' }),
       emails: t.input.stringList({ required: true }),
       subscriber: t.input.string({
         description:

@@ -17,7 +17,7 @@ const writing = { scope: 'campaigns:write' } as const;
 builder.mutationField('createCampaign', (t) =>
   t.prismaFieldWithInput({
     type: Campaign,
-    description: 'Makes a campaign to one list, after composing its message once to see that it can be composed.',
+    description: 'Creates a campaign to one list. Its message is composed once, to check that this is possible.',
     authScopes: writing,
     errors: {},
     input: {
@@ -58,7 +58,7 @@ builder.mutationField('updateCampaign', (t) =>
 builder.mutationField('startCampaign', (t) =>
   t.prismaField({
     type: Campaign,
-    description: 'Sends a campaign, or lets a paused one go on; with a time ahead it is scheduled.',
+    description: 'Starts a campaign, or continues a paused one. With a future time it is scheduled.',
     authScopes: writing,
     errors: {},
     args: {
@@ -73,7 +73,8 @@ builder.mutationField('startCampaign', (t) =>
 builder.mutationField('pauseCampaign', (t) =>
   t.prismaField({
     type: Campaign,
-    description: 'Begins no further message once this has answered; those in flight are finished and recorded.',
+    description:
+      'Pauses a campaign. After the answer no further message is begun; those in flight are finished and recorded.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
@@ -84,7 +85,7 @@ builder.mutationField('pauseCampaign', (t) =>
 builder.mutationField('resumeCampaign', (t) =>
   t.prismaField({
     type: Campaign,
-    description: 'Lets a paused campaign go on from where it stopped.',
+    description: 'Continues a paused campaign from where it stopped.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
@@ -101,8 +102,8 @@ const UnknownDecision = builder.enumType('UnknownDecision', {
 const DecidedDeliveries = builder.objectRef<{ uid: string; decided: number }>('DecidedDeliveries').implement({
   authScopes: writing,
   fields: (t) => ({
-    uid: t.exposeString('uid', { description: 'Of the campaign.' }),
-    decided: t.exposeInt('decided', { description: 'How many deliveries were unknown and no longer are.' }),
+    uid: t.exposeString('uid', { description: 'The uid of the campaign.' }),
+    decided: t.exposeInt('decided', { description: 'How many deliveries with an unknown outcome were decided.' }),
   }),
 });
 

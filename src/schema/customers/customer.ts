@@ -11,7 +11,7 @@ builder.prismaObjectFields(Customer, (t) => ({
   owner: t.field({
     type: User,
     nullable: true,
-    description: 'The user it began with.',
+    description: 'The customer’s first user.',
     grantScopes: [OWN_USER],
     select: (_args, _ctx, nestedSelection) => ({
       users: nestedSelection({ orderBy: { id: 'asc' }, take: 1 }),

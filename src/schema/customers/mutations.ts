@@ -104,7 +104,7 @@ builder.mutationField('deleteCustomer', (t) =>
 builder.mutationField('setAdministrator', (t) =>
   t.prismaFieldWithInput({
     type: User,
-    description: 'Makes a user an administrator, or takes that from another one. Ends every login of the user.',
+    description: 'Makes a user an administrator, or takes this right from another one. Ends every login of the user.',
     authScopes: ADMIN,
     errors: {},
     input: { userUid: t.input.string({ required: true }), isAdmin: t.input.boolean({ required: true }) },

@@ -4,14 +4,14 @@ import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 
 export const UploadedFile = builder.prismaObject('UploadedFile', {
-  description: 'A file that mails and pages can show: whoever knows its address may read it.',
+  description: 'A file for mails and pages. Everybody who knows its address can read it.',
   authScopes: { scope: 'files:read' },
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
     path: t.exposeString('path'),
     status: t.exposeString('status'),
-    contentType: t.exposeString('contentType', { description: 'Told from its first bytes.' }),
+    contentType: t.exposeString('contentType', { description: 'Recognised by its first bytes.' }),
     sizeBytes: t.expose('sizeBytes', { type: 'BigInt' }),
     url: t.string({
       nullable: true,

@@ -18,7 +18,7 @@ builder.mutationField('startFileUpload', (t) =>
     errors: {},
     input: {
       name: t.input.string({ required: true }),
-      subdirectory: t.input.string({ description: 'Where to file it: `images/2026`.' }),
+      subdirectory: t.input.string({ description: 'The folder for it: `images/2026`.' }),
     },
     resolve: async (query, _root, { input }, ctx) => fileRow(ctx, query, await startFileUpload(ctx, input)),
   }),
@@ -28,7 +28,7 @@ const FilePiece = builder.objectRef<StoredFile>('FilePieceReceived').implement({
   authScopes: writing,
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    sizeBytes: t.expose('sizeBytes', { type: 'BigInt', description: 'What has arrived so far.' }),
+    sizeBytes: t.expose('sizeBytes', { type: 'BigInt', description: 'Bytes that have arrived so far.' }),
   }),
 });
 
@@ -50,7 +50,7 @@ builder.mutationField('appendToFile', (t) =>
 builder.mutationField('finishFileUpload', (t) =>
   t.prismaField({
     type: UploadedFile,
-    description: 'Says that all pieces are there; the file has an address from then on.',
+    description: 'Ends the upload, after all pieces; from then on the file has an address.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
@@ -81,7 +81,7 @@ const DeletedFile = builder.objectRef<{ uid: string }>('DeletedFile').implement(
 builder.mutationField('deleteFile', (t) =>
   t.field({
     type: DeletedFile,
-    description: 'Deletes a file, or breaks its upload off. Its address answers nothing from then on.',
+    description: 'Deletes a file, or cancels its upload. Its address does not work any more.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

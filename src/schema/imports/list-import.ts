@@ -15,7 +15,7 @@ export const REJECTED_LINES_MAX = 1_000;
 const REJECTED_LINES_DEFAULT = 100;
 
 const ImportStatusType = builder.enumType('ImportStatus', {
-  description: 'Where an import stands.',
+  description: 'The state of an import.',
   values: ['uploading', 'queued', 'running', 'done', 'cancelled', 'failed'] as const,
 });
 
@@ -25,7 +25,7 @@ interface Column {
 }
 
 const ImportColumn = builder.objectRef<Column>('ImportColumn').implement({
-  description: 'A column of the file and what it is taken for.',
+  description: 'A column of the file, and the field it is imported into.',
   fields: (t) => ({
     header: t.exposeString('header', { description: 'As the file spells it; empty when the file has no header line.' }),
     target: t.exposeString('target', {
@@ -36,7 +36,7 @@ const ImportColumn = builder.objectRef<Column>('ImportColumn').implement({
 });
 
 const RejectedLineType = builder.objectRef<RejectedLine>('RejectedImportLine').implement({
-  description: 'A line of the file that was not taken.',
+  description: 'A line of the file that was rejected.',
   fields: (t) => ({
     line: t.exposeInt('line', { description: 'Number of the line in the file, from 1.' }),
     reason: t.string({ resolve: ({ reason }) => reportText(reason) }),
@@ -45,7 +45,7 @@ const RejectedLineType = builder.objectRef<RejectedLine>('RejectedImportLine').i
 });
 
 export const MailListImport = builder.prismaObject('MailListImport', {
-  description: 'One file of people on its way into a list.',
+  description: 'The import of one file into a list.',
   authScopes: reading,
   select: { customerId: true, id: true, status: true },
   fields: (t) => ({
@@ -53,19 +53,22 @@ export const MailListImport = builder.prismaObject('MailListImport', {
     fileName: t.exposeString('fileName'),
     status: t.field({ type: ImportStatusType, resolve: ({ status }) => statusOf(status) }),
     isOver: t.boolean({
-      description: 'Nothing will change any more.',
+      description: 'Whether the import has ended.',
       resolve: ({ status }) => !isOpen({ status: statusOf(status) }),
     }),
-    encoding: t.exposeString('encoding', { nullable: true, description: 'Found out when the upload is complete.' }),
+    encoding: t.exposeString('encoding', {
+      nullable: true,
+      description: 'The character encoding; known when the upload is complete.',
+    }),
     separator: t.exposeString('separator', { nullable: true }),
     hasHeader: t.exposeBoolean('hasHeader'),
     columns: t.field({ type: [ImportColumn], select: { columns: true }, resolve: ({ columns }) => columnsOf(columns) }),
     notices: t.stringList({
-      description: 'What the uploader should know.',
+      description: 'Notices about the file, for the person who uploaded it.',
       resolve: async (key, _args, ctx) => [...(await loadBy(ctx, importTextsOf).load(key)).notices],
     }),
     updateExisting: t.exposeBoolean('updateExisting'),
-    tag: t.exposeString('tag', { nullable: true, description: 'Given to everybody in the file.' }),
+    tag: t.exposeString('tag', { nullable: true, description: 'A tag that everybody in the file gets.' }),
     bytesTotal: t.expose('bytesTotal', { type: 'BigInt' }),
     bytesProcessed: t.expose('bytesProcessed', { type: 'BigInt' }),
     progress: t.float({

@@ -26,7 +26,7 @@ const ImportPiece = builder.objectRef<ListImport>('ImportPieceReceived').impleme
   authScopes: writing,
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    bytesTotal: t.expose('bytesTotal', { type: 'BigInt', description: 'What has arrived so far.' }),
+    bytesTotal: t.expose('bytesTotal', { type: 'BigInt', description: 'Bytes that have arrived so far.' }),
   }),
 });
 
@@ -48,7 +48,7 @@ builder.mutationField('appendToListImport', (t) =>
 builder.mutationField('finishListImport', (t) =>
   t.prismaFieldWithInput({
     type: MailListImport,
-    description: 'Says that the upload is complete. Columns are found out now; people are imported by a job.',
+    description: 'Ends the upload. The columns are recognised now; a job imports the people.',
     authScopes: writing,
     errors: {},
     input: {
@@ -63,7 +63,7 @@ builder.mutationField('finishListImport', (t) =>
         defaultValue: true,
         description: 'Change people who are on the list already.',
       }),
-      tag: t.input.string({ description: 'Given to everybody in the file.' }),
+      tag: t.input.string({ description: 'A tag that everybody in the file gets.' }),
     },
     resolve: async (query, _root, { input }, ctx) => {
       const { uid, mapping, updateExisting, tag } = input;
@@ -76,7 +76,7 @@ builder.mutationField('finishListImport', (t) =>
 builder.mutationField('cancelListImport', (t) =>
   t.prismaField({
     type: MailListImport,
-    description: 'Stops an import. People that were taken already stay on the list.',
+    description: 'Stops an import. People who were imported stay on the list.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

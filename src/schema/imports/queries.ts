@@ -24,7 +24,8 @@ builder.queryField('listImport', (t) =>
 builder.subscriptionField('listImport', (t) =>
   t.prismaField({
     type: MailListImport,
-    description: 'The import now, then the newest whenever it went on, at most four times a second; ends with it.',
+    description:
+      'The import’s present state, then each change, at most four times a second. Ends when the import ends.',
     authScopes: reading,
     args: { uid: t.arg.string({ required: true }) },
     subscribe: async (_root, { uid }, ctx) => {

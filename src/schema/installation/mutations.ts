@@ -4,14 +4,17 @@ import type { WaitingMails } from '../../domain/installation/waiting-mail-store.
 import { builder } from '../builder.ts';
 
 const AfterHoldChoice = builder.enumType('AfterHold', {
-  description: 'What becomes of what was under way when the backup was made.',
+  description: 'What happens to the work that was under way when the backup was made.',
   values: {
     PAUSE: {
       value: 'pause',
       description:
         'Campaigns under way and scheduled ones are paused; mails of lists that waited before the hold began are dropped.',
     },
-    CONTINUE: { value: 'continue', description: 'Everything goes on where the backup left it: some get mail twice.' },
+    CONTINUE: {
+      value: 'continue',
+      description: 'Everything continues from the state in the backup: some people get mail twice.',
+    },
   } satisfies Record<string, { value: AfterHold; description: string }>,
 });
 
@@ -39,7 +42,7 @@ const ReleasedInstallation = builder.objectRef<Released>('ReleasedInstallation')
 builder.mutationField('endHold', (t) =>
   t.fieldWithInput({
     type: ReleasedInstallation,
-    description: 'Lets an installation work that is held as a restored backup (`installation.hold`).',
+    description: 'Ends the hold of an installation that looks like a restored backup (`installation.hold`).',
     authScopes: { admin: true },
     errors: {},
     input: { underWay: t.input.field({ type: AfterHoldChoice, required: true }) },

@@ -7,7 +7,7 @@ import { builder } from '../builder.ts';
 const forAdministrators = { admin: true } as const;
 
 const ProcessOfInstallation = builder.objectRef<SeenProcess>('InstallationProcess').implement({
-  description: 'A process that gave a sign of life in the last minute.',
+  description: 'A process that reported itself in the last minute.',
   authScopes: forAdministrators,
   fields: (t) => ({
     host: t.exposeString('host'),
@@ -15,7 +15,7 @@ const ProcessOfInstallation = builder.objectRef<SeenProcess>('InstallationProces
     roles: t.exposeStringList('roles'),
     version: t.exposeString('version'),
     memoryMb: t.exposeInt('memoryMb', { description: 'Resident memory, in megabytes.' }),
-    isWorking: t.exposeBoolean('isWorking', { description: 'Whether its worker takes jobs up.' }),
+    isWorking: t.exposeBoolean('isWorking', { description: 'Whether its worker takes jobs.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime' }),
     seenAt: t.expose('seenAt', { type: 'DateTime' }),
   }),
@@ -31,7 +31,7 @@ const HoldOfInstallation = builder.objectRef<Hold>('InstallationHold').implement
 });
 
 const StalledCampaign = builder.objectRef<{ uid: string; since: Date }>('StalledCampaign').implement({
-  description: 'A campaign that has something to send and does not get on; its `statusReason` says what is in the way.',
+  description: 'A campaign that has something to send and makes no progress; its `statusReason` says why.',
   authScopes: forAdministrators,
   fields: (t) => ({ uid: t.exposeString('uid'), since: t.expose('since', { type: 'DateTime' }) }),
 });

@@ -8,7 +8,7 @@ const forAdministrators = { admin: true } as const;
 const NAMES = Object.keys(settingsTable).filter((name): name is SettingName => name in settingsTable);
 
 const SettingsOfInstallation = builder.objectRef<InstallationSettings>('InstallationSettings').implement({
-  description: 'How the installation is operated. A change holds in all processes within seconds, without a restart.',
+  description: 'Settings of the installation. All processes use a change within seconds, without a restart.',
   authScopes: forAdministrators,
   fields: (t) =>
     Object.fromEntries(

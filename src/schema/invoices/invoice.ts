@@ -30,7 +30,7 @@ export const Invoice = builder.prismaObject('Invoice', {
     status: t.exposeString('status', { description: '`pending`, `paid` or `void`.' }),
     total: t.field({
       type: Money,
-      description: 'What its lines add up to; never negative.',
+      description: 'The sum of its lines; never negative.',
       select: { totalMinor: true, currencyCode: true },
       resolve: ({ totalMinor, currencyCode }) => ({ minor: totalMinor, currencyCode }),
     }),
@@ -45,7 +45,7 @@ export const Invoice = builder.prismaObject('Invoice', {
     plan: t.relation('plan', { type: Plan, description: 'The plan it is for.' }),
     lines: t.relation('lines', { type: InvoiceLine, query: { orderBy: { no: 'asc' } } }),
     payments: t.relation('payments', {
-      description: 'Tries to pay it, the oldest first.',
+      description: 'Its payments, the oldest first.',
       query: { orderBy: { id: 'asc' } },
     }),
     checkoutUrl: t.string({
@@ -75,7 +75,7 @@ export const Invoice = builder.prismaObject('Invoice', {
 
 export const PaymentIntent = builder.prismaObject('PaymentIntent', {
   authScopes: readingMoney,
-  description: 'One try to pay an invoice.',
+  description: 'A payment of an invoice, or a claim of one.',
   fields: (t) => ({
     uid: t.exposeString('uid'),
     method: t.exposeString('method', { description: '`offline`: by transfer, looked at by an administrator.' }),
@@ -88,8 +88,8 @@ export const PaymentIntent = builder.prismaObject('PaymentIntent', {
       select: { amountMinor: true, currencyCode: true },
       resolve: ({ amountMinor, currencyCode }) => ({ minor: amountMinor, currencyCode }),
     }),
-    note: t.exposeString('note', { description: 'What the customer said.' }),
-    reason: t.exposeString('reason', { nullable: true, description: 'What the administrator said.' }),
+    note: t.exposeString('note', { description: 'The customer’s note.' }),
+    reason: t.exposeString('reason', { nullable: true, description: 'The reason that the administrator gave.' }),
     invoice: t.relation('invoice'),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     decidedAt: t.expose('decidedAt', { type: 'DateTime', nullable: true }),

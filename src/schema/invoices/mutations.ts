@@ -13,7 +13,7 @@ builder.mutationField('claimPayment', (t) =>
     errors: {},
     input: {
       invoiceUid: t.input.string({ required: true }),
-      note: t.input.string({ description: 'When, from which account: what helps to find it.' }),
+      note: t.input.string({ description: 'Text that helps to find the payment: when, from which account.' }),
     },
     resolve: async (query, _root, { input }, ctx) => find(query, await claimPayment(ctx, input), ctx),
   }),
@@ -22,7 +22,7 @@ builder.mutationField('claimPayment', (t) =>
 builder.mutationField('approvePayment', (t) =>
   t.prismaField({
     type: PaymentIntent,
-    description: 'The money is there: the invoice is paid, and what it was for happens.',
+    description: 'Confirms the payment: the invoice is paid, and the subscription starts, renews or changes.',
     authScopes: { admin: true },
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
@@ -33,7 +33,7 @@ builder.mutationField('approvePayment', (t) =>
 builder.mutationField('rejectPayment', (t) =>
   t.prismaField({
     type: PaymentIntent,
-    description: 'The money is not there; the customer may claim it again.',
+    description: 'Rejects the payment; the customer may claim it again.',
     authScopes: { admin: true },
     errors: {},
     args: { uid: t.arg.string({ required: true }), reason: t.arg.string() },

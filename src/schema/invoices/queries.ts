@@ -74,7 +74,7 @@ builder.queryField('paymentsPage', (t) =>
 builder.queryField('creditBalances', (t) =>
   t.field({
     type: [Money],
-    description: 'What the customer has in hand from plans it did not use up; later invoices take it first.',
+    description: 'The customer’s credit: money for unused time of earlier plans. Later invoices use it first.',
     authScopes: readingMoney,
     args: { customerUid: t.arg.string({ description: 'For administrators: of this customer.' }) },
     resolve: async (_root, { customerUid }, ctx) => readCredits(ctx.db, await customerFor(ctx, customerUid)),

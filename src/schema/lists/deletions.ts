@@ -11,7 +11,7 @@ const Deletion = builder.objectRef<DeletionUnderWay>('Deletion').implement({
   authScopes: READ,
   fields: (t) => ({
     kind: t.exposeString('kind', { description: '`list` or `campaign`.' }),
-    uid: t.exposeString('uid', { description: 'What its uid was.' }),
+    uid: t.exposeString('uid', { description: 'The uid that it had.' }),
     name: t.exposeString('name'),
     total: t.expose('total', { type: 'Int', description: 'People of the list or recipients of the campaign.' }),
     erased: t.expose('erased', { type: 'Int', description: 'How many of them are erased.' }),

@@ -16,7 +16,7 @@ import { MailList } from './mail-list.ts';
 const KIND = '`confirmation`, `welcome`, `goodbye` or `unsubscribe-notification`.';
 
 const ListMailType = builder.objectRef<ListMail>('ListMail').implement({
-  description: 'The words of a mail that a list sends by itself: its owner’s, or the built-in ones.',
+  description: 'The text of a mail that a list sends automatically: its owner’s, or the built-in one.',
   authScopes: { scope: 'lists:read' },
   fields: (t) => ({
     kind: t.exposeString('kind', { description: KIND }),
@@ -26,20 +26,20 @@ const ListMailType = builder.objectRef<ListMail>('ListMail').implement({
     changedAt: t.expose('changedAt', {
       type: 'DateTime',
       nullable: true,
-      description: 'When its owner changed it; null: the built-in words.',
+      description: 'When its owner changed it; null: it is the built-in text.',
     }),
   }),
 });
 
 const ListMailPreviewType = builder.objectRef<ListMailPreview>('ListMailPreview').implement({
-  description: 'A mail as somebody would get it.',
+  description: 'A mail as a person would get it.',
   authScopes: { scope: 'lists:read' },
   fields: (t) => ({
     subject: t.exposeString('subject'),
-    html: t.exposeString('html', { description: 'Its author’s: show it in a sandbox.' }),
+    html: t.exposeString('html', { description: 'Written by its author: show it in a sandbox.' }),
     plain: t.exposeString('plain'),
     warnings: t.stringList({
-      description: 'What its author should look at, one sentence each.',
+      description: 'Warnings for its author, one sentence each.',
       resolve: ({ warnings }) => [...warnings],
     }),
   }),
@@ -50,7 +50,7 @@ const readMails = (ctx: GraphqlContext, ids: readonly bigint[]) => mailsOfLists(
 builder.prismaObjectField(MailList, 'mails', (t) =>
   t.field({
     type: [ListMailType],
-    description: 'The mails that the list sends by itself, every kind of them.',
+    description: 'The mails that the list sends automatically, one of each kind.',
     resolve: ({ id }, _args, ctx) => loadBy(ctx, readMails).load(id),
   }),
 );
@@ -59,15 +59,16 @@ const textArgs = () =>
   builder.args((t) => ({
     listUid: t.string({ required: true }),
     kind: t.string({ required: true, description: KIND }),
-    subject: t.string({ description: 'Absent: as it is stored.' }),
-    html: t.string({ description: 'Absent: as it is stored.' }),
+    subject: t.string({ description: 'Absent: the stored text.' }),
+    html: t.string({ description: 'Absent: the stored text.' }),
     plain: t.string({ description: 'Empty: made from the html; so it is too when only the html is given.' }),
   }));
 
 builder.queryField('previewListMail', (t) =>
   t.field({
     type: ListMailPreviewType,
-    description: 'Fills a mail for a made-up reader, with the words given instead of those stored. Sends nothing.',
+    description:
+      'Composes a mail for an invented reader, with the given text in place of the stored one. Sends nothing.',
     authScopes: { scope: 'lists:read' },
     errors: {},
     args: textArgs(),
@@ -96,7 +97,7 @@ builder.mutationField('changeListMail', (t) =>
 builder.mutationField('resetListMail', (t) =>
   t.field({
     type: ListMailType,
-    description: 'Gives a mail its built-in words back.',
+    description: 'Goes back to the built-in text of a mail.',
     authScopes: { scope: 'lists:write' },
     errors: {},
     args: { listUid: t.arg.string({ required: true }), kind: t.arg.string({ required: true, description: KIND }) },

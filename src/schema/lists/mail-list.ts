@@ -81,7 +81,7 @@ export const MailList = builder.prismaObject('MailList', {
     publicSignup: t.exposeBoolean('publicSignup', { description: 'Whether anybody may sign up (`signUp`).' }),
     timezone: t.exposeString('timezone', {
       nullable: true,
-      description: 'Of people whose own is not known; null: that of the customer.',
+      description: 'The time zone of people whose own is not known; null: that of the customer.',
     }),
     timezoneTag: t.exposeString('timezoneTag', {
       nullable: true,
@@ -90,7 +90,7 @@ export const MailList = builder.prismaObject('MailList', {
     quietHours: t.field({
       type: QuietHoursType,
       nullable: true,
-      description: 'Nobody is written to in these hours.',
+      description: 'Nobody gets mail in these hours.',
       select: { quietHours: true },
       resolve: ({ quietHours }) => shownQuietHours(quietHours),
     }),

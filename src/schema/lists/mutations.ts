@@ -42,7 +42,7 @@ const CreateListInput = builder.inputType('CreateListInput', {
 });
 
 const UpdateListInput = builder.inputType('UpdateListInput', {
-  description: 'What is absent stays.',
+  description: 'Fields that are absent keep their values.',
   fields: (t) => ({
     name: t.string(),
     fromEmail: t.string(),
@@ -55,11 +55,11 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
     sendGoodbyeEmail: t.boolean(),
     publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
-    timezone: t.string({ description: 'Of people whose own is not known. Null: that of the customer.' }),
+    timezone: t.string({ description: 'The time zone of people whose own is not known. Null: that of the customer.' }),
     timezoneTag: t.string({ description: "Tag of the field that holds a person's own time zone. Null: none does." }),
     quietHours: t.field({
       type: QuietHoursInput,
-      description: 'Nobody is written to in these hours. Null: none are quiet.',
+      description: 'Nobody gets mail in these hours. Null: there are no quiet hours.',
     }),
   }),
 });

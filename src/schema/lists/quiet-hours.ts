@@ -10,13 +10,13 @@ export const QuietHoursInput = builder.inputType('QuietHoursInput', {
       description: '`HH:MM`, the first minute that is not quiet; before `from`: of the next day.',
     }),
     timezone: t.string({
-      description: 'Clocks by which this is. Null: those of each person, as far as they are known.',
+      description: 'The time zone of these hours. Null: each person’s own, if it is known.',
     }),
   }),
 });
 
 export const QuietHoursType = builder.objectRef<QuietHours>('QuietHours').implement({
-  description: 'Nobody is written to between these times.',
+  description: 'Nobody gets mail between these times.',
   authScopes: { authenticated: true },
   fields: (t) => ({
     from: t.exposeString('from'),

@@ -68,7 +68,7 @@ const DeletedPlan = builder.objectRef<{ uid: string }>('DeletedPlan').implement(
 builder.mutationField('deletePlan', (t) =>
   t.field({
     type: DeletedPlan,
-    description: 'Refused while somebody has it: archive it instead (`status: "inactive"`).',
+    description: 'Deletes a plan. Refused while somebody has it: archive it instead (`status: "inactive"`).',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

@@ -15,7 +15,7 @@ export const Plan = builder.prismaObject('Plan', {
       select: { priceMinor: true, currencyCode: true },
       resolve: ({ priceMinor, currencyCode }) => ({ minor: priceMinor, currencyCode }),
     }),
-    frequencyAmount: t.exposeInt('frequencyAmount', { description: 'A period is so many `frequencyUnit`s.' }),
+    frequencyAmount: t.exposeInt('frequencyAmount', { description: 'The length of a period, in `frequencyUnit`s.' }),
     frequencyUnit: t.exposeString('frequencyUnit', { description: '`day`, `week`, `month` or `year`.' }),
     color: t.exposeString('color', { nullable: true }),
     status: t.exposeString('status', { description: '`active` or `inactive`: archived, nobody new can have it.' }),

@@ -29,7 +29,8 @@ builder.mutationField('createSegment', (t) =>
 builder.mutationField('updateSegment', (t) =>
   t.prismaFieldWithInput({
     type: Segment,
-    description: 'Changes what is given. Campaigns that were started keep the rule they were started with.',
+    description:
+      'Changes the values that are given. Campaigns that were started keep the rule that they were started with.',
     authScopes: writing,
     errors: {},
     input: {

@@ -100,7 +100,7 @@ builder.queryField('segmentSize', (t) =>
 
 const previewed = builder.objectRef<RuleOfList>('SegmentPreview');
 const SegmentPreview = previewed.implement({
-  description: 'What a rule would pick if it were saved.',
+  description: 'The people that a rule would pick if it were saved.',
   authScopes: readingPeople,
   fields: (t) => ({
     size: t.field({ type: SegmentSize, description: LIVE, resolve: (rule, _args, ctx) => countPeople(ctx, rule) }),

@@ -50,7 +50,7 @@ const SegmentEmailInput = builder.inputType('SegmentEmailInput', {
 });
 
 const SegmentNumberRangeInput = builder.inputType('SegmentNumberRangeInput', {
-  description: 'Both ends belong to it.',
+  description: 'Both ends are included.',
   fields: (t) => ({ from: t.float({ required: true }), to: t.float({ required: true }) }),
 });
 
@@ -70,7 +70,7 @@ const SegmentNumberInput = builder.inputType('SegmentNumberInput', {
 });
 
 const SegmentTimeRangeInput = builder.inputType('SegmentTimeRangeInput', {
-  description: 'Both ends belong to it.',
+  description: 'Both ends are included.',
   fields: (t) => ({
     from: t.field({ type: 'DateTime', required: true }),
     to: t.field({ type: 'DateTime', required: true }),
@@ -113,22 +113,22 @@ const SegmentTagsInput = builder.inputType('SegmentTagsInput', {
 });
 
 const SegmentCampaignsInput = builder.inputType('SegmentCampaignsInput', {
-  description: 'Which campaigns of the list are meant; without it, all that were started.',
+  description: 'Campaigns of the list; by default all that were started.',
   isOneOf: true,
   fields: (t) => ({
     uids: t.stringList(),
-    last: t.int({ description: 'The last so many that were started.' }),
+    last: t.int({ description: 'So many of the campaigns that were started last.' }),
     startedInLastDays: t.int(),
   }),
 });
 
-const AT_LEAST = 'So often in these campaigns together, whenever that was; once without it.';
+const AT_LEAST = 'How often in all these campaigns together, at any time; 1 by default.';
 const PEOPLE_ONLY =
   'Leave out what programs did (mail proxies, scanners). Without it they count, as in the statistics.';
-const DAYS = 'The last time lies so many days back at most. Not together with `atLeast` or `peopleOnly`.';
+const DAYS = 'The last time was at most so many days ago. Not together with `atLeast` or `peopleOnly`.';
 
 const SegmentOpenedInput = builder.inputType('SegmentOpenedInput', {
-  description: 'Who opened; empty: who ever did. Who did not: `none` of this.',
+  description: 'People who opened. Empty: any campaign. For people who did not, use `none`.',
   fields: (t) => ({
     campaigns: t.field({ type: SegmentCampaignsInput }),
     inLastDays: t.int({ description: DAYS }),
@@ -138,7 +138,7 @@ const SegmentOpenedInput = builder.inputType('SegmentOpenedInput', {
 });
 
 const SegmentClickedInput = builder.inputType('SegmentClickedInput', {
-  description: 'Who clicked; empty: who ever did. Who did not: `none` of this.',
+  description: 'People who clicked. Empty: in any campaign. For people who did not, use `none`.',
   fields: (t) => ({
     campaigns: t.field({ type: SegmentCampaignsInput }),
     inLastDays: t.int({ description: DAYS }),
@@ -151,10 +151,11 @@ const SegmentClickedInput = builder.inputType('SegmentClickedInput', {
 });
 
 const SegmentReceivedInput = builder.inputType('SegmentReceivedInput', {
-  description: 'Whose receiving server accepted a campaign; empty: any of the list. Who did not: `none` of this.',
+  description:
+    'People who were sent a campaign: the receiving server accepted it. Empty: any campaign of the list. For people who were not, use `none`.',
   fields: (t) => ({
     campaigns: t.field({ type: SegmentCampaignsInput }),
-    atLeast: t.int({ description: 'So many of these campaigns; one without it.' }),
+    atLeast: t.int({ description: 'The number of these campaigns; 1 by default.' }),
   }),
 });
 
@@ -168,11 +169,11 @@ export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builde
     fields: (t) => ({
       all: t.field({ type: [SegmentRuleInput], description: 'Every one of these holds.' }),
       any: t.field({ type: [SegmentRuleInput], description: 'At least one of these holds.' }),
-      none: t.field({ type: [SegmentRuleInput], description: 'Not one of these holds.' }),
+      none: t.field({ type: [SegmentRuleInput], description: 'None of these holds.' }),
       email: t.field({ type: SegmentEmailInput }),
       field: t.field({ type: SegmentFieldInput }),
       tags: t.field({ type: SegmentTagsInput }),
-      status: t.field({ type: [SubscriberStatus], description: 'One of these.' }),
+      status: t.field({ type: [SubscriberStatus], description: 'The subscriber has one of these states.' }),
       source: t.field({ type: SegmentTextInput, description: '`api`, `form`, `import:<uid>`.' }),
       createdAt: t.field({ type: SegmentTimeInput }),
       updatedAt: t.field({ type: SegmentTimeInput }),

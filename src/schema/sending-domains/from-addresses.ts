@@ -32,7 +32,8 @@ index.connection('fromAddresses', { description: ALL, order: 'asc', whereOf: own
 builder.mutationField('verifyFromAddress', (t) =>
   t.prismaField({
     type: FromAddress,
-    description: 'Sends a link to the address; whoever follows it and agrees has verified it. Once in five minutes.',
+    description:
+      'Sends a link to the address. The address is verified when somebody follows the link and confirms. At most once in five minutes.',
     authScopes: writing,
     errors: {},
     args: { email: t.arg.string({ required: true }) },
@@ -51,7 +52,7 @@ const DeletedFromAddress = builder.objectRef<{ uid: string }>('DeletedFromAddres
 builder.mutationField('deleteFromAddress', (t) =>
   t.field({
     type: DeletedFromAddress,
-    description: 'Forgets the address.',
+    description: 'Deletes the address.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

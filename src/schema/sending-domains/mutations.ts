@@ -36,7 +36,7 @@ builder.mutationField('createSendingDomain', (t) =>
 builder.mutationField('updateSendingDomain', (t) =>
   t.prismaFieldWithInput({
     type: SendingDomain,
-    description: 'Changes what is given. A host that is renamed is used when its record was seen.',
+    description: 'Changes the values that are given. A renamed host is used as soon as its record is seen.',
     authScopes: writing,
     errors: {},
     input: {
@@ -56,7 +56,7 @@ builder.mutationField('updateSendingDomain', (t) =>
 builder.mutationField('verifySendingDomain', (t) =>
   t.prismaField({
     type: SendingDomain,
-    description: 'Asks the DNS for every record now. Once in ten seconds.',
+    description: 'Looks up every record in the DNS now. At most once in ten seconds.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },
@@ -70,7 +70,7 @@ builder.mutationField('verifySendingDomain', (t) =>
 builder.mutationField('rotateDkimKeys', (t) =>
   t.prismaField({
     type: SendingDomain,
-    description: 'Makes new keys beside the old ones; they take over when their records are seen.',
+    description: 'Makes new keys. They replace the old ones when their records are seen.',
     authScopes: writing,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

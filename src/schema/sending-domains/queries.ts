@@ -33,14 +33,21 @@ index.connection('sendingDomains', {
 index.pages('sendingDomainsPage', { description: 'The same by numbered pages.', order: 'asc', whereOf: ownRows });
 
 const SenderCheck = builder.objectRef<Check>('SenderCheck').implement({
-  description: 'What receivers see of mail from an address.',
+  description: 'How receiving servers check mail from an address.',
   authScopes: reading,
   fields: (t) => ({
     email: t.exposeString('email'),
-    signingDomain: t.exposeString('signingDomain', { nullable: true, description: 'Null: nobody signs.' }),
-    isSignatureAligned: t.exposeBoolean('isSignatureAligned', { description: 'DMARC counts the signature.' }),
+    signingDomain: t.exposeString('signingDomain', {
+      nullable: true,
+      description: 'The domain of the DKIM signature; null: no signature.',
+    }),
+    isSignatureAligned: t.exposeBoolean('isSignatureAligned', {
+      description: 'Whether the signature is aligned, so that it counts for DMARC.',
+    }),
     returnPathDomain: t.exposeString('returnPathDomain'),
-    isReturnPathAligned: t.exposeBoolean('isReturnPathAligned', { description: 'DMARC counts SPF.' }),
+    isReturnPathAligned: t.exposeBoolean('isReturnPathAligned', {
+      description: 'Whether the return-path host is aligned, so that SPF counts for DMARC.',
+    }),
     trackingUrl: t.exposeString('trackingUrl', { nullable: true }),
     problems: t.stringList({ description: 'One sentence each.', resolve: ({ problems }) => [...problems] }),
   }),

@@ -23,9 +23,9 @@ const SendingDomainRecord = builder.objectRef<ShownRecord>('SendingDomainRecord'
     isRequired: t.exposeBoolean('isRequired', { description: 'Without it nothing is signed.' }),
     purpose: t.exposeString('purpose'),
     status: t.exposeString('status', { description: '`unknown`, `verified`, `missing` or `wrong`.' }),
-    seen: t.stringList({ description: 'What stands there.', resolve: ({ seen }) => [...seen] }),
+    seen: t.stringList({ description: 'The records that were found in the DNS.', resolve: ({ seen }) => [...seen] }),
     problems: t.stringList({
-      description: 'What to mend, one sentence each.',
+      description: 'What must be corrected, one sentence each.',
       resolve: ({ problems }) => [...problems],
     }),
   }),
@@ -35,7 +35,10 @@ const SendingDomainDmarc = builder.objectRef<NonNullable<DomainChecks['dmarc']>>
   description: 'DMARC of the domain as receivers find it (RFC 9989).',
   authScopes: reading,
   fields: (t) => ({
-    foundAt: t.exposeString('foundAt', { nullable: true, description: 'Where the record that counts stands.' }),
+    foundAt: t.exposeString('foundAt', {
+      nullable: true,
+      description: 'The DNS name at which the DMARC record was found.',
+    }),
     record: t.exposeString('record', { nullable: true }),
     policy: t.exposeString('policy', {
       nullable: true,
@@ -93,7 +96,7 @@ export const SendingDomain = builder.prismaObject('SendingDomain', {
     spfLookups: t.int({
       nullable: true,
       select: { checks: true },
-      description: 'Look-ups that the SPF record takes; receivers stop at ten.',
+      description: 'Number of DNS look-ups that the SPF record needs; receiving servers allow ten.',
       resolve: ({ checks }) => domainChecks.parse(checks).spfLookups,
     }),
     dmarc: t.field({

@@ -46,13 +46,14 @@ builder.mutationField('createSendingServer', (t) =>
 builder.mutationField('updateSendingServer', (t) =>
   t.prismaFieldWithInput({
     type: SendingServer,
-    description: 'Changes what is given. Settings that are not given keep their values; changed ones are tried first.',
+    description:
+      'Changes the values that are given. Other settings keep their values; changed settings are tried first.',
     authScopes: writing,
     errors: {},
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
-      type: t.input.string({ description: 'Cannot be changed; taken when it is the same.' }),
+      type: t.input.string({ description: 'Cannot be changed: another value is refused.' }),
       settings: t.input.field({ type: 'JsonObject' }),
       defaultFromEmail: t.input.string(),
       quotaValue: t.input.int({ description: QUOTA }),

@@ -36,7 +36,7 @@ index.pages('sendingServersPage', { description: 'The same by numbered pages.', 
 builder.queryField('sendingServerTypes', (t) =>
   t.field({
     type: [SendingServerType],
-    description: 'What can be created here.',
+    description: 'The kinds of sending servers that can be created here.',
     authScopes: reading,
     resolve: (_root, _args, ctx) => [...ctx.hooks.collect('register_sending_server_driver')],
   }),

@@ -14,7 +14,8 @@ const reading = { scope: 'sending-servers:read' } as const;
 
 /** `closed` means healthy: the word is a circuit breaker's. */
 const HealthState = builder.enumType('SendingHealthState', {
-  description: 'As of a breaker: CLOSED lets everything through, OPEN nothing, HALF_OPEN a few that try.',
+  description:
+    'State of the breaker: CLOSED: mail is sent. OPEN: nothing is sent. HALF_OPEN: a few messages are tried.',
   values: { CLOSED: { value: 'closed' }, OPEN: { value: 'open' }, HALF_OPEN: { value: 'half-open' } } as const,
 });
 
@@ -27,8 +28,8 @@ const SendingHealth = builder.objectRef<ShownHealth>('SendingHealth').implement(
       description: 'A provider or domain behind the server; empty: the server itself.',
     }),
     state: t.expose('state', { type: HealthState }),
-    failures: t.exposeInt('failures', { description: 'In a row.' }),
-    slots: t.exposeInt('slots', { description: 'Number of messages while it is half-open.' }),
+    failures: t.exposeInt('failures', { description: 'Failures in a row.' }),
+    slots: t.exposeInt('slots', { description: 'Number of messages at once while it is half-open.' }),
     restsUntil: t.expose('restsUntil', { type: 'DateTime', nullable: true }),
     lastError: t.exposeString('lastError', { nullable: true }),
     changedAt: t.expose('changedAt', { type: 'DateTime', nullable: true }),
@@ -50,7 +51,7 @@ const WarmUp = builder
       day: t.int({ description: 'Counted from 1.', resolve: ({ warmUpState }) => warmUpState?.day ?? 1 }),
       limitToday: t.int({
         nullable: true,
-        description: 'Null: it is warm, and has no limit any more.',
+        description: 'Null: the warm-up has ended, there is no limit any more.',
         resolve: ({ warmUpState }) => warmUpState?.limit ?? null,
       }),
       usedToday: t.int({ resolve: ({ warmUpState }) => warmUpState?.used ?? 0 }),
@@ -58,7 +59,7 @@ const WarmUp = builder
       stoppedAt: t.expose('stoppedAt', {
         type: 'DateTime',
         nullable: true,
-        description: 'Too much bounced: see `stopReason`.',
+        description: 'The warm-up was stopped, because too many messages bounced: see `stopReason`.',
       }),
       stopReason: t.exposeString('stopReason', { nullable: true }),
     }),
@@ -78,7 +79,7 @@ builder.prismaObjectField(SendingServer, 'health', (t) =>
 builder.prismaObjectField(SendingServer, 'mailboxHealth', (t) =>
   t.field({
     type: [SendingHealth],
-    description: 'Providers and domains that are held back, or tried again; the others are well.',
+    description: 'Providers and domains that have trouble: paused, or tried again. The others are healthy.',
     select: { id: true },
     resolve: async ({ id }, _args, ctx) => (await loadBy(ctx, readHealth).load(id)).filter(({ group }) => group !== ''),
   }),
@@ -87,7 +88,7 @@ builder.prismaObjectField(SendingServer, 'warmUp', (t) =>
   t.field({
     type: WarmUp,
     nullable: true,
-    description: 'Null: it is not warmed up.',
+    description: 'Null: it has no warm-up.',
     select: { id: true, warmUp: true, warmUpStoppedAt: true, warmUpStopReason: true },
     resolve: async ({ id, warmUp, warmUpStoppedAt: stoppedAt, warmUpStopReason: stopReason }, _args, ctx) =>
       warmUp === null

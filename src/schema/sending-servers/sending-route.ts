@@ -3,15 +3,18 @@ import { parseRoutes, type SendingRoute } from '../../domain/sending/routing/rou
 import { builder } from '../builder.ts';
 
 export const SendingRouteType = builder.objectRef<SendingRoute>('SendingRoute').implement({
-  description: 'A server of a choice by weight.',
+  description: 'A sending server and its weight.',
   authScopes: { authenticated: true },
   fields: (t) => ({ uid: t.exposeString('uid'), weight: t.exposeInt('weight') }),
 });
 
 export const SendingRouteInput = builder.inputType('SendingRouteInput', {
   fields: (t) => ({
-    uid: t.string({ required: true, description: 'Of the sending server.' }),
-    weight: t.int({ description: 'Of four batches, two of weights 3 and 1 get three, and one. 1 by default.' }),
+    uid: t.string({ required: true, description: 'The uid of the sending server.' }),
+    weight: t.int({
+      description:
+        'Its share of the batches: of two servers with the weights 3 and 1, the first gets three of four batches. 1 by default.',
+    }),
   }),
 });
 

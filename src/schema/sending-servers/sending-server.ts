@@ -41,11 +41,11 @@ export const SendingServerType = builder.objectRef<SendingServerType>('SendingSe
     name: t.exposeString('name'),
     description: t.exposeString('description'),
     configKeys: t.stringList({
-      description: 'Keys of its settings, in the order of a form.',
+      description: 'Keys of its settings, in the order in which a form shows them.',
       resolve: ({ configKeys }) => [...configKeys],
     }),
     secretKeys: t.stringList({
-      description: 'Those of them that are credentials.',
+      description: 'The keys whose values are credentials.',
       resolve: ({ secretKeys }) => [...secretKeys],
     }),
   }),

@@ -23,7 +23,7 @@ const CampaignLink = builder.objectRef<LinkStatistics>('CampaignLink').implement
 });
 
 const OpenLocation = builder.objectRef<TopLocation>('OpenLocation').implement({
-  description: 'Where opens came from; null is unknown.',
+  description: 'A place from which opens came; null: not known.',
   fields: (t) => ({
     country: t.exposeString('country', { nullable: true }),
     region: t.exposeString('region', { nullable: true }),
@@ -46,43 +46,50 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
   description: 'The figures of a campaign. Rates are fractions 0..1, rounded to four places.',
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
-    status: t.exposeString('status', { nullable: true, description: 'Where the campaign stands: for who watches.' }),
+    status: t.exposeString('status', { nullable: true, description: 'The state of the campaign.' }),
     statusReason: t.string({
       nullable: true,
-      description: 'As of the campaign: what it waits for, and until when.',
+      description: 'The campaign’s `statusReason`: for example what it waits for, and until when.',
       resolve: (figures, _args, ctx) => loadBy(ctx, statusReasonsOf).load(figures),
     }),
-    subscriberCount: t.exposeInt('subscriberCount', { description: 'Everybody it was planned for.' }),
+    subscriberCount: t.exposeInt('subscriberCount', { description: 'The number of recipients in the audience.' }),
     deliveredCount: t.exposeInt('deliveredCount', {
-      description: 'Accepted by a receiving server and not bounced since.',
+      description: 'Messages that a receiving server accepted and that have not bounced.',
     }),
     deliveredRate: t.exposeFloat('deliveredRate'),
     openCount: t.exposeInt('openCount'),
     uniqOpenCount: t.exposeInt('uniqOpenCount', {
       description: 'People who opened at least once, or clicked, which proves it.',
     }),
-    uniqOpenRate: t.exposeFloat('uniqOpenRate', { description: 'Of those delivered to.' }),
+    uniqOpenRate: t.exposeFloat('uniqOpenRate', { description: 'As a fraction of the delivered messages.' }),
     lastOpen: t.expose('lastOpen', { type: 'DateTime', nullable: true }),
     clickCount: t.exposeInt('clickCount'),
     uniqClickCount: t.exposeInt('uniqClickCount', { description: 'People who clicked at least once.' }),
-    clickRate: t.exposeFloat('clickRate', { description: 'People who clicked, of those delivered to.' }),
-    clickPerUniqOpen: t.exposeFloat('clickPerUniqOpen', { description: 'People who clicked, of those who opened.' }),
+    clickRate: t.exposeFloat('clickRate', {
+      description: 'People who clicked, as a fraction of the delivered messages.',
+    }),
+    clickPerUniqOpen: t.exposeFloat('clickPerUniqOpen', {
+      description: 'People who clicked, as a fraction of those who opened.',
+    }),
     lastClick: t.expose('lastClick', { type: 'DateTime', nullable: true }),
     humanOpenCount: t.exposeInt('humanOpenCount', {
       description:
         'Displays by people, as far as they can be told from machines; who is known by a click only counts once.',
     }),
     humanUniqOpenCount: t.exposeInt('humanUniqOpenCount'),
-    humanUniqOpenRate: t.exposeFloat('humanUniqOpenRate', { description: 'Of those delivered to.' }),
+    humanUniqOpenRate: t.exposeFloat('humanUniqOpenRate', { description: 'As a fraction of the delivered messages.' }),
     humanClickCount: t.exposeInt('humanClickCount'),
     humanUniqClickCount: t.exposeInt('humanUniqClickCount'),
-    humanClickRate: t.exposeFloat('humanClickRate', { description: 'Of those delivered to.' }),
-    machineOpenCount: t.exposeInt('machineOpenCount', { description: 'Displays by privacy proxies and scanners.' }),
-    machineClickCount: t.exposeInt('machineClickCount', { description: 'Clicks by scanners, of those in clickCount.' }),
+    humanClickRate: t.exposeFloat('humanClickRate', { description: 'As a fraction of the delivered messages.' }),
+    machineOpenCount: t.exposeInt('machineOpenCount', { description: 'Opens by machines: proxies, scanners.' }),
+    machineClickCount: t.exposeInt('machineClickCount', { description: 'Clicks by machines; part of `clickCount`.' }),
     bounceCount: t.exposeInt('bounceCount'),
     abuseFeedbackCount: t.exposeInt('abuseFeedbackCount'),
     unsubscribeCount: t.exposeInt('unsubscribeCount'),
-    openDeliveryCount: t.int({ description: 'Not decided yet.', resolve: ({ openDeliveries }) => openDeliveries }),
+    openDeliveryCount: t.int({
+      description: 'Deliveries that have no final result yet.',
+      resolve: ({ openDeliveries }) => openDeliveries,
+    }),
     sentCount: t.exposeInt('sentCount'),
     failedCount: t.exposeInt('failedCount'),
     skippedCount: t.exposeInt('skippedCount'),

@@ -11,7 +11,7 @@ const DeliveryReportType = builder.enumType('DeliveryReportType', {
 });
 
 const BounceType = builder.enumType('BounceType', {
-  description: 'hard: there is no such mailbox. soft: it did not take the message this time.',
+  description: 'hard: there is no such mailbox. soft: it did not accept the message this time.',
   values: BOUNCE_TYPES,
 });
 
@@ -19,7 +19,7 @@ const RecordedDeliveryReport = builder.objectRef<RecordedReport>('RecordedDelive
   authScopes: writing,
   fields: (t) => ({
     type: t.expose('type', { type: DeliveryReportType }),
-    changed: t.exposeBoolean('changed', { description: 'False: it was known already.' }),
+    changed: t.exposeBoolean('changed', { description: 'False: the report was known already.' }),
   }),
 });
 
@@ -31,9 +31,9 @@ builder.mutationField('reportDelivery', (t) =>
     authScopes: writing,
     errors: {},
     input: {
-      messageId: t.input.string({ required: true, description: 'Its Message-ID, or what the driver called it.' }),
+      messageId: t.input.string({ required: true, description: 'Its Message-ID, or the id that the driver gave it.' }),
       type: t.input.field({ type: DeliveryReportType, required: true }),
-      bounceType: t.input.field({ type: BounceType, description: 'Soft when it is not said.' }),
+      bounceType: t.input.field({ type: BounceType, description: '`soft` by default.' }),
       reportType: t.input.string({ description: 'What kind of complaint, in the reporter’s words.' }),
       description: t.input.string({ description: 'The diagnostic text; of a long one the beginning is kept.' }),
     },

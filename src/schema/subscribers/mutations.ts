@@ -41,7 +41,7 @@ builder.mutationField('addSubscriber', (t) =>
 builder.mutationField('updateSubscriber', (t) =>
   t.fieldWithInput({
     type: Subscriber,
-    description: 'Changes what is named; tags are added to those there.',
+    description: 'Changes the values that are given; tags are added to the existing ones.',
     authScopes: SCOPE,
     errors: {},
     input: {
@@ -62,7 +62,7 @@ const tagArgs = () => ({ ...refArgs(), ...builder.args((t) => ({ tags: t.stringL
 builder.mutationField('tagSubscriber', (t) =>
   t.field({
     type: Subscriber,
-    description: 'Adds tags behind those there; compared without case.',
+    description: 'Adds tags after the existing ones; upper and lower case make no difference.',
     authScopes: SCOPE,
     errors: {},
     args: tagArgs(),
@@ -73,7 +73,7 @@ builder.mutationField('tagSubscriber', (t) =>
 builder.mutationField('untagSubscriber', (t) =>
   t.field({
     type: Subscriber,
-    description: 'Removes tags; those not there are no error.',
+    description: 'Removes tags; a tag that the person does not have is no error.',
     authScopes: SCOPE,
     errors: {},
     args: tagArgs(),

@@ -75,7 +75,7 @@ const ErasureType = builder.objectRef<Erasure>('Erasure').implement({
   fields: (t) => ({
     uid: t.exposeString('uid'),
     status: t.exposeString('status', { description: '`running` or `done`.' }),
-    people: t.exposeInt('people', { description: 'On how many lists the person was.' }),
+    people: t.exposeInt('people', { description: 'The number of lists that the person was on.' }),
     requestedAt: t.expose('requestedAt', { type: 'DateTime' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
   }),
@@ -84,7 +84,7 @@ const ErasureType = builder.objectRef<Erasure>('Erasure').implement({
 builder.queryField('erasure', (t) =>
   t.field({
     type: ErasureType,
-    description: 'How far the erasing of a person is.',
+    description: 'The progress of erasing a person.',
     authScopes: READ,
     errors: {},
     args: { uid: t.arg.string({ required: true }) },

@@ -3,7 +3,7 @@ import { signUp } from '../../domain/audience/sign-up.ts';
 import { builder } from '../builder.ts';
 
 const SignUp = builder.objectRef<{ message: string }>('SignUp').implement({
-  description: 'Says the same of everybody, whether or not there is such a person.',
+  description: 'The answer is the same whether or not the address is on the list.',
   authScopes: { public: true },
   fields: (t) => ({ message: t.exposeString('message') }),
 });
@@ -19,7 +19,9 @@ builder.mutationField('signUp', (t) =>
       listUid: t.input.string({ required: true }),
       email: t.input.string({ required: true }),
       fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
-      trap: t.input.string({ description: 'From a field that people do not see: filled in, nothing happens.' }),
+      trap: t.input.string({
+        description: 'The value of a form field that people do not see. If it is filled in, the sign-up is ignored.',
+      }),
     },
     resolve: (_root, { input }, ctx) => signUp(ctx, input),
   }),

@@ -17,9 +17,9 @@ const readHistories = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
 const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implement({
   description: 'What a person agreed to or withdrew.',
   fields: (t) => ({
-    status: t.exposeString('status', { description: 'The status that followed.' }),
+    status: t.exposeString('status', { description: 'The subscriber’s status after it.' }),
     source: t.exposeString('source', {
-      description: 'By which entry point: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
+      description: 'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
     }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     at: t.expose('at', { type: 'DateTime' }),
@@ -36,7 +36,7 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     status: t.exposeString('status', { description: '`subscribed`, `unsubscribed`, `unconfirmed` or `pending`.' }),
     source: t.exposeString('source', {
       nullable: true,
-      description: 'How the person came here: `api`, `form`, `import:<uid>`.',
+      description: 'How the person was added: `api`, `form`, `import:<uid>`.',
     }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     fieldValues: t.field({

@@ -26,7 +26,7 @@ builder.mutationField('createSubscription', (t) =>
     input: {
       customerUid: t.input.string({ required: true }),
       planUid: t.input.string({ required: true }),
-      disableBilling: t.input.boolean({ description: 'It runs at once, and nobody pays for it.' }),
+      disableBilling: t.input.boolean({ description: 'The subscription starts at once and costs nothing.' }),
     },
     resolve: (_root, { input }, ctx) =>
       createSubscription(ctx, { ...input, disableBilling: input.disableBilling ?? false }),
@@ -72,7 +72,10 @@ builder.mutationField('updateSubscription', (t) =>
       currentPeriodEndsAt: t.input.field({ type: 'DateTime' }),
       frequencyAmount: t.input.int({ description: "null: back to the plan's." }),
       frequencyUnit: t.input.string(),
-      options: t.input.field({ type: 'JsonObject', description: 'By name; null gives one back to the plan.' }),
+      options: t.input.field({
+        type: 'JsonObject',
+        description: 'Options by name; null: the plan’s value counts again.',
+      }),
     },
     resolve: async (query, _root, { input }, ctx) => find(query, await updateSubscription(ctx, input), ctx),
   }),
@@ -103,11 +106,15 @@ const ACTS = {
     description:
       'Activates a subscription without payment: a waiting one starts, a due one is renewed, a cancelled one continues.',
   },
-  resumeSubscription: { verb: resumeSubscription, authScopes: owners, description: 'Takes a cancellation back.' },
+  resumeSubscription: {
+    verb: resumeSubscription,
+    authScopes: owners,
+    description: 'Continues a cancelled subscription: it renews again.',
+  },
   cancelSubscription: {
     verb: cancelSubscription,
     authScopes: owners,
-    description: 'Lets it run to the end of its period. One that waits for payment ends at once.',
+    description: 'Cancels the subscription: it runs to the end of its period. One that waits for payment ends at once.',
   },
   terminateSubscription: { verb: terminateSubscription, authScopes: administrators, description: 'Ends it at once.' },
 } as const;

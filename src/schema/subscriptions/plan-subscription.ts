@@ -53,7 +53,7 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
       type: 'JsonObject',
       description: 'Options of the subscription, which override those of the plan.',
     }),
-    disableBilling: t.exposeBoolean('disableBilling', { description: 'Nobody pays for it.' }),
+    disableBilling: t.exposeBoolean('disableBilling', { description: 'The subscription costs nothing.' }),
     frequencyAmount: t.exposeInt('frequencyAmount', {
       nullable: true,
       description: 'Period of the subscription; null: that of the plan.',
@@ -94,7 +94,7 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
 });
 
 export const SubscriptionChange = builder.objectRef<PlanChange>('SubscriptionChange').implement({
-  description: 'What became of a wish for a plan.',
+  description: 'The subscription after an assignment or change of its plan.',
   authScopes: readingMoney,
   fields: (t) => ({
     subscription: t.prismaField({
@@ -105,7 +105,7 @@ export const SubscriptionChange = builder.objectRef<PlanChange>('SubscriptionCha
     invoice: t.prismaField({
       type: Invoice,
       nullable: true,
-      description: 'What has to be paid first; null: it is so already.',
+      description: 'The invoice that must be paid first; null: nothing has to be paid, it holds already.',
       resolve: (query, { due }, _args, ctx) =>
         due &&
         ctx.prisma.invoice.findUniqueOrThrow({

@@ -35,7 +35,7 @@ const UnsuppressedAddress = builder.objectRef<{ email: string }>('UnsuppressedAd
 builder.mutationField('unsuppressAddress', (t) =>
   t.field({
     type: UnsuppressedAddress,
-    description: 'Takes an address off the list; it may be mailed again.',
+    description: 'Removes an address from the list; it may get mail again.',
     authScopes: SCOPE,
     errors: {},
     args: { email: t.arg.string({ required: true }), everywhere: t.arg.boolean({ description: EVERYWHERE }) },

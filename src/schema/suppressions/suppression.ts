@@ -13,7 +13,7 @@ export const Suppression = builder.objectRef<Suppressed>('Suppression').implemen
     note: t.exposeString('note', { nullable: true }),
     addedByUid: t.exposeString('addedByUid', {
       nullable: true,
-      description: 'The user who did, if it was a colleague.',
+      description: 'The user who added it, if this is a user of the same customer.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
