@@ -93,8 +93,7 @@ async function compose(
   if (bootstrapped) show(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
-    // A web server has its own consumer (inbound-mounts.ts). The other processes have one, too: what a dead web server left behind
-    // is counted even while none runs.
+    // A web server's is in inbound-mounts.ts. Other processes have one for what a dead web server left behind.
     const trackingEvents = startTrackingEventConsumer(ctx);
     closers.defer(() => trackingEvents.close());
   }
