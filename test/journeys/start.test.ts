@@ -9,6 +9,7 @@ import { freePort } from '../../src/db/free-port.ts';
 import { isAlive } from '../../src/lib/is-alive.ts';
 import { afterFile } from '../support/after-file.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { OBSERVED } from '../support/check-statements.ts';
 
 const MAIN = path.resolve('src/main.ts');
 // Where the user that the database runs as may go; a temporary folder of a sandbox may be closed to it.
@@ -21,6 +22,7 @@ const environment = {
   DATA_DIR: dataDir,
   INBOX_SMTP_PORT: '0',
   LOG_FORMAT: 'json',
+  ...OBSERVED,
 };
 
 interface Running {

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../src/db/free-port.ts';
 import { afterFile } from './after-file.ts';
+import { OBSERVED } from './check-statements.ts';
 import { testInstallation } from './test-context.ts';
 
 export interface Program {
@@ -41,6 +42,7 @@ export async function startProgram(settings: Readonly<Record<string, string>>): 
       ADMIN_PASSWORD: 'correct horse battery',
       INBOX: 'off',
       LOG_FORMAT: 'json',
+      ...OBSERVED,
       ...settings,
     },
   });

@@ -50,6 +50,17 @@ const creditsUsed = async (customerId: bigint) =>
   (await sendUsage(db, customerId, await allowanceOf(db, customerId))).creditsUsed;
 
 describe('a lease', () => {
+  it('of a job that broke off is given back when none of its messages is under way', async () => {
+    world.setClock(START);
+    const plan = await world.newPlan('0', { options: { email_max: '100' } });
+    const { ctx, id: customerId } = await world.newCustomer();
+    await changePlan(ctx, { planUid: plan.uid });
+    const broken = await lease(customerId, 60);
+    expect((await lease(customerId, 100)).granted).toBe(40);
+    await returnLease(db, customerId, { id: broken.sliceId ?? 0n, isBroken: true });
+    expect((await lease(customerId, 100)).granted).toBe(60);
+  });
+
   it('counts what a job sent and gave back while it waited for the rows of a dead worker', async () => {
     world.setClock(START);
     const plan = await world.newPlan('0', { options: { email_max: '100' } });
