@@ -112,6 +112,8 @@ export async function takeWebhookEvents(
 ): Promise<void> {
   const isSystem = await isSystemServer(ctx.db, lookUp);
   if (isSystem === undefined) return;
+  // Before recording: on a busy database a hundred events take longer than the time that is left.
+  const ageMs = (await databaseNow(ctx.db)).getTime() - lookUp.receivedAt;
   const unknown: MessageEvent[] = [];
   for (const event of z.array(messageEvent).parse(events)) {
     // The operator's servers send for all customers, a customer's for itself.
@@ -119,7 +121,6 @@ export async function takeWebhookEvents(
     if (!(await record(ctx, event, onlyOf))) unknown.push(event);
   }
   if (unknown.length === 0) return;
-  const ageMs = (await databaseNow(ctx.db)).getTime() - lookUp.receivedAt;
   if (ageMs < LOOK_UP_MS_MAX) await enqueueLookUp(ctx, lookUp, unknown, LOOK_UP_AGAIN_SECONDS);
   else ctx.log.warn('webhook.unknown_messages', { serverId: lookUp.serverId, events: unknown.length });
 }
