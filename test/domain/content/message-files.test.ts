@@ -209,11 +209,12 @@ test('a large file is encoded once, and told in advance within a hundredth', asy
   const without = (await read({})).content.length;
   expect((encodedBytes(bytes.length) - (content.length - without)) / content.length).toBeLessThan(0.01);
   expect(encodedBytes(bytes.length)).toBeGreaterThanOrEqual(content.length - without - 300);
-  // The texts and headers are written anew for everybody, the file is copied: no sixty times the time.
+  // The texts and headers are written anew for everybody, the file is copied. Encoding it anew would take sixty times
+  // as long; a third of that leaves space for a busy machine.
   const costOf = (work: () => unknown) =>
     cheapestOfThree(async () => {
       for (let n = 0; n < 20; n++) await work();
     });
   const encoding = await costOf(() => bytes.toString('base64'));
-  expect(await costOf(() => message.fill(recipient()))).toBeLessThan(encoding * 4 + 20);
+  expect(await costOf(() => message.fill(recipient()))).toBeLessThan(encoding * 20);
 });
