@@ -1,5 +1,5 @@
 /** The lines printed at the start: the first login, shown once, and where everything is. Under 15 lines together. */
-import type { Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
+import type { Bootstrapped } from '../domain/installation/bootstrap-installation.ts';
 
 export interface BannerFacts {
   readonly baseUrl: string;

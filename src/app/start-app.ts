@@ -5,7 +5,7 @@ import { durabilityFaults } from '../db/durability.ts';
 import { freePort } from '../db/free-port.ts';
 import { openNotifications } from '../db/listen.ts';
 import { createAuditTrail } from '../domain/accounts/audit-trail.ts';
-import { bootstrapInstallation, type Bootstrapped } from '../domain/accounts/bootstrap-installation.ts';
+import { bootstrapInstallation, type Bootstrapped } from '../domain/installation/bootstrap-installation.ts';
 import { createSecurityEvents } from '../domain/accounts/security-events.ts';
 import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';

@@ -45,7 +45,6 @@ export const writtenBySeveral: Readonly<Record<string, SeveralWriters>> = {
     modules: ['domain/audience', 'inbox'],
     why: "Erasing a person takes the person's mails; the domain does not import the development receiver.",
   },
-  setting: { modules: ['domain/accounts', 'domain/installation'], why: 'Not moved yet.' },
   suppression: {
     modules: ['domain/audience', 'domain/tracking'],
     why: 'A refusal that is taken back takes back the suppression in the same statement.',

@@ -8,7 +8,7 @@ import { sql } from '../../src/db/database.ts';
 import { createAuditTrail } from '../../src/domain/accounts/audit-trail.ts';
 import { createSecurityEvents } from '../../src/domain/accounts/security-events.ts';
 import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
-import { bootstrapInstallation } from '../../src/domain/accounts/bootstrap-installation.ts';
+import { bootstrapInstallation } from '../../src/domain/installation/bootstrap-installation.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';

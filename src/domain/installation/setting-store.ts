@@ -1,4 +1,4 @@
-/** Values that the installation keeps by a key. */
+/** Rows of settings of the whole installation, and of what it remembers, by their keys. */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 
 export async function readSetting<Value>(db: Queryable, key: string): Promise<Value | undefined> {
@@ -20,6 +20,14 @@ export function settingsBelow(db: Queryable, prefix: string): Promise<StoredSett
     sql`SELECT substr(key, ${prefix.length + 1}::int) AS name, value FROM setting WHERE starts_with(key, ${prefix})`,
     'installation.settings',
   );
+}
+
+/** Inserts a value where there is none; false: there is one. Of several at once one inserts, and the others wait for its commit. */
+export async function insertSetting(db: Queryable, key: string, value: unknown): Promise<boolean> {
+  const inserted = await db.execute(
+    sql`INSERT INTO setting (key, value) VALUES (${key}, ${JSON.stringify(value)}::jsonb) ON CONFLICT DO NOTHING`,
+  );
+  return inserted === 1;
 }
 
 export async function writeSetting(db: Queryable, key: string, value: unknown): Promise<void> {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { LOGIN_FAILURES_PER_DAY_MAX } from '../../../src/domain/accounts/account-limits.ts';
 import { sql } from '../../../src/db/database.ts';
-import { bootstrapInstallation } from '../../../src/domain/accounts/bootstrap-installation.ts';
+import { bootstrapInstallation } from '../../../src/domain/installation/bootstrap-installation.ts';
 import { logIn } from '../../../src/domain/accounts/log-in.ts';
 import { hashPassword } from '../../../src/domain/accounts/password.ts';
 import { createTestContext } from '../../support/test-context.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { authenticateToken } from '../../../src/domain/accounts/authenticate-token.ts';
-import { bootstrapInstallation } from '../../../src/domain/accounts/bootstrap-installation.ts';
+import { bootstrapInstallation } from '../../../src/domain/installation/bootstrap-installation.ts';
 import { logIn } from '../../../src/domain/accounts/log-in.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

@@ -5,13 +5,13 @@
 import { randomBytes } from 'node:crypto';
 import { newUid } from '../../lib/ids.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { insertApiToken } from './api-token-store.ts';
-import { insertOperator } from './customer-store.ts';
-import { faultsOfNewPassword } from './new-password.ts';
-import { hashPassword } from './password.ts';
-import { EVERY_SCOPE } from './scopes.ts';
+import { insertApiToken } from '../accounts/api-token-store.ts';
+import { insertOperator } from '../accounts/customer-store.ts';
+import { faultsOfNewPassword } from '../accounts/new-password.ts';
+import { hashPassword } from '../accounts/password.ts';
+import { EVERY_SCOPE } from '../accounts/scopes.ts';
 import { insertSetting } from './setting-store.ts';
-import { insertAdministrator } from './user-store.ts';
+import { insertAdministrator } from '../accounts/user-store.ts';
 
 export interface BootstrapInput {
   readonly email: string;
