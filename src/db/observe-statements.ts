@@ -1,4 +1,4 @@
-/** The tests look at every statement that runs (test/support/check-statements.ts). In production nothing looks. */
+/** The tests look at every statement that runs (test/support/check-statements.ts). In production nobody observes them. */
 import type { QueryResult } from 'pg';
 import type { Columns } from './row.ts';
 

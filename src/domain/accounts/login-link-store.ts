@@ -1,4 +1,4 @@
-/** Rows of links that log somebody in once (table `login_token`). Of the link only its SHA-256 is kept. */
+/** Rows of links that log somebody in once (table `login_token`). Only the SHA-256 of a link is stored. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { LOGIN_LINK_MINUTES, LOGIN_LINKS_MAX } from './account-limits.ts';

@@ -1,4 +1,4 @@
-/** Rows of second factors and of their recovery codes: the secret sealed, of codes a keyed digest. */
+/** Rows of second factors and their recovery codes. The secret is stored encrypted, a code only as a keyed digest. */
 import { sql, type Queryable } from '../../db/database.ts';
 import type { UserKey } from './api-token-store.ts';
 

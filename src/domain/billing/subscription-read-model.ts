@@ -1,4 +1,4 @@
-/** Reading of subscriptions what others go by. */
+/** Reads of subscriptions that other parts rely on, such as the one in force. */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
 
 const SUBSCRIPTION_IN_FORCE = row({

@@ -1,4 +1,4 @@
-/** Rows of messages that were found in the mailboxes of bounce handlers, by a digest of their names there. */
+/** Rows of messages found in the mailboxes of bounce handlers, each known by a digest of its name in the mailbox. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import type { BounceHandlerKey } from './bounce-handler.ts';

@@ -1,4 +1,4 @@
-/** Rows of events that vendors have posted, by a digest of their ids: each is taken once. */
+/** Rows of events that vendors have posted, each known by a digest of its id, so that it is processed once. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { databaseNow } from '../../db/now.ts';
 

@@ -1,4 +1,4 @@
-/** What campaigns wait for by their rows, the queue and the ledger. */
+/** Reads what campaigns wait for: from their rows, the queue and the ledger. */
 import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';

@@ -1,4 +1,4 @@
-/** The hold of the installation, as the row of `setting` that it is. */
+/** The hold of the installation: one row of the table `setting`. */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
 

@@ -1,4 +1,7 @@
-/** What the database shows of where it lies and of how long it was silent. */
+/**
+ * Reads by which a restored backup is recognised: the identity of the database, how long no process gave a sign of life, and the
+ * server's timeline; and whether there is anything to send.
+ */
 import { sql, type Queryable } from '../../db/database.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Reading of sending servers: above all, through which of them a customer sends now (decisions D29, D46): an own
+ * Reads of sending servers. The main one: through which of them a customer sends now (decisions D29, D46): an own
  * one if it has one and its plan says `own`, else a system server that its plan gives. Where several are chosen by
  * weight (for a campaign, by the customer, by the plan), those of them that it may use. One statement says it for the
  * driver pool, for campaigns that want to start and for servers that somebody wants to delete.

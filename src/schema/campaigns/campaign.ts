@@ -45,14 +45,14 @@ export const Campaign = builder.prismaObject('Campaign', {
     statusReason: t.string({
       nullable: true,
       description:
-        'Why it stands where it stands: the last trouble, in words; while it is sent, what it waits for now and until when.',
+        'Why the campaign has its status, in words; while it is being sent: what it waits for, and until when.',
       resolve: ({ customerId, id }, _args, ctx) => loadBy(ctx, statusReasonsOf).load({ customerId, campaignId: id }),
     }),
     waitsUntil: t.expose('waitUntil', {
       type: 'DateTime',
       nullable: true,
       description:
-        'Credits or quota of the plan are used up: it stays `sending` and goes on by itself at this time. Null with a `statusReason`: when the plan allows more.',
+        'When the campaign continues by itself, for example after credits or quota of the plan were used up; it stays `sending` until then. Null with a `statusReason`: nobody knows yet.',
     }),
     deliveryAt: t.expose('deliveryAt', { type: 'DateTime', nullable: true }),
     startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),

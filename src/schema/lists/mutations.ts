@@ -37,7 +37,7 @@ const CreateListInput = builder.inputType('CreateListInput', {
     unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
     sendGoodbyeEmail: t.boolean(),
     publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
-    briefContact: t.boolean({ description: 'Ask of the contact only company, country and email.' }),
+    briefContact: t.boolean({ description: 'Of the contact, only company, country and email are required.' }),
   }),
 });
 

@@ -81,7 +81,7 @@ const SegmentSize = builder.objectRef<Size>('SegmentSize').implement({
   authScopes: readingPeople,
   fields: (t) => ({
     count: t.exposeInt('count'),
-    asOf: t.expose('asOf', { type: 'DateTime', description: 'The moment that relative days were counted from.' }),
+    asOf: t.expose('asOf', { type: 'DateTime', description: 'The time from which relative days were counted.' }),
   }),
 });
 

@@ -9,7 +9,7 @@ const ORDERED = { orderBy: { id: 'asc' } } as const;
 const reading = { scope: 'sending-domains:read' } as const;
 
 const SendingDomainRecord = builder.objectRef<ShownRecord>('SendingDomainRecord').implement({
-  description: 'A DNS record to publish, and what the last look saw of it.',
+  description: 'A DNS record to publish, and what the last check found of it.',
   authScopes: reading,
   fields: (t) => ({
     kind: t.exposeString('kind', { description: '`ownership`, `dkim`, `spf`, `dmarc`, `return_path` or `tracking`.' }),

@@ -15,7 +15,7 @@ import { loadBy } from '../loaders/load-by.ts';
 const CampaignLink = builder.objectRef<LinkStatistics>('CampaignLink').implement({
   description: 'A tracked link of a message.',
   fields: (t) => ({
-    url: t.exposeString('url', { description: 'As the author wrote it, merge tags unfilled.' }),
+    url: t.exposeString('url', { description: 'As the author wrote it, with its merge tags not replaced.' }),
     clickCount: t.exposeInt('clickCount'),
     uniqClickCount: t.exposeInt('uniqClickCount', { description: 'People who clicked it at least once.' }),
     lastClick: t.expose('lastClick', { type: 'DateTime', nullable: true }),

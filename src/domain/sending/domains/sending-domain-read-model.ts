@@ -1,4 +1,4 @@
-/** Reading of sending domains what mail needs: who holds a name, which hosts are used, what was seen of the records. */
+/** Reads of sending domains for mail: who holds a name, which hosts are used, and what the DNS showed of the records. */
 import { row, sql, typed, type Queryable, type RowOf, type Sql } from '../../../db/database.ts';
 import type { DomainKey } from './sending-domain-store.ts';
 
