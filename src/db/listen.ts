@@ -13,6 +13,8 @@ export type Listener = (payload: string | null) => void;
 export interface Notifications {
   /** Calls `listener` for every notification on the channel; the answer ends it. */
   listen(channel: string, listener: Listener): () => void;
+  /** Whether the server sends this channel's notifications now. False from a lost connection until the next call with null. */
+  isListening(channel: string): boolean;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,8 @@ class PgNotifications implements Notifications {
   readonly #database: Pick<Database, 'connect'>;
   readonly #log: Log;
   readonly #listeners = new Map<string, Set<Listener>>();
+  /** The channels that the server has confirmed on the present connection. */
+  readonly #confirmed = new Set<string>();
   #client: pg.Client | undefined;
   #closed = false;
   #isConnecting = false;
@@ -54,18 +58,32 @@ class PgNotifications implements Notifications {
     };
   }
 
+  isListening(channel: string): boolean {
+    return this.#confirmed.has(channel);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#retry);
+    this.#confirmed.clear();
     await this.#client?.end().catch(() => undefined);
   }
 
   #say(verb: 'LISTEN' | 'UNLISTEN', channel: string): void {
-    if (this.#client) {
-      void this.#client.query(`${verb} ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
+    if (!this.#client) {
+      if (verb === 'LISTEN') void this.#connect();
       return;
     }
-    if (verb === 'LISTEN') void this.#connect();
+    if (verb === 'LISTEN') void this.#confirm(this.#client, channel).catch(() => undefined);
+    else {
+      this.#confirmed.delete(channel);
+      void this.#client.query(`UNLISTEN ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
+    }
+  }
+
+  async #confirm(client: pg.Client, channel: string): Promise<void> {
+    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+    if (this.#client === client && this.#listeners.has(channel)) this.#confirmed.add(channel);
   }
 
   async #connect(): Promise<void> {
@@ -77,7 +95,7 @@ class PgNotifications implements Notifications {
       client.on('error', () => this.#lost(client));
       client.on('end', () => this.#lost(client));
       client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
-      for (const channel of this.#listeners.keys()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      for (const channel of this.#listeners.keys()) await this.#confirm(client, channel);
       for (const channel of this.#listeners.keys()) this.#deliver(channel, null);
       // Asked to close meanwhile.
       if (this.#closed) await client.end();
@@ -95,6 +113,7 @@ class PgNotifications implements Notifications {
   #lost(client: pg.Client | undefined): void {
     if (this.#closed || this.#client !== client) return;
     this.#client = undefined;
+    this.#confirmed.clear();
     this.#log.warn('database.listen_lost');
     void client?.end().catch(() => undefined);
     this.#retry = setTimeout(() => void this.#connect(), RECONNECT_DELAY_MS);

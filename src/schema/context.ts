@@ -3,6 +3,7 @@ import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
+import type { TokenCache } from '../domain/accounts/token-cache.ts';
 import type { Change, Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
 
@@ -16,6 +17,8 @@ export interface GraphqlContext extends Context {
   readonly notifications: Notifications;
   /** Records every mutation. */
   readonly audit: AuditTrail;
+  /** The tokens that this process remembers. */
+  readonly tokens: TokenCache;
   readonly entryPoint: EntryPoint;
   readonly change: Change;
   /** The token's own REST dialect, or null. */

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
+import { openTokenCache } from '../domain/accounts/token-cache.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
@@ -13,7 +14,7 @@ import { makeContext, type Means } from './request-context.ts';
 import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
 
 export interface GraphqlServerOptions {
-  readonly means: Means;
+  readonly means: Omit<Means, 'tokens'>;
   /** Serves GraphiQL to browsers, and allows reading the schema without a token, which GraphiQL needs. */
   readonly explorer: boolean;
   /** Absent: there is no limit on requests. */
@@ -47,8 +48,10 @@ export interface GraphqlServer {
 }
 
 /** Makes the server. It does not listen itself: the web server passes requests and upgrades to it. */
-export function createGraphqlServer({ means, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
+export function createGraphqlServer({ means: given, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
   const schema = buildSchema();
+  const tokens = openTokenCache(given.notifications);
+  const means: Means = { ...given, tokens };
   const connections = new LiveConnections(means);
   const entryPoint: EntryPointOptions = {
     schema,
@@ -68,6 +71,7 @@ export function createGraphqlServer({ means, explorer, countRequest }: GraphqlSe
       executeForRest({ schema, means }, { document, variables, credentials }),
     close: async () => {
       connections.close();
+      tokens.close();
       await Promise.all([sockets.close(), http.close()]);
     },
   };

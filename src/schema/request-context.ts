@@ -2,7 +2,9 @@
 import type { Notifications } from '../db/listen.ts';
 import type { Prisma } from '../db/prisma.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
-import { authenticateToken, type Authentication } from '../domain/accounts/authenticate-token.ts';
+import { authenticateToken } from '../domain/accounts/authenticate-token.ts';
+import type { Authentication } from '../domain/accounts/authentication.ts';
+import type { TokenCache } from '../domain/accounts/token-cache.ts';
 import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { programOf } from '../lib/user-agent.ts';
@@ -16,6 +18,7 @@ export interface Means extends Omit<
   readonly prisma: Prisma;
   readonly notifications: Notifications;
   readonly audit: AuditTrail;
+  readonly tokens: TokenCache;
 }
 
 export interface Credentials {

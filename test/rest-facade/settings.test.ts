@@ -138,7 +138,7 @@ test('a process that hears of a change before its first reading has ended keeps 
     });
     return () => undefined;
   };
-  const notifications = { listen, close: async () => undefined };
+  const notifications = { listen, isListening: () => true, close: async () => undefined };
   const live = await openLiveSettings(database, { notifications, log: silentLog });
   afterFile(() => live.close());
   expect(live.current().keepEventsMonths).toBe(11);

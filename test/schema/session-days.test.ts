@@ -3,11 +3,13 @@
  * them, judged by the database's clock only.
  */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { createApiToken } from '../../src/domain/accounts/create-api-token.ts';
+import { REMEMBERED_MS } from '../../src/domain/accounts/token-cache.ts';
 import { browse, cookieOf } from '../support/browser.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { viewerContext } from '../support/viewer-context.ts';
@@ -40,11 +42,14 @@ async function isIn({ headers }: Login): Promise<boolean> {
   return JSON.parse(answer.text).data?.me !== undefined;
 }
 
-const move = (customerId: bigint, days: number) =>
-  app.ctx.db.execute(sql`
+/** Makes the logins older, and waits until none is remembered. */
+async function move(customerId: bigint, days: number): Promise<void> {
+  await app.ctx.db.execute(sql`
     UPDATE api_token SET created_at = created_at - make_interval(days => ${days}),
            last_used_at = last_used_at - make_interval(days => ${days})
      WHERE customer_id = ${customerId} AND kind IN ('login', 'session')`);
+  await sleep(REMEMBERED_MS);
+}
 
 /** Days until the logins of a customer end. */
 async function daysLeft(customerId: bigint): Promise<number[]> {

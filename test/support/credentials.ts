@@ -1,7 +1,9 @@
 /** Credentials that must open nothing: of a tenant whose things all exist, so that only the credential can be the reason. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
+import { REMEMBERED_MS } from '../../src/domain/accounts/token-cache.ts';
 import { sha256 } from '../../src/lib/crypto.ts';
 import type { RestApp } from './rest-app.ts';
 import type { World } from './rest-world.ts';
@@ -40,9 +42,10 @@ export async function badCredentials(app: RestApp, world: World): Promise<BadCre
   ];
 }
 
-/** Disables the world's customer: none of its tokens may open anything any more. */
+/** Disables the world's customer, as another process would: afterwards none of its tokens opens anything here. */
 export async function disable(app: RestApp, world: World): Promise<void> {
   await app.ctx.db.execute(sql`UPDATE customer SET status = 'disabled' WHERE id = ${world.customerId}`);
+  await sleep(REMEMBERED_MS);
 }
 
 /** Gives the world's texts a word that nobody else may ever be shown. Answers the word. */

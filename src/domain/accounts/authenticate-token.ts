@@ -1,19 +1,11 @@
 /**
- * Finds the viewer of a token. Nothing is cached: a revoked token, a disabled user or customer is refused at the next request.
- * One prepared statement finds the viewer and, at most once a minute, records the use.
+ * Finds the viewer of a token. A revoked token, a disabled user or customer is refused at the next request, also where tokens are
+ * remembered (token-cache.ts). One prepared statement finds the viewer and, at most once a minute, records the use.
  */
-import { viewerOf, type Context, type Viewer } from '../context.ts';
-import { currentTokenIds, useToken, type RestDialect } from './api-token-store.ts';
-
-export interface Authentication {
-  readonly viewer: Viewer;
-  /** The token's own REST dialect; null: the installation's. */
-  readonly restDialect: RestDialect | null;
-  /** False where the customer's plan says `api_access` no. */
-  readonly mayUseApi: boolean;
-  /** Whether it may be used during maintenance: administrators, and by the plan's `access_when_offline`. */
-  readonly mayUseInMaintenance: boolean;
-}
+import { viewerOf, type Context } from '../context.ts';
+import { currentTokenIds, useToken } from './api-token-store.ts';
+import type { Authentication } from './authentication.ts';
+import type { TokenCache } from './token-cache.ts';
 
 /** Ours have 60, an operator's own up to 100. A longer text is no token and is not hashed. */
 const TOKEN_LENGTH_MAX = 100;
@@ -25,16 +17,23 @@ export interface Credential {
   readonly ipAddress: string | null;
 }
 
+type Means = Pick<Context, 'database' | 'installation'>;
+
 /**
  * The viewer of this credential, or null when it is unknown, expired, revoked, of the other kind, or its user or customer is
  * disabled.
  */
 export async function authenticateToken(
-  { database, installation }: Pick<Context, 'database' | 'installation'>,
+  means: Means & { readonly tokens?: TokenCache | undefined },
   credential: Credential,
 ): Promise<Authentication | null> {
-  const { text } = credential;
+  const { text, isSession } = credential;
   if (text === '' || text.length > TOKEN_LENGTH_MAX) return null;
+  if (isSession || !means.tokens) return lookUp(means, credential);
+  return means.tokens.find(text, () => lookUp(means, credential));
+}
+
+async function lookUp({ database, installation }: Means, credential: Credential): Promise<Authentication | null> {
   const row = await useToken(database, { ...credential, sessionDays: installation.limits.sessionDays });
   if (!row) return null;
   return {
