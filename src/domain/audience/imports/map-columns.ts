@@ -136,10 +136,15 @@ function indexOf(headers: readonly string[], key: string): number | undefined {
   return number >= 1 && number <= headers.length ? number - 1 : undefined;
 }
 
-/** A field of the list by tag or label goes before the usual names. */
+/**
+ * A field of the list by tag or label goes before the usual names; our own names go before it: an opt-out in a column `Status`
+ * must not become a value because a field has that label (D48, D53).
+ */
 function targetByName(header: string, fields: MapColumnsInput['fields']): string | undefined {
   const name = plainName(header);
   if (name === '') return undefined;
+  const own = SPECIAL_TARGETS.find((target) => plainName(target) === name);
+  if (own !== undefined) return own;
   const field =
     fields.find(({ tag }) => plainName(tag) === name) ?? fields.find(({ label }) => plainName(label) === name);
   if (field) return field.tag;

@@ -125,6 +125,13 @@ describe('columns', () => {
       'TAGS',
     ]);
   });
+  test('our own names go before a label of that spelling, and the mapping before both', () => {
+    const labelled = fields.map((field) => (field.tag === 'CITY' ? { ...field, label: 'Status' } : field));
+    const read = (mapping: ColumnMapping) =>
+      planImport({ start: Buffer.from('email,status\na@x.com,x\n'), isWhole: true, fields: labelled, mapping }).columns;
+    expect(read({}).map(({ target }) => target)).toEqual(['EMAIL', 'STATUS']);
+    expect(read({ status: 'CITY' }).map(({ target }) => target)).toEqual(['EMAIL', 'CITY']);
+  });
   test('what is not taken is said', () => {
     expect(plan('email,Shoe size\na@x.com,44\n').notices).toEqual([
       'Not imported, because no field of the list has their name: “Shoe size”.',
