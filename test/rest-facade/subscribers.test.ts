@@ -83,6 +83,26 @@ describe('adding', () => {
     expect(created.status).toBe(200);
   });
 
+  test('keeps the network address of the person, and checks it', async () => {
+    const given = { '192.0.2.7': '192.0.2.7', ' 2001:db8::7 ': '2001:db8::7', '': null };
+    for (const [ip_address, stored] of Object.entries(given)) {
+      const { uid } = await add({ ip_address });
+      expect(await get(`/subscribers/${uid}`)).toMatchObject({ subscriber: { ip_address: stored } });
+      expect(await twin(uid, 'ipAddress consentEvents { ipAddress }')).toEqual({
+        ipAddress: stored,
+        // Without it the address of the program that called.
+        consentEvents: [{ ipAddress: stored ?? '127.0.0.1' }],
+      });
+    }
+    for (const ip_address of ['192.0.2.300', '192.0.2', 'fe80::1%eth0', '192.0.2.0/24', 'somewhere', 5])
+      expect(
+        await app.rest('/subscribers', as('POST', { list_uid: list, EMAIL: address(), ip_address })),
+      ).toMatchObject({
+        status: 422,
+        body: { errors: { ip_address: ['The ip address must be an IPv4 or IPv6 address.'] } },
+      });
+  });
+
   test('says that a confirmation mail went out', async () => {
     const double = await newList({ subscribe_confirmation: 1 });
     const answer = await app.rest('/subscribers', as('POST', { list_uid: double, EMAIL: address() }));

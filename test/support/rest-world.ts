@@ -278,6 +278,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     inline: 0,
     subscriber: world.subscriberUid,
     emails: [`${newUid()}@person.example`],
+    ip_address: '192.0.2.1',
     rule: { email: { contains: 'person' } },
     'contact[country_id]': 1,
     'contact[email]': 'office@sender.example',

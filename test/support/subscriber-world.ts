@@ -27,9 +27,11 @@ export async function startSubscriberWorld() {
     return { uid, id };
   };
   /** The person as GraphQL tells it. */
-  const twin = async (uid: string) => {
-    const query =
-      'query ($uid: String!) { subscriber(subscriber: $uid) { ... on Subscriber { email status tags fieldValues consentEvents { status source } } } }';
+  const twin = async (
+    uid: string,
+    fields = 'email status tags fieldValues consentEvents { status source }',
+  ): Promise<Record<string, unknown>> => {
+    const query = `query ($uid: String!) { subscriber(subscriber: $uid) { ... on Subscriber { ${fields} } } }`;
     const answer = await fetch(`${app.baseUrl}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${owner.token}` },

@@ -1,6 +1,7 @@
 /**
  * Adds a person to a list: `subscribed` at once on a single opt-in list, `pending` with a confirmation mail on a double opt-in
- * one. An address that is on the list already is refused whatever its status: a person who unsubscribed comes back by
+ * one. A caller may also add somebody as `unsubscribed` or `unconfirmed`: then no mail is sent (D48). An address that is on the
+ * list already is refused whatever its status, and whatever status is asked for: a person who unsubscribed comes back by
  * `subscribeSubscriber`, which asks for consent. A suppressed address is refused too.
  */
 import { checkInput, emailKey } from '../../lib/text.ts';
@@ -15,7 +16,7 @@ import { enqueuePersonMail } from './mails/person-mail.ts';
 import { lockOwnedList } from './find-owned-list.ts';
 import { emailSuppressed, emailTaken, wrongFields } from './subscriber-errors.ts';
 import { insertConsentEvent, insertSubscriber, rememberTags, type NewSubscriber } from './subscriber-store.ts';
-import { addSubscriberInput, type ConsentSource, type Subscriber } from './subscriber.ts';
+import { addSubscriberInput, type Subscriber } from './subscriber.ts';
 
 export interface AddSubscriberInput {
   readonly listUid: string;
@@ -23,19 +24,19 @@ export interface AddSubscriberInput {
   /** Values by tag; null or an empty text is no value. */
   readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
   readonly tags?: readonly string[] | null | undefined;
+  /** `subscribed` (also when absent), `unsubscribed` or `unconfirmed`. */
+  readonly status?: string | null | undefined;
+  /** Where the person asked to be added from. */
+  readonly ipAddress?: string | null | undefined;
   readonly ignoreUnknownFields?: boolean | null | undefined;
 }
 
 /**
- * Adds a subscriber to the caller's list. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, fields by tag,
- * `PLAN_LIMIT_REACHED`), WrongStateError `SUBSCRIPTION_ENDED`,
+ * Adds a subscriber to the caller's list. Throws ValidationError (`EMAIL_TAKEN`, `EMAIL_SUPPRESSED`, fields by tag, `status`,
+ * `ipAddress`, `PLAN_LIMIT_REACHED`), WrongStateError `SUBSCRIPTION_ENDED`,
  * NotFoundError `LIST_NOT_FOUND`, ForeignResourceError.
  */
-export async function addSubscriber(
-  ctx: Context,
-  input: AddSubscriberInput,
-  source: ConsentSource = 'api',
-): Promise<Subscriber> {
+export async function addSubscriber(ctx: Context, input: AddSubscriberInput): Promise<Subscriber> {
   return inTransaction(ctx, async (inner) => {
     const list = await lockOwnedList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
@@ -43,31 +44,33 @@ export async function addSubscriber(
     const digest = addressDigest(ctx.installation, key);
     // Erased and suppressed are answered alike: the caller need not know that the person existed.
     if (await barOf(inner.db, { customerId: list.customerId, emailKey: key, digest })) throw emailSuppressed();
-    const status = list.subscribeConfirmation ? 'pending' : 'subscribed';
-    // Over the API the address is the caller's machine; only a form is sent by the person.
-    const ipAddress = source === 'form' ? ctx.ipAddress : null;
-    return insert(inner, list, { ...person, status, source, ipAddress });
+    const isAsked = person.status === 'subscribed' && list.subscribeConfirmation;
+    return insert(inner, list, { ...person, status: isAsked ? 'pending' : person.status, source: 'api' });
   });
 }
 
 async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSubscriberInput) {
-  const person = checkInput(addSubscriberInput, { EMAIL: input.email, tags: input.tags ?? [] });
+  const { email, status, ipAddress } = input;
+  const person = checkInput(addSubscriberInput, { EMAIL: email, tags: input.tags ?? [], status, ipAddress });
   const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: true };
   const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, options);
   const errors = { ...person.errors, ...values.errors };
   if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);
-  return { email: person.data.EMAIL, tags: person.data.tags, fields: values.set };
+  const { EMAIL, ...checked } = person.data;
+  return { ...checked, email: EMAIL, fields: values.set };
 }
 
 async function insert(ctx: TransactionContext, list: MailList, person: NewSubscriber): Promise<Subscriber> {
   const added = await insertSubscriber(ctx.db, list, person);
   if (!added) throw emailTaken();
   await requireSubscribersLeft(ctx.tx, { ...added, field: 'EMAIL' });
-  const by = { source: person.source, ipAddress: ctx.ipAddress };
+  // Usually the caller is a program, and only it knows where the person was.
+  const by = { source: person.source, ipAddress: person.ipAddress ?? ctx.ipAddress };
   if (added.status === 'pending') await sendConfirmation(ctx.db, added, by);
   else {
     const eventId = await insertConsentEvent(ctx.db, added, { ...by, status: added.status });
-    if (list.sendWelcomeEmail) await enqueuePersonMail(ctx.db, added, { kind: 'welcome', eventId });
+    if (added.status === 'subscribed' && list.sendWelcomeEmail)
+      await enqueuePersonMail(ctx.db, added, { kind: 'welcome', eventId });
   }
   await rememberTags(ctx.db, list, added.tags);
   return added;

@@ -18,7 +18,7 @@ import { takeSignUp } from './sign-up-store.ts';
 import { listFull, wrongFields } from './subscriber-errors.ts';
 import { memberWithAddress } from './subscriber-read-model.ts';
 import { insertSubscriber, lockSubscriber, writeSubscriber } from './subscriber-store.ts';
-import { addSubscriberInput } from './subscriber.ts';
+import { signUpInput } from './subscriber.ts';
 
 export interface SignUpInput {
   readonly listUid: string;
@@ -60,7 +60,7 @@ function isPlanFull(error: unknown): boolean {
 }
 
 async function checkPerson(ctx: TransactionContext, list: MailList, input: SignUpInput) {
-  const person = checkInput(addSubscriberInput, { EMAIL: input.email, tags: [] });
+  const person = checkInput(signUpInput, { EMAIL: input.email });
   const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, {
     ignoreUnknown: true,
     isNew: true,

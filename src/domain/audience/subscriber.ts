@@ -48,7 +48,23 @@ export interface SubscriberRef {
   readonly listUid?: string | null | undefined;
 }
 
-export const addSubscriberInput = z.object({ EMAIL: emailAddress(), tags: tagsInput });
+const anyIpAddress = z.union([z.ipv4(), z.ipv6()]);
+const ipAddressInput = z
+  .string()
+  .trim()
+  .refine((text) => anyIpAddress.safeParse(text).success, 'must be an IPv4 or IPv6 address');
+
+export const signUpInput = z.object({ EMAIL: emailAddress() });
+
+export const addSubscriberInput = signUpInput.extend({
+  tags: tagsInput,
+  /** An absent status is no wish: the list's rule for new people decides (D48). */
+  status: z
+    .enum(SETTABLE_STATUSES)
+    .nullish()
+    .transform((status) => status ?? 'subscribed'),
+  ipAddress: ipAddressInput.nullish().transform((address) => address ?? null),
+});
 
 export const updateSubscriberInput = z
   .object({ EMAIL: emailAddress(), tags: tagsInput, status: z.enum(SETTABLE_STATUSES) })

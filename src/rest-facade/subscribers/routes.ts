@@ -57,6 +57,8 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
           email: input.text('EMAIL', 'email') ?? '',
           fieldValues: fieldValues(input),
           tags: tags(input),
+          status: input.text('status'),
+          ipAddress: input.nullableText('ip_address'),
           ignoreUnknownFields: true,
         },
       }),

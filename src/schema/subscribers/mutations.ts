@@ -24,7 +24,8 @@ builder.mutationField('addSubscriber', (t) =>
   t.fieldWithInput({
     type: Subscriber,
     description:
-      'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in.',
+      'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in. With the ' +
+      'status `unsubscribed` or `unconfirmed` the person gets no mail.',
     authScopes: SCOPE,
     errors: {},
     input: {
@@ -32,6 +33,10 @@ builder.mutationField('addSubscriber', (t) =>
       email: t.input.string({ required: true }),
       fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
       tags: t.input.stringList(),
+      status: t.input.string({
+        description: '`subscribed` (unless given), `unsubscribed` or `unconfirmed`.',
+      }),
+      ipAddress: t.input.string({ description: 'Where the person asked to be added from: an IPv4 or IPv6 address.' }),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
     },
     resolve: (_root, { input }, ctx) => addSubscriber(ctx, input),
