@@ -172,7 +172,7 @@ describe('credits', () => {
 });
 
 describe('the sending quota', () => {
-  it('delays, says until when, and begins anew with the first message after its window', async () => {
+  it('delays, says until when, and has room again when its messages have left the window', async () => {
     await using server = await sink();
     const options = { sending_quota: '70', sending_quota_time: '2', sending_quota_time_unit: 'hour' };
     const { worlds, customerId } = await worldWithPlan(server.port, { recipients: 100, campaigns: 2, options });
@@ -192,7 +192,7 @@ describe('the sending quota', () => {
     expect(job?.runAt.getTime()).toBe(waitsUntil?.getTime());
     // Two hours later.
     await ctx.db.execute(
-      sql`UPDATE hot.send_budget SET quota_ends_at = now() - interval '1 second' WHERE customer_id = ${customerId}`,
+      sql`UPDATE hot.send_budget SET quota_times = ARRAY(SELECT t - interval '2 hours' FROM unnest(quota_times) t) WHERE customer_id = ${customerId}`,
     );
     for (const one of worlds) await wakeCampaign(ctx, { customerId, campaignId: one.campaignId });
     await untilWaiting(worlds);
@@ -260,7 +260,8 @@ describe('leases', () => {
     expect(leases.filter(({ granted }) => granted === 7)).toHaveLength(3);
     expect(leases.filter(({ refusal }) => refusal === 'processes')).toHaveLength(47);
     const [mine] = leases.flatMap(({ sliceId }) => (sliceId === null ? [] : [sliceId]));
-    await returnLease(ctx.db, customerId, { id: mine ?? 0n, isBroken: false });
+    const allowance = await allowanceOf(ctx.db, customerId);
+    await returnLease(ctx.db, customerId, { id: mine ?? 0n, isBroken: false, allowance });
     expect((await lease(customerId, workerId, 7)).granted).toBe(7);
   });
 

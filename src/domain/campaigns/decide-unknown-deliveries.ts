@@ -5,6 +5,7 @@
 import { inTransaction, type Context } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { decideUnknown, type UnknownDecision } from '../delivery/unknown-outcome-store.ts';
+import { keepInQuota } from '../sending/send-budget-store.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { enqueueOpenWork } from './continue-campaign.ts';
@@ -26,6 +27,7 @@ export async function decideUnknownDeliveries(
     if (snapshotOn === null) throw wrongCampaignState('decided about', campaign.status);
     const decided = await decideUnknown(tx.db, ledgerOfCampaign({ snapshotOn, customerId, campaignId }), decision);
     if (decided > 0 && decision === 'resend') {
+      await keepInQuota(tx.db, customerId, decided);
       await moveCampaign(tx.db, campaign, { from: ['done'], to: 'sending' });
       if (campaign.status !== 'paused') await enqueueOpenWork(tx, campaign);
     }

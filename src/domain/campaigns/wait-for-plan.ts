@@ -21,8 +21,11 @@ import type { WaitReason } from './status-reason.ts';
 
 /** A period may be over and its renewal some seconds late: checks are not more frequent than this. */
 const WAIT_SECONDS_MIN = 30;
-/** Roughly the time in which a job sends a slice or returns it. One check per campaign and this time is enough. */
-const HELD_SECONDS = 2;
+/**
+ * Roughly the time in which a job sends a slice or returns it. One check per campaign and this time is enough. A quota has room again
+ * bit by bit, and that of a minute soon.
+ */
+const SHORT_WAIT_SECONDS_MIN = 2;
 /** The first batches may belong to running jobs; of so many some are free, and refused ones cost little. */
 const BATCHES_TO_SPARE = 100;
 /** Lets the campaign wait, or pauses it. One that was paused or finished meanwhile is not changed. */
@@ -51,7 +54,7 @@ export async function pauseWithoutPlan(ctx: Context, { customerId, campaignId }:
 /** Null: not known. A subscription without periods never gets new credits by itself. */
 async function endOfWaiting(db: Queryable, { limit, until }: PlanLimit): Promise<Date | null> {
   if (limit !== 'held' && until === null) return null;
-  const secondsMin = limit === 'held' ? HELD_SECONDS : WAIT_SECONDS_MIN;
+  const secondsMin = limit === 'held' || limit === 'quota' ? SHORT_WAIT_SECONDS_MIN : WAIT_SECONDS_MIN;
   const first = (await databaseNow(db)).getTime() + secondsMin * 1_000;
   return new Date(Math.max(until?.getTime() ?? 0, first));
 }

@@ -75,7 +75,7 @@ async function sendAsPlanAllows(work: RangeWork): Promise<LoopEnd | PlanLimit> {
     isBroken = false;
     return end;
   } finally {
-    await returnLease(ctx.db, range.customerId, { id: sliceId, isBroken });
+    await returnLease(ctx.db, range.customerId, { id: sliceId, allowance, isBroken });
   }
 }
 

@@ -25,8 +25,8 @@ const SEND_LEASE_ROW = row({
   granted: 'int',
   /** Why nothing was granted. */
   refusal: typed<BudgetRefusal>('text?'),
-  /** When the quota's window ends. */
-  quotaEndsAt: 'timestamptz',
+  /** Of a used up quota: when the first of the messages in its window leaves it. Null: never, the quota is 0. */
+  quotaEndsAt: 'timestamptz?',
 });
 export type SendLease = RowOf<typeof SEND_LEASE_ROW>;
 
@@ -61,11 +61,15 @@ export async function shrinkLease(db: Queryable, customerId: bigint, slice: { id
   );
 }
 
-/**
- * Returns what was not sent. If the job broke off, messages in flight may be undecided: the slice then keeps their number until
- * they are decided.
- */
-export async function returnLease(db: Queryable, customerId: bigint, slice: { id: bigint; isBroken: boolean }) {
+export interface ReturnedSlice {
+  readonly id: bigint;
+  readonly allowance: Allowance;
+  /** The job broke off: messages in flight may be undecided. The slice keeps their number until they are decided. */
+  readonly isBroken: boolean;
+}
+
+/** Returns what was not sent, and counts what was. */
+export async function returnLease(db: Queryable, customerId: bigint, slice: ReturnedSlice): Promise<void> {
   if (slice.isBroken) {
     await db.execute(
       sql`UPDATE hot.send_slice SET is_over = true WHERE customer_id = ${customerId} AND id = ${slice.id}`,
@@ -73,10 +77,19 @@ export async function returnLease(db: Queryable, customerId: bigint, slice: { id
     await db.execute(sql`SELECT hot.end_expired_slices(${customerId})::text`);
     return;
   }
+  const { quotaMax } = sendLimits(slice.allowance);
   await db.execute(
-    sql`DELETE FROM hot.send_slice WHERE customer_id = ${customerId} AND id = ${slice.id}`,
+    sql`SELECT hot.return_sends(${customerId}, ${slice.id}, ${quotaMax === null ? null : quotaLength(slice.allowance)})::text`,
     'sending.return-lease',
   );
+}
+
+/**
+ * The ledger no longer counts so many messages as sent, because their outcome is unknown and they are sent again. They may have
+ * arrived, so they stay in the quota's window; credits are returned.
+ */
+export async function keepInQuota(db: Queryable, customerId: bigint, count: number): Promise<void> {
+  await db.execute(sql`SELECT hot.lower_sent_in_quota(${customerId}, ${count})::text`);
 }
 
 /** What is used and left of the plan's budget, counted like the leases. */
@@ -85,9 +98,10 @@ export interface SendUsage {
   /** Null: no limit. */
   readonly creditsMax: number | null;
   readonly creditsEndAt: Date | null;
+  /** Sent within the quota's time, up to now; 0 without a quota. */
   readonly quotaUsed: number;
   readonly quotaMax: number | null;
-  /** When the present quota window ends; null: there is none, the next message begins one. */
+  /** When the first of them no longer counts, or, of a used up quota, when sending continues; null: none counts. */
   readonly quotaEndsAt: Date | null;
   /** What jobs have leased and not sent yet. */
   readonly reserved: number;
@@ -99,12 +113,13 @@ export async function sendUsage(db: Queryable, customerId: bigint, allowance: Al
   const [row] = await db.query(
     { credits: 'float8', quota: 'float8', quotaEndsAt: 'timestamptz?', reserved: 'float8' },
     sql`SELECT CASE WHEN b.credits_period = ${creditsPeriod(allowance)} THEN d.delivered - b.credits_baseline ELSE 0 END::float8 AS credits,
-               CASE WHEN w.runs THEN d.delivered - b.quota_baseline ELSE 0 END::float8 AS quota,
-               CASE WHEN w.runs THEN least(b.quota_ends_at, clock_timestamp() + (${quotaLength(allowance)})::interval) END AS "quotaEndsAt",
+               CASE WHEN q.max IS NULL THEN 0 ELSE d.delivered - w.totals[1] END::float8 AS quota,
+               hot.room_in_window_at(w.times, w.totals, d.delivered, q.max, q.length) AS "quotaEndsAt",
                (SELECT coalesce(sum(s.amount), 0) FROM hot.send_slice s WHERE s.customer_id = b.customer_id)::float8 AS reserved
           FROM hot.send_budget b
-         CROSS JOIN LATERAL (SELECT coalesce(sum(c.sent + c.unknown), 0) AS delivered FROM hot.delivery_counter c WHERE c.customer_id = b.customer_id) d
-         CROSS JOIN LATERAL (SELECT b.quota_ends_at > clock_timestamp() AS runs) w
+         CROSS JOIN LATERAL (SELECT coalesce(sum(c.sent + c.unknown), 0)::bigint AS delivered FROM hot.delivery_counter c WHERE c.customer_id = b.customer_id) d
+         CROSS JOIN (SELECT ${quotaMax}::bigint AS max, (${quotaLength(allowance)})::interval AS length) q
+         CROSS JOIN LATERAL hot.slide_window(b.quota_times, b.quota_totals, d.delivered, clock_timestamp(), q.length) w
          WHERE b.customer_id = ${customerId}`,
     'sending.usage',
   );

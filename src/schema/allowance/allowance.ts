@@ -42,7 +42,7 @@ const SendBudget = builder.objectRef<BudgetRow>('SendBudget').implement({
       type: 'DateTime',
       nullable: true,
       description:
-        'When counting begins anew; of the quota: null while no window runs, since the next message begins one.',
+        'When counting begins anew. Of the quota: when the first of the counted messages no longer counts, or when sending continues if it is used up; null while none counts.',
     }),
   }),
 });
@@ -57,7 +57,8 @@ const Sending = builder.objectRef<SendUsage>('SendUsage').implement({
     }),
     quota: t.field({
       type: SendBudget,
-      description: 'The messages counted against the plan’s `sending_quota`.',
+      description:
+        'The messages counted against the plan’s `sending_quota`: those sent within its time, up to now. Always 0 without a quota.',
       resolve: (usage) => ({ used: usage.quotaUsed, max: usage.quotaMax, endsAt: usage.quotaEndsAt }),
     }),
     reserved: t.exposeFloat('reserved', { description: 'Reserved for jobs that are sending at present.' }),

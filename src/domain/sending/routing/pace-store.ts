@@ -1,7 +1,7 @@
 /** Rows of token buckets and of the days of warm-ups, shared by all workers (paces.ts). */
 import { row, sql, type Queryable, type RowOf } from '../../../db/database.ts';
 import { assert } from '../../../lib/errors.ts';
-import { capacityOf, perSecond, type PaceQuestion } from './paces.ts';
+import { capacityOf, refillOf, type PaceQuestion } from './paces.ts';
 
 const PACE_ANSWER_ROW = row({
   granted: 'int[]',
@@ -21,7 +21,7 @@ export async function takePaces(db: Queryable, question: PaceQuestion): Promise<
     PACE_ANSWER_ROW,
     sql`SELECT granted, class_remaining AS "classRemaining", stopped_by AS "stoppedBy", wait_seconds AS "waitSeconds"
           FROM hot.take_paces(${buckets.map(({ key }) => key)}::text[], ${buckets.map(capacityOf)}::float8[],
-            ${buckets.map(({ pace }) => perSecond(pace))}::float8[], ${buckets.map(({ isOuter }) => isOuter)}::boolean[],
+            ${buckets.map(refillOf)}::float8[], ${buckets.map(({ isOuter }) => isOuter)}::boolean[],
             ${buckets.map(({ key }) => returned.get(key) ?? 0)}::int[],
             ${classes.map(({ wanted }) => wanted)}::int[], ${classes.map(({ bucket }) => (bucket === undefined ? 0 : bucket + 1))}::int[],
             ${warmUp?.serverId ?? null}::bigint, ${warmUp ? JSON.stringify(warmUp.schedule) : null}::jsonb,
@@ -41,7 +41,7 @@ export async function paceWaitSeconds(
   const [row] = await db.query(
     { wait: 'float8?' },
     sql`SELECT greatest(
-          (SELECT max(greatest(1, 1 / b.rate)) FROM unnest(${outer.map(({ key }) => key)}::text[], ${outer.map(({ pace }) => perSecond(pace))}::float8[]) AS b(key, rate)
+          (SELECT max(greatest(1, 1 / b.rate)) FROM unnest(${outer.map(({ key }) => key)}::text[], ${outer.map(refillOf)}::float8[]) AS b(key, rate)
              JOIN hot.rate_bucket r ON r.key = b.key
             WHERE r.tokens + extract(epoch FROM clock_timestamp() - r.refilled_at) * b.rate < 1),
           (SELECT 1 + 86400 * n.day - extract(epoch FROM clock_timestamp() - ${warmUp?.startedAt ?? null}::timestamptz)

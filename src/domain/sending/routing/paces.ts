@@ -59,12 +59,22 @@ export interface PaceQuestion {
   readonly dayReturned: number;
 }
 
-/** Messages a second. */
-export function perSecond({ value, periodSeconds }: Pace): number {
-  return value / periodSeconds;
+/** The messages that a full bucket holds. */
+export function capacityOf({ pace: { value, periodSeconds }, burstSeconds }: Bucket): number {
+  return Math.min(value, Math.max(1, (value / periodSeconds) * burstSeconds));
 }
 
-/** The messages that a full bucket holds. */
-export function capacityOf({ pace, burstSeconds }: Bucket): number {
-  return Math.min(pace.value, Math.max(1, perSecond(pace) * burstSeconds));
+/** Of a full bucket at most so much of a period's messages may go at once, if no period is to have more than its number. */
+const CAPACITY_SHARE_MAX = 1 / 60;
+
+/**
+ * Messages a second. After a pause a full bucket goes at once, so it fills up slower by that much: no stretch of a period's length
+ * ever has more than its number, and at most a sixtieth is held back. Periods under a minute are an average: windows of messages
+ * take a second's worth at once.
+ */
+export function refillOf(bucket: Bucket): number {
+  const { value, periodSeconds } = bucket.pace;
+  const capacity = capacityOf(bucket);
+  const isExact = capacity <= Math.max(1, value * CAPACITY_SHARE_MAX * (1 + Number.EPSILON));
+  return (isExact ? value + 1 - capacity : value) / periodSeconds;
 }
