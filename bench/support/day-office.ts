@@ -39,18 +39,18 @@ export async function graphqlRound(world: DayWorld): Promise<void> {
   const person = `"${world.nextPerson().uid}"`;
   const figures = '{ openCount links { url } topLocations { country } topOpenSubscribers { openCount } }';
   for (const query of [
-    '{ lists(last: 20) { edges { node { name counters { subscribed openers } statistics { subscriberCount } tags } } } }',
-    `{ campaigns(last: 20) { edges { node { name status statusReason listName statistics ${figures} } } } }`,
+    '{ lists(last: 20) { ... on MailListConnection { edges { node { name counters { subscribed openers } statistics { subscriberCount } tags } } } } }',
+    `{ campaigns(last: 20) { ... on CampaignConnection { edges { node { name status statusReason listName statistics ${figures} } } } } }`,
     `{ list(uid: "${large.uid}") { ... on MailList { subscribers(last: 25) { edges { node { email tags } } } imports(last: 5) { edges { node { status } } } } } }`,
-    '{ subscribers(first: 50, opened: true) { edges { node { email list { name } } } } }',
+    '{ subscribers(first: 50, opened: true) { ... on SubscriberConnection { edges { node { email list { name } } } } } }',
     `{ subscriber(subscriber: ${person}) { ... on Subscriber { email consentEvents { status at } } } }`,
     `{ campaign(uid: ${campaign}) { ... on Campaign { deliveries(first: 50, state: failed) { edges { node { email } } } sendTimes { at } testMessages { email } } } }`,
     `{ campaignLog(uid: ${campaign}, log: open, perPage: 1000) { ... on CampaignLogPage { cursor nodes } } }`,
     `{ campaignPreview(uid: ${campaign}, subscriber: ${person}) { __typename } }`,
-    '{ auditEvents(first: 50, everybody: true) { edges { node { at client } } } }',
-    '{ auditEvents(first: 50) { edges { node { at client } } } deletions { name } mySubscription { uid } allowance { __typename } }',
-    '{ customers(first: 25, keyword: "owner17") { edges { node { name } } } plansPage { total } }',
-    '{ apiTokens(first: 20) { edges { node { name } } } installation { __typename } segmentsPage { ... on SegmentPage { total nodes { name } } } }',
+    '{ auditEvents(first: 50, everybody: true) { ... on AuditEventConnection { edges { node { at client } } } } }',
+    '{ auditEvents(first: 50) { ... on AuditEventConnection { edges { node { at client } } } } deletions { ... on DeletionsSuccess { nodes { name } } } mySubscription { ... on PlanSubscription { uid } } allowance { __typename } }',
+    '{ customers(first: 25, keyword: "owner17") { ... on CustomerConnection { edges { node { name } } } } plansPage { ... on PlanPage { total } } }',
+    '{ apiTokens(first: 20) { ... on ApiTokenConnection { edges { node { name } } } } installation { __typename } segmentsPage { ... on SegmentPage { total nodes { name } } } }',
   ])
     await graphql(world, query);
 }

@@ -7,14 +7,14 @@ export const LIST_NAME = 'Friends of the lighthouse';
 const SENDER = 'keeper@lighthouse.example';
 
 const SERVERS = `query DemoServers {
-  sendingServers(first: 100) { nodes { name status isDevelopment } }
-  countries { id code }
+  sendingServers(first: 100) { ... on SendingServerConnection { nodes { name status isDevelopment } } }
+  countries { ... on CountriesSuccess { nodes { id code } } }
 }`;
 const servers = z.object({
   sendingServers: z.object({
     nodes: z.array(z.object({ name: z.string(), status: z.string(), isDevelopment: z.boolean() })),
   }),
-  countries: z.array(z.object({ id: z.number(), code: z.string() })),
+  countries: z.object({ nodes: z.array(z.object({ id: z.number(), code: z.string() })) }),
 });
 
 const CREATE_LIST = `mutation DemoList($input: CreateListInput!) {
@@ -62,7 +62,7 @@ export async function makeList(client: Client): Promise<string> {
     fromEmail: SENDER,
     defaultSubject: 'News from the lighthouse',
     remindMessage: 'You get this mail because a demonstration made you up.',
-    contact: contact(countries.find(({ code }) => code === 'IE')?.id ?? 1),
+    contact: contact(countries.nodes.find(({ code }) => code === 'IE')?.id ?? 1),
   };
   const { createList } = await client.run(CREATE_LIST, { input }, created);
   for (const field of FIELDS) await client.run(ADD_FIELD, { input: { listUid: createList.uid, ...field } }, added);

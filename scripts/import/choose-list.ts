@@ -12,7 +12,7 @@ export interface ChosenList {
   readonly name: string;
 }
 
-const LISTS = `query ImportLists { lists(first: 100) { nodes { uid name } } }`;
+const LISTS = `query ImportLists { lists(first: 100) { ... on MailListConnection { nodes { uid name } } } }`;
 const lists = z.object({ lists: z.object({ nodes: z.array(z.object({ uid: z.string(), name: z.string() })) }) });
 
 /** Throws DemoError when it is not clear which list is meant. */
@@ -26,7 +26,7 @@ export async function findList(client: Client, wanted: string | undefined): Prom
   throw new DemoError(`${list ? 'Which list' : 'There is no such list'}? Say --list <uid>, or --new <name>:\n${shown}`);
 }
 
-const ME = `query ImportMe { me { email firstName lastName customer { name } } countries { id } }`;
+const ME = `query ImportMe { me { ... on User { email firstName lastName customer { name } } } countries { ... on CountriesSuccess { nodes { id } } } }`;
 const me = z.object({
   me: z.object({
     email: z.string(),
@@ -34,7 +34,7 @@ const me = z.object({
     lastName: z.string(),
     customer: z.object({ name: z.string() }).nullable(),
   }),
-  countries: z.array(z.object({ id: z.number() })),
+  countries: z.object({ nodes: z.array(z.object({ id: z.number() })) }),
 });
 
 const CREATE = `mutation ImportCreateList($input: CreateListInput!) {
@@ -64,7 +64,7 @@ export async function makeList(client: Client, name: string, file: string): Prom
   const labels = await columnsWithoutField(file);
   const { me: user, countries } = await client.run(ME, {}, me);
   const fromName = user.customer?.name ?? (`${user.firstName} ${user.lastName}`.trim() || user.email);
-  const contact = { company: fromName, countryId: countries[0]?.id ?? 1, email: user.email };
+  const contact = { company: fromName, countryId: countries.nodes[0]?.id ?? 1, email: user.email };
   const input = { name, fromEmail: user.email, fromName, defaultSubject: name, contact, briefContact: true };
   const { createList: list } = await client.run(CREATE, { input }, created);
   for (const label of labels) {

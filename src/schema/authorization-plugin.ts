@@ -11,7 +11,7 @@ import SchemaBuilder, {
   type SchemaTypes,
   type TypeParam,
 } from '@pothos/core';
-import { GraphQLError, type GraphQLFieldResolver, type GraphQLResolveInfo } from 'graphql';
+import { type GraphQLFieldResolver, type GraphQLResolveInfo } from 'graphql';
 import type { ChangedThing } from '../domain/context.ts';
 import {
   ForbiddenError,
@@ -24,6 +24,7 @@ import { isUnavailable } from '../lib/is-unavailable.ts';
 import { insertAuditEntries } from '../domain/accounts/audit-store.ts';
 import { auditEntryOf, changesAccess, noteChange } from './audit.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
+import { NO_CURSOR } from './key-connection.ts';
 
 declare global {
   // Pothos knows plugins and their options by declaration merging; the parameters repeat those of its own types.
@@ -72,7 +73,7 @@ class AuthorizationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
         return await resolver(source, args, context, info);
       } catch (error) {
         if (error instanceof ForeignResourceError) throw answerToForeign(error, ctx);
-        throw isForgedCursor(error, args) ? new GraphQLError('Invalid cursor.') : error;
+        throw forgedCursor(error, args) ?? error;
       }
     };
   }
@@ -155,9 +156,10 @@ function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Erro
  * Prisma refuses a cursor whose parts have the wrong type or are too large. Our own cursors never do; and a connection takes
  * nothing else from the caller.
  */
-function isForgedCursor(error: unknown, args: object): boolean {
-  const hasCursor = ('after' in args && args.after) || ('before' in args && args.before);
-  return Boolean(hasCursor) && error instanceof Error && error.name.startsWith('PrismaClient') && !isAway(error);
+function forgedCursor(error: unknown, args: object): ValidationError | undefined {
+  const name = ['after', 'before'].find((cursor) => Reflect.get(args, cursor));
+  if (!name || !(error instanceof Error) || !error.name.startsWith('PrismaClient') || isAway(error)) return undefined;
+  return new ValidationError({ [name]: [NO_CURSOR] });
 }
 
 /** Prisma's errors when the database is unreachable, out of connections or too slow: not caused by a cursor. */

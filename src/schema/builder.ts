@@ -23,6 +23,7 @@ import {
 import type { GraphqlContext } from './context.ts';
 import { unavailableError } from './mask-error.ts';
 import { authorizationPlugin } from './authorization-plugin.ts';
+import { resultPlugin } from './result-plugin.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
 
 interface BuilderTypes {
@@ -62,6 +63,8 @@ export const builder = new SchemaBuilder<BuilderTypes>({
     PrismaPlugin,
     WithInputPlugin,
     SimpleObjectsPlugin,
+    // The last one sees a field's options first.
+    resultPlugin,
   ],
   defaultFieldNullability: false,
   errors: {
@@ -74,7 +77,8 @@ export const builder = new SchemaBuilder<BuilderTypes>({
       WrongStateError,
       RateLimitedError,
     ],
-    defaultUnionOptions: { name: resultName },
+    defaultUnionOptions: { name: ({ fieldName }) => `${capitalised(fieldName)}Result` },
+    defaultResultOptions: { name: ({ fieldName }) => `${capitalised(fieldName)}Success` },
   },
   scopeAuth: {
     authorizeOnSubscribe: true,
@@ -116,12 +120,11 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   },
 });
 
-builder.queryType({ description: 'Reads data. Everything here belongs to the customer of the token.' });
+builder.queryType({
+  description:
+    'Reads data. Everything here belongs to the customer of the token. Expected errors are members of the result union.',
+});
 builder.mutationType({ description: 'Changes data. Expected errors are members of the result union.' });
-
-function resultName({ parentTypeName, fieldName }: { parentTypeName: string; fieldName: string }): string {
-  return `${capitalised(fieldName)}${parentTypeName === 'Subscription' ? 'Event' : 'Result'}`;
-}
 
 function capitalised(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1);

@@ -22,13 +22,15 @@ interface ByKey<Row, Key> {
   find(window: KeyWindow<Key>): Promise<readonly Row[]>;
 }
 
+export const NO_CURSOR = 'This is no cursor of this connection.';
+
 /** A page of a connection. Throws ValidationError for an invalid cursor. */
 export function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf, find }: ByKey<Row, Key>) {
   const keyIn = (name: 'after' | 'before') => {
     const cursor = args[name];
     if (typeof cursor !== 'string') return undefined;
     const key = keyOf(cursor);
-    if (key === undefined) throw new ValidationError({ [name]: ['This is no cursor of this connection.'] });
+    if (key === undefined) throw new ValidationError({ [name]: [NO_CURSOR] });
     return key;
   };
   return resolveCursorConnection(

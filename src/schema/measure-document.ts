@@ -30,6 +30,8 @@ export interface Measure {
   readonly fields: number;
   /** Values answered at most, by the size arguments. */
   readonly cost: number;
+  /** Those of the errors, which come once and instead of the others. */
+  readonly errorCost: number;
   /** Largest size argument (`first`, `last`) of a connection. */
   readonly firstMax: number;
 }
@@ -43,7 +45,7 @@ interface Survey {
 
 type Variables = Readonly<Record<string, unknown>> | undefined;
 
-const NOTHING: Measure = { depth: 0, introspectionDepth: 0, fields: 0, cost: 0, firstMax: 0 };
+const NOTHING: Measure = { depth: 0, introspectionDepth: 0, fields: 0, cost: 0, errorCost: 0, firstMax: 0 };
 
 /** Measures one operation. Size arguments given by unknown variables count as 1; unknown fields count without type. */
 export function measureOperation(
@@ -69,7 +71,7 @@ function measureSelection(survey: Survey, node: SelectionNode, parent: GraphQLNa
   if (node.kind === Kind.FIELD) return measureField(survey, node, parent);
   if (node.kind === Kind.FRAGMENT_SPREAD) return measureFragment(survey, node.name.value);
   const condition = node.typeCondition && survey.schema.getType(node.typeCondition.name.value);
-  return measureSelections(survey, node.selectionSet, condition ?? parent);
+  return ofMember(condition, measureSelections(survey, node.selectionSet, condition ?? parent));
 }
 
 function measureFragment(survey: Survey, name: string): Measure {
@@ -79,11 +81,8 @@ function measureFragment(survey: Survey, name: string): Measure {
   if (!fragment) return NOTHING;
   // A fragment that spreads itself gets this; validation reports the circle later.
   survey.measured.set(name, NOTHING);
-  const measure = measureSelections(
-    survey,
-    fragment.selectionSet,
-    survey.schema.getType(fragment.typeCondition.name.value),
-  );
+  const type = survey.schema.getType(fragment.typeCondition.name.value);
+  const measure = ofMember(type, measureSelections(survey, fragment.selectionSet, type));
   survey.measured.set(name, measure);
   return measure;
 }
@@ -103,9 +102,17 @@ function measureField(survey: Survey, node: FieldNode, parent: GraphQLNamedType 
     depth: inside.depth + 1,
     introspectionDepth: inside.introspectionDepth,
     fields: inside.fields + 1,
-    cost: 1 + times * inside.cost,
+    cost: 1 + times * inside.cost + inside.errorCost,
+    errorCost: 0,
     firstMax: Math.max(first ?? 0, inside.firstMax),
   };
+}
+
+/** The size argument of a field counts for its value, not for the error that may stand in its place. */
+function ofMember(type: GraphQLNamedType | undefined, measure: Measure): Measure {
+  const isError =
+    type?.name === 'Error' || (isObjectType(type) && type.getInterfaces().some(({ name }) => name === 'Error'));
+  return isError ? { ...measure, cost: 0, errorCost: measure.cost + measure.errorCost } : measure;
 }
 
 function add(a: Measure, b: Measure): Measure {
@@ -114,6 +121,7 @@ function add(a: Measure, b: Measure): Measure {
     introspectionDepth: Math.max(a.introspectionDepth, b.introspectionDepth),
     fields: a.fields + b.fields,
     cost: a.cost + b.cost,
+    errorCost: a.errorCost + b.errorCost,
     firstMax: Math.max(a.firstMax, b.firstMax),
   };
 }

@@ -144,7 +144,8 @@ describe.skipIf(NGINX === undefined)('behind nginx, as the manual says (left out
 
   it("notes the client's address, and not one that the client made up", async () => {
     await logIn();
-    const audit = '{ auditEvents(first: 10, everybody: true) { nodes { operation ipAddress } } }';
+    const audit =
+      '{ auditEvents(first: 10, everybody: true) { ... on AuditEventConnection { nodes { operation ipAddress } } } }';
     await expect
       .poll(() => query(audit))
       .toMatchObject({

@@ -58,7 +58,9 @@ it('mails nobody from a restored backup, and goes on at once where it always was
   // The queue's look-ups and the clock's minute are all there would be to begin with; three seconds are many of the first.
   await sleep(3_000);
   expect(taken.length).toBe(sent);
-  expect(await ask(restored, '{ installation { hold { reason } processes { isWorking } } }')).toMatchObject({
+  expect(
+    await ask(restored, '{ installation { ... on Installation { hold { reason } processes { isWorking } } } }'),
+  ).toMatchObject({
     installation: { hold: { reason: expect.stringContaining('dump') } },
   });
   expect(restored.output()).toContain('installation.held');

@@ -33,9 +33,9 @@ async function dump(): Promise<string> {
 }
 
 const TRAIL = `{
-  auditEvents(first: 100, everybody: true) { nodes { operation fields targetUid ipAddress userEmail } }
-  customers(first: 100) { nodes { uid name owner { email } } }
-  apiTokens(first: 100) { nodes { uid kind name } }
+  auditEvents(first: 100, everybody: true) { ... on AuditEventConnection { nodes { operation fields targetUid ipAddress userEmail } } }
+  customers(first: 100) { ... on CustomerConnection { nodes { uid name owner { email } } } }
+  apiTokens(first: 100) { ... on ApiTokenConnection { nodes { uid kind name } } }
 }`;
 
 async function graphql(baseUrl: string, token: string, body: object): Promise<string> {

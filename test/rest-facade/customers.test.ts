@@ -343,7 +343,7 @@ test('GraphQL and REST leave the same rows', async () => {
   await app.rest(`/customers/${byRest.customer_uid}/disable`, { method: 'PATCH' });
   expect(await stored(uid)).toEqual(await stored(byRest.customer_uid));
   const { customers } = await graphql(
-    'query ($keyword: String) { customers(first: 5, keyword: $keyword) { nodes { uid status owner { email } } pageInfo { hasNextPage } } }',
+    'query ($keyword: String) { customers(first: 5, keyword: $keyword) { ... on CustomerConnection { nodes { uid status owner { email } } pageInfo { hasNextPage } } } }',
     { keyword: '@TWIN.example' },
   );
   expect(customers).toMatchObject({ nodes: [{ uid, status: 'disabled' }], pageInfo: { hasNextPage: false } });

@@ -81,16 +81,16 @@ test('hold in this process and in the others without a restart, and back again',
 test('maintenance that begins or ends reaches what is connected, but for administrators', async () => {
   const mine = await openSocket(tenant.token);
   const administrator = await openSocket(app.adminToken);
-  expect(await mine.codeOf('{ me { email } }')).toBeUndefined();
+  expect(await mine.codeOf('{ me { ... on User { email } } }')).toBeUndefined();
   await change({ maintenance: true });
   expect(await mine.closed).toBe(1012);
   const meanwhile = await openSocket(tenant.token);
-  expect(await meanwhile.codeOf('{ me { email } }')).toBe('SERVICE_UNAVAILABLE');
+  expect(await meanwhile.codeOf('{ me { ... on User { email } } }')).toBe('SERVICE_UNAVAILABLE');
   await change({ maintenance: '' });
   expect(await meanwhile.closed).toBe(1012);
   const again = await openSocket(tenant.token);
-  expect(await again.codeOf('{ me { email } }')).toBeUndefined();
-  expect(await administrator.codeOf('{ me { email } }')).toBeUndefined();
+  expect(await again.codeOf('{ me { ... on User { email } } }')).toBeUndefined();
+  expect(await administrator.codeOf('{ me { ... on User { email } } }')).toBeUndefined();
   for (const { socket } of [again, administrator]) socket.terminate();
 });
 
@@ -195,7 +195,7 @@ test('are changed over GraphQL as over REST, null goes back to the default, and 
   ).toEqual({ updateInstallationSettings: { softBounceLimit: 7, softBounceDays: 30 } });
   expect(settingsIn(await app.rest('/settings'))).toMatchObject({ soft_bounce_limit: 7, soft_bounce_days: 30 });
   const { auditEvents } = await run(
-    '{ auditEvents(everybody: true, first: 1) { nodes { operation fields userEmail } } }',
+    '{ auditEvents(everybody: true, first: 1) { ... on AuditEventConnection { nodes { operation fields userEmail } } } }',
   );
   expect(auditEvents).toEqual({
     nodes: [

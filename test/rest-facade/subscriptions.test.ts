@@ -313,8 +313,8 @@ describe('GraphQL and REST leave the same rows', () => {
     );
     expect(await moneyOf(two.customerId)).toEqual(await moneyOf(one.customerId));
     const mine = await graphql(
-      `{ mySubscription { status plan { uid } pendingInvoice { uid } history(first: 10) { nodes { event } } }
-         creditBalances { amount } invoices(first: 5) { nodes { uid status total { minor currencyCode } } } }`,
+      `{ mySubscription { ... on PlanSubscription { status plan { uid } pendingInvoice { uid } history(first: 10) { nodes { event } } } }
+         creditBalances { ... on CreditBalancesSuccess { nodes { amount } } } invoices(first: 5) { ... on InvoiceConnection { nodes { uid status total { minor currencyCode } } } } }`,
       {},
       two.token,
     );
@@ -325,7 +325,7 @@ describe('GraphQL and REST leave the same rows', () => {
         pendingInvoice: null,
         history: { nodes: [{ event: 'started' }, { event: 'created' }] },
       },
-      creditBalances: [],
+      creditBalances: { nodes: [] },
       invoices: { nodes: [{ uid: invoice.uid, status: 'paid', total: { minor: '1000', currencyCode: 'EUR' } }] },
     });
   });

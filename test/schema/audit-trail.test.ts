@@ -137,9 +137,9 @@ test('many changes at once share their statements', async () => {
 
 describe('reading', () => {
   const TRAIL = `query ($customerUid: String, $everybody: Boolean, $after: String) {
-    auditEvents(first: 3, customerUid: $customerUid, everybody: $everybody, after: $after) {
+    auditEvents(first: 3, customerUid: $customerUid, everybody: $everybody, after: $after) { ... on Error { code message } ... on ValidationError { fields { field } } ... on AuditEventConnection {
       nodes { at operation targetUid fields entryPoint ipAddress userEmail tokenKind isByOperator customerUid }
-      pageInfo { hasNextPage endCursor } } }`;
+      pageInfo { hasNextPage endCursor } } } }`;
   const read = async (token: string, variables: object = {}) => {
     const response = await fetch(`${app.baseUrl}/graphql`, {
       method: 'POST',
@@ -180,13 +180,13 @@ describe('reading', () => {
     const [one, other] = [await newWorld(app, smtp), await newWorld(app, smtp)];
     await patch(`/lists/${one.listUid}`, one.token, { name: 'Mine' });
     for (const variables of [{ customerUid: one.customerUid }, { everybody: true }])
-      expect((await read(other.token, variables)).errors[0].extensions.code).toBe('FORBIDDEN');
+      expect((await read(other.token, variables)).data.auditEvents.code).toBe('FORBIDDEN');
     expect((await read(other.token)).data.auditEvents.nodes).toEqual([]);
     const seen = (await read(app.adminToken, { customerUid: one.customerUid })).data.auditEvents.nodes;
     expect(seen).toMatchObject([{ operation: 'updateList', userEmail: one.email }]);
     const all = (await read(app.adminToken, { everybody: true })).data.auditEvents.nodes;
     expect(all[0]).toMatchObject({ operation: 'updateList', customerUid: one.customerUid });
     for (const after of ['x', '-1', '9'.repeat(30)])
-      expect((await read(one.token, { after })).errors[0].message).toMatch(/cursor|invalid/i);
+      expect((await read(one.token, { after })).data.auditEvents.fields).toEqual([{ field: 'after' }]);
   });
 });

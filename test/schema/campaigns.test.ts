@@ -89,7 +89,7 @@ describe('a campaign', () => {
     const stranger = await app.newCustomer();
     const documents = [
       'query ($uid: String!) { r: campaign(uid: $uid) { __typename ... on Error { code message } } }',
-      'query ($uid: String!) { r: campaignLedger(uid: $uid) { sent } }',
+      'query ($uid: String!) { r: campaignLedger(uid: $uid) { ... on LedgerBalance { sent } } }',
       'mutation ($uid: String!) { r: updateCampaign(input: { uid: $uid, name: "Mine" }) { __typename ... on Error { code message } } }',
       ...['startCampaign', 'pauseCampaign', 'resumeCampaign', 'deleteCampaign'].map(
         (name) => `mutation ($uid: String!) { r: ${name}(uid: $uid) { __typename ... on Error { code message } } }`,
@@ -119,7 +119,7 @@ describe('deliveries', () => {
         nodes { subscriberUid email state reply } pageInfo { hasNextPage endCursor }
       }
     } }
-    campaignLedger(uid: $uid) { audience sent failed queued }
+    campaignLedger(uid: $uid) { ... on LedgerBalance { audience sent failed queued } }
   }`;
   interface Page {
     campaign: {
@@ -177,7 +177,7 @@ test('a page of 100 campaigns with figures, links and lists takes as many statem
   const page = (first: number) =>
     countStatements(() =>
       app.run(
-        `{ campaigns(first: ${first}) { nodes { uid listName list { name contact { company } } statistics { openCount links { url } topOpenSubscribers { email } } } } }`,
+        `{ campaigns(first: ${first}) { ... on CampaignConnection { nodes { uid listName list { name contact { company } } statistics { openCount links { url } topOpenSubscribers { email } } } } } }`,
         {},
         other.token,
       ),

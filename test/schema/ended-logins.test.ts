@@ -74,7 +74,7 @@ async function ask(who: { token?: string; cookie?: string }, query: string, vari
   return JSON.parse(text);
 }
 const isIn = async (who: { token?: string; cookie?: string }) =>
-  (await ask(who, '{ me { uid } }')).data?.me !== undefined;
+  (await ask(who, '{ me { ... on User { uid } } }')).data?.me?.uid !== undefined;
 
 async function expectEnded({ login, cookie, link, sockets }: Logins, since: number): Promise<void> {
   expect(await isIn({ token: login })).toBe(false);
@@ -157,7 +157,7 @@ describe('every other login ends', () => {
       expect((await app.rest('/customers', { token: tenant.token })).status).toBe(isAdmin ? 200 : 403);
       expect(await set(!isAdmin, logins.userUid, (await app.newTenant()).token)).toMatchObject({ code: 'FORBIDDEN' });
     }
-    const { data } = await ask({ token: app.adminToken }, '{ me { uid } }');
+    const { data } = await ask({ token: app.adminToken }, '{ me { ... on User { uid } } }');
     expect(await set(false, data.me.uid)).toMatchObject({ code: 'CUSTOMER_IS_YOURS' });
     expect((await app.rest('/customers')).status).toBe(200);
   });

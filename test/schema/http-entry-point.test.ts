@@ -6,8 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { builder } from '../../src/schema/builder.ts';
 import { startGraphqlApp } from '../support/graphql-app.ts';
 
+const Broken = builder.simpleObject('Broken', { fields: (t) => ({ text: t.string() }) });
+
 builder.queryField('broken', (t) =>
-  t.string({
+  t.field({
+    type: Broken,
     authScopes: { public: true },
     resolve: () => {
       throw new Error('password=hunter2 in SELECT * FROM app_user');
@@ -16,7 +19,7 @@ builder.queryField('broken', (t) =>
 );
 
 const app = await startGraphqlApp();
-const body = JSON.stringify({ query: '{ me { uid } }' });
+const body = JSON.stringify({ query: '{ me { ... on User { uid } } }' });
 const authorization = `Bearer ${app.admin.token}`;
 
 interface Attempt {
@@ -97,7 +100,7 @@ describe('bodies', () => {
   });
 
   test('above the limit are refused', async () => {
-    const huge = JSON.stringify({ query: '{ me { uid } }', variables: { x: 'x'.repeat(6_000_000) } });
+    const huge = JSON.stringify({ query: '{ me { ... on User { uid } } }', variables: { x: 'x'.repeat(6_000_000) } });
     expect((await send({ headers: json, body: huge })).status).toBe(413);
   });
 
@@ -118,7 +121,7 @@ describe('bodies', () => {
 });
 
 test('a defect tells a reference and nothing else, and the log has the rest', async () => {
-  const { errors, status } = await app.run('{ broken }', {}, null);
+  const { errors, status } = await app.run('{ broken { __typename } }', {}, null);
   const reference = String(errors[0]?.extensions['reference']);
   expect(status).toBe(500);
   expect(JSON.stringify(errors)).not.toMatch(/hunter2|SELECT|\/src\/|stack/);

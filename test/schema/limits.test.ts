@@ -11,11 +11,14 @@ const REFUSED_WITHIN_MS = 50;
 const ANSWERED_WITHIN_MS = 200;
 
 const nearlyHostile: [name: string, document: string][] = [
-  ['the same field', `{ me { ${'uid '.repeat(290)} } }`],
-  ['the same field with arguments', `{ ${'apiTokens(first: 1) { nodes { uid } } '.repeat(19)} }`],
+  ['the same field', `{ me { ... on User { ${'uid '.repeat(290)} } } }`],
+  [
+    'the same field with arguments',
+    `{ ${'apiTokens(first: 1) { ... on ApiTokenConnection { nodes { uid } } } '.repeat(19)} }`,
+  ],
   [
     'fragments that overlap',
-    `{ me { ${Array.from({ length: 30 }, (_, n) => `...f${n}`).join(' ')} } } ${Array.from({ length: 30 }, (_, n) => `fragment f${n} on User { uid email firstName lastName customer { uid name status } }`).join(' ')}`,
+    `{ me { ... on User { ${Array.from({ length: 30 }, (_, n) => `...f${n}`).join(' ')} } } } ${Array.from({ length: 30 }, (_, n) => `fragment f${n} on User { uid email firstName lastName customer { uid name status } }`).join(' ')}`,
   ],
 ];
 
@@ -40,23 +43,29 @@ describe('hostile documents', () => {
   });
 
   test('a page above the limit is refused when a variable says it', async () => {
-    const query = 'query ($n: Int) { apiTokens(first: $n) { nodes { uid } } }';
+    const query = 'query ($n: Int) { apiTokens(first: $n) { ... on ApiTokenConnection { nodes { uid } } } }';
     expect((await app.run(query, { n: 101 })).status).toBe(400);
     expect((await app.run(query, { n: 100 })).status).toBe(200);
     for (const n of [{ toString: '', valueOf: 1 }, [500], '101', 'x', true]) {
       const [error] = (await app.run(query, { n })).errors;
       expect(error?.extensions['code']).toMatch(/^(BAD_REQUEST|DOCUMENT_TOO_EXPENSIVE)$/);
     }
-    expect((await app.run('query ($n: Int = 101) { apiTokens(first: $n) { nodes { uid } } }')).status).toBe(400);
+    expect(
+      (await app.run('query ($n: Int = 101) { apiTokens(first: $n) { ... on ApiTokenConnection { nodes { uid } } } }'))
+        .status,
+    ).toBe(400);
   });
 
   test('names that nearly fit are not suggested', async () => {
-    const { errors } = await app.run('{ me { emai } }', {}, null);
+    const { errors } = await app.run('{ me { ... on User { emai } } }', {}, null);
     expect(errors[0]?.message).not.toContain('Did you mean');
   });
 
   test('a batch of operations in one request is refused', async () => {
-    const body = JSON.stringify([{ query: '{ me { uid } }' }, { query: '{ me { uid } }' }]);
+    const body = JSON.stringify([
+      { query: '{ me { ... on User { uid } } }' },
+      { query: '{ me { ... on User { uid } } }' },
+    ]);
     const answer = await fetch(app.url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     expect(answer.status).toBe(400);
   });
@@ -65,8 +74,11 @@ describe('hostile documents', () => {
 test('ordinary operations pass, the explorer included', async () => {
   expect((await app.run(getIntrospectionQuery({ inputValueDeprecation: true, oneOf: true }))).errors).toEqual([]);
   expect(
-    (await app.run('{ me { uid customer { name } } apiTokens(first: 100) { nodes { uid } pageInfo { hasNextPage } } }'))
-      .errors,
+    (
+      await app.run(
+        '{ me { ... on User { uid customer { name } } } apiTokens(first: 100) { ... on ApiTokenConnection { nodes { uid } pageInfo { hasNextPage } } } }',
+      )
+    ).errors,
   ).toEqual([]);
 });
 

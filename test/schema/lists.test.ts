@@ -62,11 +62,11 @@ describe('a list', () => {
       fields: [{ field: 'type' }, { field: 'label' }],
     });
     expect((await app.run(DELETE, { uid })).data['deleteList']).toEqual({ __typename: 'DeletedList', uid });
-    const DELETIONS = '{ deletions { kind uid name total erased requestedAt } }';
-    expect((await app.run(DELETIONS)).data['deletions']).toEqual([
-      { kind: 'list', uid, name: 'Friends', total: 0, erased: 0, requestedAt: expect.any(String) },
-    ]);
-    expect((await app.run(DELETIONS, {}, stranger.token)).data['deletions']).toEqual([]);
+    const DELETIONS = '{ deletions { ... on DeletionsSuccess { nodes { kind uid name total erased requestedAt } } } }';
+    expect((await app.run(DELETIONS)).data['deletions']).toEqual({
+      nodes: [{ kind: 'list', uid, name: 'Friends', total: 0, erased: 0, requestedAt: expect.any(String) }],
+    });
+    expect((await app.run(DELETIONS, {}, stranger.token)).data['deletions']).toEqual({ nodes: [] });
     expect((await app.run(READ, { uid })).data['list']).toMatchObject({
       __typename: 'NotFoundError',
       code: 'LIST_NOT_FOUND',
@@ -99,7 +99,15 @@ describe('other tenants', () => {
       expect(foreign).toEqual(await asked(document, name, { uid: unknown, ...more }));
       expect(foreign).toMatchObject({ __typename: 'NotFoundError' });
     }
-    expect((await app.run('{ lists { nodes { uid } } listsPage { total } }', {}, stranger.token)).data).toEqual({
+    expect(
+      (
+        await app.run(
+          '{ lists { ... on MailListConnection { nodes { uid } } } listsPage { ... on MailListPage { total } } }',
+          {},
+          stranger.token,
+        )
+      ).data,
+    ).toEqual({
       lists: { nodes: [] },
       listsPage: { total: 0 },
     });
@@ -109,7 +117,9 @@ describe('other tenants', () => {
   test('need the scope', async () => {
     const { data } = await app.run(CREATE, { input: right }, reader.token);
     expect(data['createList']).toMatchObject({ __typename: 'ForbiddenError' });
-    expect((await app.run('{ listsPage { total nodes { uid } } }', {}, reader.token)).data).toEqual({
+    expect(
+      (await app.run('{ listsPage { ... on MailListPage { total nodes { uid } } } }', {}, reader.token)).data,
+    ).toEqual({
       listsPage: { total: 0, nodes: [] },
     });
   });
@@ -129,10 +139,11 @@ describe('many lists', () => {
     for (const cursor of cursors) {
       const after = cursor === 'zzz' ? cursor : Buffer.from(cursor).toString('base64');
       for (const field of ['lists', 'apiTokens']) {
-        const { errors } = await app.run(`query ($after: String) { ${field}(after: $after) { nodes { uid } } }`, {
-          after,
-        });
-        expect(errors[0]?.extensions, cursor).toMatchObject({ code: 'INVALID_INPUT' });
+        const { data } = await app.run(
+          `query ($after: String) { ${field}(after: $after) { ... on Error { code } ... on ValidationError { fields { field } } } }`,
+          { after },
+        );
+        expect(data[field], cursor).toEqual({ code: 'INVALID_INPUT', fields: [{ field: 'after' }] });
       }
     }
   });
@@ -146,11 +157,12 @@ describe('many lists', () => {
     for (const name of names) await app.run(CREATE_TOKEN, { name }, owner.token);
 
     const walk = async (field: string, [size, cursorArg]: ['first', 'after'] | ['last', 'before']) => {
+      const type = field === 'lists' ? 'MailListConnection' : 'ApiTokenConnection';
       const found: string[][] = [];
       for (let cursor: string | null = null, more = true; more;) {
         const { data } = await app.run(
-          `query ($cursor: String) { ${field}(${size}: 2, ${cursorArg}: $cursor) { nodes { name }
-             pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`,
+          `query ($cursor: String) { ${field}(${size}: 2, ${cursorArg}: $cursor) { ... on ${type} { nodes { name }
+             pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } } }`,
           { cursor },
           owner.token,
         );
@@ -172,7 +184,8 @@ describe('many lists', () => {
     expect(newest.filter((name) => names.includes(name))).toEqual(names.toReversed());
     expect((await walk('apiTokens', ['last', 'before'])).toReversed().flat()).toEqual(newest);
 
-    const AFTER = 'query ($after: String) { lists(first: 2, after: $after) { nodes { name } pageInfo { endCursor } } }';
+    const AFTER =
+      'query ($after: String) { lists(first: 2, after: $after) { ... on MailListConnection { nodes { name } pageInfo { endCursor } } } }';
     const { data } = await app.run(AFTER, {}, owner.token);
     await app.run(DELETE, { uid: uids[1] }, owner.token);
     const after = (data['lists'] as { pageInfo: { endCursor: string } }).pageInfo.endCursor;
@@ -186,7 +199,7 @@ describe('many lists', () => {
     const uids: string[] = [];
     for (let n = 0; n < 5; n++) uids.push(await newList({ name: `L${n}` }, owner.token));
     const first = await app.run(
-      '{ lists(first: 3) { nodes { uid } pageInfo { hasNextPage endCursor } } }',
+      '{ lists(first: 3) { ... on MailListConnection { nodes { uid } pageInfo { hasNextPage endCursor } } } }',
       {},
       owner.token,
     );
@@ -195,7 +208,7 @@ describe('many lists', () => {
       pageInfo: { hasNextPage: boolean; endCursor: string };
     };
     const rest = await app.run(
-      'query ($after: String) { lists(first: 3, after: $after) { nodes { uid } } }',
+      'query ($after: String) { lists(first: 3, after: $after) { ... on MailListConnection { nodes { uid } } } }',
       { after: pageInfo.endCursor },
       owner.token,
     );
@@ -203,12 +216,16 @@ describe('many lists', () => {
       uids,
     );
     const page = await app.run(
-      '{ listsPage(page: 2, perPage: 2) { total page perPage nodes { name } } }',
+      '{ listsPage(page: 2, perPage: 2) { ... on MailListPage { total page perPage nodes { name } } } }',
       {},
       owner.token,
     );
     expect(page.data['listsPage']).toEqual({ total: 5, page: 2, perPage: 2, nodes: [{ name: 'L2' }, { name: 'L3' }] });
-    expect((await app.run('{ listsPage(page: 99) { nodes { name } } }', {}, owner.token)).data['listsPage']).toEqual({
+    expect(
+      (await app.run('{ listsPage(page: 99) { ... on MailListPage { nodes { name } } } }', {}, owner.token)).data[
+        'listsPage'
+      ],
+    ).toEqual({
       nodes: [],
     });
   });
@@ -222,7 +239,7 @@ describe('many lists', () => {
         SELECT ${owner.customerId}, 'n' || n, 'L' || n, 's', 'a@b.co', 'f' FROM generate_series(1, 99) n RETURNING customer_id, id),
       contacts AS (INSERT INTO list_contact (customer_id, list_id, company, country_id, email) SELECT customer_id, id, 'c', 2, 'a@b.co' FROM made)
       INSERT INTO list_field (customer_id, uid, list_id, type, label, tag) SELECT customer_id, 'f' || id, id, 'text', 'F', 'F' FROM made`);
-    const document = `query ($first: Int!) { lists(first: $first) { nodes { uid contact { company country { name } } fields { tag } counters { subscribed } statistics { subscriberCount } } } }`;
+    const document = `query ($first: Int!) { lists(first: $first) { ... on MailListConnection { nodes { uid contact { company country { name } } fields { tag } counters { subscribed } statistics { subscriberCount } } } } }`;
     const run = (first: number) => countStatements(() => app.run(document, { first }, owner.token));
     await run(10);
     const [ten, hundred] = [await run(10), await run(100)];
@@ -234,6 +251,10 @@ describe('many lists', () => {
 });
 
 test('countries are there for every token', async () => {
-  const { data } = await app.run('{ countries { id code name } }', {}, reader.token);
-  expect((data['countries'] as unknown[])[0]).toEqual({ id: 1, code: 'AF', name: 'Afghanistan' });
+  const { data } = await app.run(
+    '{ countries { ... on CountriesSuccess { nodes { id code name } } } }',
+    {},
+    reader.token,
+  );
+  expect((data['countries'] as { nodes: unknown[] }).nodes[0]).toEqual({ id: 1, code: 'AF', name: 'Afghanistan' });
 });

@@ -4,6 +4,8 @@ import {
   isObjectType,
   isListType,
   isNonNullType,
+  isUnionType,
+  getNullableType,
   type GraphQLField,
   type GraphQLObjectType,
   type GraphQLOutputType,
@@ -22,7 +24,7 @@ const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
 
 /** Lists without a size argument: short by nature, for the reason given. */
 const SHORT_LISTS: Readonly<Record<string, string>> = {
-  'Query.deletions': 'at most a hundred, while they are erased',
+  'DeletionsSuccess.nodes': 'at most a hundred, while they are erased',
   'ReleasedInstallation.mailsDropped':
     'once in the life of a restored installation, a row for each kind and list with mails',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
@@ -42,7 +44,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'SendingDomainRecord.problems': 'a sentence for each fault of one record',
   'SendingDomainRecord.seen': 'what one look-up answers, bounded by a DNS message',
   'QueuedTests.messages': 'TEST_ADDRESSES_MAX of a test',
-  'Query.sendingRoutes': 'at most a hundred servers by weight',
+  'SendingRoutesSuccess.nodes': 'at most a hundred servers by weight',
   'SendingRoutes.servers': 'at most a hundred servers by weight',
   'Plan.sendingServers': 'at most a hundred servers by weight',
   'Campaign.sendingServers': 'at most a hundred servers by weight',
@@ -55,7 +57,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'CampaignStatistics.links': 'the links of one mail, bounded when it is compiled',
   'CampaignStatistics.topLocations': 'ten (decision D23)',
   'CampaignStatistics.topOpenSubscribers': 'ten (decision D23)',
-  'Query.sendingServerTypes': 'the drivers that are installed',
+  'SendingServerTypesSuccess.nodes': 'the drivers that are installed',
   'SendingServerType.configKeys': 'the settings of one driver',
   'SendingServerType.secretKeys': 'the settings of one driver',
   'MailList.fields': 'a hundred (LIST_FIELDS_MAX)',
@@ -66,12 +68,12 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'MailListImport.columns': 'the columns of one file, two thousand at most (CELLS_MAX)',
   'MailListImport.notices': 'a sentence for each kind of oddity of a file',
   'RejectedImportLine.cells': 'one line of a file, two thousand at most (CELLS_MAX)',
-  'Query.countries': 'the countries of the world',
-  'Query.currencies': 'the currencies of the world',
-  'Query.creditBalances': 'one a currency that the customer paid in',
+  'CountriesSuccess.nodes': 'the countries of the world',
+  'CurrenciesSuccess.nodes': 'the currencies of the world',
+  'CreditBalancesSuccess.nodes': 'one a currency that the customer paid in',
   'Invoice.lines': 'four at most (proration.ts)',
   'Invoice.payments': 'ten at most (CLAIMS_PER_INVOICE_MAX), and one that is recorded',
-  'Query.subscribersByEmail': 'one a list of the caller, a thousand at most',
+  'SubscribersByEmailSuccess.nodes': 'one a list of the caller, a thousand at most',
   'Subscriber.consentEvents': 'the newest hundred',
   'Subscriber.tags': 'a hundred (TAGS_MAX)',
   'ApiToken.scopes': 'there are a dozen scopes',
@@ -130,11 +132,27 @@ test('every type names its right, or is part of one that does', () => {
   expect(open.map(({ name }) => name)).toEqual([]);
 });
 
-test('every mutation answers a result union', () => {
-  const plain = rootFields.filter(
-    ([name, field]) => name.startsWith('Mutation.') && !String(field.type).replace('!', '').endsWith('Result'),
-  );
-  expect(plain.map(([name]) => name)).toEqual([]);
+describe('one channel of errors', () => {
+  const errorTypes = objectTypes
+    .filter((type) => type.getInterfaces().some(({ name }) => name === 'Error'))
+    .map(({ name }) => name);
+  const answering = rootFields.filter(([name]) => !name.startsWith('Subscription.'));
+
+  test.each(answering)('%s answers its value or one of the errors', (_name, field) => {
+    const result = getNamedType(field.type);
+    if (!isUnionType(result)) throw new Error(`${result.name} is no union.`);
+    expect(result.name).toBe(`${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}Result`);
+    const members = result.getTypes().map(({ name }) => name);
+    expect(members).toEqual(expect.arrayContaining(errorTypes));
+    expect(members).toHaveLength(errorTypes.length + 1);
+    // Many values stand in `nodes`, as in pages and connections; a list of unions would have an error for each.
+    expect(isListType(getNullableType(field.type))).toBe(false);
+  });
+
+  test('a subscription answers its value: an error ends it', () => {
+    const subscriptions = rootFields.filter(([name]) => name.startsWith('Subscription.'));
+    expect(subscriptions.filter(([, field]) => !isObjectType(getNamedType(field.type)))).toEqual([]);
+  });
 });
 
 test('every list is bounded by an argument, or short by nature', () => {

@@ -41,7 +41,7 @@ interface Row {
 /** The trail as the customer's own user reads it. */
 async function trailOf({ token }: Pick<World, 'token'>): Promise<Row[]> {
   const query =
-    '{ auditEvents { nodes { operation failure client ipAddress entryPoint userUid targetUid tokenUid isByOperator } } }';
+    '{ auditEvents { ... on AuditEventConnection { nodes { operation failure client ipAddress entryPoint userUid targetUid tokenUid isByOperator } } } }';
   const { data } = await ask({ token }, query);
   return data.auditEvents.nodes;
 }
@@ -188,10 +188,10 @@ describe('logging in', () => {
     expect((await browse(url.replace(token, 'canary'.padEnd(43, 'x')), { headers })).status).toBe(404);
     const session = cookie.split('=')[1] ?? '';
     // What is in a cookie is no API token.
-    await ask({ token: session, address }, '{ me { uid } }');
+    await ask({ token: session, address }, '{ me { ... on User { uid } } }');
     const own = { cookie, origin: app.baseUrl };
     await ask({ address, headers: own }, 'mutation { logOut { __typename } }');
-    await ask({ address, headers: own }, '{ me { uid } }');
+    await ask({ address, headers: own }, '{ me { ... on User { uid } } }');
     const client = 'Firefox on Linux';
     await expectLines(address, [
       { event: 'security.logged_in', operation: 'useLoginLink', userUid: world.userUid, client, entryPoint: 'page' },
@@ -228,7 +228,7 @@ describe('a token that does not work', () => {
     await expectLines(address, [
       { event: 'security.token_refused', reason: 'TOKEN_UNKNOWN', entryPoint: 'rest', client: 'Node.js' },
     ]);
-    await ask({ token: revoked.token, address }, '{ me { uid } }');
+    await ask({ token: revoked.token, address }, '{ me { ... on User { uid } } }');
     await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(2));
     const socket = new WebSocket(URL_.replace('http', 'ws'), 'graphql-transport-ws', { headers });
     await once(socket, 'open');
@@ -250,7 +250,9 @@ describe('a token that does not work', () => {
   test('a flood leaves ten lines a minute, and one row an hour', async () => {
     const [world, address] = [await newWorld(app, {}), newAddress()];
     await app.ctx.db.execute(sql`UPDATE api_token SET revoked_at = now() WHERE customer_id = ${world.customerId}`);
-    await Promise.all(Array.from({ length: 200 }, () => ask({ token: world.token, address }, '{ me { uid } }')));
+    await Promise.all(
+      Array.from({ length: 200 }, () => ask({ token: world.token, address }, '{ me { ... on User { uid } } }')),
+    );
     await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(10));
     const rows = await queryRows(
       app.ctx.db,

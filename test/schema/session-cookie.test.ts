@@ -33,15 +33,18 @@ const run = async (cookie: string, query: string, variables?: object) => {
   });
   return { ...answer, json: JSON.parse(answer.text) };
 };
-const isIn = async (cookie: string) => (await run(cookie, '{ me { uid } }')).json.data?.me !== undefined;
+const isIn = async (cookie: string) =>
+  (await run(cookie, '{ me { ... on User { uid } } }')).json.data?.me?.uid !== undefined;
 
 describe('our own pages', () => {
   test('read and change with it, by POST and by reading events from the same origin', async () => {
     const tenant = await app.newTenant();
     const cookie = await newSession(tenant);
-    expect((await run(cookie, '{ me { email } }')).json).toMatchObject({ data: { me: { email: tenant.email } } });
+    expect((await run(cookie, '{ me { ... on User { email } } }')).json).toMatchObject({
+      data: { me: { email: tenant.email } },
+    });
     expect((await run(cookie, RENAME)).json).toMatchObject({ data: { updateProfile: { __typename: 'User' } } });
-    const read = await browse(`${URL_}?query=${encodeURIComponent('{ me { email } }')}`, {
+    const read = await browse(`${URL_}?query=${encodeURIComponent('{ me { ... on User { email } } }')}`, {
       headers: { cookie, 'sec-fetch-site': 'same-origin', accept: 'application/json' },
     });
     expect(read.text).toContain(tenant.email);
@@ -160,7 +163,7 @@ describe('other sites (D6)', () => {
     const tenant = await app.newTenant();
     const cookie = await newSession(tenant);
     for (const [from, headers] of FROM) {
-      const read = await browse(`${URL_}?query=${encodeURIComponent('{ me { email } }')}`, {
+      const read = await browse(`${URL_}?query=${encodeURIComponent('{ me { ... on User { email } } }')}`, {
         headers: { ...headers, cookie, accept: 'application/json' },
       });
       expect(read.text, from).not.toContain(tenant.email);
@@ -253,7 +256,7 @@ describe('kinds stay apart (E7)', () => {
     const { text } = await browse(URL_, {
       method: 'POST',
       headers: { ...ownPage(cookie), authorization: `Bearer ${'x'.repeat(60)}` },
-      body: JSON.stringify({ query: '{ me { email } }' }),
+      body: JSON.stringify({ query: '{ me { ... on User { email } } }' }),
     });
     expect(text).not.toContain(tenant.email);
   });
@@ -263,7 +266,7 @@ describe('kinds stay apart (E7)', () => {
     const [cookie, other] = [await newSession(tenant), await newSession(tenant)];
     const { json } = await run(
       cookie,
-      '{ apiTokens(first: 100) { nodes { uid kind lastUsedAt lastUsedIp expiresAt } } }',
+      '{ apiTokens(first: 100) { ... on ApiTokenConnection { nodes { uid kind lastUsedAt lastUsedIp expiresAt } } } }',
     );
     const sessions = json.data.apiTokens.nodes.filter(({ kind }: { kind: string }) => kind === 'session');
     expect(sessions).toHaveLength(2);
@@ -298,7 +301,10 @@ describe('kinds stay apart (E7)', () => {
       tenant.token,
       'mutation { createApiToken(input: { name: "small", scopes: ["account:write"] }) { ... on CreatedApiToken { token } } }',
     );
-    const { apiTokens } = await ask(tenant.token, '{ apiTokens(first: 10) { nodes { uid kind } } }');
+    const { apiTokens } = await ask(
+      tenant.token,
+      '{ apiTokens(first: 10) { ... on ApiTokenConnection { nodes { uid kind } } } }',
+    );
     const primary = apiTokens.nodes.find(({ kind }: { kind: string }) => kind === 'primary');
     const rotate = 'mutation ($uid: String!) { rotateApiToken(uid: $uid) { __typename ... on Error { code } } }';
     expect(await ask(made.token, rotate, { uid: primary.uid })).toMatchObject({

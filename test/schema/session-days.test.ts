@@ -37,9 +37,9 @@ async function isIn({ headers }: Login): Promise<boolean> {
   const answer = await browse(URL_, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ query: '{ me { uid } }' }),
+    body: JSON.stringify({ query: '{ me { ... on User { uid } } }' }),
   });
-  return JSON.parse(answer.text).data?.me !== undefined;
+  return JSON.parse(answer.text).data?.me?.uid !== undefined;
 }
 
 /** Makes the logins older, and waits until none is remembered. */
@@ -93,7 +93,7 @@ test('after its days in all it is over, however late it was promised to end, wit
   const listed = await fetch(URL_, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${tenant.token}` },
-    body: JSON.stringify({ query: '{ apiTokens { nodes { kind } } }' }),
+    body: JSON.stringify({ query: '{ apiTokens { ... on ApiTokenConnection { nodes { kind } } } }' }),
   });
   expect((await listed.json()).data.apiTokens.nodes).toEqual([{ kind: 'primary' }]);
 });

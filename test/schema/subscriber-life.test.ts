@@ -35,7 +35,7 @@ test('the mails of a list are its owner’s alone', async () => {
     owner.token,
   );
   expect(wrong.data['result']).toMatchObject({ code: 'CONFIRM_URL_MISSING', fields: [{ field: 'html' }] });
-  const mails = '{ lists(first: 10) { nodes { uid mails { kind subject } } } }';
+  const mails = '{ lists(first: 10) { ... on MailListConnection { nodes { uid mails { kind subject } } } } }';
   const read = await app.run(mails, {}, owner.token);
   expect(JSON.stringify(read.data)).toContain('Hi {FIRST_NAME}');
   expect(JSON.stringify((await app.run(mails, {}, other.token)).data)).not.toContain('Hi {FIRST_NAME}');

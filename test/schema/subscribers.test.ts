@@ -113,8 +113,14 @@ describe('a subscriber', () => {
       fields: [{ field: 'listUid' }],
     });
     expect(await run(READ, { subscriber: 'two@x.co', listUid: other.uid })).toMatchObject({ list: { uid: other.uid } });
-    const { data } = await app.run('{ subscribersByEmail(email: "TWO@x.co") { list { uid } } }', {}, owner.token);
-    expect(data['subscribersByEmail']).toEqual([{ list: { uid: list.uid } }, { list: { uid: other.uid } }]);
+    const { data } = await app.run(
+      '{ subscribersByEmail(email: "TWO@x.co") { ... on SubscribersByEmailSuccess { nodes { list { uid } } } } }',
+      {},
+      owner.token,
+    );
+    expect(data['subscribersByEmail']).toEqual({
+      nodes: [{ list: { uid: list.uid } }, { list: { uid: other.uid } }],
+    });
   });
 });
 
@@ -133,8 +139,8 @@ describe('other tenants', () => {
   });
 
   test('a token for lists reads no people', async () => {
-    const { errors } = await app.run('{ subscribers { nodes { email } } }', {}, listReader.token);
-    expect(errors[0]?.extensions).toMatchObject({ code: 'FORBIDDEN' });
+    const { data } = await app.run('{ subscribers { ... on Error { code } } }', {}, listReader.token);
+    expect(data['subscribers']).toEqual({ code: 'FORBIDDEN' });
     const theirs = await newList(listReader);
     const inside = await app.run(
       'query ($uid: String!) { list(uid: $uid) { ... on MailList { subscribers { nodes { email } } } } }',
@@ -221,13 +227,13 @@ describe('pages', () => {
     expect(await pageOf({ page: 3 })).toMatchObject({ total: 120, nodes: { length: 20 } });
     expect(await pageOf({ page: 2, opened: true })).toMatchObject({ total: 60, nodes: { length: 10 } });
     expect(await pageOf({ page: 4 })).toEqual({ total: 120, nodes: [] });
-    const broken = await app.run('{ subscribers(after: "x") { nodes { email } } }', {}, owner.token);
-    expect(broken.errors[0]?.extensions).toMatchObject({ type: 'ValidationError' });
+    const broken = await app.run('{ subscribers(after: "x") { __typename } }', {}, owner.token);
+    expect(broken.data['subscribers']).toEqual({ __typename: 'ValidationError' });
   });
 
   test('take as many statements for 100 people as for 10', async () => {
     const document =
-      'query ($first: Int!) { subscribers(first: $first) { nodes { email fieldValues list { name fields { tag } counters { pending } } consentEvents { status } } } }';
+      'query ($first: Int!) { subscribers(first: $first) { ... on SubscriberConnection { nodes { email fieldValues list { name fields { tag } counters { pending } } consentEvents { status } } } } }';
     const read = (first: number) => countStatements(() => app.run(document, { first }, owner.token));
     await read(10);
     const [ten, hundred] = [await read(10), await read(100)];

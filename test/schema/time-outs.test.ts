@@ -25,7 +25,8 @@ async function graphql(query: string, variables: object) {
 }
 
 const UPDATE = 'mutation ($input: UpdateSubscriberInput!) { updateSubscriber(input: $input) { __typename } }';
-const PAGE = 'query ($after: String) { lists(first: 1, after: $after) { edges { cursor } } }';
+const PAGE =
+  'query ($after: String) { lists(first: 1, after: $after) { ... on MailListConnection { edges { cursor } } } }';
 
 test(
   'a lock that is held for too long ends in the same clear error at every entry point, and nothing is half written',

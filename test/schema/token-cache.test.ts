@@ -11,12 +11,12 @@ const cache = openTokenCache(app.notifications);
 const MADE = z
   .object({ token: z.string(), apiToken: z.object({ uid: z.string() }) })
   .transform(({ token, apiToken }) => ({ token, uid: apiToken.uid }));
-const LISTS = '{ lists(first: 1) { nodes { uid } } }';
+const LISTS = '{ lists(first: 1) { ... on MailListConnection { nodes { uid } } ... on Error { code } } }';
 
 /** What a request with this token is answered: an error's code, or null. */
 async function codeOf(token: string): Promise<unknown> {
-  const { errors } = await app.run(LISTS, {}, token);
-  return errors[0]?.extensions['code'] ?? null;
+  const { data } = await app.run(LISTS, {}, token);
+  return (data['lists'] as { code?: string }).code ?? null;
 }
 
 async function remembered(token: string): Promise<{ lookUps: () => number; ask: () => Promise<unknown> }> {

@@ -94,18 +94,20 @@ test('a subscription gives events until it is ended', async () => {
 
 test('queries run over the socket, with errors masked and checked', async () => {
   const client = connect(app.admin.token);
-  const events = client.iterate({ query: '{ me { email } }' });
+  const events = client.iterate({ query: '{ me { ... on User { email } } }' });
   expect((await events.next()).value).toMatchObject({ data: { me: { email: app.admin.email } } });
-  const refused = client.iterate({ query: '{ apiTokens(first: 1000) { nodes { uid } } }' });
+  const refused = client.iterate({
+    query: '{ apiTokens(first: 1000) { ... on ApiTokenConnection { nodes { uid } } } }',
+  });
   await expect(refused.next()).rejects.toMatchObject([{ extensions: { code: 'DOCUMENT_TOO_EXPENSIVE' } }]);
   await client.dispose();
 });
 
 test.each([
   '{ me { ',
-  '{ me { pasword } }',
-  '{ apiTokens(first: 101) { nodes { uid } } }',
-  `{ ${'me { customer '.repeat(50)} { uid } ${'} }'.repeat(50)}`,
+  '{ me { ... on User { pasword } } }',
+  '{ apiTokens(first: 101) { ... on ApiTokenConnection { nodes { uid } } } }',
+  `{ ${'me { ... on User { customer '.repeat(50)} } { uid } ${'} }'.repeat(50)}`,
 ])('a mistake such as %s has the code that it has over HTTP', async (query) => {
   const overHttp = (await app.run(query)).errors[0]?.extensions['code'];
   expect(overHttp).toMatch(/^[A-Z_]+$/);

@@ -137,7 +137,7 @@ export const listRows = [
     answers: answersBody(countriesShape),
     operation: 'Countries',
     variables: () => ({}),
-    present: ({ countries }) => ok(countries),
+    present: ({ countries }) => ok(countries.nodes),
   }),
 ];
 

@@ -94,7 +94,7 @@ export const planRows = [
     answers: answersBody(currenciesShape),
     operation: 'Currencies',
     variables: () => ({}),
-    present: ({ currencies }) => ok(currencies),
+    present: ({ currencies }) => ok(currencies.nodes),
   }),
 ];
 

@@ -95,7 +95,7 @@ const byEmail = endpoint({
   answers: answersBody(subscribersShape),
   operation: 'SubscribersByEmail',
   variables: (input) => ({ email: input.param('email'), listUid: listUid(input) }),
-  present: ({ subscribersByEmail }) => ok({ subscribers: subscribersByEmail.map(presentSubscriber) }),
+  present: ({ subscribersByEmail }) => ok({ subscribers: subscribersByEmail.nodes.map(presentSubscriber) }),
 });
 
 const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update'] as const).map((path) =>

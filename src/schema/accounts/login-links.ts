@@ -18,7 +18,6 @@ builder.mutationField('createLoginLink', (t) =>
     description:
       'A link that logs the caller in, with what this token may do; an administrator may name a customer instead, whose first user is then logged in.',
     authScopes: { scope: 'account:write' },
-    errors: {},
     input: {
       customerUid: t.input.string({ description: 'For administrators.' }),
       email: t.input.string({ description: "For administrators: the address of one of the customer's users." }),

@@ -34,7 +34,6 @@ builder.mutationField('logIn', (t) =>
       'two-factor login a code is needed: without it the error has the code TWO_FACTOR_CODE_REQUIRED.',
     authScopes: { public: true },
     executionsMax: 1,
-    errors: {},
     input: {
       email: t.input.string({ required: true }),
       password: t.input.string({ required: true }),
@@ -50,7 +49,6 @@ builder.mutationField('createApiToken', (t) =>
     type: CreatedApiToken,
     description: 'Makes a further token of the user, with the scopes given or those of the token that asks.',
     authScopes: { scope: 'account:write' },
-    errors: {},
     input: {
       name: t.input.string({ required: true }),
       scopes: t.input.stringList({ description: '`*`, or scopes such as `lists:read`.' }),
@@ -66,7 +64,6 @@ builder.mutationField('rotateApiToken', (t) =>
     type: CreatedApiToken,
     description: 'Replaces the text of a token of the user; the old text stops working at once.',
     authScopes: { scope: 'account:write' },
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => rotateApiToken(ctx, { uid }),
   }),
@@ -82,7 +79,6 @@ builder.mutationField('revokeApiToken', (t) =>
     type: RevokedApiToken,
     description: 'Revokes a token of the user at once; open connections that use it are closed.',
     authScopes: { scope: 'account:write' },
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => revokeApiToken(ctx, { uid }),
   }),

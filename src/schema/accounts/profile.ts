@@ -12,7 +12,6 @@ builder.mutationField('updateProfile', (t) =>
     description: 'Changes the values that are given, of the token’s user.',
     authScopes: WRITING,
     executionsMax: 1,
-    errors: {},
     input: {
       firstName: t.input.string(),
       lastName: t.input.string(),
@@ -34,7 +33,6 @@ builder.mutationField('changePassword', (t) =>
       'Sets a new password. Every other login of the user and every one-time link ends at once; API tokens made by hand stay.',
     authScopes: WRITING,
     executionsMax: 1,
-    errors: {},
     input: { currentPassword: t.input.string({ required: true }), newPassword: t.input.string({ required: true }) },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, userId: id } = await changePassword(ctx, input);
@@ -53,7 +51,6 @@ builder.mutationField('logOut', (t) =>
     type: LoggedOut,
     description: 'Ends the session or the login token that asks. An API token does not log out: revoke it.',
     authScopes: { authenticated: true },
-    errors: {},
     resolve: (_root, _args, ctx) => logOut(ctx),
   }),
 );

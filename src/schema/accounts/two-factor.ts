@@ -35,7 +35,6 @@ builder.mutationField('beginTwoFactor', (t) =>
     description: 'The first step to two-factor login: a secret for the app. Until `confirmTwoFactor` nothing changes.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
-    errors: {},
     input: { password: t.input.string({ required: true }) },
     resolve: (_root, { input }, ctx) => beginTwoFactor(ctx, input),
   }),
@@ -47,7 +46,6 @@ builder.mutationField('confirmTwoFactor', (t) =>
     description: 'Switches two-factor login on with a code of the app. Every other login of the user ends.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
-    errors: {},
     input: { code: t.input.string({ required: true }) },
     resolve: (_root, { input }, ctx) => confirmTwoFactor(ctx, input),
   }),
@@ -59,7 +57,6 @@ builder.mutationField('renewRecoveryCodes', (t) =>
     description: 'Ten new recovery codes; the old ones stop working.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
-    errors: {},
     input: { password: t.input.string({ required: true }), code: t.input.string({ required: true }) },
     resolve: (_root, { input }, ctx) => renewRecoveryCodes(ctx, input),
   }),
@@ -71,7 +68,6 @@ builder.mutationField('disableTwoFactor', (t) =>
     description: 'Switches two-factor login off. Every other login of the user ends.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
-    errors: {},
     input: {
       password: t.input.string({ required: true }),
       code: t.input.string({ required: true, description: 'A code of the authenticator app, or a recovery code.' }),
@@ -88,7 +84,6 @@ builder.mutationField('resetTwoFactor', (t) =>
     type: TwoFactorDisabled,
     description: 'For administrators: switches it off for a user who lost the app and the recovery codes.',
     authScopes: { admin: true },
-    errors: {},
     args: { userUid: t.arg.string({ required: true }) },
     resolve: async (_root, { userUid }, ctx) => {
       await resetTwoFactor(ctx, { userUid });

@@ -23,7 +23,6 @@ builder.queryField('customerAllowance', (t) =>
     type: Allowance,
     description: 'The same of a customer, for administrators.',
     authScopes: { admin: true },
-    errors: {},
     args: { customerUid: t.arg.string({ required: true }) },
     resolve: async (_root, { customerUid }, ctx) => {
       const { id } = await knownCustomer(ctx, customerUid);

@@ -20,7 +20,6 @@ builder.mutationField('createBounceHandler', (t) =>
       'Opens the mailbox, then stores how to. Made by an administrator it takes reports about everybody’s messages. A failed connection is an error of `connection`.',
     authScopes: writing,
     ...ONCE,
-    errors: {},
     input: {
       name: t.input.string({ required: true }),
       protocol: t.input.string({ description: '`imap` (default) or `pop3`.' }),
@@ -48,7 +47,6 @@ builder.mutationField('updateBounceHandler', (t) =>
       'Changes what is given; a changed address is tried first. The password has to be given again when host, port, protocol or encryption change.',
     authScopes: writing,
     ...ONCE,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
@@ -79,7 +77,6 @@ builder.mutationField('deleteBounceHandler', (t) =>
     type: DeletedBounceHandler,
     description: 'The mailbox is left as it is.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteBounceHandler(ctx, { uid }),
   }),
@@ -99,7 +96,6 @@ builder.mutationField('testBounceHandler', (t) =>
     description: 'Opens the mailbox with what is stored, and changes nothing. A failure is an error of `connection`.',
     authScopes: writing,
     ...ONCE,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => testBounceHandler(ctx, { uid }),
   }),
@@ -111,7 +107,6 @@ builder.mutationField('updateBouncePolicy', (t) =>
     description:
       'Changes the values that are given, for the caller’s customer; null goes back to the installation’s value.',
     authScopes: writing,
-    errors: {},
     input: { softBounceLimit: t.input.int(), softBounceDays: t.input.int() },
     resolve: (_root, { input }, ctx) => updateBouncePolicy(ctx, input),
   }),

@@ -50,7 +50,6 @@ builder.mutationField('addCampaignAttachment', (t) =>
     description:
       'Attaches an uploaded file, in the place of one of the same name. 10 MB each, 25 MB with the message after encoding, and no kinds that mailbox providers refuse.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true, description: 'The uid of the campaign.' }),
       fileUid: t.input.string({ required: true }),
@@ -66,7 +65,6 @@ builder.mutationField('removeCampaignAttachment', (t) =>
     type: Campaign,
     description: 'Removes an attachment; the file stays.',
     authScopes: writing,
-    errors: {},
     args: {
       uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }),
       attachmentUid: t.arg.string({ required: true }),

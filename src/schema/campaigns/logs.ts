@@ -41,7 +41,6 @@ builder.queryField('campaignLog', (t) =>
     type: CampaignLogPage,
     description: `A campaign's log, the oldest first, in pages of up to ${LOG_PAGE_MAX} rows. What comes after the first page was read is not in it.`,
     authScopes: reading,
-    errors: {},
     args: {
       uid: t.arg.string({ required: true }),
       log: t.arg({ type: CampaignLog, required: true }),

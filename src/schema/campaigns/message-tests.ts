@@ -53,7 +53,6 @@ builder.queryField('campaignPreview', (t) =>
     type: CampaignPreviewType,
     description: 'Composes the message of a campaign in any state, a draft too, and sends nothing.',
     authScopes: reading,
-    errors: {},
     args: {
       uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }),
       subscriber: t.arg.string({
@@ -113,7 +112,6 @@ builder.mutationField('sendTestCampaign', (t) =>
       `its links belong to nobody. Once per request, ${TESTS_PER_HOUR_MAX} addresses an hour. Suppressed addresses are refused.`,
     authScopes: writing,
     executionsMax: 1,
-    errors: {},
     input: {
       uid: t.input.string({ required: true, description: 'The uid of the campaign.' }),
       emails: t.input.stringList({ required: true }),

@@ -19,7 +19,6 @@ builder.mutationField('createCampaign', (t) =>
     type: Campaign,
     description: 'Creates a campaign to one list. Its message is composed once, to check that this is possible.',
     authScopes: writing,
-    errors: {},
     input: {
       listUid: t.input.string({ required: true }),
       name: t.input.string({ required: true }),
@@ -39,7 +38,6 @@ builder.mutationField('updateCampaign', (t) =>
     description:
       'Changes what is given. Refused once recipients are in the ledger: whoever was mailed got what is shown.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       listUid: t.input.string(),
@@ -60,7 +58,6 @@ builder.mutationField('startCampaign', (t) =>
     type: Campaign,
     description: 'Starts a campaign, or continues a paused one. With a future time it is scheduled.',
     authScopes: writing,
-    errors: {},
     args: {
       uid: t.arg.string({ required: true }),
       deliveryAt: t.arg({ type: 'DateTime', description: 'Replaces the time the campaign has.' }),
@@ -76,7 +73,6 @@ builder.mutationField('pauseCampaign', (t) =>
     description:
       'Pauses a campaign. After the answer no further message is begun; those in flight are finished and recorded.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await pauseCampaign(ctx, uid)),
   }),
@@ -87,7 +83,6 @@ builder.mutationField('resumeCampaign', (t) =>
     type: Campaign,
     description: 'Continues a paused campaign from where it stopped.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await resumeCampaign(ctx, uid)),
   }),
@@ -112,7 +107,6 @@ builder.mutationField('decideUnknownDeliveries', (t) =>
     type: DecidedDeliveries,
     description: 'Decides by hand about deliveries that were handed over and never answered (state UNKNOWN).',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }), decision: t.arg({ type: UnknownDecision, required: true }) },
     resolve: (_root, { uid, decision }, ctx) => decideUnknownDeliveries(ctx, uid, decision),
   }),
@@ -128,7 +122,6 @@ builder.mutationField('deleteCampaign', (t) =>
     type: DeletedCampaign,
     description: 'Erases a campaign with its ledger and figures; refused while it is under way.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteCampaign(ctx, uid),
   }),

@@ -14,7 +14,6 @@ builder.queryField('campaign', (t) =>
     type: Campaign,
     description: 'One campaign.',
     authScopes: reading,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await findOwnedCampaign(ctx, uid);

@@ -29,7 +29,6 @@ builder.mutationField('createCustomer', (t) =>
     type: CreatedCustomerType,
     description: 'Makes a tenant with its first user and that user’s primary API token.',
     authScopes: ADMIN,
-    errors: {},
     input: {
       email: t.input.string({ required: true }),
       password: t.input.string({ required: true }),
@@ -48,7 +47,6 @@ builder.mutationField('updateCustomer', (t) =>
     description:
       'Changes what is given of a customer and its first user. A new password ends every login of the user at once.',
     authScopes: ADMIN,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       email: t.input.string(),
@@ -67,7 +65,6 @@ builder.mutationField('enableCustomer', (t) =>
     type: Customer,
     description: 'Lets a disabled customer in again. Its campaigns stay paused until somebody resumes them.',
     authScopes: ADMIN,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => reread(query, await enableCustomer(ctx, { uid }), ctx),
   }),
@@ -79,7 +76,6 @@ builder.mutationField('disableCustomer', (t) =>
     description:
       'Shuts a customer out: logins end, tokens are refused, campaigns are paused. Its data and the links in its mails stay.',
     authScopes: ADMIN,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => reread(query, await disableCustomer(ctx, { uid }), ctx),
   }),
@@ -95,7 +91,6 @@ builder.mutationField('deleteCustomer', (t) =>
     type: DeletedCustomer,
     description: 'Deletes a customer for good: it is gone at once, and everything it owned is erased soon after.',
     authScopes: ADMIN,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteCustomer(ctx, { uid }),
   }),
@@ -106,7 +101,6 @@ builder.mutationField('setAdministrator', (t) =>
     type: User,
     description: 'Makes a user an administrator, or takes this right from another one. Ends every login of the user.',
     authScopes: ADMIN,
-    errors: {},
     input: { userUid: t.input.string({ required: true }), isAdmin: t.input.boolean({ required: true }) },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, userId: id } = await setAdministrator(ctx, input);

@@ -15,7 +15,6 @@ builder.mutationField('startFileUpload', (t) =>
     type: UploadedFile,
     description: 'Begins an upload. The file follows in pieces, then finishFileUpload.',
     authScopes: writing,
-    errors: {},
     input: {
       name: t.input.string({ required: true }),
       subdirectory: t.input.string({ description: 'The folder for it: `images/2026`.' }),
@@ -37,7 +36,6 @@ builder.mutationField('appendToFile', (t) =>
     type: FilePiece,
     description: 'Uploads one piece of the file, of at most 1 MiB. The same number again changes nothing.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       no: t.input.int({ required: true, description: 'Counted from 0.' }),
@@ -52,7 +50,6 @@ builder.mutationField('finishFileUpload', (t) =>
     type: UploadedFile,
     description: 'Ends the upload, after all pieces; from then on the file has an address.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, args, ctx) => fileRow(ctx, query, await finishFileUpload(ctx, args)),
   }),
@@ -64,7 +61,6 @@ builder.mutationField('uploadFileFromUrl', (t) =>
     description: 'Uploads what a public http or https address answers, within ten seconds and without redirects.',
     authScopes: writing,
     executionsMax: FETCHES_PER_REQUEST,
-    errors: {},
     input: {
       url: t.input.string({ required: true }),
       subdirectory: t.input.string(),
@@ -83,7 +79,6 @@ builder.mutationField('deleteFile', (t) =>
     type: DeletedFile,
     description: 'Deletes a file, or cancels its upload. Its address does not work any more.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, args, ctx) => deleteFile(ctx, args),
   }),

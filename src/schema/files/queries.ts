@@ -11,7 +11,6 @@ builder.queryField('file', (t) =>
     type: UploadedFile,
     description: 'One file.',
     authScopes: reading,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => fileRow(ctx, query, await findOwnedFile(ctx, uid)),
   }),

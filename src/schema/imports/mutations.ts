@@ -16,7 +16,6 @@ builder.mutationField('startListImport', (t) =>
     type: MailListImport,
     description: 'Begins an import of a CSV file. The file follows in pieces, then finishListImport.',
     authScopes: writing,
-    errors: {},
     input: { listUid: t.input.string({ required: true }), fileName: t.input.string() },
     resolve: async (query, _root, { input }, ctx) => found(ctx, query, await startListImport(ctx, input)),
   }),
@@ -35,7 +34,6 @@ builder.mutationField('appendToListImport', (t) =>
     type: ImportPiece,
     description: 'Uploads one piece of the file, of at most 1 MiB. The same number again changes nothing.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       no: t.input.int({ required: true, description: 'Counted from 0.' }),
@@ -50,7 +48,6 @@ builder.mutationField('finishListImport', (t) =>
     type: MailListImport,
     description: 'Ends the upload. The columns are recognised now; a job imports the people.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       mapping: t.input.field({
@@ -78,7 +75,6 @@ builder.mutationField('cancelListImport', (t) =>
     type: MailListImport,
     description: 'Stops an import. People who were imported stay on the list.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => found(ctx, query, await cancelImport(ctx, uid)),
   }),

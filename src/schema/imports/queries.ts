@@ -12,7 +12,6 @@ builder.queryField('listImport', (t) =>
     type: MailListImport,
     description: 'One import.',
     authScopes: reading,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await findOwnedImport(ctx, uid);

@@ -44,7 +44,6 @@ builder.mutationField('endHold', (t) =>
     type: ReleasedInstallation,
     description: 'Ends the hold of an installation that looks like a restored backup (`installation.hold`).',
     authScopes: { admin: true },
-    errors: {},
     input: { underWay: t.input.field({ type: AfterHoldChoice, required: true }) },
     resolve: (_root, { input }, ctx) => endHold(ctx, input.underWay),
   }),

@@ -32,7 +32,6 @@ builder.mutationField('updateInstallationSettings', (t) =>
     type: SettingsOfInstallation,
     description: 'Changes the settings that are given; null goes back to the default.',
     authScopes: forAdministrators,
-    errors: {},
     input: Object.fromEntries(
       NAMES.map((name) => {
         const { type, allowed } = settingsTable[name];

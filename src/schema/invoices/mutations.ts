@@ -10,7 +10,6 @@ builder.mutationField('claimPayment', (t) =>
     description:
       'Says that an invoice was paid by transfer. It waits for an administrator then; saying it twice is saying it once.',
     authScopes: { scope: 'billing:write' },
-    errors: {},
     input: {
       invoiceUid: t.input.string({ required: true }),
       note: t.input.string({ description: 'Text that helps to find the payment: when, from which account.' }),
@@ -24,7 +23,6 @@ builder.mutationField('approvePayment', (t) =>
     type: PaymentIntent,
     description: 'Confirms the payment: the invoice is paid, and the subscription starts, renews or changes.',
     authScopes: { admin: true },
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => find(query, await approvePayment(ctx, { uid }), ctx),
   }),
@@ -35,7 +33,6 @@ builder.mutationField('rejectPayment', (t) =>
     type: PaymentIntent,
     description: 'Rejects the payment; the customer may claim it again.',
     authScopes: { admin: true },
-    errors: {},
     args: { uid: t.arg.string({ required: true }), reason: t.arg.string() },
     resolve: async (query, _root, { uid, reason }, ctx) => find(query, await rejectPayment(ctx, { uid, reason }), ctx),
   }),
@@ -46,7 +43,6 @@ builder.mutationField('recordPayment', (t) =>
     type: PaymentIntent,
     description: 'Records money that came without a claim; a claim that waits is approved by it.',
     authScopes: { admin: true },
-    errors: {},
     input: { invoiceUid: t.input.string({ required: true }), note: t.input.string() },
     resolve: async (query, _root, { input }, ctx) => find(query, await recordPayment(ctx, input), ctx),
   }),

@@ -13,7 +13,6 @@ builder.queryField('invoice', (t) =>
     type: Invoice,
     description: 'One invoice.',
     authScopes: readingMoney,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await visibleInvoice(ctx, uid);
@@ -40,7 +39,6 @@ builder.queryField('invoicesPage', (t) =>
     type: InvoicePage,
     description: 'The invoices by numbered pages, the oldest first; for an administrator those of any customer.',
     authScopes: readingMoney,
-    errors: {},
     args: { ...pageArgs(), customerUid: t.arg.string() },
     resolve: async (_root, { customerUid, ...args }, ctx) => ({
       ...pageWindow(args),
@@ -61,7 +59,6 @@ builder.queryField('paymentsPage', (t) =>
     type: PaymentPage,
     description: 'Payments of all customers in a state, the oldest first; by default those that wait for approval.',
     authScopes: { admin: true },
-    errors: {},
     args: { ...pageArgs(), status: t.arg.string({ description: 'A status of `PaymentIntent`.' }) },
     resolve: (_root, { status, ...args }) => ({
       ...pageWindow(args),

@@ -21,7 +21,6 @@ builder.queryField('listExport', (t) =>
     type: ListExportPage,
     description: `Everybody on a list as CSV, in pages of up to ${EXPORT_PAGE_MAX} people.`,
     authScopes: reading,
-    errors: {},
     args: {
       listUid: t.arg.string({ required: true }),
       after: t.arg.string({ description: 'The cursor of the page before.' }),

@@ -70,7 +70,6 @@ builder.queryField('previewListMail', (t) =>
     description:
       'Composes a mail for an invented reader, with the given text in place of the stored one. Sends nothing.',
     authScopes: { scope: 'lists:read' },
-    errors: {},
     args: textArgs(),
     resolve: (_root, args, ctx) => previewListMail(ctx, args),
   }),
@@ -82,7 +81,6 @@ builder.mutationField('changeListMail', (t) =>
     description:
       'Gives a mail other words. They are checked as those of a campaign; a confirmation needs {CONFIRM_URL}.',
     authScopes: { scope: 'lists:write' },
-    errors: {},
     input: {
       listUid: t.input.string({ required: true }),
       kind: t.input.string({ required: true, description: KIND }),
@@ -99,7 +97,6 @@ builder.mutationField('resetListMail', (t) =>
     type: ListMailType,
     description: 'Goes back to the built-in text of a mail.',
     authScopes: { scope: 'lists:write' },
-    errors: {},
     args: { listUid: t.arg.string({ required: true }), kind: t.arg.string({ required: true, description: KIND }) },
     resolve: (_root, ref, ctx) => resetListMail(ctx, ref),
   }),

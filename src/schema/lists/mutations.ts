@@ -69,7 +69,6 @@ builder.mutationField('createList', (t) =>
     type: MailList,
     description: 'Makes a list with its contact and the fields FIRST_NAME and LAST_NAME.',
     authScopes: { scope: 'lists:write' },
-    errors: {},
     args: { input: t.arg({ type: CreateListInput, required: true }) },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, id } = await createList(ctx, input);
@@ -83,7 +82,6 @@ builder.mutationField('updateList', (t) =>
     type: MailList,
     description: 'Changes metadata, sender identity, opt-in settings and contact.',
     authScopes: { scope: 'lists:write' },
-    errors: {},
     args: { uid: t.arg.string({ required: true }), input: t.arg({ type: UpdateListInput, required: true }) },
     resolve: async (query, _root, { uid, input }, ctx) => {
       const { customerId, id } = await updateList(ctx, uid, input);
@@ -102,7 +100,6 @@ builder.mutationField('deleteList', (t) =>
     type: DeletedList,
     description: 'Erases a list with all its subscribers and campaigns. Refused while a campaign to it is under way.',
     authScopes: { scope: 'lists:write' },
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteList(ctx, uid),
   }),
@@ -113,7 +110,6 @@ builder.mutationField('addListField', (t) =>
     type: ListField,
     description: 'Adds a custom field to a list.',
     authScopes: { scope: 'lists:write' },
-    errors: {},
     input: {
       listUid: t.input.string({ required: true }),
       type: t.input.string({ required: true, description: '`text`, `number` or `datetime`.' }),

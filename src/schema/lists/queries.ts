@@ -9,7 +9,6 @@ builder.queryField('list', (t) =>
     type: MailList,
     description: 'One list.',
     authScopes: { scope: 'lists:read' },
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await findOwnedList(ctx, uid);

@@ -14,7 +14,6 @@ builder.mutationField('createPlan', (t) =>
     type: Plan,
     description: 'A new plan. Its currency is named by number or code; options that are not given have their default.',
     authScopes: writing,
-    errors: {},
     input: {
       name: t.input.string({ required: true }),
       price: t.input.string({ required: true, description: PRICE }),
@@ -39,7 +38,6 @@ builder.mutationField('updatePlan', (t) =>
     description:
       'Changes what is given. Options reach those who have the plan at once, price and period with their next renewal. The currency of a plan that somebody has cannot be changed.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
@@ -70,7 +68,6 @@ builder.mutationField('deletePlan', (t) =>
     type: DeletedPlan,
     description: 'Deletes a plan. Refused while somebody has it: archive it instead (`status: "inactive"`).',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deletePlan(ctx, { uid }),
   }),

@@ -16,7 +16,6 @@ builder.queryField('plan', (t) =>
     type: Plan,
     description: 'Shows one plan: an active one, or one that the caller has or had.',
     authScopes: reading,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { id } = await visiblePlan(ctx, uid);

@@ -16,7 +16,6 @@ builder.mutationField('createSegment', (t) =>
     type: Segment,
     description: 'Saves a rule that picks some of a list’s people.',
     authScopes: writing,
-    errors: {},
     input: {
       listUid: t.input.string({ required: true }),
       name: t.input.string({ required: true }),
@@ -32,7 +31,6 @@ builder.mutationField('updateSegment', (t) =>
     description:
       'Changes the values that are given. Campaigns that were started keep the rule that they were started with.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
@@ -53,7 +51,6 @@ builder.mutationField('deleteSegment', (t) =>
     type: DeletedSegment,
     description: 'Refused while a campaign that is not done uses it.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteSegment(ctx, uid),
   }),

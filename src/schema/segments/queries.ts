@@ -26,7 +26,6 @@ builder.queryField('segment', (t) =>
     type: Segment,
     description: 'One segment.',
     authScopes: reading,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await findOwnedSegment(ctx, uid);
@@ -62,7 +61,6 @@ builder.queryField('segmentsPage', (t) =>
     type: SegmentPage,
     description: 'The segments of one list, or of all, by numbered pages, the oldest first.',
     authScopes: reading,
-    errors: {},
     args: { listUid: t.arg.string(), ...pageArgs() },
     resolve: async (_root, { listUid, ...args }, ctx) => ({
       ...pageWindow(args),
@@ -92,7 +90,6 @@ builder.queryField('segmentSize', (t) =>
     type: SegmentSize,
     description: `How many people a segment has. ${LIVE}`,
     authScopes: readingPeople,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (_root, { uid }, ctx) => countPeople(ctx, await findOwnedSegment(ctx, uid)),
   }),
@@ -121,7 +118,6 @@ builder.queryField('segmentPreview', (t) =>
     type: SegmentPreview,
     description: 'Tries a rule on a list without saving it.',
     authScopes: readingPeople,
-    errors: {},
     args: { listUid: t.arg.string({ required: true }), rule: t.arg({ type: SegmentRuleInput, required: true }) },
     resolve: async (_root, { listUid, rule }, ctx) => {
       const list = await findOwnedList(ctx, listUid);
@@ -152,7 +148,6 @@ builder.queryField('segmentSubscribersPage', (t) =>
     type: SegmentSubscriberPage,
     description: `The people a segment picks, by numbered pages, the oldest first. ${LIVE}`,
     authScopes: readingPeople,
-    errors: {},
     args: { uid: t.arg.string({ required: true }), ...pageArgs() },
     resolve: async (_root, { uid, ...args }, ctx) => {
       const { page, perPage, offset } = pageWindow(args);

@@ -35,7 +35,6 @@ builder.mutationField('verifyFromAddress', (t) =>
     description:
       'Sends a link to the address. The address is verified when somebody follows the link and confirms. At most once in five minutes.',
     authScopes: writing,
-    errors: {},
     args: { email: t.arg.string({ required: true }) },
     resolve: async (query, _root, { email }, ctx) => {
       const { customerId, id } = await requestFromAddress(ctx, { email });
@@ -54,7 +53,6 @@ builder.mutationField('deleteFromAddress', (t) =>
     type: DeletedFromAddress,
     description: 'Deletes the address.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteFromAddress(ctx, { uid }),
   }),

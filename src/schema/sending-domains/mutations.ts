@@ -18,7 +18,6 @@ builder.mutationField('createSendingDomain', (t) =>
     type: SendingDomain,
     description: 'Makes the domain and its keys; publish its `records`, then verify it.',
     authScopes: writing,
-    errors: {},
     input: {
       name: t.input.string({ required: true }),
       usesEd25519: t.input.boolean({ description: ED25519 }),
@@ -38,7 +37,6 @@ builder.mutationField('updateSendingDomain', (t) =>
     type: SendingDomain,
     description: 'Changes the values that are given. A renamed host is used as soon as its record is seen.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       usesEd25519: t.input.boolean({ description: ED25519 }),
@@ -58,7 +56,6 @@ builder.mutationField('verifySendingDomain', (t) =>
     type: SendingDomain,
     description: 'Looks up every record in the DNS now. At most once in ten seconds.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await verifySendingDomain(ctx, { uid });
@@ -72,7 +69,6 @@ builder.mutationField('rotateDkimKeys', (t) =>
     type: SendingDomain,
     description: 'Makes new keys. They replace the old ones when their records are seen.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await rotateDkimKeys(ctx, { uid });
@@ -91,7 +87,6 @@ builder.mutationField('deleteSendingDomain', (t) =>
     type: DeletedSendingDomain,
     description: 'Deletes the domain with its keys. Mail from it goes on, without its signature.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteSendingDomain(ctx, { uid }),
   }),

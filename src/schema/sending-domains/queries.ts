@@ -58,7 +58,6 @@ builder.queryField('senderCheck', (t) =>
     type: SenderCheck,
     description: 'Who signs mail from this address, where its bounces go, and whether DMARC counts either.',
     authScopes: reading,
-    errors: {},
     args: { email: t.arg.string({ required: true }) },
     resolve: (_root, { email }, ctx) => checkSender(ctx, { email }),
   }),

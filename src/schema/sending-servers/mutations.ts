@@ -24,7 +24,6 @@ builder.mutationField('createSendingServer', (t) =>
     description:
       "Tries the settings, then stores the server. Made by an administrator it is the system's. Errors of settings are named `settings.<key>`, a failed connection `connection`.",
     authScopes: writing,
-    errors: {},
     input: {
       name: t.input.string({ required: true }),
       type: t.input.string({ required: true, description: 'One of `sendingServerTypes`.' }),
@@ -49,7 +48,6 @@ builder.mutationField('updateSendingServer', (t) =>
     description:
       'Changes the values that are given. Other settings keep their values; changed settings are tried first.',
     authScopes: writing,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
@@ -80,7 +78,6 @@ builder.mutationField('deleteSendingServer', (t) =>
     type: DeletedSendingServer,
     description: 'Refused while unfinished campaigns are sent through it; an inactive server has none.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteSendingServer(ctx, { uid }),
   }),
@@ -92,7 +89,6 @@ builder.mutationField('resetSendingServerHealth', (t) =>
     description:
       'For a server that was mended: its rest and those of the providers behind it end at once, and a warm-up that stopped goes on.',
     authScopes: writing,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await resetServerHealth(ctx, { uid });
@@ -111,7 +107,6 @@ builder.mutationField('setSendingRoutes', (t) =>
     type: SendingRoutes,
     description: "Chooses the servers of the customer's mail by weight. None or null: as its plan says.",
     authScopes: writing,
-    errors: {},
     input: { servers: t.input.field({ type: [SendingRouteInput] }) },
     resolve: async (_root, { input: { servers } }, ctx) => ({
       servers: [...(await setSendingRoutes(ctx, { servers }))],
@@ -125,7 +120,6 @@ builder.mutationField('setPlanRoutes', (t) =>
     description:
       "Chooses which of the system's servers a plan's customers go through, by weight. None or null: no choice.",
     authScopes: { admin: true },
-    errors: {},
     input: {
       planUid: t.input.string({ required: true }),
       servers: t.input.field({ type: [SendingRouteInput] }),
@@ -142,7 +136,6 @@ builder.mutationField('setCustomerPace', (t) =>
     type: Customer,
     description: "How many messages an hour a customer's campaigns send together. Null: as many as its plan allows.",
     authScopes: { admin: true },
-    errors: {},
     input: { customerUid: t.input.string({ required: true }), sendsPerHour: t.input.int() },
     resolve: async (query, _root, { input: { customerUid, sendsPerHour } }, ctx) => {
       const { id } = await setCustomerPace(ctx, { customerUid, sendsPerHour: sendsPerHour ?? null });

@@ -29,7 +29,6 @@ builder.mutationField('reportDelivery', (t) =>
     description:
       'Records what became of a message after it was handed over. A hard bounce suppresses the address, a complaint also unsubscribes.',
     authScopes: writing,
-    errors: {},
     input: {
       messageId: t.input.string({ required: true, description: 'Its Message-ID, or the id that the driver gave it.' }),
       type: t.input.field({ type: DeliveryReportType, required: true }),

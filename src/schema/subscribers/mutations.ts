@@ -27,7 +27,6 @@ builder.mutationField('addSubscriber', (t) =>
       'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in. With the ' +
       'status `unsubscribed` or `unconfirmed` the person gets no mail.',
     authScopes: SCOPE,
-    errors: {},
     input: {
       listUid: t.input.string({ required: true }),
       email: t.input.string({ required: true }),
@@ -48,7 +47,6 @@ builder.mutationField('updateSubscriber', (t) =>
     type: Subscriber,
     description: 'Changes the values that are given; tags are added to the existing ones.',
     authScopes: SCOPE,
-    errors: {},
     input: {
       subscriber: t.input.string({ required: true, description: 'A uid, an id or an address.' }),
       listUid: t.input.string(),
@@ -69,7 +67,6 @@ builder.mutationField('tagSubscriber', (t) =>
     type: Subscriber,
     description: 'Adds tags after the existing ones; upper and lower case make no difference.',
     authScopes: SCOPE,
-    errors: {},
     args: tagArgs(),
     resolve: (_root, args, ctx) => tagSubscriber(ctx, args),
   }),
@@ -80,7 +77,6 @@ builder.mutationField('untagSubscriber', (t) =>
     type: Subscriber,
     description: 'Removes tags; a tag that the person does not have is no error.',
     authScopes: SCOPE,
-    errors: {},
     args: tagArgs(),
     resolve: (_root, args, ctx) => untagSubscriber(ctx, args),
   }),
@@ -96,7 +92,6 @@ const transition = (
       type: Subscriber,
       description,
       authScopes: SCOPE,
-      errors: {},
       args: refArgs(),
       resolve: (_root, ref, ctx) => verb(ctx, ref),
     }),
@@ -122,7 +117,6 @@ builder.mutationField('deleteSubscriber', (t) =>
     type: DeletedSubscriber,
     description: 'Erases a person from a list, with the history of consent.',
     authScopes: SCOPE,
-    errors: {},
     args: refArgs(),
     resolve: (_root, ref, ctx) => deleteSubscriber(ctx, ref),
   }),

@@ -37,7 +37,6 @@ builder.queryField('personalData', (t) =>
     type: PersonalDataPage,
     description: 'Everything that is stored about the person with this address, table by table.',
     authScopes: READ,
-    errors: {},
     args: {
       email: t.arg.string({ required: true }),
       after: t.arg.string(),
@@ -63,7 +62,6 @@ builder.queryField('personalDataSummary', (t) =>
     type: PersonalDataSummary,
     description: 'How many rows each table holds about the person with this address.',
     authScopes: READ,
-    errors: {},
     args: { email: t.arg.string({ required: true }) },
     resolve: async (_root, { email }, ctx) => ({ tables: await personalTables(ctx, email) }),
   }),
@@ -86,7 +84,6 @@ builder.queryField('erasure', (t) =>
     type: ErasureType,
     description: 'The progress of erasing a person.',
     authScopes: READ,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => findOwnedErasure(ctx, uid),
   }),
@@ -99,7 +96,6 @@ builder.mutationField('erasePerson', (t) =>
       'Erases the person with this address from all lists, and from everything that mails and clicks have left. ' +
       'It stays known as erased by a keyed digest, and comes back only by signing up itself.',
     authScopes: { scope: 'subscribers:write' },
-    errors: {},
     args: {
       email: t.arg.string({ required: true }),
       everywhere: t.arg.boolean({ description: 'From the lists of every customer; for administrators.' }),

@@ -22,7 +22,6 @@ builder.queryField('subscriber', (t) =>
     type: Subscriber,
     description: 'One subscriber, by uid, id or address; an address on several lists needs the list.',
     authScopes: { scope: 'subscribers:read' },
-    errors: {},
     args: { subscriber: t.arg.string({ required: true }), listUid: t.arg.string() },
     resolve: (_root, ref, ctx) => findSubscriber(ctx, ref),
   }),
@@ -52,7 +51,6 @@ builder.queryField('subscribersPage', (t) =>
     type: SubscriberPage,
     description: 'Subscribers of one list, or of all, by numbered pages, the oldest first.',
     authScopes: { scope: 'subscribers:read' },
-    errors: {},
     args: { listUid: t.arg.string(), ...activityArgs(), ...pageArgs() },
     resolve: async (_root, args, ctx) => {
       const { page, perPage, offset } = pageWindow(args);

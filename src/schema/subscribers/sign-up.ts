@@ -14,7 +14,6 @@ builder.mutationField('signUp', (t) =>
     description: 'Asks to be put on a list that allows it: by a confirmation mail. Needs no token. Once per request.',
     authScopes: { public: true },
     executionsMax: 1,
-    errors: {},
     input: {
       listUid: t.input.string({ required: true }),
       email: t.input.string({ required: true }),

@@ -22,7 +22,6 @@ builder.mutationField('createSubscription', (t) =>
     description:
       'Gives a customer a subscription. With a plan that costs something it waits for its first invoice to be paid, and what ran before goes on.',
     authScopes: administrators,
-    errors: {},
     input: {
       customerUid: t.input.string({ required: true }),
       planUid: t.input.string({ required: true }),
@@ -39,7 +38,6 @@ builder.mutationField('assignPlan', (t) =>
     description:
       'Gives a customer a plan without billing: the previous subscription ends, and the new one starts at once.',
     authScopes: administrators,
-    errors: {},
     input: { customerUid: t.input.string({ required: true }), planUid: t.input.string({ required: true }) },
     resolve: async (query, _root, { input }, ctx) => find(query, await assignPlan(ctx, input), ctx),
   }),
@@ -51,7 +49,6 @@ builder.mutationField('changePlan', (t) =>
     description:
       'Moves a customer to another plan. What is left of the period already paid for comes off the price; the plan changes when the invoice is paid, at once when nothing is due.',
     authScopes: owners,
-    errors: {},
     input: {
       planUid: t.input.string({ required: true }),
       customerUid: t.input.string({ description: 'For administrators; otherwise the own one.' }),
@@ -65,7 +62,6 @@ builder.mutationField('updateSubscription', (t) =>
     type: PlanSubscription,
     description: "Sets a subscription's end, its period, or options of its own. null clears.",
     authScopes: administrators,
-    errors: {},
     input: {
       uid: t.input.string({ required: true }),
       endsAt: t.input.field({ type: 'DateTime' }),
@@ -86,7 +82,6 @@ builder.mutationField('updateCustomerSubscription', (t) =>
     type: PlanSubscription,
     description: 'The same for the subscription that a customer has now.',
     authScopes: administrators,
-    errors: {},
     input: {
       customerUid: t.input.string({ required: true }),
       endsAt: t.input.field({ type: 'DateTime' }),
@@ -125,7 +120,6 @@ for (const [name, { verb, authScopes, description }] of Object.entries(ACTS)) {
       type: PlanSubscription,
       description,
       authScopes,
-      errors: {},
       args: { uid: t.arg.string({ required: true }) },
       resolve: async (query, _root, { uid }, ctx) => find(query, await verb(ctx satisfies Context, { uid }), ctx),
     }),

@@ -15,7 +15,6 @@ builder.queryField('subscription', (t) =>
     type: PlanSubscription,
     description: 'One subscription: of the caller, or for an administrator any.',
     authScopes: readingMoney,
-    errors: {},
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => {
       const { customerId, id } = await visibleSubscription(ctx, uid);
@@ -61,7 +60,6 @@ builder.queryField('subscriptionsPage', (t) =>
     type: SubscriptionPage,
     description: 'Subscriptions of all customers by numbered pages, the oldest first.',
     authScopes: { admin: true },
-    errors: {},
     args: {
       ...pageArgs(),
       planUid: t.arg.string(),

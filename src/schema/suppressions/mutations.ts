@@ -16,7 +16,6 @@ builder.mutationField('suppressAddresses', (t) =>
     description:
       'Sees to it that these addresses get no mail any more, by any path. Those on the list stay as they are.',
     authScopes: SCOPE,
-    errors: {},
     input: {
       emails: t.input.stringList({ required: true, description: `At most ${SUPPRESS_AT_ONCE_MAX} at once.` }),
       reason: t.input.string({ description: '`manual`, `bounce` or `complaint`; `manual` if absent.' }),
@@ -37,7 +36,6 @@ builder.mutationField('unsuppressAddress', (t) =>
     type: UnsuppressedAddress,
     description: 'Removes an address from the list; it may get mail again.',
     authScopes: SCOPE,
-    errors: {},
     args: { email: t.arg.string({ required: true }), everywhere: t.arg.boolean({ description: EVERYWHERE }) },
     resolve: (_root, args, ctx) => unsuppressAddress(ctx, args),
   }),

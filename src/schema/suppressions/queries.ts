@@ -11,7 +11,6 @@ builder.queryField('suppressionsPage', (t) =>
     type: SuppressionPage,
     description: 'The addresses that the customer suppresses, by numbered pages, in their order.',
     authScopes: { scope: 'subscribers:read' },
-    errors: {},
     args: {
       email: t.arg.string({ description: 'The one address, if it is there.' }),
       everywhere: t.arg.boolean({ description: EVERYWHERE }),
