@@ -4,6 +4,7 @@ import type { Context } from '../domain/context.ts';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
 import { createTrackingEventRecorder } from '../domain/tracking/tracking-event-recorder.ts';
+import { checkoutMount } from './checkout.ts';
 import { clickMount } from './click.ts';
 import { confirmMount } from './confirm.ts';
 import { fileMount } from './file.ts';
@@ -63,6 +64,7 @@ export async function createInbound(
       loginLinkMount(ctx),
       logOutMount(ctx),
       verifyAddressMount(ctx),
+      checkoutMount(ctx),
       hostProofMount(ctx),
       webhookMount(ctx),
     ],

@@ -20,6 +20,9 @@ input, select, textarea { font: inherit; color: inherit; background: transparent
 option { color: #1b1b1f; background: #fff; }
 button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4rem; min-height: 2.75rem; border: 0; border-radius: .4rem; background: #1f4fd8; color: #fff; cursor: pointer; }
 :focus-visible { outline: 3px solid #7aa2ff; outline-offset: 2px; }
+table { width: 100%; border-collapse: collapse; }
+th, td { text-align: start; padding: .35rem .75rem .35rem 0; vertical-align: top; }
+td:last-child { white-space: nowrap; }
 .error { color: #b3261e; margin: .25rem 0 0; }
 @media (prefers-color-scheme: dark) { body { color: #ececf1; background: #16161a; } .error { color: #ffb4ab; } }
 `;

@@ -47,18 +47,35 @@ export async function claimPayment(
   ctx: Context,
   { invoiceUid, ...input }: { invoiceUid: string; note?: string | null | undefined },
 ): Promise<Payment> {
-  const { note } = parseInput(noteInput, input);
-  return workOnInvoice(ctx, invoiceUid, async (work, invoice) => {
-    const { db } = work.ctx;
-    if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
-    const open = await findOpenPayment(db, invoice);
-    if (open) return open;
-    if ((await countPayments(db, invoice)) >= CLAIMS_PER_INVOICE_MAX) throw tooManyClaims(CLAIMS_PER_INVOICE_MAX);
-    const given = { uid: newUid(), status: 'AWAITING_ADMIN_APPROVAL', note: note ?? '', at: work.at } as const;
-    const payment = await insertPayment(db, invoice, given);
-    await record(work, invoice, { event: 'payment_claimed', note: note ?? null });
-    return payment;
-  });
+  const note = parseNote(input);
+  return workOnInvoice(ctx, invoiceUid, (work, invoice) => claim(work, invoice, note));
+}
+
+/** The same for somebody whose link proves the right to do it. Throws the same, but no ForeignResourceError. */
+export async function claimPaymentByProof(
+  ctx: Context,
+  { invoiceUid, ...input }: { invoiceUid: string; note: string },
+): Promise<Payment> {
+  const note = parseNote(input);
+  const invoice = await findInvoiceByUid(ctx.db, invoiceUid);
+  if (!invoice) throw invoiceNotFound();
+  return workOnFoundInvoice(ctx, invoice, (work, found) => claim(work, found, note));
+}
+
+function parseNote(input: { note?: string | null | undefined }): string | null {
+  return parseInput(noteInput, input).note ?? null;
+}
+
+async function claim(work: BillingWork, invoice: Invoice, note: string | null): Promise<Payment> {
+  const { db } = work.ctx;
+  if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
+  const open = await findOpenPayment(db, invoice);
+  if (open) return open;
+  if ((await countPayments(db, invoice)) >= CLAIMS_PER_INVOICE_MAX) throw tooManyClaims(CLAIMS_PER_INVOICE_MAX);
+  const given = { uid: newUid(), status: 'AWAITING_ADMIN_APPROVAL', note: note ?? '', at: work.at } as const;
+  const payment = await insertPayment(db, invoice, given);
+  await record(work, invoice, { event: 'payment_claimed', note });
+  return payment;
 }
 
 /**
@@ -127,7 +144,15 @@ async function workOnInvoice<T>(
   uid: string,
   act: (work: BillingWork, invoice: Invoice) => Promise<T>,
 ): Promise<T> {
-  const { customerId, id } = await visibleInvoice(ctx, uid);
+  return workOnFoundInvoice(ctx, await visibleInvoice(ctx, uid), act);
+}
+
+/** Runs `act` on the invoice as it is under the customer's lock. Throws NotFoundError `INVOICE_NOT_FOUND`. */
+function workOnFoundInvoice<T>(
+  ctx: Context,
+  { customerId, id }: Invoice,
+  act: (work: BillingWork, invoice: Invoice) => Promise<T>,
+): Promise<T> {
   return workOnCustomer(ctx, customerId, async (work) => {
     const invoice = await findInvoice(work.ctx.db, { customerId, id });
     if (!invoice) throw invoiceNotFound();

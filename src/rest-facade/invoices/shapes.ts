@@ -2,6 +2,11 @@
 import { z } from 'zod';
 import { actionShape, timeShape, uidShape } from '../shapes.ts';
 
+export const checkoutUrlShape = z.string().nullable().meta({
+  description:
+    'A page for a browser, without a token: the invoice, how to pay it, a button to report the payment. The signed address expires after 14 days; each answer has a fresh one. Null: nothing to pay.',
+});
+
 const row = {
   uid: uidShape,
   kind: z.enum(['start', 'renewal', 'change']),
@@ -11,7 +16,7 @@ const row = {
   customer_uid: uidShape,
   subscription_uid: uidShape,
   plan_uid: uidShape,
-  checkout_url: z.string().nullable().meta({ description: 'Where to read how to pay; null: nothing to pay.' }),
+  checkout_url: checkoutUrlShape,
   period_starts_at: timeShape.nullable(),
   due_at: timeShape.nullable(),
   created_at: timeShape,

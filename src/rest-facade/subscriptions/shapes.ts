@@ -1,5 +1,6 @@
 /** What the rows of subscriptions answer (specification 2.9; decisions D34 to D36). */
 import { z } from 'zod';
+import { checkoutUrlShape } from '../invoices/shapes.ts';
 import { actionShape, timeShape, uidShape } from '../shapes.ts';
 
 const row = {
@@ -59,7 +60,7 @@ const due = {
   invoice_uid: uidShape.nullable().meta({ description: 'The invoice to pay first; null: none.' }),
   amount_due: z.string().nullable(),
   currency_code: z.string().nullable(),
-  checkout_url: z.string().nullable().meta({ description: 'Where to read how to pay.' }),
+  checkout_url: checkoutUrlShape,
 };
 
 export const subscriptionActionShape = actionShape({ subscription_uid: uidShape, subscription: subscriptionShape });

@@ -1,4 +1,5 @@
 /** Invoices and payments in GraphQL. */
+import { checkoutUrl } from '../../domain/billing/checkout-link.ts';
 import { builder } from '../builder.ts';
 import { Money } from '../plans/money.ts';
 import { Plan } from '../plans/plan.ts';
@@ -50,10 +51,11 @@ export const Invoice = builder.prismaObject('Invoice', {
     }),
     checkoutUrl: t.string({
       nullable: true,
-      description: 'Where to read how to pay it; null when there is nothing to pay.',
+      description:
+        'A page that shows the invoice and how to pay it, for a browser, without logging in; its signed address expires after 14 days, and each answer has a fresh one. Null when there is nothing to pay.',
       select: { uid: true, status: true },
       resolve: ({ uid, status }, _args, ctx) =>
-        status === 'pending' ? checkoutUrl(ctx.installation.baseUrl, uid) : null,
+        status === 'pending' ? checkoutUrl(ctx.installation, uid, ctx.clock.now()) : null,
     }),
     paymentInstructions: t.string({
       nullable: true,
@@ -95,8 +97,3 @@ export const PaymentIntent = builder.prismaObject('PaymentIntent', {
     decidedAt: t.expose('decidedAt', { type: 'DateTime', nullable: true }),
   }),
 });
-
-/** Where a client reads how to pay; the web app has a page for people. */
-export function checkoutUrl(baseUrl: string, invoiceUid: string): string {
-  return `${baseUrl}/api/v1/invoices/${invoiceUid}`;
-}

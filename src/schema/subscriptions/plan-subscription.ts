@@ -1,7 +1,8 @@
 /** A customer's subscription to a plan in GraphQL; `Subscription` itself is GraphQL's own word. */
+import { checkoutUrl } from '../../domain/billing/checkout-link.ts';
 import type { PlanChange } from '../../domain/billing/create-subscription.ts';
 import { builder } from '../builder.ts';
-import { checkoutUrl, Invoice, readingMoney } from '../invoices/invoice.ts';
+import { Invoice, readingMoney } from '../invoices/invoice.ts';
 import { Money } from '../plans/money.ts';
 import { Plan } from '../plans/plan.ts';
 
@@ -115,8 +116,8 @@ export const SubscriptionChange = builder.objectRef<PlanChange>('SubscriptionCha
     }),
     checkoutUrl: t.string({
       nullable: true,
-      description: 'Where to read how to pay; null when nothing is due.',
-      resolve: ({ due }, _args, ctx) => due && checkoutUrl(ctx.installation.baseUrl, due.uid),
+      description: 'The page that shows how to pay, as `Invoice.checkoutUrl`; null when nothing is due.',
+      resolve: ({ due }, _args, ctx) => due && checkoutUrl(ctx.installation, due.uid, ctx.clock.now()),
     }),
   }),
 });
