@@ -143,3 +143,30 @@ async function killedAfter(url: string, index: number, statements: number): Prom
   );
   await watcher.end();
 }
+
+describe('the migration that makes subscriptions necessary (D55)', () => {
+  it('gives customers that never had one a subscription without limits, and no other customer', async () => {
+    const { url } = await createEmptyDatabase();
+    const before = migrations.filter(({ name }) => name < '20261123164254');
+    await migrate({ url, migrations: before, log: silentLog });
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query(`
+      INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit) VALUES ('p', 'Paid', 1000, 'EUR', 1, 'month');
+      INSERT INTO customer (uid, name, is_operator) VALUES ('operator', 'x', true), ('never', 'x', false), ('waits', 'x', false),
+                                                           ('ended', 'x', false), ('unpaid', 'x', false);
+      INSERT INTO subscription (customer_id, uid, plan_id, status, current_period_started_at)
+      SELECT c.id, c.uid, p.id, CASE c.uid WHEN 'waits' THEN 'pending' ELSE 'ended' END, CASE c.uid WHEN 'ended' THEN now() END
+        FROM customer c, plan p WHERE c.uid IN ('waits', 'ended', 'unpaid')`);
+    await migrate({ url, migrations, log: silentLog });
+    const { rows } = await client.query<{ line: string }>(`
+      SELECT concat_ws(' ', c.uid, s.status, p.status, p.options ->> 'list_max', s.next_step_at = s.current_period_ends_at, e.event) AS line
+        FROM customer c JOIN subscription s ON s.customer_id = c.id JOIN plan p ON p.id = s.plan_id AND p.uid <> 'p'
+        JOIN subscription_event e ON e.customer_id = s.customer_id AND e.subscription_id = s.id ORDER BY 1`);
+    await client.end();
+    expect(rows.map(({ line }) => line)).toEqual([
+      'never active inactive -1 t started',
+      'unpaid active inactive -1 t started',
+    ]);
+  });
+});

@@ -9,6 +9,7 @@ import { viewerContext } from '../support/viewer-context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { uploadFile } from '../support/import-file.ts';
+import { givePlan } from '../support/plans.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const app = await startRestApp();
@@ -148,15 +149,7 @@ test('an empty list is a header; a plan that leaves exports out refuses; othersâ
   expect((await download(tenant, list)).text).toBe('EMAIL,STATUS,TAGS,SOURCE,CREATED_AT,UPDATED_AT\r\n');
   expect((await download(other, list)).status).toBe(403);
   expect((await download(tenant, { ...list, uid: '0123456789abc' })).status).toBe(404);
-  const [plan] = await queryRows<{ id: bigint }>(
-    db,
-    sql`
-    INSERT INTO plan (uid, name, price_minor, currency_code, frequency_amount, frequency_unit, options)
-    VALUES (${newUid()}, 'Small', 0, 'USD', 1, 'month', '{"list_export": "no"}') RETURNING id`,
-  );
-  await db.execute(
-    sql`INSERT INTO subscription (customer_id, uid, plan_id, status) VALUES (${tenant.customerId}, ${newUid()}, ${plan?.id}, 'active')`,
-  );
+  await givePlan(db, tenant.customerId, { list_export: 'no' });
   const refused = await download(tenant, list);
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('exporting lists')]);
 });

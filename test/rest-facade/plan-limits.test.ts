@@ -52,13 +52,13 @@ describe('limits', () => {
     expect(made.status).toBe(201);
     expect(await post('/lists', list, tenant)).toMatchObject({
       status: 422,
-      body: { errors: { name: ['The plan allows at most 1 lists: this limit is reached.'] } },
+      body: { errors: { name: ['The plan allows at most 1 list: this limit is reached.'] } },
     });
     const person = { list_uid: listUid(made), EMAIL: 'one@example.org' };
     expect((await post('/subscribers', person, tenant)).status).toBe(201);
     expect(await post('/subscribers', { ...person, EMAIL: 'two@example.org' }, tenant)).toMatchObject({
       status: 422,
-      body: { errors: { EMAIL: [/at most 1 subscribers in a list/] } },
+      body: { errors: { EMAIL: [/at most 1 subscriber in a list/] } },
     });
     const campaign = {
       list_uid: listUid(made),
@@ -175,7 +175,7 @@ describe('sending servers', () => {
     expect((await post('/sending_servers', server(), some)).status).toBe(201);
     expect(await post('/sending_servers', server(), some)).toMatchObject({
       status: 422,
-      body: { errors: { name: [/at most 1 sending servers/] } },
+      body: { errors: { name: [/at most 1 sending server:/] } },
     });
     const planless = await app.newTenant();
     expect((await post('/sending_servers', server(), planless)).status).toBe(201);

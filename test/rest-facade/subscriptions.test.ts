@@ -23,7 +23,7 @@ async function newPlan(price: string): Promise<string> {
 const [free, small, large] = [await newPlan('0'), await newPlan('10.00'), await newPlan('30.00')];
 
 async function newCustomer() {
-  const { token, customerId } = await app.newTenant();
+  const { token, customerId } = await app.newTenant({ hasPlan: false });
   const [row] = await queryRows<{ uid: string }>(app.ctx.db, sql`SELECT uid FROM customer WHERE id = ${customerId}`);
   return { token, customerId, uid: row?.uid ?? '' };
 }
@@ -69,7 +69,7 @@ describe('subscriptions', () => {
       subscription: { status: 'pending', customer_id: String(customer.customerId), current_period_ends_at: null },
       amount_due: '10.00',
       currency_code: 'EUR',
-      checkout_url: `${app.baseUrl}/api/v1/invoices/${String(body['invoice_uid'])}`,
+      checkout_url: expect.stringContaining(`${app.baseUrl}/checkout/offline/${String(body['invoice_uid'])}.`),
     });
     const path = `/invoices/${String(body['invoice_uid'])}`;
     expect((await app.rest(path, { token: customer.token })).body).toMatchObject({
@@ -256,7 +256,7 @@ describe('plans of customers', () => {
       message: expect.stringMatching(/^Customer was changed to new plan/),
       plan_uid: small,
       amount_due: '10.00',
-      checkout_url: expect.stringContaining('/api/v1/invoices/'),
+      checkout_url: expect.stringContaining('/checkout/offline/'),
       subscription: { plan_uid: free, pending_invoice_uid: body['invoice_uid'] },
     });
     await post(`/invoices/${String(body['invoice_uid'])}/pay`);

@@ -2,6 +2,7 @@
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
+import { giveUnlimitedPlan } from './plans.ts';
 
 export interface SeededCampaign {
   readonly customerId: bigint;
@@ -28,6 +29,7 @@ export async function seedCampaign(
   const customerId =
     given ??
     (await idOf(queryRows(db, sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`)));
+  if (given === undefined) await giveUnlimitedPlan(db, customerId);
   const listId = await idOf(
     queryRows(
       db,

@@ -51,7 +51,7 @@ export async function openBillingWorld(at: string): Promise<BillingWorld> {
         ...changes,
       }),
     async newCustomer() {
-      const ctx = await createTenant(base);
+      const ctx = await createTenant(base, { hasPlan: false });
       const id = ctx.viewer?.customerId ?? 0n;
       const [row] = await queryRows<{ uid: string }>(base.db, sql`SELECT uid FROM customer WHERE id = ${id}`);
       return { ctx, id, uid: row?.uid ?? '' };

@@ -14,6 +14,7 @@ import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/schema/graphql-server.ts';
 import { afterFile } from './after-file.ts';
+import { giveUnlimitedPlan } from './plans.ts';
 import { createTestContext } from './test-context.ts';
 
 export interface GraphqlAnswer {
@@ -111,6 +112,7 @@ async function insertCustomer(ctx: Context, scopes: readonly string[]) {
     sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Tenant') RETURNING id`,
   );
   const customerId = customer?.id ?? 0n;
+  await giveUnlimitedPlan(ctx.db, customerId);
   const [user] = await queryRows<{ id: bigint }>(
     ctx.db,
     sql`

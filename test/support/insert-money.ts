@@ -3,6 +3,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
+import { takeUnlimitedPlan } from './plans.ts';
 
 export interface MoneyUids {
   readonly planUid: string;
@@ -23,6 +24,7 @@ const UNLIMITED = {
  * most acts are allowed in. The plan beside it is nobody's.
  */
 export async function insertMoney(db: Queryable, customerId: bigint): Promise<MoneyUids> {
+  await takeUnlimitedPlan(db, customerId);
   const own = await planId(db, { name: 'Present plan', unused: false });
   const next = await planId(db, { name: 'Next plan', unused: true });
   const uids = { subscriptionUid: newUid(), invoiceUid: newUid(), paymentUid: newUid() };

@@ -12,6 +12,7 @@ import type { Context } from '../../src/domain/context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { theContract } from './contract.ts';
+import { giveUnlimitedPlan } from './plans.ts';
 
 export interface RestAnswer {
   readonly status: number;
@@ -47,8 +48,14 @@ export interface RestApp {
    * not as documented.
    */
   rest(path: string, request?: RestRequest): Promise<RestAnswer>;
-  /** A customer of its own with one user. */
-  newTenant(options?: { scopes?: readonly string[]; restDialect?: 'standard' | 'classic' }): Promise<RestTenant>;
+  /** A customer of its own with one user, whom no plan limits; or who has no plan. */
+  newTenant(options?: TenantOptions): Promise<RestTenant>;
+}
+
+export interface TenantOptions {
+  readonly scopes?: readonly string[];
+  readonly restDialect?: 'standard' | 'classic';
+  readonly hasPlan?: boolean;
 }
 
 export interface OpenRestApp extends RestApp {
@@ -140,10 +147,7 @@ async function ask(
   };
 }
 
-async function newTenant(
-  ctx: Context,
-  options: { scopes?: readonly string[]; restDialect?: 'standard' | 'classic' },
-): Promise<RestTenant> {
+async function newTenant(ctx: Context, options: TenantOptions): Promise<RestTenant> {
   const email = `user-${newUid()}@tenant.example`;
   const password = TENANT_PASSWORD;
   tenantPasswordHash ??= hashPassword(password);
@@ -155,6 +159,7 @@ async function newTenant(
     SELECT id, ${newUid()}, ${email}, ${email}, ${await tenantPasswordHash} FROM c RETURNING customer_id, id`,
   );
   if (!user) throw new Error('No tenant was made.');
+  if (options.hasPlan ?? true) await giveUnlimitedPlan(ctx.db, user.customer_id);
   const { token } = await insertApiToken(ctx.db, {
     customerId: user.customer_id,
     userId: user.id,

@@ -5,9 +5,10 @@ import type { Context } from '../../src/domain/context.ts';
 import { createList } from '../../src/domain/audience/create-list.ts';
 import type { CreateListInput, MailList } from '../../src/domain/audience/list-fields.ts';
 import { newUid } from '../../src/lib/ids.ts';
+import { giveUnlimitedPlan } from './plans.ts';
 
-/** The same world, seen by the user of a new customer. */
-export async function createTenant(ctx: Context): Promise<Context> {
+/** The same world, seen by the user of a new customer, whom no plan limits; or who has no plan. */
+export async function createTenant(ctx: Context, { hasPlan = true }: { hasPlan?: boolean } = {}): Promise<Context> {
   const [row] = await queryRows<{ customer_id: bigint; id: bigint; uid: string }>(
     ctx.db,
     sql`
@@ -17,6 +18,7 @@ export async function createTenant(ctx: Context): Promise<Context> {
     RETURNING customer_id, id, uid`,
   );
   if (!row) throw new Error('No tenant was made.');
+  if (hasPlan) await giveUnlimitedPlan(ctx.db, row.customer_id);
   const viewer = {
     userId: row.id,
     userUid: row.uid,

@@ -206,14 +206,14 @@ export async function findRefusedToken(
 }
 
 /**
- * The options of the customer `c` by its latest subscription (decision record 0050); without one, or with one that ended before
- * it began, nothing is limited.
+ * The options of the customer `c` by the subscription that is in force (as `onlyInForce` of billing, which this module may not
+ * import); without one the API is open, for reading and paying (D55).
  */
 const planOptions = sql`
   SELECT p.options || s.options AS options FROM subscription s JOIN plan p ON p.id = s.plan_id
-   WHERE s.customer_id = c.id AND s.status <> 'pending'
+   WHERE s.customer_id = c.id
      AND (s.status <> 'ended' OR s.current_period_started_at IS NOT NULL)
-   ORDER BY (s.status = 'ended'), s.id DESC LIMIT 1`;
+   ORDER BY (s.status = 'pending'), (s.status = 'ended'), s.id DESC LIMIT 1`;
 /** Whether the token `t` is valid by the database's clock. A shortened `sessionDays` applies at once. */
 const isCurrent = ({
   inAll,

@@ -5,6 +5,7 @@
  * `subscribeSubscriber`, which asks for consent. A suppressed address is refused too.
  */
 import { checkInput, emailKey } from '../../lib/text.ts';
+import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { requireSubscribersLeft } from '../billing/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { sendConfirmation } from './confirmation.ts';
@@ -66,8 +67,10 @@ async function insert(ctx: TransactionContext, list: MailList, person: NewSubscr
   await requireSubscribersLeft(ctx.tx, { ...added, field: 'EMAIL' });
   // Usually the caller is a program, and only it knows where the person was.
   const by = { source: person.source, ipAddress: person.ipAddress ?? ctx.ipAddress };
-  if (added.status === 'pending') await sendConfirmation(ctx.db, added, by);
-  else {
+  if (added.status === 'pending') {
+    await requireRunningPlan(ctx.db, added.customerId);
+    await sendConfirmation(ctx.db, added, by);
+  } else {
     const eventId = await insertConsentEvent(ctx.db, added, { ...by, status: added.status });
     if (added.status === 'subscribed' && list.sendWelcomeEmail)
       await enqueuePersonMail(ctx.db, added, { kind: 'welcome', eventId });

@@ -54,9 +54,11 @@ export async function signUp(ctx: Context, input: SignUpInput): Promise<{ messag
   return { message: SIGN_UP_MESSAGE };
 }
 
+const REFUSED_BY_PLAN = ['PLAN_LIMIT_REACHED', 'SUBSCRIPTION_ENDED', 'SUBSCRIPTION_REQUIRED'];
+
 /** Another transaction was faster: the same as if the plan had been full before. */
 function isPlanFull(error: unknown): boolean {
-  return error instanceof ExpectedError && ['PLAN_LIMIT_REACHED', 'SUBSCRIPTION_ENDED'].includes(error.code);
+  return error instanceof ExpectedError && REFUSED_BY_PLAN.includes(error.code);
 }
 
 async function checkPerson(ctx: TransactionContext, list: MailList, input: SignUpInput) {

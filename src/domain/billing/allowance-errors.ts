@@ -1,5 +1,26 @@
 /** The errors when a customer's plan forbids something, with stable codes. */
 import { ForbiddenError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import type { AllowanceSource } from './allowance.ts';
+
+/** Decision D55: why a customer without a running subscription cannot do this. */
+export function withoutRunningPlan(source: AllowanceSource): WrongStateError {
+  if (source === 'pending') return subscriptionPending();
+  return source === 'none' ? subscriptionRequired() : subscriptionEnded();
+}
+
+function subscriptionPending(): WrongStateError {
+  return new WrongStateError(
+    'SUBSCRIPTION_PENDING',
+    'The first invoice of the subscription is not paid yet: lists, subscribers and campaigns can be prepared, but no mail is sent until it is paid.',
+  );
+}
+
+function subscriptionRequired(): WrongStateError {
+  return new WrongStateError(
+    'SUBSCRIPTION_REQUIRED',
+    'There is no subscription yet: nothing can be made or sent until a plan is chosen or assigned.',
+  );
+}
 
 /** Decision record 0050: reading and deleting are still possible, nothing new is created or sent. */
 export function subscriptionEnded(): WrongStateError {
@@ -9,10 +30,17 @@ export function subscriptionEnded(): WrongStateError {
   );
 }
 
+/** What is counted, for one and for more: `['list', 'lists']`. */
+export type CountedNoun = readonly [one: string, more: string];
+
+/** `1 list`, `5 lists`. */
+export function countOf(number: number, [one, more]: CountedNoun): string {
+  return `${number} ${number === 1 ? one : more}`;
+}
+
 interface ReachedLimit {
   readonly max: number;
-  /** What is counted, in the plural: `lists`. */
-  readonly noun: string;
+  readonly noun: CountedNoun;
   /** The input field that the error names. */
   readonly field: string;
 }
@@ -20,7 +48,7 @@ interface ReachedLimit {
 /** Decision D37: on the field, with the limit in the message. */
 export function limitReached({ max, noun, field }: ReachedLimit): ValidationError {
   return new ValidationError(
-    { [field]: [`The plan allows at most ${max} ${noun}: this limit is reached.`] },
+    { [field]: [`The plan allows at most ${countOf(max, noun)}: this limit is reached.`] },
     'PLAN_LIMIT_REACHED',
   );
 }

@@ -1,14 +1,17 @@
 /**
  * What a customer may do now: the options of its subscription's plan, overridden by the subscription's own. The operator's
- * account and customers that never had a plan are not limited; a customer whose last subscription ended may read, but nothing new
- * is created or sent (decision record 0050).
+ * account is not limited (D45). Without a running subscription a customer reads and pays; while its first one waits for payment
+ * it also prepares, and sends nothing (D55, decision record 0050).
  */
 import type { Queryable } from '../../db/database.ts';
 import { parsePlanOptions, type PlanOptions } from './plan-options.ts';
 import { findSubscriptionInForce } from './subscription-read-model.ts';
 
-/** Why a customer has the allowance it has. */
-export type AllowanceSource = 'unlimited' | 'plan' | 'ended';
+/**
+ * Why a customer has the allowance it has: `unlimited` (the operator's account), `plan` (a running subscription), `pending` (its
+ * first one waits for payment), `ended` (the last one), `none` (there was never one).
+ */
+export type AllowanceSource = 'unlimited' | 'plan' | 'pending' | 'ended' | 'none';
 
 export interface Allowance {
   readonly source: AllowanceSource;
@@ -27,11 +30,27 @@ export interface Allowance {
 /** The allowance of a customer, by the database's clock. */
 export async function allowanceOf(db: Queryable, customerId: bigint): Promise<Allowance> {
   const row = await findSubscriptionInForce(db, customerId);
-  if (!row || row.isOperator || row.id === null) return { ...UNLIMITED, options: UNLIMITED_OPTIONS };
+  if (!row || row.isOperator) return { source: 'unlimited', ...WITHOUT_PLAN, options: UNLIMITED_OPTIONS };
+  if (row.id === null) return { source: 'none', ...WITHOUT_PLAN, options: UNLIMITED_OPTIONS };
   const { id, planUid, planName, periodStartedAt, periodEndsAt, isTrial } = row;
-  const source = row.isRunning === true ? 'plan' : 'ended';
+  const source = sourceOf(row);
   const plan = { subscriptionId: id, planUid, planName, periodStartedAt, periodEndsAt, isTrial };
   return { source, ...plan, options: parsePlanOptions(row.options ?? {}) };
+}
+
+function sourceOf({ isRunning, isPending }: { isRunning: boolean | null; isPending: boolean | null }) {
+  if (isRunning === true) return 'plan';
+  return isPending === true ? 'pending' : 'ended';
+}
+
+/** Whether the customer may make something new (lists, people, campaigns), within its limits. */
+export function mayPrepare({ source }: Allowance): boolean {
+  return source === 'unlimited' || source === 'plan' || source === 'pending';
+}
+
+/** Whether mails to other people may be sent for the customer. */
+export function maySend({ source }: Allowance): boolean {
+  return source === 'unlimited' || source === 'plan';
 }
 
 /** A limit as a number; null is unlimited. */
@@ -43,8 +62,7 @@ export function limitOf(
   return number < 0 ? null : number;
 }
 
-const UNLIMITED = {
-  source: 'unlimited',
+const WITHOUT_PLAN = {
   subscriptionId: null,
   planUid: null,
   planName: null,

@@ -1,11 +1,11 @@
 /**
- * Checks for features that a plan may exclude: `requireAllowed(ctx, 'list_import')`. And `requireRunningPlan` for what only a
- * running plan continues (sending).
+ * Checks for features that a plan may exclude: `requireAllowed(ctx, 'list_import')`. And `requireRunningPlan` for what needs a
+ * running plan: sending.
  */
 import type { Queryable } from '../../db/database.ts';
 import { viewerOf, type Context } from '../context.ts';
-import { notIncluded, subscriptionEnded } from './allowance-errors.ts';
-import { allowanceOf } from './allowance.ts';
+import { notIncluded, withoutRunningPlan } from './allowance-errors.ts';
+import { allowanceOf, mayPrepare, maySend } from './allowance.ts';
 
 /** The end of the sentence "The plan does not include ...", and whether it is still allowed when the plan ended. */
 const FEATURES = {
@@ -18,15 +18,22 @@ export type PlanFeature = keyof typeof FEATURES;
 
 /**
  * Whether the caller's customer may do this. Throws ForbiddenError `PLAN_DOES_NOT_INCLUDE`; when it creates something,
- * WrongStateError `SUBSCRIPTION_ENDED`.
+ * WrongStateError `SUBSCRIPTION_ENDED` or `SUBSCRIPTION_REQUIRED`.
  */
 export async function requireAllowed(ctx: Context, feature: PlanFeature): Promise<void> {
-  const { source, options } = await allowanceOf(ctx.db, viewerOf(ctx).customerId);
+  const allowance = await allowanceOf(ctx.db, viewerOf(ctx).customerId);
+  const { source, options } = allowance;
   if (options[feature] === 'no') throw notIncluded(FEATURES[feature].what);
-  if (source === 'ended' && !FEATURES[feature].isReading) throw subscriptionEnded();
+  if (!mayPrepare(allowance) && !FEATURES[feature].isReading) throw withoutRunningPlan(source);
 }
 
-/** Throws WrongStateError `SUBSCRIPTION_ENDED` when the customer had a plan and has none any more. */
+/** Throws WrongStateError `SUBSCRIPTION_PENDING`, `SUBSCRIPTION_ENDED` or `SUBSCRIPTION_REQUIRED` when nothing may be sent (D55). */
 export async function requireRunningPlan(db: Queryable, customerId: bigint): Promise<void> {
-  if ((await allowanceOf(db, customerId)).source === 'ended') throw subscriptionEnded();
+  const allowance = await allowanceOf(db, customerId);
+  if (!maySend(allowance)) throw withoutRunningPlan(allowance.source);
+}
+
+/** Whether mails to other people may be sent for the customer now. */
+export async function hasRunningPlan(db: Queryable, customerId: bigint): Promise<boolean> {
+  return maySend(await allowanceOf(db, customerId));
 }

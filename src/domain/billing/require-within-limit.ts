@@ -9,13 +9,20 @@
  * - `remainingSubscribers` for many people at once: how many more are allowed. `hasSubscribersLeft` checks without a lock.
  * - `uploadLimitsOf`, `requireUploadSpace` for files, before the file's row is written.
  *
- * Nothing is limited for the operator's account and for customers who never had a plan. A customer with
- * more than a new plan allows keeps it but cannot add.
+ * Nothing is limited for the operator's account. A customer with more than a new plan allows keeps it but cannot add. One without
+ * a plan that allows preparing gets WrongStateError `SUBSCRIPTION_ENDED` or `SUBSCRIPTION_REQUIRED` (D55).
  */
 import type { Queryable, Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
-import { fileTooLarge, limitReached, subscriptionEnded, uploadsFull } from './allowance-errors.ts';
-import { allowanceOf, limitOf, type Allowance } from './allowance.ts';
+import {
+  countOf,
+  fileTooLarge,
+  limitReached,
+  uploadsFull,
+  withoutRunningPlan,
+  type CountedNoun,
+} from './allowance-errors.ts';
+import { allowanceOf, limitOf, mayPrepare, maySend, type Allowance } from './allowance.ts';
 import { countUsage, lockUsage, uploadedBytes, type CountedLimit } from './usage-store.ts';
 
 interface LimitRequest {
@@ -27,14 +34,14 @@ interface LimitRequest {
   readonly listId?: bigint;
 }
 
-const NOUNS: Readonly<Record<CountedLimit, string>> = {
-  list_max: 'lists',
-  subscriber_max: 'subscribers',
-  subscriber_per_list_max: 'subscribers in a list',
-  segment_per_list_max: 'segments in a list',
-  campaign_max: 'campaigns',
-  sending_servers_max: 'sending servers',
-  sending_domains_max: 'sending domains',
+const NOUNS: Readonly<Record<CountedLimit, CountedNoun>> = {
+  list_max: ['list', 'lists'],
+  subscriber_max: ['subscriber', 'subscribers'],
+  subscriber_per_list_max: ['subscriber in a list', 'subscribers in a list'],
+  segment_per_list_max: ['segment in a list', 'segments in a list'],
+  campaign_max: ['campaign', 'campaigns'],
+  sending_servers_max: ['sending server', 'sending servers'],
+  sending_domains_max: ['sending domain', 'sending domains'],
 };
 
 const PEOPLE_LIMITS = ['subscriber_per_list_max', 'subscriber_max'] as const;
@@ -44,7 +51,7 @@ const BYTES_PER_MEGABYTE = 1_048_576;
 /** Requires that one more is allowed. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function requireWithinLimit(tx: Transaction, request: LimitRequest): Promise<void> {
   const { limit, field } = request;
-  const max = limitOf(await runningAllowance(tx, request.customerId), limit);
+  const max = limitOf(await preparingAllowance(tx, request.customerId), limit);
   if (max === null) return;
   await lockUsage(tx, request);
   if ((await countUsage(tx, request)) >= max) throw limitReached({ max, noun: NOUNS[limit], field });
@@ -60,15 +67,18 @@ interface ListKey {
  * WrongStateError `SUBSCRIPTION_ENDED`; the transaction must then be rolled back.
  */
 export async function requireSubscribersLeft(tx: Transaction, { field, ...list }: ListKey & { field: string }) {
-  const allowance = await runningAllowance(tx, list.customerId);
+  const allowance = await preparingAllowance(tx, list.customerId);
   const full = (await fullest(tx, allowance, list)).find(({ left }) => left < 0);
   if (full) throw limitReached({ max: full.max, noun: NOUNS[full.limit], field });
 }
 
-/** Whether one more person would be allowed now, without a guarantee. After the end of a subscription none is. */
+/**
+ * Whether one more person could sign up now, without a guarantee. Without a running plan none could: signing up sends a
+ * confirmation mail.
+ */
 export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: ListKey): Promise<boolean> {
   const allowance = await allowanceOf(db, customerId);
-  if (allowance.source === 'ended') return false;
+  if (!maySend(allowance)) return false;
   for (const limit of PEOPLE_LIMITS) {
     const max = limitOf(allowance, limit);
     if (max !== null && (await countUsage(db, { customerId, limit, listId })) >= max) return false;
@@ -87,7 +97,7 @@ export interface RemainingSubscribers {
 
 /** The text of a limit. */
 export function limitText({ limit, max }: Pick<RemainingSubscribers, 'limit' | 'max'>): string {
-  return `the plan allows at most ${max} ${NOUNS[limit]}`;
+  return `the plan allows at most ${countOf(max, NOUNS[limit])}`;
 }
 
 /**
@@ -96,7 +106,7 @@ export function limitText({ limit, max }: Pick<RemainingSubscribers, 'limit' | '
  * in this order. Throws WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function remainingSubscribers(tx: Transaction, list: ListKey): Promise<RemainingSubscribers | undefined> {
-  const limits = await fullest(tx, await runningAllowance(tx, list.customerId), list);
+  const limits = await fullest(tx, await preparingAllowance(tx, list.customerId), list);
   return limits.toSorted((a, b) => a.left - b.left)[0];
 }
 
@@ -122,7 +132,7 @@ export interface UploadLimits {
 
 /** The customer's upload limits, to refuse a file while it arrives. Throws WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function uploadLimitsOf(db: Queryable, customerId: bigint): Promise<UploadLimits> {
-  const { options } = await runningAllowance(db, customerId);
+  const { options } = await preparingAllowance(db, customerId);
   return { fileBytesMax: bytesOf(options.max_file_size_upload), totalBytesMax: bytesOf(options.max_size_upload_total) };
 }
 
@@ -148,9 +158,9 @@ export function bytesOf(megabytes: string): number | null {
   return number < 0 ? null : number * BYTES_PER_MEGABYTE;
 }
 
-/** The allowance, unless it has ended. */
-async function runningAllowance(db: Queryable, customerId: bigint): Promise<Allowance> {
+/** The allowance, if it lets something new be made. */
+async function preparingAllowance(db: Queryable, customerId: bigint): Promise<Allowance> {
   const allowance = await allowanceOf(db, customerId);
-  if (allowance.source === 'ended') throw subscriptionEnded();
+  if (!mayPrepare(allowance)) throw withoutRunningPlan(allowance.source);
   return allowance;
 }

@@ -39,7 +39,8 @@ export type SendTestInput = z.input<typeof input>;
 /**
  * Queues a test to each address, with the values of `subscriber` (uid, id or address), else of the subscriber of the list with
  * that address, else sample values. Works in any state of the campaign. Throws ValidationError (`ADDRESS_SUPPRESSED`, what cannot
- * be composed), CAMPAIGN_NOT_READY without a server, RateLimitedError `TOO_MANY_TESTS`, SUBSCRIPTION_ENDED, NotFoundError,
+ * be composed), CAMPAIGN_NOT_READY without a server, RateLimitedError `TOO_MANY_TESTS`, what
+ * `requireRunningPlan` throws, NotFoundError,
  * ForeignResourceError.
  */
 export async function sendTestCampaign(

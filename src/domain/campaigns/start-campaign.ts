@@ -1,8 +1,7 @@
 /** Starts a campaign, or resumes a paused one, or schedules one whose time is still to come (decision D21). */
 import { enqueue } from '../../jobs/define-job.ts';
 import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
-import { allowanceOf } from '../billing/allowance.ts';
-import { requireRunningPlan } from '../billing/require-allowed.ts';
+import { hasRunningPlan, requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
@@ -36,7 +35,7 @@ export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Pr
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
-    if ((await allowanceOf(tx.db, key.customerId)).source === 'ended') return pauseWithoutPlan(tx, key);
+    if (!(await hasRunningPlan(tx.db, key.customerId))) return pauseWithoutPlan(tx, key);
     const lacking = await lackingForSending(tx, campaign);
     if (lacking.length === 0) return launch(tx, campaign);
     const reason = { code: 'not_ready', params: { faults: lacking } } as const;

@@ -6,7 +6,7 @@
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { ValidationError } from '../../lib/errors.ts';
-import { allowanceOf } from '../billing/allowance.ts';
+import { allowanceOf, maySend } from '../billing/allowance.ts';
 import type { Context } from '../context.ts';
 import { BATCH_WAIT_SECONDS_MAX, type GateStop } from '../sending/routing/waiting.ts';
 import { jobPayload, type Batch, type BatchWorker, type PlanLimit } from './batch.ts';
@@ -43,7 +43,7 @@ async function sendDueDeliveries(ctx: Context, batch: Batch, worker: BatchWorker
   if (!inHand) return 'not sending';
   const { campaign, edition } = inHand;
   const allowance = await allowanceOf(ctx.db, batch.customerId);
-  if (allowance.source === 'ended') return { limit: 'subscription', allowance, until: null };
+  if (!maySend(allowance)) return { limit: 'subscription', allowance, until: null };
   const quiet = edition.times && (await quietUntil(ctx.db, edition.times));
   if (quiet) return { limit: 'hours', allowance, until: quiet };
   const range: LedgerRange = { ...campaign.key, fromId: batch.fromId, toId: batch.toId };

@@ -5,6 +5,7 @@ import type { MailSender } from '../audience/mails/mail-sender-read-model.ts';
 import type { ListMail } from '../audience/mails/list-mail.ts';
 import { personMail, type PersonMail, type PersonMailCause } from '../audience/mails/person-mail.ts';
 import { endUnsubscribeDigest, unsubscribeDigest } from '../audience/mails/unsubscribe-notices.ts';
+import { hasRunningPlan } from '../billing/require-allowed.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { linkAddressFor } from '../sending/identity.ts';
@@ -12,8 +13,9 @@ import { linkSignerOf } from '../tracking/link-signer.ts';
 import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { sendTransactional } from './send-transactional.ts';
 
-/** Sends the person the mail, if it is still wanted. Throws what sending throws. */
+/** Sends the person the mail, if it is still wanted and the customer may send (D55). Throws what sending throws. */
 export async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: PersonMailCause): Promise<void> {
+  if (!(await hasRunningPlan(ctx.db, cause.customerId))) return;
   const found = await personMail(ctx, cause);
   if (!found) return;
   const { customerId, id, kind, eventId } = cause;
@@ -28,12 +30,13 @@ export async function sendPersonMail(ctx: Context, drivers: DriverPool, cause: P
   });
 }
 
-/** Sends the owner of the list the unsubscribes since the last digest, if any. */
+/** Sends the owner of the list the unsubscribes since the last digest, if any, and if the customer may send (D55). */
 export async function sendUnsubscribeDigest(
   ctx: Context,
   drivers: DriverPool,
   list: { readonly customerId: bigint; readonly id: bigint },
 ): Promise<void> {
+  if (!(await hasRunningPlan(ctx.db, list.customerId))) return;
   const digest = await unsubscribeDigest(ctx, list);
   if (!digest) return;
   const { lastId, count, people, to, sender, mail } = digest;

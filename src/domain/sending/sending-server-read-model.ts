@@ -5,6 +5,7 @@
  * driver pool, for campaigns that want to start and for servers that somebody wants to delete.
  */
 import { empty, row, sql, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
+import { onlyInForce } from '../billing/subscription-read-model.ts';
 
 interface RouteQuestion {
   readonly customerId: Sql;
@@ -60,10 +61,7 @@ function planOf(customerId: Sql): Sql {
         FROM subscription u
         JOIN plan p ON p.id = u.plan_id
         JOIN customer payer ON payer.id = u.customer_id AND NOT payer.is_operator
-       -- The one that allowanceOf goes by: one that ended before it was paid for never began.
-       WHERE u.customer_id = ${customerId} AND u.status <> 'pending'
-         AND (u.status <> 'ended' OR u.current_period_started_at IS NOT NULL)
-       ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1) o ON true`;
+       WHERE u.customer_id = ${customerId} ${onlyInForce(sql`u`)}) o ON true`;
 }
 
 function isPermitted(customerId: Sql): Sql {

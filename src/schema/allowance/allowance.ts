@@ -71,7 +71,7 @@ export const Allowance = builder.objectRef<AllowanceOf>('Allowance').implement({
   fields: (t) => ({
     source: t.string({
       description:
-        "`unlimited` (the operator's account, or never a plan), `plan`, or `ended`: reading and deleting go on, nothing new is made or sent.",
+        "`unlimited` (the operator's account), `plan`, `pending` (the first subscription waits for payment: lists, subscribers and campaigns can be prepared, nothing is sent), `ended` or `none` (reading, paying and deleting go on, nothing new is made or sent).",
       resolve: ({ allowance }) => allowance.source,
     }),
     planUid: t.string({ nullable: true, resolve: ({ allowance }) => allowance.planUid }),

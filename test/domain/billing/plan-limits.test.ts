@@ -93,7 +93,7 @@ describe('a limit', () => {
     const one = await addSubscriber(ctx, { listUid: list.uid, email: 'one@example.org' });
     const second = () => addSubscriber(ctx, { listUid: list.uid, email: 'two@example.org' });
     await expect(second()).rejects.toMatchObject({
-      fields: { EMAIL: ['The plan allows at most 1 subscribers in a list: this limit is reached.'] },
+      fields: { EMAIL: ['The plan allows at most 1 subscriber in a list: this limit is reached.'] },
     });
     await deleteSubscriber(ctx, { subscriber: String(one.id) });
     await second();

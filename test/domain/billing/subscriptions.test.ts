@@ -53,7 +53,7 @@ describe('a first subscription', () => {
     expect(world.fired).toEqual([`plan_changed null ${free.uid}`]);
   });
 
-  test('to a paid plan waits for its payment, and limits nothing meanwhile', async () => {
+  test('to a paid plan waits for its payment, and its limits count meanwhile (D55)', async () => {
     const customer = await world.newCustomer();
     const { subscription, due } = await createSubscription(admin, {
       customerUid: customer.uid,
@@ -62,7 +62,7 @@ describe('a first subscription', () => {
     });
     expect(subscription.status).toBe('pending');
     expect(due).toMatchObject({ kind: 'start', status: 'pending', totalMinor: 3100n });
-    expect((await allowanceOf(admin.db, customer.id)).source).toBe('unlimited');
+    expect(await allowanceOf(admin.db, customer.id)).toMatchObject({ source: 'pending', planUid: small.uid });
     world.setClock('2026-01-05T12:00:00.000Z');
     await recordPayment(admin, { invoiceUid: due?.uid ?? '' });
     const [row] = await subscriptionsOf(world, customer.id);
@@ -71,11 +71,11 @@ describe('a first subscription', () => {
     expect((await allowanceOf(admin.db, customer.id)).planUid).toBe(small.uid);
   });
 
-  test('that was never paid leaves the customer as free as before', async () => {
+  test('that was never paid leaves the customer without one, as before (D55)', async () => {
     const customer = await world.newCustomer();
     const { subscription } = await changePlan(customer.ctx, { planUid: small.uid });
     await cancelSubscription(customer.ctx, subscription);
-    expect((await allowanceOf(admin.db, customer.id)).source).toBe('unlimited');
+    expect((await allowanceOf(admin.db, customer.id)).source).toBe('none');
     expect(world.fired).toEqual([]);
   });
 

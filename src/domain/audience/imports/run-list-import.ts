@@ -67,12 +67,15 @@ async function failImport(ctx: Context, key: ImportKey, failure: ImportFailure):
   await inTransaction(ctx, ({ db }) => endImport(db, key, { status: 'failed', failure }));
 }
 
+/** What is thrown when the subscription ended, or was not paid for in time. */
+const WITHOUT_PLAN = ['SUBSCRIPTION_ENDED', 'SUBSCRIPTION_REQUIRED'];
+
 /** A subscription that ends meanwhile ends the import too; people that were imported stay. */
 async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
   try {
     return await writeSlices(ctx, found, abortSignal);
   } catch (error) {
-    if (!(error instanceof WrongStateError && error.code === 'SUBSCRIPTION_ENDED')) throw error;
+    if (!(error instanceof WrongStateError && WITHOUT_PLAN.includes(error.code))) throw error;
     await failImport(ctx, found, { code: 'subscription_ended', params: {} });
     return 'over';
   }
