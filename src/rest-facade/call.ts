@@ -15,7 +15,7 @@ import {
   type Failure,
   type OperationError,
 } from './errors.ts';
-import { inputOf } from './input.ts';
+import { inputOf, type NameTree } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
 import type { Call, Row, View } from './row.ts';
@@ -46,6 +46,9 @@ export interface CallParts {
   readonly row: Row;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly given: RequestParameters;
+  readonly declared: NameTree;
+  /** Names of parameters that nothing was done with; the row may add some. */
+  readonly ignored: Set<string>;
   readonly file: IncomingFile | undefined;
   readonly completeParameters: () => Promise<RequestParameters>;
   readonly credentials: Credentials;
@@ -65,7 +68,7 @@ export interface CallOptions {
 /** Makes the call of one request. */
 export function beginCall(parts: CallParts, options: CallOptions): Call {
   let viewer: Execution['viewer'] | undefined;
-  const { row, params, given, file } = parts;
+  const { row, given, file } = parts;
   const run = async (name: string, variables: Readonly<Record<string, unknown>>): Promise<Execution> => {
     const document = options.documents.get(name);
     if (!document) throw new Error(`The REST facade has no operation ${name}.`);
@@ -78,8 +81,8 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
   };
   const view = () => ({ ...options.view, dialect: parts.dialect ?? viewer?.restDialect ?? options.view.dialect });
   return {
-    input: inputOf(given, params),
-    upload: file && { file, completeInput: async () => inputOf(await parts.completeParameters(), params) },
+    input: inputOf(given, parts),
+    upload: file && { file, completeInput: async () => inputOf(await parts.completeParameters(), parts) },
     async execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>) {
       const execution = await run(name, variables);
       const data = dataOf(execution, parts);

@@ -8,7 +8,7 @@ import { UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavai
 /** An answer that is not a success; thrown anywhere in the facade, written in one place. */
 export class RestError extends Error {
   readonly status: number;
-  readonly body: unknown;
+  readonly body: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -21,6 +21,11 @@ export class RestError extends Error {
     this.status = status;
     this.body = body;
     this.headers = headers;
+  }
+
+  /** The same answer with these headers, too. */
+  withHeaders(headers: Readonly<Record<string, string>>): RestError {
+    return new RestError(this.status, this.body, { ...this.headers, ...headers });
   }
 }
 

@@ -14,8 +14,8 @@ export interface Input {
   /** A part of the path, decoded. */
   param(name: string): string;
   has(name: string): boolean;
-  /** The given names, nested ones by their first part. */
-  names(): readonly string[];
+  /** The given names that the row does not declare: perhaps tags of a list's fields. The row says which it did not use. */
+  others(): readonly string[];
   /** A text; numbers and booleans are written out; null is the empty text. */
   text(...names: readonly string[]): string | undefined;
   /** One of these words, in any case; an empty text counts as absent. */
@@ -36,15 +36,28 @@ export interface Input {
   plainObject(name: string): RequestParameters | undefined;
   /** The value as it is. */
   raw(name: string): ParameterValue | undefined;
+  /** Records that nothing was done with this parameter: the answer says so (decision D53). */
+  ignore(...names: readonly string[]): void;
   /** Records that this parameter is wrong. */
   refuse(name: string, message: string): void;
   /** Throws RestError 422 when anything was refused. */
   check(): void;
 }
 
+/** Names of parameters; one without inner names is read with everything in it. */
+export type NameTree = ReadonlyMap<string, NameTree>;
+
+/** What a reader knows of its row and its call. */
+export interface Reading {
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly declared: NameTree;
+  /** The names that nothing was done with. */
+  readonly ignored: Set<string>;
+}
+
 /** A reader for one request. */
-export function inputOf(given: RequestParameters, params: Readonly<Record<string, string | undefined>>): Input {
-  return reader(given, { params, problems: new Map(), prefix: '' });
+export function inputOf(given: RequestParameters, reading: Reading): Input {
+  return reader(given, { ...reading, problems: new Map(), prefix: '' });
 }
 
 /** A text that identifies something: if missing, a 422 says so instead of a 404. */
@@ -54,8 +67,7 @@ export function neededName(input: Input, ...names: readonly [string, ...string[]
   return text;
 }
 
-interface Scope {
-  readonly params: Readonly<Record<string, string | undefined>>;
+interface Scope extends Reading {
   readonly problems: Map<string, string[]>;
   readonly prefix: string;
 }
@@ -93,7 +105,7 @@ function reader(given: RequestParameters, scope: Scope): Input {
   return {
     param: (name) => scope.params[name] ?? '',
     has: (name) => given[name] !== undefined,
-    names: () => Object.keys(given),
+    others: () => Object.keys(given).filter((name) => !scope.declared.has(name)),
     text: (...names) => read(names, textOf, 'a text'),
     choice: (name, words) =>
       readUnlessEmpty(
@@ -114,10 +126,12 @@ function reader(given: RequestParameters, scope: Scope): Input {
     },
     object: (name) => {
       const object = readObject(name);
-      return object && reader(object, { ...scope, prefix: `${scope.prefix}${name}.` });
+      const declared = scope.declared.get(name) ?? new Map();
+      return object && reader(object, { ...scope, declared, prefix: `${scope.prefix}${name}.` });
     },
     plainObject: readObject,
     raw: (name) => given[name],
+    ignore: (...names) => names.forEach((name) => scope.ignored.add(scope.prefix + name)),
     refuse,
     check: () => {
       if (scope.problems.size > 0) throw invalid(Object.fromEntries(scope.problems));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Example } from './examples.ts';
 import type { JsonSchema, SchemaBook } from './openapi-schemas.ts';
 import type { RowParameter } from './row-parameters.ts';
+import { IGNORED_HEADER, tellsInBody } from './ignored-parameters.ts';
 import type { Row } from './row.ts';
 import { countShape, type AnswerShape } from './shapes.ts';
 
@@ -36,6 +37,18 @@ const RATE_LIMIT = {
   RateLimit: { description: 'What is left, and for how many seconds.', schema: { type: 'string' } },
   'RateLimit-Policy': { description: 'How many requests in how many seconds.', schema: { type: 'string' } },
 };
+
+/** Names of parameters that a row does not know (decision D53). */
+export const IGNORED_COMPONENT = {
+  description:
+    'Names of the parameters that nothing was done with, percent-encoded, separated by commas. Only if there are any.',
+  schema: { type: 'string' },
+};
+const IGNORED = { [IGNORED_HEADER]: { $ref: '#/components/headers/Ignored' } };
+const ignoredShape = z
+  .array(z.string())
+  .meta({ id: 'Ignored', description: 'Names of the parameters that nothing was done with. Only if there are any.' })
+  .optional();
 
 /** Refusals by status; each is a component of the document. */
 const REFUSALS = {
@@ -73,6 +86,7 @@ const REFUSALS = {
     name: 'Unprocessable',
     description: 'A parameter is wrong, or the object is in a state that does not allow it (`errors.status`).',
     shape: invalidShape,
+    headers: IGNORED,
     example: { message: 'The given data was invalid.', errors: { name: ['The name field is required.'] } },
   },
   429: {
@@ -125,29 +139,49 @@ export interface Answering {
 export function responsesOf({ row, parameters, example }: Answering, book: SchemaBook): Record<string, JsonSchema> {
   const refusals = refusalsOf(row, parameters).map((status) => [String(status), { $ref: refusalRef(status) }] as const);
   return {
-    ...successes(row.answers, example, book),
+    ...successes(answersOf(row), example, book),
     ...Object.fromEntries(refusals),
     ...(row.refuseClassic ? { 403: duplicateInClassic(book) } : {}),
   };
+}
+
+/** The answer with the names that it ignored, where its body tells them. */
+function answersOf(row: Row): AnswerShape {
+  const { answers } = row;
+  return (answers.kind === 'body' || answers.kind === 'created') && tellsInBody(row)
+    ? { ...answers, shape: withIgnored(answers.shape) }
+    : answers;
+}
+
+function withIgnored(shape: z.ZodType): z.ZodType {
+  if (shape instanceof z.ZodObject) return shape.extend({ ignored: ignoredShape });
+  return shape instanceof z.ZodUnion
+    ? z.union(shape.options.map((option) => (option instanceof z.ZodObject ? withIgnored(option) : option)))
+    : shape;
 }
 
 function successes(answers: AnswerShape, example: Example | undefined, book: SchemaBook): Record<string, JsonSchema> {
   const shown = example?.answer === undefined ? {} : { example: example.answer };
   switch (answers.kind) {
     case 'body':
-      return { 200: { description: 'Done.', content: json(book.schemaOf(answers.shape), shown) } };
+      return { 200: { description: 'Done.', headers: IGNORED, content: json(book.schemaOf(answers.shape), shown) } };
     case 'created': {
       const schema = book.schemaOf(answers.shape);
       return {
-        200: { description: 'Created; this is the answer of the classic dialect.', content: json(schema, shown) },
-        201: { description: 'Made.', content: json(schema, shown) },
+        200: {
+          description: 'Created; this is the answer of the classic dialect.',
+          headers: IGNORED,
+          content: json(schema, shown),
+        },
+        201: { description: 'Made.', headers: IGNORED, content: json(schema, shown) },
       };
     }
     case 'page':
       return { 200: pageResponse(book.schemaOf(answers.shape), shown, book) };
     case 'stream': {
       const types = answers.contentType.map((type) => [type.split(';', 1)[0] ?? type, streamed(type, shown)] as const);
-      return { 200: { description: 'A download, written as it is made.', content: Object.fromEntries(types) } };
+      const content = Object.fromEntries(types);
+      return { 200: { description: 'A download, written as it is made.', headers: IGNORED, content } };
     }
   }
 }
@@ -169,6 +203,7 @@ function pageResponse(item: JsonSchema, shown: JsonSchema, book: SchemaBook): Js
     headers: {
       'X-Total-Count': { description: 'How many there are on all pages.', schema: { type: 'string' } },
       Link: { description: 'The neighbouring pages (RFC 8288).', schema: { type: 'string' } },
+      ...IGNORED,
     },
     content: json({ oneOf: [paginator, { title: 'classic', type: 'array', items: item }] }, shown),
   };

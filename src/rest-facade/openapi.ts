@@ -5,7 +5,7 @@
 import { BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../lib/bounded-body.ts';
 import { NAME_LENGTH_MAX, PARAMETERS_MAX } from './request-parameters.ts';
 import type { Examples } from './examples.ts';
-import { refusalComponents, responsesOf } from './openapi-answers.ts';
+import { IGNORED_COMPONENT, refusalComponents, responsesOf } from './openapi-answers.ts';
 import { bodyOf, parametersIn } from './openapi-parameters.ts';
 import { openSchemaBook, type JsonSchema, type SchemaBook } from './openapi-schemas.ts';
 import { parametersOf } from './row-parameters.ts';
@@ -55,6 +55,7 @@ export async function openApiOf({ rows, prefix, product, examples }: OpenApiOpti
     components: {
       schemas: book.named(),
       responses,
+      headers: { Ignored: IGNORED_COMPONENT },
       parameters: { Dialect: DIALECT, IdempotencyKey: IDEMPOTENCY_KEY },
       securitySchemes: SECURITY_SCHEMES,
     },
@@ -67,7 +68,9 @@ export function openApiPath(path: string): string {
 }
 
 const INTRODUCTION = `Parameters may come in the query, as JSON, as a form or as multipart, on every method; the body wins, \
-and \`contact[company]\` nests in all of them. Unknown parameters are ignored. A request may have \
+and \`contact[company]\` nests in all of them. \
+An index of the standard dialect refuses a parameter that it does not know; every other call ignores it and says so, in the header \
+\`X-Ignored-Parameters\` and, if it changes something, in \`ignored\`. Names that begin with \`_\` are free. A request may have \
 ${PARAMETERS_MAX} parameters, whose names have at most ${NAME_LENGTH_MAX} characters; a body without files at most \
 ${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the \`Authorization\` header, the query or the beginning of the body. Times are UTC, \`YYYY-MM-DD HH:MM:SS\`. \
 Flags may be written 1/0, true/false, yes/no, on/off.

@@ -8,7 +8,6 @@ import Router from 'find-my-way';
 import { messageOf } from '../lib/errors.ts';
 import { isUnavailable, unavailableMessage } from '../lib/is-unavailable.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
-import type { TextStream } from './answer.ts';
 import type { Execute } from './call.ts';
 import type { Dialect } from './dialects.ts';
 import type { Documents } from './documents.ts';
@@ -17,7 +16,7 @@ import type { IdempotentCalls, KeptAnswer } from './idempotency.ts';
 import { hasBody } from './read-request.ts';
 import { requestGate } from './request-gate.ts';
 import type { Row, View } from './row.ts';
-import { runRow, tokenOf, type RestExchange } from './run-row.ts';
+import { runRow, tokenOf, type Download, type RestExchange } from './run-row.ts';
 
 // An address of 254 octets, each of them percent-encoded.
 const PATH_PARAMETER_LENGTH_MAX = 800;
@@ -59,7 +58,7 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
       exchange.route = `${options.prefix}${row.path}`;
       const url = view.apiUrl + path.slice(options.prefix.length);
       const answer = await runRow({ req, query, url, exchange, gate, row, params }, { ...options, view });
-      if ('stream' in answer) await writeStream(req, res, answer.stream);
+      if ('stream' in answer) await writeStream(req, res, answer);
       else write(req, res, answer);
     } catch (error) {
       const uncounted = await gate.pass(null).then(
@@ -136,9 +135,10 @@ async function taken(res: ServerResponse): Promise<void> {
 async function writeStream(
   req: IncomingMessage,
   res: ServerResponse,
-  { contentType, fileName, pieces }: TextStream,
+  { stream: { contentType, fileName, pieces }, headers }: Download,
 ): Promise<void> {
   res.writeHead(200, {
+    ...headers,
     'Content-Type': contentType,
     'Content-Disposition': `attachment; filename="${fileName.replace(/[^\w.-]/g, '_')}"`,
     'Cache-Control': 'no-store',

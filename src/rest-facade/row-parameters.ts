@@ -2,7 +2,7 @@
  * Finds a row's parameters by letting it read, so the reference and the tests need no separate list. Parameters that are read
  * only in certain cases are not found.
  */
-import type { Input } from './input.ts';
+import type { Input, NameTree } from './input.ts';
 import type { Call, Row, View } from './row.ts';
 
 export type ParameterKind = 'text' | 'integer' | 'flag' | 'time' | 'object' | 'file' | 'any';
@@ -19,10 +19,62 @@ class Recorded extends Error {}
 
 const view: View = { dialect: 'standard', apiUrl: '', product: { name: '', version: '', baseUrl: '' } };
 
+/** Everything that a row reads of a request: what it does not declare here, it does not know (decision D53). */
+export interface Declaration {
+  readonly parameters: readonly RowParameter[];
+  readonly names: NameTree;
+  /** Names of any kind are values of it, too: tags of a list's fields. The row says itself which of them it did not use. */
+  readonly takesOthers: boolean;
+}
+
+const declarations = new WeakMap<Row, Promise<Declaration>>();
+
+/** What the row declares; found once. */
+export function declarationOf(row: Row): Promise<Declaration> {
+  const known = declarations.get(row) ?? declare(row);
+  declarations.set(row, known);
+  return known;
+}
+
 /** The parameters of the row's query or body; those of its path are in the path. */
 export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
+  return (await declarationOf(row)).parameters;
+}
+
+async function declare(row: Row): Promise<Declaration> {
   const found = new Map<string, RowParameter>();
-  const input = recorder(found, { nameOf: (name) => name, path: row.path });
+  let takesOthers = false;
+  const others = () => {
+    takesOthers = true;
+    return [];
+  };
+  for (const dialect of ['standard', 'classic'] as const) await record(row, dialect, found, others);
+  if (row.takesFile) found.set('file', { names: ['file'], kind: 'file' });
+  const parameters = [...found.values()];
+  return { parameters, names: nameTree(parameters), takesOthers };
+}
+
+function nameTree(parameters: readonly RowParameter[]): NameTree {
+  type Tree = Map<string, Tree>;
+  const root: Tree = new Map();
+  for (const name of parameters.flatMap(({ names }) => names)) {
+    let at = root;
+    for (const step of name.replaceAll(']', '').split('[')) {
+      const next: Tree = at.get(step) ?? new Map();
+      at.set(step, next);
+      at = next;
+    }
+  }
+  return root;
+}
+
+async function record(
+  row: Row,
+  dialect: View['dialect'],
+  found: Map<string, RowParameter>,
+  others: Input['others'],
+): Promise<void> {
+  const input = recorder(found, { nameOf: (name) => name, path: row.path, others });
   const stop = () => {
     throw new Recorded();
   };
@@ -30,7 +82,7 @@ export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
     input,
     upload: undefined,
     execute: stop,
-    view: () => view,
+    view: () => ({ ...view, dialect }),
     identify: async () => undefined,
     identified: () => true,
   };
@@ -39,16 +91,15 @@ export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
   } catch {
     // Every row ends here: it got no parameters, and its operation did not run.
   }
-  if (row.takesFile) found.set('file', { names: ['file'], kind: 'file' });
-  return [...found.values()];
 }
 
 interface Recording {
   readonly nameOf: (name: string) => string;
   readonly path: string;
+  readonly others: Input['others'];
 }
 
-function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording): Input {
+function recorder(found: Map<string, RowParameter>, { nameOf, path, others }: Recording): Input {
   const read =
     (kind: ParameterKind) =>
     (...names: readonly string[]) => {
@@ -61,7 +112,7 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording)
     // Parameters in the path are not listed again.
     param: (name) => (path.split('/').includes(`:${name}`) ? name : ''),
     has: () => false,
-    names: () => [],
+    others,
     text: read('text'),
     choice: (name, words) => {
       found.set(nameOf(name), { names: [nameOf(name)], kind: 'text', words });
@@ -72,9 +123,10 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path }: Recording)
     boundedInteger: read('integer'),
     flag: read('flag'),
     time: read('time'),
-    object: (name) => recorder(found, { nameOf: (inner) => `${nameOf(name)}[${inner}]`, path }),
+    object: (name) => recorder(found, { nameOf: (inner) => `${nameOf(name)}[${inner}]`, path, others }),
     plainObject: read('object'),
     raw: read('any'),
+    ignore: () => undefined,
     refuse: () => undefined,
     check: () => undefined,
   };

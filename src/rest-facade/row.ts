@@ -25,6 +25,10 @@ export interface RowHead {
   readonly answers: AnswerShape;
   /** Required parameters (422 without), by their usual spelling. A test tries each of them. */
   readonly required?: readonly string[];
+  /** An index whose answer is no page: its filters are refused when it does not know them, as those of pages are (D53). */
+  readonly isIndex?: boolean;
+  /** Changes something although it is a GET: its answer names what it ignored, as those of other methods do (D53). */
+  readonly writes?: boolean;
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
   fieldName?(path: string): string | undefined;
   /** For refusals that the classic dialect words differently. */

@@ -16,9 +16,18 @@ import {
   type IdempotentCalls,
   type KeptAnswer,
 } from './idempotency.ts';
+import {
+  ignoredHeader,
+  isIndex,
+  refuseUnknownFilters,
+  tellsInBody,
+  unknownNames,
+  withIgnored,
+} from './ignored-parameters.ts';
 import { readRequest, type ReadRequest } from './read-request.ts';
 import type { RequestGate } from './request-gate.ts';
 import type { Call, Row } from './row.ts';
+import { declarationOf, type Declaration } from './row-parameters.ts';
 
 /** What the web server knows of the request. */
 export interface RestExchange {
@@ -39,12 +48,18 @@ export interface RowRequest {
   readonly params: Readonly<Record<string, string | undefined>>;
 }
 
+/** A row's answer that is written while it is made. */
+export interface Download {
+  readonly stream: TextStream;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 interface RowOptions extends CallOptions {
   readonly idempotentCalls?: IdempotentCalls | undefined;
 }
 
 /** Runs the row. Throws RestError for faults of the caller, any other error for a defect. */
-export async function runRow(request: RowRequest, options: RowOptions): Promise<KeptAnswer | { stream: TextStream }> {
+export async function runRow(request: RowRequest, options: RowOptions): Promise<KeptAnswer | Download> {
   const { req, query, exchange, gate, row, params } = request;
   const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
   const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, options);
@@ -58,41 +73,64 @@ export async function runRow(request: RowRequest, options: RowOptions): Promise<
   const { log, requestId } = exchange;
   const dialect = dialectOf(req.headers['x-api-dialect']);
   const upload = file && uploadOf(file, completeParameters);
-  const parts = { row, params, given, file: upload?.file, completeParameters, credentials, dialect, log, requestId };
+  const declared = await declarationOf(row);
+  const ignored = new Set(unknownNames(given, declared, params));
+  const parts = {
+    ...{ row, params, given, declared: declared.names, ignored, file: upload?.file, completeParameters },
+    ...{ credentials, dialect, log, requestId },
+  };
   const call = beginCall(parts, options);
+  const answering = { request, call, declared, ignored, upload };
   try {
     refuseUnknownDialect(req.headers['x-api-dialect']);
     // For an unknown caller a large upload is not read.
     if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
     const key = isWrite(row, options) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
-    if (key === undefined || req.method !== 'POST' || !options.idempotentCalls) return await answerOf(request, call);
+    if (key === undefined || req.method !== 'POST' || !options.idempotentCalls) return await answerOf(answering);
     const content = contentOf(['POST', row.path, JSON.stringify(params), dialect ?? ''], given);
     const begun = await options.idempotentCalls.begin({ token, ipAddress: exchange.ipAddress, key, content });
     return await runOnce(
       begun,
-      async () => ({ ...(await keptAnswerOf(request, call)), upload: (await upload?.digest()) ?? null }),
+      async () => ({ ...(await keptAnswerOf(answering)), upload: (await upload?.digest()) ?? null }),
       async () => (await upload?.readAndDigest()) ?? null,
     );
   } catch (error) {
-    throw await refusalInOrder(error, row, call);
+    throw await refusalInOrder(error, answering);
   }
 }
 
-async function answerOf({ row, url, query }: RowRequest, call: Call): Promise<KeptAnswer | { stream: TextStream }> {
+interface Answering {
+  readonly request: RowRequest;
+  readonly call: Call;
+  readonly declared: Declaration;
+  readonly ignored: Set<string>;
+  readonly upload: ReturnType<typeof uploadOf> | undefined;
+}
+
+async function answerOf({ request, call, declared, ignored, upload }: Answering): Promise<KeptAnswer | Download> {
+  const { row, url, query, params } = request;
+  if (isIndex(row) && ignored.size > 0) {
+    // The dialect may be the token's own.
+    await call.identify();
+    if (refuseUnknownFilters(call.input, row, { ignored, declared, dialect: call.view().dialect })) ignored.clear();
+  }
   const answer = await row.run(call);
-  if (answer.kind === 'stream') return { stream: answer.stream };
+  for (const name of unknownNames((await upload?.allParameters()) ?? {}, declared, params)) ignored.add(name);
+  if (answer.kind === 'stream') return { stream: answer.stream, headers: ignoredHeader(ignored) };
   const { status, headers, body } = shape(answer, call.view().dialect, { url, query: new URLSearchParams(query) });
-  return { status, headers, body: JSON.stringify(body), upload: null };
+  const whole = tellsInBody(row) ? withIgnored(body, ignored) : body;
+  return { status, headers: { ...headers, ...ignoredHeader(ignored) }, body: JSON.stringify(whole), upload: null };
 }
 
 /** A refusal is an answer, too: a repeated call would get it again. */
-async function keptAnswerOf(request: RowRequest, call: Call): Promise<KeptAnswer> {
+async function keptAnswerOf(answering: Answering): Promise<KeptAnswer> {
+  const { row } = answering.request;
   try {
-    const answer = await answerOf(request, call);
-    if ('stream' in answer) throw new Error(`The row ${request.row.path} writes and answers with a stream.`);
+    const answer = await answerOf(answering);
+    if ('stream' in answer) throw new Error(`The row ${row.path} writes and answers with a stream.`);
     return answer;
   } catch (error) {
-    const refusal = await refusalInOrder(error, request.row, call);
+    const refusal = await refusalInOrder(error, answering);
     if (!(refusal instanceof RestError)) throw refusal;
     return { status: refusal.status, headers: refusal.headers, body: JSON.stringify(refusal.body), upload: null };
   }
@@ -117,11 +155,13 @@ function isWrite(row: Row, { documents }: RowOptions): boolean {
 }
 
 /** A stranger learns nothing about a row's parameters: 401 and 403 come before 422, although the input was read first. */
-async function refusalInOrder(error: unknown, row: Row, call: Call): Promise<unknown> {
-  if (!(error instanceof RestError) || error.status !== 422 || row.access === 'public' || call.identified())
-    return error;
+async function refusalInOrder(error: unknown, { request: { row }, call, ignored }: Answering): Promise<unknown> {
+  if (!(error instanceof RestError) || error.status !== 422) return error;
+  // A misspelt name is often the reason for a missing one.
+  const told = error.withHeaders(ignoredHeader(ignored));
+  if (row.access === 'public' || call.identified()) return told;
   return call.identify().then(
-    () => error,
+    () => told,
     (refused: unknown) => refused,
   );
 }
@@ -138,6 +178,8 @@ function uploadOf(file: File, completeParameters: () => Promise<RequestParameter
   };
   return {
     file: { ...file, content },
+    /** Those after the file included, if it was read. */
+    allParameters: async () => (digest() === null ? undefined : withoutToken(completeParameters)),
     digest: whole,
     readAndDigest: async () => {
       for await (const _piece of content);

@@ -108,7 +108,8 @@ function shapeOf(response: JsonSchema | undefined): TopLevel {
 function topOfSchema(schema: JsonSchema): TopLevel {
   if (schema['type'] === 'array') return { kind: 'array' };
   expect(schema['additionalProperties']).toBe(false);
-  const names = Object.keys(Object(schema['properties']));
+  // Only where there is something to tell (decision D53).
+  const names = Object.keys(Object(schema['properties'])).filter((name) => name !== 'ignored');
   expect(schema['required']).toEqual(names);
   return { kind: 'object', names: names.toSorted() };
 }

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mergeParameters } from '../../src/rest-facade/request-parameters.ts';
 import { loadDocuments } from '../../src/rest-facade/documents.ts';
 import { inputOf } from '../../src/rest-facade/input.ts';
-import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
+import { declarationOf, parametersOf } from '../../src/rest-facade/row-parameters.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
@@ -89,7 +89,11 @@ async function operationOf(row: Row, world: World): Promise<Operation> {
   let captured: Operation | undefined;
   const given = mergeParameters(Object.entries(bodyOf(await valuesFor(row, world))));
   const call: Parameters<Row['run']>[0] = {
-    input: inputOf(given, paramsIn(row.path, pathIn(world, row.path))),
+    input: inputOf(given, {
+      params: paramsIn(row.path, pathIn(world, row.path)),
+      declared: (await declarationOf(row)).names,
+      ignored: new Set(),
+    }),
     upload: undefined,
     execute: (name, variables) => {
       captured = { name, variables };

@@ -24,7 +24,7 @@ const rows: readonly Row[] = [
     path: '/echo',
     access: 'public',
     operations: [],
-    run: ({ input }) => ok(Object.fromEntries(input.names().map((name) => [name, input.raw(name)]))),
+    run: ({ input }) => ok(Object.fromEntries(input.others().map((name) => [name, input.raw(name)]))),
   }),
   echoEndpoint({
     method: 'GET',

@@ -6,6 +6,8 @@ export interface FieldValues {
   readonly set: Readonly<Record<string, string>>;
   /** Tags whose value is removed. */
   readonly cleared: readonly string[];
+  /** Given names that are no field of the list. */
+  readonly unknown: readonly string[];
   readonly errors: FieldErrors;
 }
 
@@ -26,10 +28,12 @@ export function checkFieldValues(
   const errors: Record<string, string[]> = {};
   const set: Record<string, string> = {};
   const cleared = new Set<string>();
+  const unknown: string[] = [];
   for (const [name, value] of Object.entries(given)) {
     const field = byTag.get(name.toUpperCase());
     const text = textOf(value);
     if (!field && !options.ignoreUnknown) errors[name.slice(0, SHOWN_NAME_MAX)] = ['The list has no such field.'];
+    if (!field) unknown.push(name);
     if (!field) continue;
     const fault = text === undefined ? 'must be a text' : faultOf(field, text);
     if (fault) errors[field.tag] = [`The ${field.tag} ${fault}.`];
@@ -40,7 +44,7 @@ export function checkFieldValues(
     const misses = options.isNew ? set[tag] === undefined : cleared.has(tag);
     if (required && misses && !errors[tag]) errors[tag] = [`The ${tag} field is required.`];
   }
-  return { set, cleared: [...cleared], errors };
+  return { set, cleared: [...cleared], unknown, errors };
 }
 
 function faultOf({ type }: ListField, text: string): string | undefined {

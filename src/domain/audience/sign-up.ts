@@ -29,6 +29,12 @@ export interface SignUpInput {
   readonly trap?: string | null | undefined;
 }
 
+export interface SignedUp {
+  readonly message: string;
+  /** Given names that are no field of the list. */
+  readonly ignoredFields: readonly string[];
+}
+
 /** The same for every result. */
 export const SIGN_UP_MESSAGE = 'Please check your mailbox and confirm.';
 
@@ -42,16 +48,17 @@ const BY = 'form';
  * Takes a sign-up: a person who is new, or on the list without consent, is asked by mail. Throws NotFoundError `LIST_NOT_FOUND`
  * (also for a list without public sign-up), ValidationError on EMAIL and the tags, RateLimitedError.
  */
-export async function signUp(ctx: Context, input: SignUpInput): Promise<{ message: string }> {
+export async function signUp(ctx: Context, input: SignUpInput): Promise<SignedUp> {
   await refuseTooMany(ctx);
-  await inTransaction(ctx, async (inner) => {
+  const ignoredFields = await inTransaction(ctx, async (inner) => {
     const list = await lockPublicList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
     if (!input.trap?.trim()) await take(inner, list, person);
+    return person.unknown;
   }).catch((error: unknown) => {
     throw isPlanFull(error) ? listFull() : error;
   });
-  return { message: SIGN_UP_MESSAGE };
+  return { message: SIGN_UP_MESSAGE, ignoredFields };
 }
 
 const REFUSED_BY_PLAN = ['PLAN_LIMIT_REACHED', 'SUBSCRIPTION_ENDED', 'SUBSCRIPTION_REQUIRED'];
@@ -69,7 +76,7 @@ async function checkPerson(ctx: TransactionContext, list: MailList, input: SignU
   });
   const errors = { ...person.errors, ...values.errors };
   if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);
-  return { email: person.data.EMAIL, fields: values.set };
+  return { email: person.data.EMAIL, fields: values.set, unknown: values.unknown };
 }
 
 async function take(

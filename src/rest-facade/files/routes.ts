@@ -40,6 +40,7 @@ export const fileRows = [
     // The specification shows the method both ways.
     method: 'GET',
     path: '/file/upload',
+    writes: true,
     access: 'token',
     summary: 'Fetches the addresses in `files`.',
     answers: answersBody(fetchedFileShape.array()),

@@ -126,6 +126,7 @@ export const listRows = [
   endpoint({
     ...addField,
     method: 'GET',
+    writes: true,
     answers: answersBody(fieldCreatedShape),
     present: (data) => done(...fieldCreated(data)),
   }),

@@ -3,9 +3,10 @@ import { z } from 'zod';
 import type { RestErasureFragment } from '../../generated/operations.ts';
 import { done, ok, stream } from '../answer.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
-import { neededName, type Input } from '../input.ts';
+import { neededName } from '../input.ts';
 import type { DataOf } from '../operations.ts';
 import type { Call } from '../row.ts';
+import { fieldValues } from '../shared/field-values.ts';
 import { actionShape, answersBody, answersStream, countShape, timeShape, uidShape } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 
@@ -23,7 +24,6 @@ const erasureShape = z
 
 /** A field of the form that people do not see. */
 const TRAP = 'homepage';
-const FIELD_TAG = /^[A-Z0-9_]+$/;
 
 export const personalDataRows = [
   customEndpoint({
@@ -83,18 +83,15 @@ export const personalDataRows = [
         trap: input.text(TRAP),
       },
     }),
-    present: ({ signUp: { message } }) => done(message),
+    present({ signUp: { message, ignoredFields } }, _view, input) {
+      input.ignore(...ignoredFields);
+      return done(message);
+    },
   }),
 ];
 
 function presentErasure({ uid, status, people, requestedAt, finishedAt }: RestErasureFragment) {
   return { uid, status, people, requested_at: restTime(requestedAt), finished_at: restTime(finishedAt) };
-}
-
-/** Every parameter in capitals is a field's value; names that are no field of the list are ignored by the verb. */
-function fieldValues(input: Input): Record<string, unknown> {
-  const names = input.names().filter((name) => FIELD_TAG.test(name) && name !== 'EMAIL');
-  return Object.fromEntries(names.map((name) => [name, input.raw(name)]));
 }
 
 /** `{"email": …, "tables": {"subscriber": [row, …], …}}`; rows come table by table. */

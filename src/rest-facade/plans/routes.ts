@@ -15,6 +15,7 @@ export const planRows = [
     summary:
       'Lists the plans in their order: all of them, or pages with `page` and `per_page`. An array in both dialects.',
     answers: answersBody(plansShape),
+    isIndex: true,
     operation: 'Plans',
     variables: (input) => {
       const window = pageArguments(input);

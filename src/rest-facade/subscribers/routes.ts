@@ -5,6 +5,7 @@ import { endpoint } from '../endpoint.ts';
 import type { Method } from '../row.ts';
 import { RestError, type Failure } from '../errors.ts';
 import type { Input } from '../input.ts';
+import { fieldValues, ignoreUnknownTags } from '../shared/field-values.ts';
 import { presentSubscriber, presentSubscriberRow, whom } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import {
@@ -20,7 +21,6 @@ type Place = readonly [method: Method, path: Path];
 
 const FIELDS_DETAILS =
   "A parameter in capitals is the value of the list's field with this tag: `FIRST_NAME`. `tag` takes several, separated by commas.";
-const FIELD_TAG = /^[A-Z0-9_]+$/;
 
 const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map((path) =>
   endpoint({
@@ -61,10 +61,12 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
           ipAddress: input.nullableText('ip_address'),
           ignoreUnknownFields: true,
         },
+        withFields: input.others().length > 0,
       }),
       fieldName,
       refuseClassic: duplicate,
-      present: ({ addSubscriber: subscriber }) => {
+      present: ({ addSubscriber: subscriber }, _view, input) => {
+        ignoreUnknownTags(input, subscriber.fieldValues);
         const isPending = subscriber.status === 'pending';
         return created(
           isPending ? 'Confirmation email sent to the subscriber' : 'Subscriber was successfully created',
@@ -116,10 +118,14 @@ const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update']
         status: input.text('status'),
         ignoreUnknownFields: true,
       },
+      withFields: input.others().length > 0,
     }),
     fieldName,
     refuseClassic: duplicate,
-    present: ({ updateSubscriber }) => done('Subscriber was successfully updated', whom(updateSubscriber)),
+    present: ({ updateSubscriber }, _view, input) => {
+      ignoreUnknownTags(input, updateSubscriber.fieldValues);
+      return done('Subscriber was successfully updated', whom(updateSubscriber));
+    },
   }),
 );
 
@@ -227,12 +233,6 @@ function neededListUid(input: Input): string {
   const uid = listUid(input);
   if (uid === undefined) input.refuse('list_uid', 'The list uid field is required.');
   return uid ?? '';
-}
-
-/** Every parameter in capitals is a field's value; names that are no field of the list are ignored by the verb. */
-function fieldValues(input: Input): Record<string, unknown> {
-  const names = input.names().filter((name) => FIELD_TAG.test(name) && name !== 'EMAIL');
-  return Object.fromEntries(names.map((name) => [name, input.raw(name)]));
 }
 
 /** Separated by commas, or a list of such texts. */

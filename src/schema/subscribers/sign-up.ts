@@ -1,11 +1,17 @@
 /** Public sign-up. */
-import { signUp } from '../../domain/audience/sign-up.ts';
+import { signUp, type SignedUp } from '../../domain/audience/sign-up.ts';
 import { builder } from '../builder.ts';
 
-const SignUp = builder.objectRef<{ message: string }>('SignUp').implement({
+const SignUp = builder.objectRef<SignedUp>('SignUp').implement({
   description: 'The answer is the same whether or not the address is on the list.',
   authScopes: { public: true },
-  fields: (t) => ({ message: t.exposeString('message') }),
+  fields: (t) => ({
+    message: t.exposeString('message'),
+    ignoredFields: t.stringList({
+      description: 'The names in `fieldValues` that are no field of the list.',
+      resolve: ({ ignoredFields }) => [...ignoredFields],
+    }),
+  }),
 });
 
 builder.mutationField('signUp', (t) =>
