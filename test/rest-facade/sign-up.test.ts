@@ -48,7 +48,11 @@ test('somebody new is asked, with the values of the list’s fields and nothing 
     status: 'subscribed',
     NO_FIELD: 'x',
   });
-  expect([answer.status, answer.body]).toEqual([200, { status: 1, message: 'Please check your mailbox and confirm.' }]);
+  // Decision D53.
+  expect([answer.status, answer.body]).toEqual([
+    200,
+    { status: 1, message: 'Please check your mailbox and confirm.', ignored: ['tag', 'status', 'NO_FIELD'] },
+  ]);
   expect(await statusOf(list, 'ann@person.example')).toMatchObject({
     status: 'pending',
     source: 'form',
