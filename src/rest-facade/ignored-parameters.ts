@@ -48,7 +48,7 @@ function isList(value: ParameterValue): value is readonly ParameterValue[] {
 
 /** Refuses what an index does not know, in the dialect that says so; true: it was refused. */
 export function refuseUnknownFilters(input: Input, row: Row, { ignored, declared, dialect }: Filters): boolean {
-  const names = told(ignored);
+  const names = reported(ignored);
   if (!isIndex(row) || dialect !== 'standard' || names.length === 0) return false;
   const known = declared.parameters.map(({ names: [first = ''] }) => first).join(', ');
   for (const name of names) input.refuse(name, `This index does not know the parameter ${name}. It takes: ${known}.`);
@@ -67,13 +67,13 @@ export function isIndex({ answers, isIndex: isSaid = false }: Row): boolean {
 }
 
 /** Whether the body of its answer names what was ignored; the header does so for all rows. */
-export function tellsInBody({ method, writes = false }: Row): boolean {
+export function hasIgnoredInBody({ method, writes = false }: Row): boolean {
   return writes || [method].flat().some((name) => name !== 'GET');
 }
 
 /** The header that names them; nothing when there are none. */
 export function ignoredHeader(ignored: ReadonlySet<string>): Readonly<Record<string, string>> {
-  const names = told(ignored).map(encodeURIComponent);
+  const names = reported(ignored).map(encodeURIComponent);
   let text = '';
   for (const name of names) {
     const longer = text === '' ? name : `${text}, ${name}`;
@@ -85,11 +85,11 @@ export function ignoredHeader(ignored: ReadonlySet<string>): Readonly<Record<str
 
 /** The body with the names, if it is an object and there are any. */
 export function withIgnored(body: unknown, ignored: ReadonlySet<string>): unknown {
-  const names = told(ignored);
+  const names = reported(ignored);
   if (names.length === 0 || typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return { ...body, ignored: names };
 }
 
-function told(ignored: ReadonlySet<string>): string[] {
+function reported(ignored: ReadonlySet<string>): string[] {
   return [...ignored].filter((name) => !name.startsWith(FREE_PREFIX)).slice(0, IGNORED_NAMES_MAX);
 }

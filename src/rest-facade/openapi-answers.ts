@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Example } from './examples.ts';
 import type { JsonSchema, SchemaBook } from './openapi-schemas.ts';
 import type { RowParameter } from './row-parameters.ts';
-import { IGNORED_HEADER, tellsInBody } from './ignored-parameters.ts';
+import { IGNORED_HEADER, hasIgnoredInBody } from './ignored-parameters.ts';
 import type { Row } from './row.ts';
 import { countShape, type AnswerShape } from './shapes.ts';
 
@@ -148,7 +148,7 @@ export function responsesOf({ row, parameters, example }: Answering, book: Schem
 /** The answer with the names that it ignored, where its body tells them. */
 function answersOf(row: Row): AnswerShape {
   const { answers } = row;
-  return (answers.kind === 'body' || answers.kind === 'created') && tellsInBody(row)
+  return (answers.kind === 'body' || answers.kind === 'created') && hasIgnoredInBody(row)
     ? { ...answers, shape: withIgnored(answers.shape) }
     : answers;
 }

@@ -20,7 +20,7 @@ import {
   ignoredHeader,
   isIndex,
   refuseUnknownFilters,
-  tellsInBody,
+  hasIgnoredInBody,
   unknownNames,
   withIgnored,
 } from './ignored-parameters.ts';
@@ -118,7 +118,7 @@ async function answerOf({ request, call, declared, ignored, upload }: Answering)
   for (const name of unknownNames((await upload?.allParameters()) ?? {}, declared, params)) ignored.add(name);
   if (answer.kind === 'stream') return { stream: answer.stream, headers: ignoredHeader(ignored) };
   const { status, headers, body } = shape(answer, call.view().dialect, { url, query: new URLSearchParams(query) });
-  const whole = tellsInBody(row) ? withIgnored(body, ignored) : body;
+  const whole = hasIgnoredInBody(row) ? withIgnored(body, ignored) : body;
   return { status, headers: { ...headers, ...ignoredHeader(ignored) }, body: JSON.stringify(whole), upload: null };
 }
 
@@ -158,10 +158,10 @@ function isWrite(row: Row, { documents }: RowOptions): boolean {
 async function refusalInOrder(error: unknown, { request: { row }, call, ignored }: Answering): Promise<unknown> {
   if (!(error instanceof RestError) || error.status !== 422) return error;
   // A misspelt name is often the reason for a missing one.
-  const told = error.withHeaders(ignoredHeader(ignored));
-  if (row.access === 'public' || call.identified()) return told;
+  const complete = error.withHeaders(ignoredHeader(ignored));
+  if (row.access === 'public' || call.identified()) return complete;
   return call.identify().then(
-    () => told,
+    () => complete,
     (refused: unknown) => refused,
   );
 }

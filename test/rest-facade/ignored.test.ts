@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { loadDocuments } from '../../src/rest-facade/documents.ts';
 import { inputOf } from '../../src/rest-facade/input.ts';
-import { tellsInBody, unknownNames } from '../../src/rest-facade/ignored-parameters.ts';
+import { hasIgnoredInBody, unknownNames } from '../../src/rest-facade/ignored-parameters.ts';
 import { mergeParameters, type RequestParameters } from '../../src/rest-facade/request-parameters.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import { declarationOf, type Declaration } from '../../src/rest-facade/row-parameters.ts';
@@ -210,7 +210,7 @@ describe('what a row declares is what it reads', () => {
         .get(name)
         ?.definitions.some((one) => one.kind === 'OperationDefinition' && one.operation === 'mutation');
     const writing = rows.filter((row) => row.operations.some((name) => isMutation(name)));
-    expect(writing.filter((row) => !tellsInBody(row)).map(({ path }) => path)).toEqual([]);
+    expect(writing.filter((row) => !hasIgnoredInBody(row)).map(({ path }) => path)).toEqual([]);
   });
 });
 
