@@ -2,17 +2,21 @@
 import type { IssuedToken } from '../../domain/accounts/api-token-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { ApiTokenKind } from '../enums.ts';
 
 export const RestDialect = builder.enumType('RestDialect', {
   description: 'The form of the REST answers for requests with this token.',
-  values: { STANDARD: { value: 'standard' }, CLASSIC: { value: 'classic' } } as const,
+  values: {
+    STANDARD: { value: 'standard', description: 'The form that the reference describes.' },
+    CLASSIC: { value: 'classic', description: 'The form that older clients of this API expect.' },
+  } as const,
 });
 
 export const ApiToken = builder.prismaObject('ApiToken', {
   authScopes: { scope: 'account:read' },
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    kind: t.exposeString('kind'),
+    kind: t.expose('kind', { type: ApiTokenKind }),
     name: t.exposeString('name'),
     scopes: t.exposeStringList('scopes', { description: '`*`, or what it may do.' }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),

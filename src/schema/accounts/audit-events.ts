@@ -5,6 +5,7 @@ import { holdsScope } from '../../domain/accounts/scopes.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { ForbiddenError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
+import { ApiTokenKind, EntryPoint } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { forwardConnection } from '../key-connection.ts';
 
@@ -20,7 +21,7 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
     }),
     targetUid: t.exposeString('targetUid', { nullable: true }),
     fields: t.stringList({ resolve: ({ fields }) => [...fields], description: 'Names of the fields that were given.' }),
-    entryPoint: t.exposeString('entryPoint', { description: '`graphql`, `rest` or `page`.' }),
+    entryPoint: t.expose('entryPoint', { type: EntryPoint, description: '`graphql`, `rest` or `page`.' }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     client: t.exposeString('client', {
       nullable: true,
@@ -36,7 +37,7 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
       nullable: true,
       description: 'The uid of the token or session that was used.',
     }),
-    tokenKind: t.exposeString('tokenKind', { nullable: true }),
+    tokenKind: t.expose('tokenKind', { type: ApiTokenKind, nullable: true }),
     isByOperator: t.exposeBoolean('isByOperator', {
       description: 'Done by an administrator of the installation; who and from where, only administrators see.',
     }),

@@ -1,5 +1,6 @@
 /** Users and customers, as they are seen by themselves. */
 import { builder } from '../builder.ts';
+import { AccountStatus } from '../enums.ts';
 
 /** Granted by a field that returns the caller's own user although the request has no token yet (login). */
 export const OWN_USER = 'own-user';
@@ -12,7 +13,7 @@ export const Customer = builder.prismaObject('Customer', {
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
-    status: t.exposeString('status'),
+    status: t.expose('status', { type: AccountStatus }),
     timezone: t.exposeString('timezone'),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
   }),
@@ -29,7 +30,7 @@ export const User = builder.prismaObject('User', {
     firstName: t.exposeString('firstName'),
     lastName: t.exposeString('lastName'),
     timezone: t.exposeString('timezone'),
-    status: t.exposeString('status'),
+    status: t.expose('status', { type: AccountStatus }),
     isAdmin: t.exposeBoolean('isAdmin'),
     hasTwoFactor: t.boolean({
       description: 'Whether logging in asks for a code.',

@@ -4,6 +4,7 @@ import type { LimitUsage as LimitUsageRow } from '../../domain/billing/usage-rea
 import { limitUsages } from '../../domain/billing/usage-read-model.ts';
 import { sendUsage, type SendUsage } from '../../domain/sending/send-budget-store.ts';
 import { builder } from '../builder.ts';
+import { AllowanceSource } from '../enums.ts';
 import { readingMoney } from '../invoices/invoice.ts';
 
 export interface AllowanceOf {
@@ -69,7 +70,8 @@ export const Allowance = builder.objectRef<AllowanceOf>('Allowance').implement({
   authScopes: readingMoney,
   description: 'What a customer may do now: the options of its plan, its own ones over them.',
   fields: (t) => ({
-    source: t.string({
+    source: t.field({
+      type: AllowanceSource,
       description:
         "`unlimited` (the operator's account), `plan`, `pending` (the first subscription waits for payment: lists, subscribers and campaigns can be prepared, nothing is sent), `ended` or `none` (reading, paying and deleting go on, nothing new is made or sent).",
       resolve: ({ allowance }) => allowance.source,

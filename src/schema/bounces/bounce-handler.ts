@@ -1,5 +1,6 @@
 /** A bounce handler as its owner sees it, without the password, which is not read. */
 import { builder } from '../builder.ts';
+import { ActiveStatus, MailboxEncryption, MailboxProtocol } from '../enums.ts';
 
 export const BounceHandler = builder.prismaObject('BounceHandler', {
   authScopes: { scope: 'sending-servers:read' },
@@ -7,17 +8,20 @@ export const BounceHandler = builder.prismaObject('BounceHandler', {
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
-    protocol: t.exposeString('protocol', { description: '`imap` or `pop3`.' }),
+    protocol: t.expose('protocol', { type: MailboxProtocol, description: '`imap` or `pop3`.' }),
     host: t.exposeString('host'),
     port: t.exposeInt('port'),
-    encryption: t.exposeString('encryption', { description: '`tls`, `starttls` or `none`.' }),
+    encryption: t.expose('encryption', { type: MailboxEncryption, description: '`tls`, `starttls` or `none`.' }),
     username: t.exposeString('username'),
     folder: t.exposeString('folder', { description: 'The folder of an IMAP mailbox.' }),
     keepsReports: t.exposeBoolean('keepsReports', {
       description: 'Reports that were processed stay in the mailbox; otherwise they are deleted.',
     }),
     isSystem: t.exposeBoolean('isSystem', { description: 'It takes reports about messages of all customers.' }),
-    status: t.exposeString('status', { description: '`active` or `inactive`; an inactive one is not read.' }),
+    status: t.expose('status', {
+      type: ActiveStatus,
+      description: '`active` or `inactive`; an inactive one is not read.',
+    }),
     polledAt: t.expose('polledAt', {
       type: 'DateTime',
       nullable: true,

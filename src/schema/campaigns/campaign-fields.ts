@@ -4,6 +4,15 @@ import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet
 import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
 
+const UnknownPolicy = builder.enumType('UnknownPolicy', {
+  description:
+    'What happens to a message with an unknown outcome: `park` lists it; `retry` sends it again, so that a person may get it twice.',
+  values: {
+    park: { description: 'Lists it, for you to decide.' },
+    retry: { description: 'Sends it again.' },
+  },
+});
+
 const PREHEADER =
   'The text that a mail program shows after the subject in its list of mails. It is hidden in the message itself. Empty: none.';
 
@@ -20,7 +29,11 @@ builder.prismaObjectFields(Campaign, (t) => ({
   signDkim: t.exposeBoolean('signDkim'),
   skipFailedMessages: t.exposeBoolean('skipFailedMessages'),
   embedImages: t.exposeBoolean('embedImages'),
-  unknownPolicy: t.exposeString('unknownPolicy'),
+  unknownPolicy: t.field({
+    type: UnknownPolicy,
+    select: { unknownPolicy: true },
+    resolve: ({ unknownPolicy }) => (unknownPolicy === 'retry' ? 'retry' : 'park'),
+  }),
   sendingServers: t.field({
     type: [SendingRouteType],
     description: 'The servers to send through, by weight; empty: those of its customer or plan.',
@@ -37,12 +50,6 @@ builder.prismaObjectFields(Campaign, (t) => ({
   deliverInSubscriberTimezone: t.exposeBoolean('deliverInSubscriberTimezone'),
   localTime: t.exposeString('localTime', { nullable: true }),
 }));
-
-const UnknownPolicy = builder.enumType('UnknownPolicy', {
-  description:
-    'What happens to a message with an unknown outcome: `park` lists it; `retry` sends it again, so that a person may get it twice.',
-  values: ['park', 'retry'] as const,
-});
 
 type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
 

@@ -4,6 +4,7 @@ import { viewerOf } from '../../domain/context.ts';
 import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
 import { readCampaignStatistics } from '../../domain/statistics/campaign-statistics-read-model.ts';
 import { builder } from '../builder.ts';
+import { CampaignStatus, CampaignType } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';
 import { loadBy } from '../loaders/load-by.ts';
@@ -40,8 +41,8 @@ export const Campaign = builder.prismaObject('Campaign', {
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
-    type: t.exposeString('type'),
-    status: t.exposeString('status'),
+    type: t.expose('type', { type: CampaignType }),
+    status: t.expose('status', { type: CampaignStatus }),
     statusReason: t.string({
       nullable: true,
       description:

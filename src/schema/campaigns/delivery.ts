@@ -1,5 +1,5 @@
 /** Deliveries: the result for each recipient of a campaign, from its ledger, by key. */
-import { ledgerOfCampaign, deliveryStates } from '../../domain/delivery/delivery.ts';
+import { ledgerOfCampaign, type deliveryStates } from '../../domain/delivery/delivery.ts';
 import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
 import { subscriberUid } from '../../lib/ids.ts';
@@ -9,7 +9,16 @@ import { Campaign } from './campaign.ts';
 
 export const DeliveryState = builder.enumType('DeliveryState', {
   description: '`queued`, `leased` and `sending` are open, the other states are closed.',
-  values: deliveryStates,
+  values: {
+    queued: { description: 'Waits for its turn.' },
+    leased: { description: 'A worker holds it.' },
+    sending: { description: 'Was handed over; there is no answer yet.' },
+    sent: { description: 'A receiving server took it.' },
+    failed: { description: 'It was refused, or could not be composed.' },
+    skipped: { description: 'The person had left the list, or is deleted.' },
+    suppressed: { description: 'The address must get no mail.' },
+    unknown: { description: 'Was handed over and never answered.' },
+  } satisfies Record<(typeof deliveryStates)[number], object>,
 });
 
 const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({

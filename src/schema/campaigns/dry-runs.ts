@@ -2,7 +2,7 @@
 import { cancelDryRun, startDryRun } from '../../domain/campaigns/dry-run.ts';
 import { faultsOfEach, type FaultyPerson } from '../../domain/campaigns/dry-run-people-read-model.ts';
 import {
-  dryRunStatuses,
+  type dryRunStatuses,
   FAULTS_KEPT_MAX,
   latestDryRunOfEach,
   type DryRun,
@@ -17,7 +17,16 @@ import { Campaign } from './campaign.ts';
 const reading = { scope: 'campaigns:read' } as const;
 const writing = { scope: 'campaigns:write' } as const;
 
-const DryRunStatusType = builder.enumType('DryRunStatus', { values: dryRunStatuses });
+const DryRunStatusType = builder.enumType('DryRunStatus', {
+  description: 'The state of a dry run.',
+  values: {
+    queued: { description: 'Has not begun.' },
+    running: { description: 'Messages are being composed.' },
+    done: { description: 'Everybody was looked at.' },
+    cancelled: { description: 'Somebody stopped it.' },
+    failed: { description: 'It could not go on; `statusReason` says why.' },
+  } satisfies Record<(typeof dryRunStatuses)[number], object>,
+});
 
 const DryRunFaultType = builder.objectRef<FaultyPerson>('DryRunFault').implement({
   description: 'Somebody for whom no message can be composed.',

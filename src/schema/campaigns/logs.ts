@@ -1,6 +1,11 @@
 /** The logs of a campaign in pages for downloads. */
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
-import { LOGS, LOG_PAGE_MAX, readCampaignLog, type LogPage } from '../../domain/tracking/campaign-log-read-model.ts';
+import {
+  type LOGS,
+  LOG_PAGE_MAX,
+  readCampaignLog,
+  type LogPage,
+} from '../../domain/tracking/campaign-log-read-model.ts';
 import { csvLine } from '../../lib/csv.ts';
 import { builder } from '../builder.ts';
 import { PER_PAGE_DEFAULT } from '../limits.ts';
@@ -9,7 +14,14 @@ const reading = { scope: 'campaigns:read' } as const;
 
 const CampaignLog = builder.enumType('CampaignLog', {
   description: '`tracking` has a row for each recipient, the other logs have one for each event.',
-  values: LOGS,
+  values: {
+    tracking: { description: 'Every recipient with the result of the delivery.' },
+    open: { description: 'Every open.' },
+    click: { description: 'Every click.' },
+    bounce: { description: 'Every bounce.' },
+    feedback: { description: 'Every complaint.' },
+    unsubscribe: { description: 'Every person who left by a link of the campaign.' },
+  } satisfies Record<(typeof LOGS)[number], object>,
 });
 
 const CampaignLogPage = builder.objectRef<LogPage>('CampaignLogPage').implement({

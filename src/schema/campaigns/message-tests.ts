@@ -65,7 +65,13 @@ builder.queryField('campaignPreview', (t) =>
 
 const TestMessageState = builder.enumType('TestMessageState', {
   description: 'A test that stays `sending` may have been delivered: the server did not answer.',
-  values: ['queued', 'sending', 'sent', 'failed', 'suppressed'] as const,
+  values: {
+    queued: { description: 'Waits for a worker.' },
+    sending: { description: 'Was handed over; there is no answer yet.' },
+    sent: { description: 'A server took it.' },
+    failed: { description: 'It was refused, or could not be composed.' },
+    suppressed: { description: 'The address must get no mail.' },
+  },
 });
 
 const TestMessageType = builder.objectRef<TestMessage>('TestMessage').implement({

@@ -91,7 +91,10 @@ builder.mutationField('resumeCampaign', (t) =>
 const UnknownDecision = builder.enumType('UnknownDecision', {
   description:
     'accept: the server did take the messages. resend: they go out again, to some maybe for the second time.',
-  values: ['accept', 'resend'] as const,
+  values: {
+    accept: { description: 'The server did take the messages.' },
+    resend: { description: 'They go out again, to some maybe for the second time.' },
+  },
 });
 
 const DecidedDeliveries = builder.objectRef<{ uid: string; decided: number }>('DecidedDeliveries').implement({

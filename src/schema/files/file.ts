@@ -1,6 +1,7 @@
 /** Uploaded files. */
 import type { StoredFile } from '../../domain/files/file.ts';
 import { builder } from '../builder.ts';
+import { FileStatus } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 
 export const UploadedFile = builder.prismaObject('UploadedFile', {
@@ -10,7 +11,7 @@ export const UploadedFile = builder.prismaObject('UploadedFile', {
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
     path: t.exposeString('path'),
-    status: t.exposeString('status'),
+    status: t.expose('status', { type: FileStatus }),
     contentType: t.exposeString('contentType', { description: 'Recognised by its first bytes.' }),
     sizeBytes: t.expose('sizeBytes', { type: 'BigInt' }),
     url: t.string({

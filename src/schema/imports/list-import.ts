@@ -16,7 +16,14 @@ const REJECTED_LINES_DEFAULT = 100;
 
 const ImportStatusType = builder.enumType('ImportStatus', {
   description: 'The state of an import.',
-  values: ['uploading', 'queued', 'running', 'done', 'cancelled', 'failed'] as const,
+  values: {
+    uploading: { description: 'Pieces of the file are missing.' },
+    queued: { description: 'Has not begun.' },
+    running: { description: 'People are being added.' },
+    done: { description: 'Every line was read.' },
+    cancelled: { description: 'Somebody stopped it; people who were imported stay.' },
+    failed: { description: 'It could not go on.' },
+  },
 });
 
 interface Column {

@@ -1,6 +1,7 @@
 /** Invoices and payments in GraphQL. */
 import { checkoutUrl } from '../../domain/billing/checkout-link.ts';
 import { builder } from '../builder.ts';
+import { InvoiceKind, InvoiceLineKind, InvoiceStatus, PaymentStatus } from '../enums.ts';
 import { Money } from '../plans/money.ts';
 import { Plan } from '../plans/plan.ts';
 
@@ -10,7 +11,7 @@ export const readingMoney = { scope: 'billing:read' } as const;
 const InvoiceLine = builder.prismaObject('InvoiceLine', {
   authScopes: readingMoney,
   fields: (t) => ({
-    kind: t.exposeString('kind', { description: '`plan`, `unused`, `credit_used` or `credit_kept`.' }),
+    kind: t.expose('kind', { type: InvoiceLineKind, description: '`plan`, `unused`, `credit_used` or `credit_kept`.' }),
     description: t.exposeString('description'),
     amount: t.field({
       type: Money,
@@ -25,10 +26,11 @@ export const Invoice = builder.prismaObject('Invoice', {
   authScopes: readingMoney,
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    kind: t.exposeString('kind', {
+    kind: t.expose('kind', {
+      type: InvoiceKind,
       description: '`start` begins a subscription, `renewal` pays its next period, `change` moves it to another plan.',
     }),
-    status: t.exposeString('status', { description: '`pending`, `paid` or `void`.' }),
+    status: t.expose('status', { type: InvoiceStatus, description: '`pending`, `paid` or `void`.' }),
     total: t.field({
       type: Money,
       description: 'The sum of its lines; never negative.',
@@ -81,7 +83,8 @@ export const PaymentIntent = builder.prismaObject('PaymentIntent', {
   fields: (t) => ({
     uid: t.exposeString('uid'),
     method: t.exposeString('method', { description: '`offline`: by transfer, looked at by an administrator.' }),
-    status: t.exposeString('status', {
+    status: t.expose('status', {
+      type: PaymentStatus,
       description:
         '`PENDING`, `REQUIRES_ACTION`, `AWAITING_ADMIN_APPROVAL`, `SUCCEEDED`, `FAILED` or `CANCELLED`; the last three are final.',
     }),

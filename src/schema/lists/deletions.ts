@@ -2,6 +2,7 @@
 import type { DeletionUnderWay } from '../../domain/accounts/deletion-store.ts';
 import { deletionsUnderWay } from '../../domain/accounts/deletions-under-way.ts';
 import { builder } from '../builder.ts';
+import { ErasableKind } from '../enums.ts';
 
 const READ = { scope: 'lists:read' } as const;
 
@@ -10,7 +11,7 @@ const Deletion = builder.objectRef<DeletionUnderWay>('Deletion').implement({
     'A deleted list or campaign whose people or ledger are still being erased. It is here until that is done.',
   authScopes: READ,
   fields: (t) => ({
-    kind: t.exposeString('kind', { description: '`list` or `campaign`.' }),
+    kind: t.expose('kind', { type: ErasableKind, description: '`list` or `campaign`.' }),
     uid: t.exposeString('uid', { description: 'The uid that it had.' }),
     name: t.exposeString('name'),
     total: t.expose('total', { type: 'Int', description: 'People of the list or recipients of the campaign.' }),

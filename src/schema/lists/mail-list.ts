@@ -8,6 +8,7 @@ import {
 import { tagsOfLists } from '../../domain/audience/list-tag-read-model.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { ListFieldType } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { ListContact } from './list-contact.ts';
@@ -52,7 +53,7 @@ export const ListField = builder.prismaObject('ListField', {
     id: t.expose('id', { type: 'BigInt' }),
     uid: t.exposeString('uid'),
     listId: t.expose('listId', { type: 'BigInt' }),
-    type: t.exposeString('type'),
+    type: t.expose('type', { type: ListFieldType }),
     label: t.exposeString('label'),
     tag: t.exposeString('tag'),
     defaultValue: t.exposeString('defaultValue', { nullable: true }),

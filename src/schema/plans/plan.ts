@@ -1,6 +1,7 @@
 /** A plan in GraphQL. */
 import { shownPlanOptions } from '../../domain/billing/shown-plan-options.ts';
 import { builder } from '../builder.ts';
+import { FrequencyUnit, PlanStatus } from '../enums.ts';
 import { SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Money } from './money.ts';
 
@@ -16,9 +17,12 @@ export const Plan = builder.prismaObject('Plan', {
       resolve: ({ priceMinor, currencyCode }) => ({ minor: priceMinor, currencyCode }),
     }),
     frequencyAmount: t.exposeInt('frequencyAmount', { description: 'The length of a period, in `frequencyUnit`s.' }),
-    frequencyUnit: t.exposeString('frequencyUnit', { description: '`day`, `week`, `month` or `year`.' }),
+    frequencyUnit: t.expose('frequencyUnit', { type: FrequencyUnit, description: '`day`, `week`, `month` or `year`.' }),
     color: t.exposeString('color', { nullable: true }),
-    status: t.exposeString('status', { description: '`active` or `inactive`: archived, nobody new can have it.' }),
+    status: t.expose('status', {
+      type: PlanStatus,
+      description: '`active` or `inactive`: archived, nobody new can have it.',
+    }),
     customOrder: t.exposeInt('customOrder', { nullable: true, description: 'Its place among the others.' }),
     options: t.field({
       type: 'JsonObject',

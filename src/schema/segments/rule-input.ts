@@ -4,15 +4,12 @@
  */
 import type { InputObjectRef } from '@pothos/core';
 import { builder } from '../builder.ts';
+import { SubscriberStatus } from '../enums.ts';
 
 type Inputs = typeof builder.$inferSchemaTypes;
 
 /** What the verb gets; it checks the content itself. */
 export type SegmentRuleShape = Readonly<Record<string, unknown>>;
-
-const SubscriberStatus = builder.enumType('SubscriberStatus', {
-  values: ['subscribed', 'unsubscribed', 'unconfirmed', 'pending'] as const,
-});
 
 const NEGATIVE = 'Also holds for people without a value.';
 const ISO_DAY = 'YYYY-MM-DD, a day of UTC.';

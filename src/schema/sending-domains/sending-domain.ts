@@ -3,6 +3,15 @@ import { siteOf } from '../../domain/sending/domains/domain-site.ts';
 import { domainChecks, publicKeyOf, type DomainChecks } from '../../domain/sending/domains/sending-domain.ts';
 import { shownRecords, type ShownRecord } from '../../domain/sending/domains/shown-records.ts';
 import { builder } from '../builder.ts';
+import {
+  DkimKeyStatus,
+  DmarcAlignment,
+  DmarcPolicy,
+  DnsRecordKind,
+  DnsRecordStatus,
+  DnsRecordType,
+  SendingDomainStatus,
+} from '../enums.ts';
 
 /** A domain has two keys, four during a rotation. */
 const ORDERED = { orderBy: { id: 'asc' } } as const;
@@ -12,8 +21,11 @@ const SendingDomainRecord = builder.objectRef<ShownRecord>('SendingDomainRecord'
   description: 'A DNS record to publish, and what the last check found of it.',
   authScopes: reading,
   fields: (t) => ({
-    kind: t.exposeString('kind', { description: '`ownership`, `dkim`, `spf`, `dmarc`, `return_path` or `tracking`.' }),
-    type: t.exposeString('type', { description: '`TXT` or `CNAME`.' }),
+    kind: t.expose('kind', {
+      type: DnsRecordKind,
+      description: '`ownership`, `dkim`, `spf`, `dmarc`, `return_path` or `tracking`.',
+    }),
+    type: t.expose('type', { type: DnsRecordType, description: '`TXT` or `CNAME`.' }),
     name: t.exposeString('name', { description: 'The whole name, without a dot at its end.' }),
     value: t.exposeString('value'),
     pieces: t.stringList({
@@ -22,7 +34,7 @@ const SendingDomainRecord = builder.objectRef<ShownRecord>('SendingDomainRecord'
     }),
     isRequired: t.exposeBoolean('isRequired', { description: 'Without it nothing is signed.' }),
     purpose: t.exposeString('purpose'),
-    status: t.exposeString('status', { description: '`unknown`, `verified`, `missing` or `wrong`.' }),
+    status: t.expose('status', { type: DnsRecordStatus, description: '`unknown`, `verified`, `missing` or `wrong`.' }),
     seen: t.stringList({ description: 'The records that were found in the DNS.', resolve: ({ seen }) => [...seen] }),
     problems: t.stringList({
       description: 'What must be corrected, one sentence each.',
@@ -40,13 +52,14 @@ const SendingDomainDmarc = builder.objectRef<NonNullable<DomainChecks['dmarc']>>
       description: 'The DNS name at which the DMARC record was found.',
     }),
     record: t.exposeString('record', { nullable: true }),
-    policy: t.exposeString('policy', {
+    policy: t.expose('policy', {
+      type: DmarcPolicy,
       nullable: true,
       description: '`none`, `quarantine` or `reject`, for mail of this very domain, testing taken into account.',
     }),
     organizationalDomain: t.exposeString('organizationalDomain'),
-    dkimAlignment: t.exposeString('dkimAlignment', { description: '`relaxed` or `strict`.' }),
-    spfAlignment: t.exposeString('spfAlignment'),
+    dkimAlignment: t.expose('dkimAlignment', { type: DmarcAlignment, description: '`relaxed` or `strict`.' }),
+    spfAlignment: t.expose('spfAlignment', { type: DmarcAlignment }),
   }),
 });
 
@@ -56,7 +69,8 @@ builder.prismaObject('DkimKey', {
   fields: (t) => ({
     selector: t.exposeString('selector'),
     algorithm: t.exposeString('algorithm', { description: '`rsa-sha256` or `ed25519-sha256`.' }),
-    status: t.exposeString('status', {
+    status: t.expose('status', {
+      type: DkimKeyStatus,
       description: '`new`: waits for its record. `active`: signs. `retired`: its record must stay for a week.',
     }),
     missingSince: t.expose('missingSince', { type: 'DateTime', nullable: true }),
@@ -70,7 +84,8 @@ export const SendingDomain = builder.prismaObject('SendingDomain', {
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
-    status: t.exposeString('status', {
+    status: t.expose('status', {
+      type: SendingDomainStatus,
       description:
         '`pending`: never proved. `verified`. `failing`: a needed record is gone; mail is signed for three days more. `lost`: it did not come back, or another customer has proved the domain.',
     }),

@@ -16,7 +16,11 @@ const reading = { scope: 'sending-servers:read' } as const;
 const HealthState = builder.enumType('SendingHealthState', {
   description:
     'State of the breaker: CLOSED: mail is sent. OPEN: nothing is sent. HALF_OPEN: a few messages are tried.',
-  values: { CLOSED: { value: 'closed' }, OPEN: { value: 'open' }, HALF_OPEN: { value: 'half-open' } } as const,
+  values: {
+    CLOSED: { value: 'closed', description: 'Mail is sent.' },
+    OPEN: { value: 'open', description: 'Nothing is sent.' },
+    HALF_OPEN: { value: 'half-open', description: 'A few messages are tried.' },
+  } as const,
 });
 
 type ShownHealth = Omit<HealthRow, 'serverId' | 'changedAt'> & { readonly changedAt: Date | null };

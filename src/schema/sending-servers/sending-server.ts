@@ -1,5 +1,6 @@
 /** A sending server as its owner sees it, without the credentials, which are not read. */
 import { builder } from '../builder.ts';
+import { ActiveStatus, QuotaUnit } from '../enums.ts';
 
 export const SendingServer = builder.prismaObject('SendingServer', {
   authScopes: { scope: 'sending-servers:read' },
@@ -16,8 +17,9 @@ export const SendingServer = builder.prismaObject('SendingServer', {
     defaultFromEmail: t.exposeString('defaultFromEmail'),
     quotaValue: t.exposeInt('quotaValue', { nullable: true }),
     quotaBase: t.exposeInt('quotaBase', { nullable: true }),
-    quotaUnit: t.exposeString('quotaUnit', { nullable: true }),
-    status: t.exposeString('status', {
+    quotaUnit: t.expose('quotaUnit', { type: QuotaUnit, nullable: true }),
+    status: t.expose('status', {
+      type: ActiveStatus,
       description: '`active` or `inactive`; nothing is sent through an inactive one.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),

@@ -10,6 +10,7 @@ import {
   type TopOpener,
 } from '../../domain/statistics/campaign-toplists-read-model.ts';
 import { builder } from '../builder.ts';
+import { CampaignStatus } from '../enums.ts';
 import { loadBy } from '../loaders/load-by.ts';
 
 const CampaignLink = builder.objectRef<LinkStatistics>('CampaignLink').implement({
@@ -46,7 +47,7 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
   description: 'The figures of a campaign. Rates are fractions 0..1, rounded to four places.',
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
-    status: t.exposeString('status', { nullable: true, description: 'The state of the campaign.' }),
+    status: t.expose('status', { type: CampaignStatus, nullable: true, description: 'The state of the campaign.' }),
     statusReason: t.string({
       nullable: true,
       description: 'The campaign’s `statusReason`: for example what it waits for, and until when.',

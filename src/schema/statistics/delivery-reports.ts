@@ -1,5 +1,5 @@
 /** Reports of external delivery systems (specification 4.12). */
-import { BOUNCE_TYPES, REPORT_TYPES, type RecordedReport } from '../../domain/tracking/delivery-report.ts';
+import type { BounceType as Bounce, RecordedReport, ReportType } from '../../domain/tracking/delivery-report.ts';
 import { recordDeliveryReport } from '../../domain/tracking/record-delivery-report.ts';
 import { builder } from '../builder.ts';
 
@@ -7,12 +7,21 @@ const writing = { scope: 'campaigns:write' } as const;
 
 const DeliveryReportType = builder.enumType('DeliveryReportType', {
   description: 'abuse and reported are complaints; failed is a message that could not be delivered for another reason.',
-  values: REPORT_TYPES,
+  values: {
+    bounced: { description: 'It came back.' },
+    failed: { description: 'It could not be delivered for another reason.' },
+    abuse: { description: 'The reader called it unwanted.' },
+    reported: { description: 'The same, by a button of a mail program.' },
+    sent: { description: 'It arrived.' },
+  } satisfies Record<ReportType, object>,
 });
 
 const BounceType = builder.enumType('BounceType', {
   description: 'hard: there is no such mailbox. soft: it did not accept the message this time.',
-  values: BOUNCE_TYPES,
+  values: {
+    hard: { description: 'There is no such mailbox.' },
+    soft: { description: 'It did not accept the message this time.' },
+  } satisfies Record<Bounce, object>,
 });
 
 const RecordedDeliveryReport = builder.objectRef<RecordedReport>('RecordedDeliveryReport').implement({

@@ -10,6 +10,7 @@ import {
   type PersonalTable,
 } from '../../domain/audience/erasing/export-person.ts';
 import { builder } from '../builder.ts';
+import { ErasureStatus } from '../enums.ts';
 
 const READ = { scope: 'subscribers:read' } as const;
 
@@ -72,7 +73,7 @@ const ErasureType = builder.objectRef<Erasure>('Erasure').implement({
   authScopes: READ,
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    status: t.exposeString('status', { description: '`running` or `done`.' }),
+    status: t.expose('status', { type: ErasureStatus, description: '`running` or `done`.' }),
     people: t.exposeInt('people', { description: 'The number of lists that the person was on.' }),
     requestedAt: t.expose('requestedAt', { type: 'DateTime' }),
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),

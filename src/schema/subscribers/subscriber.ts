@@ -5,6 +5,7 @@ import type { Subscriber as SubscriberRow } from '../../domain/audience/subscrib
 import { viewerOf } from '../../domain/context.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
+import { SubscriberStatus } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';
 import { loadBy } from '../loaders/load-by.ts';
@@ -17,7 +18,7 @@ const readHistories = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
 const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implement({
   description: 'What a person agreed to or withdrew.',
   fields: (t) => ({
-    status: t.exposeString('status', { description: 'The subscriber’s status after it.' }),
+    status: t.expose('status', { type: SubscriberStatus, description: 'The subscriber’s status after it.' }),
     source: t.exposeString('source', {
       description: 'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
     }),
@@ -33,7 +34,10 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
     id: t.expose('id', { type: 'BigInt' }),
     uid: t.string({ resolve: ({ id }) => subscriberUid(id) }),
     email: t.exposeString('email'),
-    status: t.exposeString('status', { description: '`subscribed`, `unsubscribed`, `unconfirmed` or `pending`.' }),
+    status: t.expose('status', {
+      type: SubscriberStatus,
+      description: '`subscribed`, `unsubscribed`, `unconfirmed` or `pending`.',
+    }),
     source: t.exposeString('source', {
       nullable: true,
       description: 'How the person was added: `api`, `form`, `import:<uid>`.',

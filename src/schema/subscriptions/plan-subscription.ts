@@ -2,6 +2,7 @@
 import { checkoutUrl } from '../../domain/billing/checkout-link.ts';
 import type { PlanChange } from '../../domain/billing/create-subscription.ts';
 import { builder } from '../builder.ts';
+import { FrequencyUnit, SubscriptionHistoryEvent, SubscriptionStatus } from '../enums.ts';
 import { Invoice, readingMoney } from '../invoices/invoice.ts';
 import { Money } from '../plans/money.ts';
 import { Plan } from '../plans/plan.ts';
@@ -11,7 +12,8 @@ const SubscriptionEvent = builder.prismaObject('SubscriptionEvent', {
   authScopes: readingMoney,
   description: "A row of a subscription's renewal history.",
   fields: (t) => ({
-    event: t.exposeString('event', {
+    event: t.expose('event', {
+      type: SubscriptionHistoryEvent,
       description:
         '`created`, `started`, `renewal_due`, `renewed`, `change_requested`, `change_withdrawn`, `plan_changed`, `payment_claimed`, `payment_rejected`, `updated`, `cancelled`, `resumed`, `terminated`, `ended`.',
     }),
@@ -47,7 +49,8 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
     }),
     planId: t.expose('planId', { type: 'BigInt' }),
     plan: t.relation('plan', { type: Plan }),
-    status: t.exposeString('status', {
+    status: t.expose('status', {
+      type: SubscriptionStatus,
       description: "`pending` waits for payment, `active`, `cancelled` runs to its period's end, `ended`.",
     }),
     options: t.expose('options', {
@@ -59,7 +62,8 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
       nullable: true,
       description: 'Period of the subscription; null: that of the plan.',
     }),
-    frequencyUnit: t.exposeString('frequencyUnit', {
+    frequencyUnit: t.expose('frequencyUnit', {
+      type: FrequencyUnit,
       nullable: true,
       description: 'Period of the subscription; null: that of the plan.',
     }),

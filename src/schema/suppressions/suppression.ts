@@ -1,6 +1,7 @@
 /** Addresses that must not be mailed. */
 import type { Suppressed } from '../../domain/audience/suppression-store.ts';
 import { builder } from '../builder.ts';
+import { SuppressionReason } from '../enums.ts';
 
 export const EVERYWHERE = 'The list of the whole installation instead of one’s own; for administrators.';
 
@@ -9,7 +10,7 @@ export const Suppression = builder.objectRef<Suppressed>('Suppression').implemen
   authScopes: { scope: 'subscribers:read' },
   fields: (t) => ({
     email: t.exposeString('email', { description: 'In lower case.' }),
-    reason: t.exposeString('reason', { description: '`manual`, `bounce` or `complaint`.' }),
+    reason: t.expose('reason', { type: SuppressionReason, description: '`manual`, `bounce` or `complaint`.' }),
     note: t.exposeString('note', { nullable: true }),
     addedByUid: t.exposeString('addedByUid', {
       nullable: true,
