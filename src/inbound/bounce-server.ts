@@ -1,13 +1,15 @@
 /**
- * The SMTP server for bounces: accepts mail for return-paths that this installation signed (tracking/return-path.ts), and refuses
- * all other mail before its content is sent. So it relays nothing, stores no other mail, and sends none. What a mail reports is
- * committed before the 250.
+ * The SMTP server for bounces: accepts mail for return-paths and unsubscribe addresses that this installation signed
+ * (tracking/return-path.ts) and for its postmaster, and refuses all other mail before its content is sent. So it relays nothing and
+ * stores no other mail. What a mail reports is committed before the 250.
  */
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 'smtp-server';
 import { MAIL_BYTES_READ } from '../domain/bounces/mail-report.ts';
 import { receiveMailReport } from '../domain/bounces/receive-mail-report.ts';
+import { receivePostmasterMail } from '../domain/bounces/receive-postmaster-mail.ts';
 import type { Context } from '../domain/context.ts';
-import { parseReturnPath } from '../domain/tracking/return-path.ts';
+import { isReturnPathHost } from '../domain/sending/domains/sending-domain-read-model.ts';
+import { parseReturnPath, parseUnsubscribeAddress } from '../domain/tracking/return-path.ts';
 import { messageOf } from '../lib/errors.ts';
 import { listeningPort, smtpError } from '../lib/receiving-smtp.ts';
 
@@ -52,7 +54,12 @@ export async function startBounceServer(ctx: Context, options: BounceServerOptio
     closeTimeout: CLOSE_MS_MAX,
     onConnect: (session, done) => done(clients.enter(session) ? null : smtpError(421, '4.7.0 Too many connections')),
     onClose: (session) => clients.leave(session),
-    onRcptTo: ({ address }, session, done) => done(refusalOf(ctx, address, session)),
+    onRcptTo: ({ address }, session, done) => {
+      refusalOf(ctx, { address, name: options.name }, session).then(done, (error: unknown) => {
+        ctx.log.error('bounces.recipient_not_checked', { message: messageOf(error) });
+        done(smtpError(451, '4.3.0 The recipient could not be checked, try again later'));
+      });
+    },
     onData: (stream, session, done) => receive(stream, { ctx, session, done }),
   });
   server.on('error', (error: Error) => ctx.log.debug('bounces.connection_failed', { message: error.message }));
@@ -67,9 +74,34 @@ export async function startBounceServer(ctx: Context, options: BounceServerOptio
   };
 }
 
-function refusalOf({ installation }: Context, address: string, { envelope }: SMTPServerSession): Error | null {
-  if (!parseReturnPath(installation, address)) return smtpError(550, '5.1.1 This mailbox does not exist');
+interface Recipient {
+  readonly address: string;
+  /** What the server calls itself. */
+  readonly name: string;
+}
+
+async function refusalOf(ctx: Context, recipient: Recipient, { envelope }: SMTPServerSession): Promise<Error | null> {
+  const { installation } = ctx;
+  const { address } = recipient;
+  const isSigned = parseReturnPath(installation, address) ?? parseUnsubscribeAddress(installation, address);
+  if (!isSigned) {
+    // `a%b@` and `b!a@` ask to send on, as do other domains.
+    const isOwn = !/[%!]/.test(address) && (await isOwnName(ctx, recipient));
+    if (!isOwn) return smtpError(550, '5.7.1 Relaying is denied');
+    if (!isPostmaster(address)) return smtpError(550, '5.1.1 This mailbox does not exist');
+  }
   return envelope.rcptTo.length < RECIPIENTS_MAX ? null : smtpError(452, '4.5.3 Too many recipients');
+}
+
+/** Its mail leads here: the bounce domain, a customer's host of return-paths, or no domain at all (RFC 5321 4.1.1.3). */
+async function isOwnName({ db, installation }: Context, { address, name }: Recipient): Promise<boolean> {
+  const domain = address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+  if (!address.includes('@') || domain === name.toLowerCase() || domain === installation.bounceDomain) return true;
+  return isReturnPathHost(db, domain);
+}
+
+function isPostmaster(address: string): boolean {
+  return /^postmaster(?:@|$)/i.test(address);
 }
 
 interface Receiving {
@@ -90,22 +122,34 @@ function receive(stream: SMTPServerDataStream, { ctx, session, done }: Receiving
   stream.on('end', () => {
     if (stream.sizeExceeded) return done(smtpError(552, `5.3.4 The message is longer than ${MESSAGE_BYTES_MAX} bytes`));
     const recipients = session.envelope.rcptTo.map(({ address }) => address);
-    note(ctx, Buffer.concat(chunks), recipients).then(
-      () => done(null, '2.0.0 Noted'),
+    note(ctx, { raw: Buffer.concat(chunks), client: session.remoteAddress }, recipients).then(
+      (refusal) => (refusal ? done(refusal) : done(null, '2.0.0 Noted')),
       (error: unknown) => {
         ctx.log.error('bounces.not_recorded', { message: messageOf(error) });
+
         done(smtpError(451, '4.3.0 The report could not be stored, try again later'));
       },
     );
   });
 }
 
-/** Each recipient is the return-path of another delivery. */
-async function note(ctx: Context, raw: Buffer, recipients: readonly string[]): Promise<void> {
+/** Each recipient is an address of another delivery, or the postmaster. Repeating the whole is harmless. */
+async function note(
+  ctx: Context,
+  mail: { readonly raw: Buffer; readonly client: string },
+  recipients: readonly string[],
+): Promise<Error | undefined> {
+  let refusal: Error | undefined;
   for (const recipient of recipients) {
-    const { verdict, outcome } = await receiveMailReport(ctx, { raw, recipient });
+    if (isPostmaster(recipient)) {
+      if ((await receivePostmasterMail(ctx, mail)) === 'full')
+        refusal = smtpError(452, '4.2.2 The postmaster got too many mails today, try again tomorrow');
+      continue;
+    }
+    const { verdict, outcome } = await receiveMailReport(ctx, { raw: mail.raw, recipient });
     ctx.log.debug('bounces.received', { by: 'smtp', verdict, outcome });
   }
+  return refusal;
 }
 
 /** One client address may not use all connections. */

@@ -5,7 +5,7 @@
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
-import { recordUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
+import { recordUnsubscribeOfReader } from '../domain/tracking/record-unsubscribe.ts';
 import { sameAddressNow } from '../domain/tracking/same-address-read-model.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { isUnsubscribeReason, unsubscribeReasons } from '../domain/tracking/unsubscribe-reason.ts';
@@ -48,10 +48,7 @@ async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: T
   const given = form.get('reason') ?? '';
   const reason = isUnsubscribeReason(given) ? given : null;
   const leaving = { visitor, source: isOneClick ? 'one-click' : 'link', reason } as const;
-  if (!(await recordUnsubscribe(ctx, { recipient, ...leaving }))) {
-    const now = await sameAddressNow(ctx, recipient);
-    if (now) await recordUnsubscribe(ctx, { recipient: now, ...leaving });
-  }
+  await recordUnsubscribeOfReader(ctx, { recipient, ...leaving });
   const person = await readerOf(ctx, recipient);
   if (!person) return sendNotOnList(res);
   sendPage(res, 200, donePage(person));

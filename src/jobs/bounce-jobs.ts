@@ -47,6 +47,16 @@ export const takeWebhookEventsJob = defineJob({
   attemptsMax: 3,
 });
 
+/** The queue's own growing delay makes this about a day. */
+const POSTMASTER_ATTEMPTS_MAX = 12;
+
+/** Mails the administrators what somebody wrote to the postmaster of a bounce domain. */
+export const postmasterMailJob = defineJob({
+  name: 'bounces.postmaster-mail',
+  payload: z.object({ id: z.string(), from: z.string(), subject: z.string(), text: z.string() }),
+  attemptsMax: POSTMASTER_ATTEMPTS_MAX,
+});
+
 /** Deletes expired data of bounces. */
 export const sweepBouncesJob = defineJob({
   name: 'bounces.sweep',

@@ -4,6 +4,7 @@ import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { isSuppressed } from '../../src/domain/audience/suppression-store.ts';
 import { readCampaignStatistics } from '../../src/domain/statistics/campaign-statistics-read-model.ts';
+import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { returnPathOf } from '../../src/domain/tracking/return-path.ts';
 import { seedCampaign } from './audience-rows.ts';
 import { sentMessage, type SentMessage } from './sent-message.ts';
@@ -17,6 +18,8 @@ export interface ReportedWorld extends SentMessage {
   readonly subscriberId: bigint;
   readonly emailKey: string;
   readonly returnPath: string;
+  /** The mail address in its List-Unsubscribe. */
+  readonly unsubscribeAddress: string;
   /** In the form that the shapes of bounces take. */
   readonly original: { readonly messageId: string; readonly to: string; readonly returnPath: string };
 }
@@ -46,8 +49,10 @@ async function messageTo(
   const sent = await sentMessage(ctx, { customerId, listId, subscriberId, ...options });
   const delivery = deliveryOf({ customerId, campaignId: sent.campaignId, subscriberId });
   const returnPath = returnPathOf(ctx.installation, delivery, 'bounces.example');
+  const links = linkSignerOf(ctx.installation).forRecipient({ ...delivery, listId }, undefined, 'bounces.example');
+  const unsubscribeAddress = links.unsubscribeMail() ?? '';
   const original = { messageId: sent.messageId, to: emailKey, returnPath };
-  return { ctx, customerId, listId, subscriberId, emailKey, returnPath, original, ...sent };
+  return { ctx, customerId, listId, subscriberId, emailKey, returnPath, unsubscribeAddress, original, ...sent };
 }
 
 /** What reports have done so far. `counted`: sent, delivered, bounces, complaints. */

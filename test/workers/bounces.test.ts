@@ -19,7 +19,7 @@ import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
 import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { programShapes } from '../domain/bounces/bounce-shapes.ts';
-import { campaignWorld, untilStatus } from '../support/campaign-world.ts';
+import { campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
 const ctx = await createTestContext({ installation: { ...testInstallation, bounceDomain: 'bounces.example' } });
@@ -37,6 +37,7 @@ const bounces = await startBounceServer(ctx, { host: '127.0.0.1', port: 0, name:
 
 /** Everybody's mail server; p1 and p2 are gone, the mailbox of p3 is full. */
 const taken = new Map<string, string>();
+const contents = new Map<string, string>();
 const receiver = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS'],
@@ -51,9 +52,11 @@ const receiver = new SMTPServer({
     );
   },
   onData(stream, { envelope }, done) {
-    stream.resume();
+    const chunks: Buffer[] = [];
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('end', () => {
       taken.set(envelope.rcptTo[0]?.address ?? '', envelope.mailFrom ? envelope.mailFrom.address : '');
+      contents.set(envelope.rcptTo[0]?.address ?? '', Buffer.concat(chunks).toString('latin1'));
       done();
     });
   },
@@ -96,6 +99,7 @@ test('what servers refuse and what comes back suppresses, and the figures add up
     return rows.map(({ email_key: key }) => key);
   };
   await expect.poll(suppressed).toEqual(['p1@example.org', 'p2@example.org', 'p4@example.org']);
+  await unsubscribeByMail(world);
   const campaign = { customerId: world.ctx.viewer?.customerId ?? 0n, campaignId: world.campaignId };
   const [figures] = await readCampaignStatistics(ctx, [campaign]);
   expect(figures).toMatchObject({ sentCount: 7, failedCount: 3, bounceCount: 4, deliveredCount: 6 });
@@ -108,3 +112,25 @@ test('what servers refuse and what comes back suppresses, and the figures add up
     { type: 'soft', status_code: '5.2.2', n: 1 },
   ]);
 });
+
+/** As a mail program does that knows no web address: by the header of the mail that arrived. */
+async function unsubscribeByMail(world: CampaignWorld): Promise<void> {
+  const header =
+    /^List-Unsubscribe: *\r?\n? *<https?:[^>]+>,\r\n <mailto:([^?>]+)\?subject=unsubscribe>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r$/m;
+  const addresses = [...contents.values()].map((content) => header.exec(content)?.[1]);
+  expect(new Set(addresses).size).toBe(7);
+  const [, to = ''] = header.exec(contents.get('p5@example.org') ?? '') ?? [];
+  expect(to).toMatch(/@bounces\.example$/);
+  expect(to).not.toBe(taken.get('p5@example.org'));
+  const transport = createTransport({ host: '127.0.0.1', port: bounces.port });
+  await transport.sendMail({
+    envelope: { from: 'p5@example.org', to: to.toLowerCase() },
+    raw: `To: ${to}\r\nSubject: unsubscribe\r\n\r\n`,
+  });
+  const left = await queryRows(
+    ctx.db,
+    sql`SELECT s.email, e.source FROM subscriber s JOIN consent_event e ON e.subscriber_id = s.id
+         WHERE s.customer_id = ${world.ctx.viewer?.customerId} AND s.status = 'unsubscribed'`,
+  );
+  expect(left).toEqual([{ email: 'p5@example.org', source: 'mail' }]);
+}

@@ -19,6 +19,7 @@ export type ConsentSource =
   | 'confirmation'
   | 'link'
   | 'one-click'
+  | 'mail'
   | 'complaint'
   | 'expiry'
   | `import:${string}`;

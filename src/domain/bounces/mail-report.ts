@@ -20,6 +20,10 @@ export interface MailReport {
   readonly statusCode: string | null;
   /** The refusing system's text, on one line. For a complaint its type: `abuse`. */
   readonly message: string | null;
+  /** It is no report, no receipt and no automatic answer: somebody, or a program on somebody's behalf, wrote to the address. */
+  readonly isWritten: boolean;
+  /** The headers that name its recipients: a mailbox does not tell to which of its addresses a mail came. */
+  readonly addressedTo: readonly string[];
   /**
    * Texts that may contain our signed references, the most trustworthy first: the headers of the report, those of the quoted
    * message, then its text.

@@ -112,7 +112,7 @@ async function take({ ctx, handler, mailbox }: Reading, name: string): Promise<b
 }
 
 function foundIn({ verdict, outcome }: ReceivedReport): 'bounce' | 'complaint' | 'other' {
-  if (!DEALT_WITH.has(outcome)) return 'other';
+  if (!DEALT_WITH.has(outcome) || verdict === 'unsubscribe') return 'other';
   return verdict === 'complaint' ? 'complaint' : 'bounce';
 }
 

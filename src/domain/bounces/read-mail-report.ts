@@ -22,6 +22,16 @@ const ORIGINALS = new Set([
 const QUOTE_BEGINS =
   /\n[-_=*> ]{0,40}(?:(?:this is a copy of the (?:message|body)|below this line is a copy|original (?:message|e-?mail) (?:headers?|follows|text)?|message header|included is a copy|the header of the original|message contents follow|ursprüngliche nachricht|message d'origine|mensaje original|unsent message (?:below|follows)|received:|-{1,40} ?original message|return-path:)|content-type: message\/rfc822)/i;
 const TEXT_LOOKED_AT = 6_000;
+/** What the sender wrote, and what systems on the way add to it. */
+const RECIPIENT_FIELDS = [
+  'to',
+  'cc',
+  'delivered-to',
+  'x-original-to',
+  'envelope-to',
+  'x-envelope-to',
+  'x-delivered-to',
+];
 /** A `From` header is cut here: a name and an address are shorter. */
 const SENDER_LENGTH_MAX = 1_000;
 /**
@@ -33,8 +43,11 @@ const GROUPS_MAX = 50;
 /** Never throws: "cannot be understood" is a verdict, too. */
 export async function readMailReport(raw: Buffer): Promise<MailReport> {
   const mail = await readMailParts(raw);
-  const finding = complaintIn(mail) ?? receiptIn(mail) ?? statusIn(mail) ?? oldBounceIn(mail) ?? otherIn(mail);
-  return { ...finding, marks: marksOf(mail) };
+  const report = complaintIn(mail) ?? receiptIn(mail) ?? statusIn(mail) ?? oldBounceIn(mail);
+  const finding = report ?? otherIn(mail);
+  const isWritten = !report && (finding.verdict === 'none' || isGenerated(mail));
+  const addressedTo = RECIPIENT_FIELDS.map((name) => mail.header(name)).filter((value) => value !== '');
+  return { ...finding, isWritten, addressedTo, marks: marksOf(mail) };
 }
 
 /** For `MailReport.marks`: the headers, the report's own parts, the quoted message, the text. */
@@ -167,6 +180,13 @@ function otherIn(mail: MailParts): Finding {
     /auto[_-]?reply/i.test(mail.header('precedence')) ||
     AWAY_SUBJECT.test(mail.header('subject').toLowerCase());
   return isAuto ? { ...none(), verdict: 'autoReply' } : none();
+}
+
+/** A program wrote it without having got a mail (RFC 3834): mail programs unsubscribe their users so. */
+function isGenerated(mail: MailParts): boolean {
+  return (
+    /^auto-generated/i.test(mail.header('auto-submitted')) && !AWAY_SUBJECT.test(mail.header('subject').toLowerCase())
+  );
 }
 
 function none(): Finding & { verdict: MailVerdict } {

@@ -1,12 +1,14 @@
 /**
  * Takes a mail to a bounce address, received in any way: reads it, finds our message by references that only we can sign, and
- * records the report. A mail that names no message of ours, or not provably, has no effect.
+ * records the report, or unsubscribes if the mail was written to an unsubscribe address (List-Unsubscribe). A mail that names no
+ * message of ours, or not provably, has no effect.
  */
 import type { Context } from '../context.ts';
 import type { ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery, type ReportOutcome } from '../tracking/report-on-delivery.ts';
+import { unsubscribeByMail } from '../tracking/unsubscribe-by-mail.ts';
 import type { MailReport, MailVerdict } from './mail-report.ts';
-import { deliveryReferenced } from './signed-reference.ts';
+import { deliveryReferenced, unsubscribeAddressed } from './signed-reference.ts';
 import { readMailReport } from './read-mail-report.ts';
 
 export interface ReceivedMail {
@@ -23,13 +25,20 @@ export interface ReceivedMail {
 export type MailOutcome = ReportOutcome | 'nothing' | 'unmarked' | 'foreign';
 
 export interface ReceivedReport {
-  readonly verdict: MailVerdict;
+  readonly verdict: MailVerdict | 'unsubscribe';
   readonly outcome: MailOutcome;
 }
 
 /** Receiving the same mail twice changes nothing. */
 export async function receiveMailReport(ctx: Context, mail: ReceivedMail): Promise<ReceivedReport> {
   const report = await readMailReport(mail.raw);
+  // Who got the mail outweighs what its headers say.
+  const addresses = mail.recipient === undefined ? report.addressedTo : [mail.recipient];
+  const leaving = report.isWritten ? unsubscribeAddressed(ctx.installation, addresses) : undefined;
+  if (leaving) {
+    const isForeign = mail.customerId !== undefined && leaving.customerId !== mail.customerId;
+    return { verdict: 'unsubscribe', outcome: isForeign ? 'foreign' : await unsubscribeByMail(ctx, leaving) };
+  }
   return { verdict: report.verdict, outcome: await record(ctx, mail, report) };
 }
 

@@ -7,7 +7,7 @@ import { SOURCE_KINDS, type DeliveryKey } from '../source-key.ts';
 import { deliveryMessageIdsIn, parseDeliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { fieldsOf } from './mail-parts.ts';
-import { parseReturnPath, returnPathsIn } from '../tracking/return-path.ts';
+import { parseReturnPath, parseUnsubscribeAddress, returnPathsIn } from '../tracking/return-path.ts';
 
 const UNSUBSCRIBE_LINK = /\/u\/([A-Za-z0-9_-]{43,86})(?![A-Za-z0-9_-])/g;
 /** A report quotes one message; each try costs a digest. */
@@ -18,6 +18,15 @@ export function deliveryReferenced(installation: Installation, texts: readonly s
   for (const text of texts) {
     const found = markIn(installation, text);
     if (found) return found;
+  }
+  return undefined;
+}
+
+/** The delivery whose recipient one of these addresses unsubscribes. */
+export function unsubscribeAddressed(installation: Installation, texts: readonly string[]): DeliveryKey | undefined {
+  for (const address of texts.flatMap(returnPathsIn).slice(0, TRIES_MAX)) {
+    const key = parseUnsubscribeAddress(installation, address);
+    if (key) return key;
   }
   return undefined;
 }

@@ -9,6 +9,7 @@ import {
   SUBJECT_LENGTH_MAX,
   type CodedAddress,
   type MessageSource,
+  type RecipientLinks,
   type SharedLinks,
 } from './message.ts';
 import { codeInHeader, type Chunk } from './quoted-printable.ts';
@@ -21,6 +22,9 @@ const HEADER_URL_LENGTH_MAX = 900;
 
 const MESSAGE_ID = /^<[!-;=?-~]{1,120}@[!-;=?-~]{1,120}>$/;
 const HEADER_URL = /^https?:\/\/[!-;=?-~]+$/;
+const HEADER_ADDRESS = /^[!-;=?-~]+@[!-;=?-~]+$/;
+/** Some mail programs do not send a mail without a subject. */
+const UNSUBSCRIBE_SUBJECT = '?subject=unsubscribe';
 
 interface HeaderParts {
   readonly source: MessageSource;
@@ -64,29 +68,40 @@ export function compileHeaders(parts: HeaderParts, shared: SharedLinks | undefin
     if (!source.isToMember) return { write: (scope, to) => ownHeaders(scope, to) + replyTo + end, rest: [] };
     const listEnd = listIdHeader(source, from.domain) + end;
     return {
-      write: (scope, to) =>
-        ownHeaders(scope, to) + replyTo + unsubscribeHeaders(scope.recipient.links.unsubscribe()) + listEnd,
+      write: (scope, to) => ownHeaders(scope, to) + replyTo + unsubscribeHeadersOf(scope.recipient.links) + listEnd,
       rest: [],
     };
   }
   const end = marketingHeaders(source, from.domain) + LAST_HEADER;
   const unsubscribe = shared?.around({ kind: 'unsubscribe' });
-  if (unsubscribe) return { write: ownHeaders, rest: sharedHeaders(unsubscribe, { replyTo, end }) };
+  const mail = shared?.around({ kind: 'unsubscribeMail' });
+  if (unsubscribe) return { write: ownHeaders, rest: sharedHeaders({ unsubscribe, mail }, { replyTo, end }) };
   return {
-    write: (scope, to) =>
-      ownHeaders(scope, to) + replyTo + unsubscribeHeaders(scope.recipient.links.unsubscribe()) + end,
+    write: (scope, to) => ownHeaders(scope, to) + replyTo + unsubscribeHeadersOf(scope.recipient.links) + end,
     rest: [],
   };
 }
 
-/** The same for everybody except for the code in the unsubscribe address. */
+interface UnsubscribeAddresses {
+  readonly unsubscribe: CodedAddress;
+  readonly mail: CodedAddress | undefined;
+}
+
+/** The same for everybody except for the codes in the unsubscribe addresses. */
 function sharedHeaders(
-  { before, code, after }: CodedAddress,
+  { unsubscribe, mail }: UnsubscribeAddresses,
   { replyTo, end }: { replyTo: string; end: string },
 ): Chunk[] {
-  const mark = 'x'.repeat(CODE_LENGTH_MAX);
-  const [head = '', tail = ''] = unsubscribeHeaders(`${before}${mark}${after}`).split(mark);
-  return codeInHeader({ before: replyTo + head, code, after: tail + end });
+  const [mark, mailMark] = ['x'.repeat(CODE_LENGTH_MAX), 'y'.repeat(CODE_LENGTH_MAX)];
+  const address = mail && `${mail.before}${mailMark}${mail.after}`;
+  const headers = unsubscribeHeaders(`${unsubscribe.before}${mark}${unsubscribe.after}`, address);
+  const [head = '', rest = ''] = headers.split(mark);
+  const [middle = '', tail = ''] = rest.split(mailMark);
+  if (!mail) return codeInHeader({ before: replyTo + head, code: unsubscribe.code, after: rest + end });
+  return [
+    ...codeInHeader({ before: replyTo + head, code: unsubscribe.code, after: middle }),
+    ...codeInHeader({ before: '', code: mail.code, after: tail + end }),
+  ];
 }
 
 /** A header without slots is written once. */
@@ -114,10 +129,16 @@ function within({ kind }: MessageSource, part: string, lengthMax: number): (text
   };
 }
 
-/** RFC 2369 and RFC 8058: one address, which acts on POST only. */
-function unsubscribeHeaders(url: string): string {
+function unsubscribeHeadersOf(links: RecipientLinks): string {
+  return unsubscribeHeaders(links.unsubscribe(), links.unsubscribeMail?.());
+}
+
+/** RFC 2369 and RFC 8058: a web address, which acts on POST only, and for older mail programs a mail address, if there is one. */
+function unsubscribeHeaders(url: string, mail: string | undefined): string {
   assert(HEADER_URL.test(url) && url.length <= HEADER_URL_LENGTH_MAX, 'the unsubscribe address fits a header');
-  return `${tokenHeader('List-Unsubscribe', `<${url}>`)}List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`;
+  assert(mail === undefined || HEADER_ADDRESS.test(mail), 'the mail address fits a header');
+  const byMail = mail === undefined ? '' : `,\r\n <mailto:${mail}${UNSUBSCRIBE_SUBJECT}>`;
+  return `${tokenHeader('List-Unsubscribe', `<${url}>${byMail}`)}List-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n`;
 }
 
 /**

@@ -93,6 +93,8 @@ export interface RecipientLinks {
   open(): string;
   /** Address of the page that offers to unsubscribe on GET and does it on POST (RFC 8058). */
   unsubscribe(): string;
+  /** The mail address to which any mail unsubscribes; undefined or absent: there is none. */
+  unsubscribeMail?(): string | undefined;
   webView(): string;
   updateProfile(): string;
   /** Address of the page that confirms a subscription; only in the mail that asks for it. */
@@ -113,7 +115,7 @@ export interface SharedLinks {
 
 /** The kinds of links in a message. */
 export type SharedLink =
-  | { readonly kind: 'open' | 'unsubscribe' | 'webView' | 'updateProfile' }
+  | { readonly kind: 'open' | 'unsubscribe' | 'unsubscribeMail' | 'webView' | 'updateProfile' }
   | { readonly kind: 'click'; readonly no: number; readonly url: string };
 
 export interface CodedAddress {

@@ -7,7 +7,6 @@ import { faultSentence, isHeaderTooLong, isRunaway } from '../content/template-f
 import type { Context } from '../context.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
-import { returnPathOf } from '../tracking/return-path.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { messageFault, recipientFault, type CampaignStop } from './campaign-stop.ts';
 import {
@@ -32,15 +31,16 @@ export async function composeDelivery(
   const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
   const { customerId, sourceKind, sourceId } = campaign.key;
   const recipient = { customerId, sourceKind, sourceId, recipientId, occurrence, listId };
+  const bounceDomain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
+  const links = linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined, bounceDomain);
   const { content, envelope, messageId, idempotencyKey, needsSmtpUtf8 } = await edition.message.fill({
     email,
     uid: subscriberUid(recipientId),
     fields: fieldValues(fields),
     messageId: deliveryMessageId(ctx.installation, recipient, edition.fromDomain),
-    links: linkSignerOf(ctx.installation).forRecipient(recipient, trackingBaseUrl ?? undefined),
+    links,
   });
-  const domain = returnPathDomain ?? ctx.installation.bounceDomain ?? '';
-  const from = domain === '' ? envelope.from : returnPathOf(ctx.installation, recipient, domain);
+  const from = links.returnPath() ?? envelope.from;
   const rest = { envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
   if (sign === null) return { content, ...rest };
   const signed = await sign(content).catch((error: unknown) => {

@@ -48,3 +48,14 @@ export async function operatorAccount(db: Queryable): Promise<{ id: bigint; uid:
   );
   return operator;
 }
+
+/** More people rarely administrate one installation. */
+const ADMINISTRATORS_MAX = 10;
+
+/** The users who get the mail to the operator. */
+export function administrators(db: Queryable): Promise<{ email: string }[]> {
+  return db.query(
+    { email: 'text' },
+    sql`SELECT email FROM app_user WHERE is_admin AND status = 'active' ORDER BY id LIMIT ${ADMINISTRATORS_MAX}`,
+  );
+}

@@ -8,7 +8,7 @@ import { endUnsubscribeDigest, unsubscribeDigest } from '../audience/mails/unsub
 import { hasRunningPlan } from '../billing/require-allowed.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
-import { linkAddressFor } from '../sending/identity.ts';
+import { mailHostsFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { sendTransactional } from './send-transactional.ts';
@@ -65,12 +65,14 @@ async function linksOf(
   { customerId, listId, id }: PersonMailCause,
   { pendingUntil, sender }: PersonMail,
 ) {
-  const at = await linkAddressFor(ctx.db, { customerId, fromEmail: sender.from.email });
+  const hosts = await mailHostsFor(ctx.db, { customerId, fromEmail: sender.from.email });
+  const at = hosts.trackingBaseUrl ?? undefined;
   const recipient = recipientOfCampaign({ customerId, listId, campaignId: 0n, subscriberId: id });
   const signer = linkSignerOf(ctx.installation);
-  const links = signer.forRecipient(recipient, at);
+  const links = signer.forRecipient(recipient, at, hosts.returnPathDomain ?? ctx.installation.bounceDomain);
   return {
     unsubscribe: () => links.unsubscribe(),
+    unsubscribeMail: () => links.unsubscribeMail(),
     updateProfile: () => links.updateProfile(),
     ...(pendingUntil ? { confirm: () => signer.confirmation(recipient, pendingUntil, at) } : {}),
   };

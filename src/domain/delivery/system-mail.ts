@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { addressMail } from '../sending/addresses/address-mail.ts';
 import { domainMail } from '../sending/domains/domain-mail.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
-import { operatorAccount } from './people-read-model.ts';
+import { administrators, operatorAccount } from './people-read-model.ts';
 import { sendTransactional } from './send-transactional.ts';
 
 export interface SystemMail {
@@ -57,6 +57,35 @@ export async function sendAddressMail(
 ): Promise<void> {
   const mail = await addressMail(ctx, address);
   if (mail) await sendSystemMail(ctx, drivers, mail);
+}
+
+/** What somebody wrote to the postmaster of a bounce domain. */
+export interface LetterToPostmaster {
+  readonly id: string;
+  readonly from: string;
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Sends the administrators what somebody wrote to the postmaster. */
+export async function sendPostmasterMails(
+  ctx: Context,
+  drivers: DriverPool,
+  letter: LetterToPostmaster,
+): Promise<void> {
+  for (const { email } of await administrators(ctx.db)) {
+    await sendSystemMail(ctx, drivers, {
+      to: email,
+      subject: 'Mail to your postmaster',
+      paragraphs: [
+        `Somebody wrote to the postmaster of the bounce domain of ${ctx.installation.baseUrl}. This mail was not checked: the sender can be forged.`,
+        `From: ${letter.from}`,
+        `Subject: ${letter.subject}`,
+        ...letter.text.split(/\n\s*\n/),
+      ],
+      purpose: `postmaster ${letter.id}`,
+    });
+  }
 }
 
 function senderOf({ installation: { mailFrom = '', baseUrl } }: Context): string {

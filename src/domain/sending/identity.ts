@@ -60,9 +60,17 @@ export async function linkAddressFor(
   db: Queryable,
   { customerId, fromEmail }: Pick<IdentityQuestion, 'customerId' | 'fromEmail'>,
 ): Promise<string | undefined> {
+  return (await mailHostsFor(db, { customerId, fromEmail })).trackingBaseUrl ?? undefined;
+}
+
+/** The hosts that the customer's mail from this address uses; null: the installation's own. */
+export async function mailHostsFor(
+  db: Queryable,
+  { customerId, fromEmail }: Pick<IdentityQuestion, 'customerId' | 'fromEmail'>,
+): Promise<Pick<SendingIdentity, 'returnPathDomain' | 'trackingBaseUrl'>> {
   const holder = await domainOfAddress(db, fromEmail);
-  if (holder?.customerId !== customerId) return undefined;
-  return (await hostsOfDomain(db, holder)).trackingBaseUrl ?? undefined;
+  if (holder?.customerId !== customerId) return { returnPathDomain: null, trackingBaseUrl: null };
+  return hostsOfDomain(db, holder);
 }
 
 /**

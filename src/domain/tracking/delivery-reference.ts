@@ -20,25 +20,30 @@ const memory = Buffer.alloc(1 + 4 * VARINT_BYTES_MAX + MAC_BYTES);
  */
 const ID_BYTES_MAX = 3 * VARINT_BYTES_MAX;
 
+/** Where a tag begins in the 32 bytes of an HMAC, which are two: each is accepted in its own place only. */
+const TAG_STARTS = { first: 0, second: MAC_BYTES } as const;
+type MarkTag = keyof typeof TAG_STARTS;
+
 /** The signed reference of a delivery; each purpose has its own MAC. */
-export function deliveryReference(
-  mac: Mac,
-  { customerId, sourceKind, sourceId, recipientId, occurrence }: DeliveryKey,
-): string {
-  memory[0] = formatByteOf(sourceKind);
-  const ids = occurrence === 0n ? [customerId, sourceId, recipientId] : [customerId, sourceId, recipientId, occurrence];
-  const end = writeVarints(memory, ids, 1);
-  assert(end <= 1 + ID_BYTES_MAX, 'the ids of a message fit into its mark');
-  memory.write(mac(memory.subarray(0, end), 'binary').slice(0, MAC_BYTES), end, 'latin1');
-  return BigInt(`0x${memory.toString('hex', 0, end + MAC_BYTES)}`).toString(36);
+export function deliveryReference(mac: Mac, delivery: DeliveryKey): string {
+  const end = writeIds(delivery);
+  return markOf(end, mac(memory.subarray(0, end), 'binary'), 'first');
+}
+
+/** Both references that one HMAC gives. */
+export function deliveryReferences(mac: Mac, delivery: DeliveryKey): Readonly<Record<MarkTag, string>> {
+  const end = writeIds(delivery);
+  const tags = mac(memory.subarray(0, end), 'binary');
+  return { first: markOf(end, tags, 'first'), second: markOf(end, tags, 'second') };
 }
 
 /** The delivery of a signed reference, or undefined when it was not made with exactly this MAC. */
-export function readDeliveryReference(mac: Mac, mark: string): DeliveryKey | undefined {
+export function readDeliveryReference(mac: Mac, mark: string, tag: MarkTag = 'first'): DeliveryKey | undefined {
   const digits = fromBase36(mark).toString(16);
   const bytes = Buffer.from(digits.padStart(digits.length + (digits.length % 2), '0'), 'hex');
   const ids = bytes.subarray(0, -MAC_BYTES);
-  const expected = Buffer.from(mac(ids, 'binary').slice(0, MAC_BYTES), 'latin1');
+  const start = TAG_STARTS[tag];
+  const expected = Buffer.from(mac(ids, 'binary').slice(start, start + MAC_BYTES), 'latin1');
   if (mark.startsWith('0') || !sameBytes(bytes.subarray(-MAC_BYTES), expected)) return undefined;
   const sourceKind = sourceKindOf(ids[0]);
   if (sourceKind === undefined) return undefined;
@@ -50,4 +55,19 @@ export function readDeliveryReference(mac: Mac, mark: string): DeliveryKey | und
     recipientId: BigInt(recipientId),
     occurrence: BigInt(occurrence),
   };
+}
+
+/** Writes the ids into the memory; returns where they end. */
+function writeIds({ customerId, sourceKind, sourceId, recipientId, occurrence }: DeliveryKey): number {
+  memory[0] = formatByteOf(sourceKind);
+  const ids = occurrence === 0n ? [customerId, sourceId, recipientId] : [customerId, sourceId, recipientId, occurrence];
+  const end = writeVarints(memory, ids, 1);
+  assert(end <= 1 + ID_BYTES_MAX, 'the ids of a message fit into its mark');
+  return end;
+}
+
+function markOf(end: number, tags: string, tag: MarkTag): string {
+  const start = TAG_STARTS[tag];
+  memory.write(tags.slice(start, start + MAC_BYTES), end, 'latin1');
+  return BigInt(`0x${memory.toString('hex', 0, end + MAC_BYTES)}`).toString(36);
 }

@@ -5,6 +5,7 @@
 import { httpAddress } from '../../lib/http-address.ts';
 import type { Installation } from '../context.ts';
 import { LinkKeys, type LinkTarget, type MessageTokens, type TokenKind } from './link-keys.ts';
+import { BOUNCE_PREFIX, bounceMarksOf, type BounceMarks } from './return-path.ts';
 import { isTrackable, SharedLinks } from './shared-links.ts';
 import type { TrackedClick, TrackedConfirmation, TrackedRecipient } from './tracking.ts';
 
@@ -12,8 +13,11 @@ import type { TrackedClick, TrackedConfirmation, TrackedRecipient } from './trac
 export type PlainLinkKind = Exclude<TokenKind, 'click'>;
 
 export interface LinkSigner {
-  /** `at`: the base address of the links instead of the installation's own; no slash at its end. */
-  forRecipient(recipient: TrackedRecipient, at?: string): RecipientLinks;
+  /**
+   * `at`: the base address of the links instead of the installation's own; no slash at its end. `bounceDomain`: where the mail to
+   * its return-path is read; empty: nowhere.
+   */
+  forRecipient(recipient: TrackedRecipient, at?: string, bounceDomain?: string): RecipientLinks;
   /** The address that confirms a subscription until `expiresAt` (the subscriber's `pending_until`); `at` as above. */
   confirmation(recipient: TrackedRecipient, expiresAt: Date, at?: string): string;
   /** The recipient of this link; undefined when we did not sign it. Never throws. */
@@ -40,8 +44,10 @@ export function linkSignerOf(installation: Installation): LinkSigner {
   return signer;
 }
 
-function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
+function createLinkSigner(installation: Installation): LinkSigner {
+  const { secret, baseUrl } = installation;
   const keys = new LinkKeys(secret);
+  const marksOf = (recipient: TrackedRecipient) => bounceMarksOf(installation, recipient);
   const targetOf = (token: string) => {
     const [whose = '', code, ...more] = token.split('.', 3);
     const ids = code === undefined || more.length > 0 ? undefined : keys.read('click', whose);
@@ -49,7 +55,8 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
     return target && { ...recipientOf(ids), linkNo: target.no, url: httpAddress(target.url) };
   };
   return {
-    forRecipient: (recipient, at = baseUrl) => new RecipientLinks(keys, at, recipient),
+    forRecipient: (recipient, at = baseUrl, bounceDomain = '') =>
+      new RecipientLinks(keys, recipient, { baseUrl: at, bounceDomain, marksOf }),
     confirmation(recipient, expiresAt, at = baseUrl) {
       return `${at}/confirm/${keys.confirmation(recipient, Math.floor(expiresAt.getTime() / 1_000))}`;
     },
@@ -72,17 +79,29 @@ function createLinkSigner({ secret, baseUrl }: Installation): LinkSigner {
 /** For what is no copy of a compiled message: a page, a mail of a list. */
 const NO_EDITION = 0;
 
+/** Where links of a recipient lead. */
+interface LinkPlaces {
+  readonly baseUrl: string;
+  readonly bounceDomain: string;
+  marksOf(recipient: TrackedRecipient): BounceMarks;
+}
+
 /** The links of one recipient for filling a message. */
 export class RecipientLinks {
   readonly recipient: TrackedRecipient;
   readonly baseUrl: string;
+  readonly bounceDomain: string;
   readonly #keys: LinkKeys;
+  readonly #marksOf: LinkPlaces['marksOf'];
+  #marks: BounceMarks | undefined;
   #edition = NO_EDITION;
   #tokens: MessageTokens | undefined;
 
-  constructor(keys: LinkKeys, baseUrl: string, recipient: TrackedRecipient) {
+  constructor(keys: LinkKeys, recipient: TrackedRecipient, { baseUrl, bounceDomain, marksOf }: LinkPlaces) {
     this.#keys = keys;
+    this.#marksOf = marksOf;
     this.baseUrl = baseUrl;
+    this.bounceDomain = bounceDomain;
     this.recipient = recipient;
   }
 
@@ -99,6 +118,24 @@ export class RecipientLinks {
 
   unsubscribe(): string {
     return `${this.baseUrl}/u/${this.token('unsubscribe')}`;
+  }
+
+  /** The address that unsubscribes by mail; undefined: nobody reads such mail. */
+  unsubscribeMail(): string | undefined {
+    if (this.bounceDomain === '') return undefined;
+    return `${BOUNCE_PREFIX}${this.unsubscribeMark()}@${this.bounceDomain}`;
+  }
+
+  /** The return-path; undefined as above. */
+  returnPath(): string | undefined {
+    if (this.bounceDomain === '') return undefined;
+    this.#marks ??= this.#marksOf(this.recipient);
+    return `${BOUNCE_PREFIX}${this.#marks.returnPath}@${this.bounceDomain}`;
+  }
+
+  unsubscribeMark(): string {
+    this.#marks ??= this.#marksOf(this.recipient);
+    return this.#marks.unsubscribe;
   }
 
   webView(): string {

@@ -4,6 +4,7 @@
  */
 import { sha256 } from '../../lib/crypto.ts';
 import type { LinkKeys, LinkTarget, TokenKind } from './link-keys.ts';
+import { BOUNCE_PREFIX } from './return-path.ts';
 import { LINK_URL_BYTES_MAX, type TrackedRecipient } from './tracking.ts';
 
 /**
@@ -16,13 +17,17 @@ export interface CodedAddress {
 }
 
 /** The kinds of links in a message. */
-export type SharedLink = { readonly kind: Exclude<TokenKind, 'click'> } | ({ readonly kind: 'click' } & LinkTarget);
+export type SharedLink =
+  | { readonly kind: Exclude<TokenKind, 'click'> | 'unsubscribeMail' }
+  | ({ readonly kind: 'click' } & LinkTarget);
 
 /** The recipient of the present copy. */
 interface TokenHolder {
   readonly recipient: TrackedRecipient;
   readonly baseUrl: string;
+  readonly bounceDomain: string;
   token(kind: TokenKind): string;
+  unsubscribeMark(): string;
 }
 
 const PATHS = { unsubscribe: 'u', webView: 'view', updateProfile: 'profile' } as const;
@@ -46,9 +51,15 @@ export class SharedLinks {
     this.edition = sha256(text).readUInt32BE() >>> (32 - EDITION_BITS);
   }
 
-  /** The address of a link; undefined: it is not tracked. */
+  /** The address of a link; undefined: it is not tracked, or there is none. */
   around(link: SharedLink): CodedAddress | undefined {
-    const { baseUrl, recipient } = this.#links;
+    const { baseUrl, bounceDomain, recipient } = this.#links;
+    if (link.kind === 'unsubscribeMail') {
+      if (bounceDomain === '') return undefined;
+      const write: CodedAddress['code']['write'] = (memory, start) =>
+        start + memory.write(this.#links.unsubscribeMark(), start, 'latin1');
+      return { before: BOUNCE_PREFIX, code: { write }, after: `@${bounceDomain}` };
+    }
     if (link.kind === 'open') return { before: `${baseUrl}/o/`, code: this.#withDot('open'), after: 'gif' };
     if (link.kind !== 'click') {
       const { kind } = link;
@@ -61,13 +72,14 @@ export class SharedLinks {
   }
 
   /** Whether they also fit this recipient's message. */
-  areOf({ recipient, baseUrl }: TokenHolder): boolean {
+  areOf({ recipient, baseUrl, bounceDomain }: TokenHolder): boolean {
     const own = this.#links;
     return (
       recipient.sourceId === own.recipient.sourceId &&
       recipient.sourceKind === own.recipient.sourceKind &&
       recipient.customerId === own.recipient.customerId &&
-      baseUrl === own.baseUrl
+      baseUrl === own.baseUrl &&
+      bounceDomain === own.bounceDomain
     );
   }
 

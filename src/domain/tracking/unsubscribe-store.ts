@@ -1,14 +1,15 @@
 /** Records that a person unsubscribed because of a message: event, activity and counter in one statement. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { CAMPAIGN, ofDelivery } from '../statistics/source-read-model.ts';
+import type { DeliveryKey } from '../source-key.ts';
 import type { TrackedRecipient, Visitor } from './tracking.ts';
 import type { UnsubscribeReason } from './unsubscribe-reason.ts';
 
 export interface Unsubscribe {
   readonly recipient: TrackedRecipient;
   readonly visitor: Visitor;
-  /** `one-click` by a robot of the mail provider (RFC 8058), `link` by the page. */
-  readonly source: 'one-click' | 'link';
+  /** `one-click` by a robot of the mail provider (RFC 8058), `link` by the page, `mail` by a mail to the address in the header. */
+  readonly source: 'one-click' | 'link' | 'mail';
   /** The reason that the person chose, if any. */
   readonly reason: UnsubscribeReason | null;
 }
@@ -38,4 +39,18 @@ export async function countUnsubscribe(db: Queryable, { recipient, visitor, reas
     'tracking.unsubscribe',
   );
   return rows > 0;
+}
+
+/** The list that a message's recipient is on; for one who is gone, that of its campaign. Null: both are gone. */
+export async function listOfRecipient(
+  db: Queryable,
+  { customerId, sourceKind, sourceId, recipientId }: DeliveryKey,
+): Promise<bigint | null> {
+  const [row] = await db.query(
+    { listId: 'bigint?' },
+    sql`SELECT coalesce((SELECT s.list_id FROM subscriber s WHERE s.customer_id = ${customerId} AND s.id = ${recipientId}),
+                        (SELECT c.list_id FROM campaign c WHERE c.customer_id = ${customerId} AND c.id = ${sourceId} AND ${sourceKind} = ${CAMPAIGN})) AS "listId"`,
+    'tracking.list-of-recipient',
+  );
+  return row?.listId ?? null;
 }

@@ -34,7 +34,8 @@ export const BounceHandler = builder.prismaObject('BounceHandler', {
     bounceCount: t.int({ resolve: ({ bounceCount }) => Number(bounceCount) }),
     complaintCount: t.int({ resolve: ({ complaintCount }) => Number(complaintCount) }),
     otherCount: t.int({
-      description: 'Messages that were no report, or about nothing of ours. They stay in the mailbox.',
+      description:
+        'Messages that were no report, or about nothing of ours: they stay in the mailbox. Mails to unsubscribe addresses count here, too, and are deleted.',
       resolve: ({ otherCount }) => Number(otherCount),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),

@@ -20,7 +20,8 @@ const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implemen
   fields: (t) => ({
     status: t.expose('status', { type: SubscriberStatus, description: 'The subscriber’s status after it.' }),
     source: t.exposeString('source', {
-      description: 'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `import:<uid>`.',
+      description:
+        'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `mail`, `complaint`, `expiry`, `import:<uid>`.',
     }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     at: t.expose('at', { type: 'DateTime' }),

@@ -1,7 +1,8 @@
-/** Jobs of sending domains: the daily check, and mails about domains and senders' addresses. */
-import { sendAddressMail, sendDomainMails } from '../../domain/delivery/system-mail.ts';
+/** Jobs of sending domains: the daily check, mails about domains and senders' addresses, and mails to their postmaster. */
+import { sendAddressMail, sendDomainMails, sendPostmasterMails } from '../../domain/delivery/system-mail.ts';
 import { recheckDomains } from '../../domain/sending/domains/recheck-domains.ts';
 import type { DriverPool } from '../../domain/sending/driver-pool.ts';
+import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { addressMailJob, domainMailJob, recheckDomainsJob } from '../../jobs/sending-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
 
@@ -13,5 +14,6 @@ export function sendingDomainTasks(drivers: DriverPool): Task[] {
     ),
     defineTask(domainMailJob, (ctx, domain) => sendDomainMails(ctx, drivers, domain)),
     defineTask(addressMailJob, (ctx, address) => sendAddressMail(ctx, drivers, address)),
+    defineTask(postmasterMailJob, (ctx, mail) => sendPostmasterMails(ctx, drivers, mail)),
   ];
 }

@@ -84,6 +84,28 @@ describe.each(['imap', 'pop3'])('%s', (protocol) => {
     expect(await rowOf(handler)).toMatchObject({ others: 3 });
   });
 
+  test('a mail to the unsubscribe address unsubscribes; one that only quotes it does not', async () => {
+    const handler = await createBounceHandler(await admin(), settings(protocol));
+    const [leaves, shared, stays] = [await reportedWorld(root), await reportedWorld(root), await reportedWorld(root)];
+    servers.put(`From: x@x.example\r\nTo: <${leaves.unsubscribeAddress}>\r\nSubject: unsubscribe\r\n\r\n`);
+    // A mailbox with a plus in its addresses, whose server says to which one it came.
+    servers.put(
+      `From: x@x.example\r\nTo: undisclosed-recipients:;\r\nDelivered-To: ${shared.unsubscribeAddress.toUpperCase()}\r\n\r\n`,
+    );
+    const header = `List-Unsubscribe: <https://t.example/u/x>, <mailto:${stays.unsubscribeAddress}?subject=unsubscribe>`;
+    servers.put(
+      `From: x@x.example\r\nTo: bounces@bounces.example\r\n${header}\r\nSubject: unsubscribe\r\n\r\n${stays.unsubscribeAddress}`,
+    );
+    servers.put(`From: x@x.example\r\nTo: ${stays.returnPath}\r\nSubject: unsubscribe\r\n\r\n`);
+    servers.put(`From: x@x.example\r\nTo: ${stays.unsubscribeAddress}\r\nAuto-Submitted: auto-replied\r\n\r\n`);
+    await poll(handler);
+    for (const world of [leaves, shared])
+      expect(await standingOf(world)).toEqual({ ...untouched, status: 'unsubscribed', consents: 1 });
+    expect(await standingOf(stays)).toEqual(untouched);
+    expect(servers.messages.size).toBe(3);
+    expect(await rowOf(handler)).toMatchObject({ bounces: 0, complaints: 0, others: 5 });
+  });
+
   test('what was committed and not deleted is deleted later, without a second effect', async () => {
     const handler = await createBounceHandler(await admin(), settings(protocol));
     const at = await reportedWorld(root);

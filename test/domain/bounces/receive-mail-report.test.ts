@@ -146,6 +146,17 @@ test("a customer's own mailbox takes reports about its own messages only", async
   expect(await receive(theirs, raw, { customerId: theirs.customerId })).toMatchObject({ outcome: 'recorded' });
 });
 
+test("a customer's own mailbox unsubscribes its own people only", async () => {
+  const [mine, theirs] = [await reportedWorld(root), await reportedWorld(root)];
+  const written = ({ unsubscribeAddress }: ReportedWorld) =>
+    `To: ${unsubscribeAddress}\r\nSubject: unsubscribe\r\n\r\n`;
+  const toMine = { customerId: mine.customerId };
+  expect(await receive(mine, written(theirs), toMine)).toEqual({ verdict: 'unsubscribe', outcome: 'foreign' });
+  expect(await receive(mine, written(mine), toMine)).toEqual({ verdict: 'unsubscribe', outcome: 'recorded' });
+  expect(await standingOf(theirs)).toEqual(untouched);
+  expect(await standingOf(mine)).toMatchObject({ status: 'unsubscribed' });
+});
+
 test('1,000 forged mails have no effect (B8)', async () => {
   const at = await reportedWorld(root);
   const old = await reportedWorld(root, { daysAgo: 31 });

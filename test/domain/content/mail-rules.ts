@@ -76,7 +76,10 @@ export const MAIL_RULES: Readonly<Record<string, Rule>> = {
       ([, boundary = '']) => raw.includes(`\r\n--${boundary}\r\n`) && raw.includes(`\r\n--${boundary}--\r\n`),
     ),
   'there is a plain text': ({ raw }) => /^content-type: text\/plain/im.test(raw),
-  'List-Unsubscribe is one https address': (mail) => /^<https:\/\/[!-;=?-~]+>$/.test(valueOf(mail, 'list-unsubscribe')),
+  'List-Unsubscribe is an https address, and maybe a mail address behind it': (mail) =>
+    /^<https:\/\/[!-;=?-~]+>(?:, <mailto:[a-z0-9+]{1,64}@[a-z0-9.-]+\?subject=unsubscribe>)?$/.test(
+      valueOf(mail, 'list-unsubscribe'),
+    ),
   'List-Unsubscribe-Post is One-Click': (mail) =>
     valueOf(mail, 'list-unsubscribe-post') === 'List-Unsubscribe=One-Click',
   'List-Id is a name in angle brackets': (mail) => /<[a-z0-9-]+(\.[A-Za-z0-9-]+)+>$/.test(valueOf(mail, 'list-id')),

@@ -125,7 +125,10 @@ test('each rule can be broken', async () => {
     'every part names its transfer encoding': ['Content-Transfer-Encoding: quoted-printable\r\n', ''],
     'boundaries are opened and closed': [/--\r\n$/, '\r\n'],
     'there is a plain text': ['text/plain', 'text/other'],
-    'List-Unsubscribe is one https address': ['<https://t.example.net/u/abc>', '<http://t.example.net/u/abc>'],
+    'List-Unsubscribe is an https address, and maybe a mail address behind it': [
+      '<https://t.example.net/u/abc>',
+      '<http://t.example.net/u/abc>',
+    ],
     'List-Unsubscribe-Post is One-Click': ['=One-Click', '=Two-Clicks'],
     'List-Id is a name in angle brackets': [/List-Id: [^\r]*/, 'List-Id: friends'],
     'Feedback-ID has four parts and a sender of 5 to 15': [/Feedback-ID: [^\r]*/, 'Feedback-ID: a:b'],

@@ -6,7 +6,7 @@ import { createCipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { deliveryMessageId, parseDeliveryMessageId } from '../../../src/domain/tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../../../src/domain/tracking/link-signer.ts';
-import { parseReturnPath, returnPathOf } from '../../../src/domain/tracking/return-path.ts';
+import { parseReturnPath, parseUnsubscribeAddress, returnPathOf } from '../../../src/domain/tracking/return-path.ts';
 import type { TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
 import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
@@ -22,6 +22,13 @@ const tokenOf = (address: string): string =>
   address.replace(/^http:\/\/mail\.test\/[a-z]+\//, '').replace(/\.gif$/, '');
 
 const keyFor = (purpose: string): Buffer => Buffer.from(hkdfSync('sha256', testInstallation.secret, '', purpose, 32));
+
+/** A mark is one number in base 36. */
+function bytesOfMark(mark: string): Buffer {
+  let number = 0n;
+  for (const digit of mark) number = number * 36n + BigInt(Number.parseInt(digit, 36));
+  return Buffer.from(number.toString(16).padStart(2 * Math.ceil(number.toString(16).length / 2), '0'), 'hex');
+}
 
 /** Seven bits a byte, lowest first. */
 function varints(...values: number[]): Buffer {
@@ -166,6 +173,8 @@ describe('no byte of it can be another', () => {
         bytes.every((byte) => byte < 128) ? bytes.toString('latin1') : [],
       );
     const [, id = ''] = /^<mail\.([0-9a-z]+)@/.exec(deliveryMessageId(testInstallation, recipient, 'x.example')) ?? [];
+    const address = signer.forRecipient(recipient, undefined, 'x.example').unsubscribeMail() ?? '';
+    const [, leave = ''] = /^bounce\+([0-9a-z]+)@x\.example$/.exec(address) ?? [];
     const [, path = ''] = /^bounce\+([0-9a-z]+)@/.exec(returnPathOf(testInstallation, recipient, 'x.example')) ?? [];
     expect(parseReturnPath(testInstallation, `bounce+${path}@x.example`)).toBeDefined();
     // In either case they are the same.
@@ -174,7 +183,25 @@ describe('no byte of it can be another', () => {
       [],
     );
     expect(others(path).filter((other) => parseReturnPath(testInstallation, `bounce+${other}@x.example`))).toEqual([]);
+    const unsubscribes = (mark: string) => parseUnsubscribeAddress(testInstallation, `bounce+${mark}@x.example`);
+    expect(unsubscribes(leave.toUpperCase())).toMatchObject({
+      customerId: 7n,
+      sourceId: 20_000n,
+      recipientId: 4_000_000n,
+    });
+    expect(others(leave).filter(unsubscribes)).toEqual([]);
+    // By the page: the ids of the return-path, and the next 12 bytes of its HMAC.
+    const [ofPath, ofAddress] = [path, leave].map((mark) => bytesOfMark(mark));
+    expect(ofAddress?.subarray(0, -12)).toEqual(ofPath?.subarray(0, -12));
+    const hmac = createHmac('sha256', keyFor('return-path'))
+      .update(ofPath?.subarray(0, -12) ?? '')
+      .digest();
+    expect(ofPath?.subarray(-12)).toEqual(hmac.subarray(0, 12));
+    expect(ofAddress?.subarray(-12)).toEqual(hmac.subarray(12, 24));
     // Nor is one taken for the other.
+    expect(unsubscribes(path)).toBeUndefined();
+    expect(unsubscribes(id)).toBeUndefined();
+    expect(parseReturnPath(testInstallation, `bounce+${leave}@x.example`)).toBeUndefined();
     expect(parseDeliveryMessageId(testInstallation, `<mail.${path}@x.example>`)).toBeUndefined();
     expect(parseReturnPath(testInstallation, `bounce+${id}@x.example`)).toBeUndefined();
   });

@@ -75,6 +75,15 @@ export async function isTrackingHost(db: Queryable, host: string): Promise<boole
   return rows > 0;
 }
 
+/** Whether return-paths of some customer's mail are at this host. */
+export async function isReturnPathHost(db: Queryable, host: string): Promise<boolean> {
+  const rows = await db.execute(
+    sql`SELECT 1 FROM sending_domain WHERE return_path_host = ${host} AND return_path_ready LIMIT 1`,
+    'sending.is-return-path-host',
+  );
+  return rows > 0;
+}
+
 /** The users who look after a domain, at most `max`, each with what the domain is. */
 export function peopleOfDomain(db: Queryable, { customerId, id }: DomainKey, max: number) {
   return db.query(
