@@ -195,6 +195,7 @@ describe('a campaign', () => {
       ).status,
     ).toBe(201);
     const uid = listUid(await post('/lists', list, tenant));
+    await post('/subscribers', { list_uid: uid, EMAIL: 'ann@example.org' }, tenant);
     const words = {
       list_uid: uid,
       name: 'N',

@@ -12,7 +12,7 @@ import type { StatusReason, Stall, WaitReason } from './status-reason.ts';
 
 /**
  * new (something needed to send is missing) or ready -> scheduled -> queued (the audience snapshot has not begun) -> sending (from
- * the first slice of the audience on) -> done; paused from scheduled, queued or sending. `error`: this version never sets it.
+ * the first slice of the audience on) -> done; paused from scheduled, queued or sending. `error`: nobody would get it (D56).
  */
 export const campaignStatuses = ['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
@@ -23,9 +23,9 @@ export type CampaignStatus = (typeof campaignStatuses)[number];
 const NEXT: Readonly<Record<CampaignStatus, readonly CampaignStatus[]>> = {
   new: ['ready', 'scheduled', 'queued'],
   ready: ['new', 'scheduled', 'queued'],
-  scheduled: ['new', 'ready', 'scheduled', 'queued', 'paused'],
-  queued: ['sending', 'paused'],
-  sending: ['paused', 'done'],
+  scheduled: ['new', 'ready', 'scheduled', 'queued', 'paused', 'error'],
+  queued: ['sending', 'paused', 'error'],
+  sending: ['paused', 'done', 'error'],
   paused: ['scheduled', 'queued', 'sending'],
   done: ['sending'],
   error: ['scheduled', 'queued'],

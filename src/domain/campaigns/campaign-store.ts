@@ -117,6 +117,16 @@ export async function moveSnapshotCursor(
   );
 }
 
+/** Resets the snapshot of a campaign with nobody in its ledger, so that it can be run again. */
+export async function restartSnapshot(
+  db: Queryable,
+  { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE campaign SET snapshot_cursor = 0, snapshot_at = NULL WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+}
+
 /** Deletes the campaign; a trigger deletes its rows in the hot tables. */
 export async function eraseCampaign(db: Queryable, campaign: Campaign): Promise<void> {
   await db.execute(sql`DELETE FROM campaign WHERE customer_id = ${campaign.customerId} AND id = ${campaign.id}`);

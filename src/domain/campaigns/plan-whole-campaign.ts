@@ -13,7 +13,7 @@ import { snapshotAudience } from './snapshot-audience.ts';
 /** A process that is asked to stop leaves the rest of the audience to a job. */
 export async function planWholeCampaign(ctx: Context, key: CampaignKey, abortSignal: AbortSignal): Promise<void> {
   const end = await snapshotAudience(ctx, key, abortSignal);
-  // An empty audience, or one that was sent during the last slice, is finished now.
+  // An audience that is suppressed, or was sent during the last slice, is finished now.
   if (end === 'planned' && !(await finishCampaign(ctx, key))) await waitForSendTime(ctx, key);
   if (end !== 'stopped' || !abortSignal.aborted) return;
   const payload = { customerId: String(key.customerId), campaignId: String(key.campaignId) };

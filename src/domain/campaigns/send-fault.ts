@@ -10,8 +10,11 @@ interface SendFaultParams extends FileFaultParams, SenderFaultParams {
   no_content: NoParams;
   /** The plan demands one in the author's own part. */
   no_unsubscribe_link: { readonly field: 'html' | 'plain' };
+  /** Nobody would get it (decision D56). */
+  no_audience: { readonly of: 'list' | 'segment' };
 }
 export type SendFault = CodedReason<SendFaultParams>;
+export type AudienceFault = CodedReason<SendFaultParams, 'no_audience'>;
 
 const TEXTS: ReasonTexts<SendFaultParams> = {
   ...fileFaultTexts,
@@ -21,6 +24,8 @@ const TEXTS: ReasonTexts<SendFaultParams> = {
   no_from_name: () => 'The from name field is required.',
   no_content: () => 'The html field is required when plain is empty.',
   no_unsubscribe_link: ({ field }) => `The plan asks for an unsubscribe link in the ${field}: {UNSUBSCRIBE_URL}.`,
+  no_audience: ({ of }) =>
+    `Nobody would get this campaign: the ${of} has no person who is subscribed and not suppressed. Add people or choose another audience.`,
 };
 
 export function sendFaultText<Code extends keyof SendFaultParams>(fault: CodedReason<SendFaultParams, Code>): string {
@@ -44,6 +49,8 @@ function fieldOf(fault: SendFault): string {
       return 'html';
     case 'no_unsubscribe_link':
       return fault.params.field;
+    case 'no_audience':
+      return 'audience';
     case 'attachment_missing':
     case 'too_many_files':
     case 'message_too_large':

@@ -9,6 +9,7 @@ import { refreshStatistics } from '../delivery/planner-statistics-store.ts';
 import { assert } from '../../lib/errors.ts';
 import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { endWithoutAudience } from './campaign-audience.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 import { moveCampaign } from './campaign-state-store.ts';
@@ -51,6 +52,7 @@ async function snapshotNextSlice(
       : await snapshotSlice(tx.db, input);
     await refreshStatistics(tx.db, snapshotOn);
     await moveSnapshotCursor(tx.db, campaign, slice);
+    if (slice.isComplete && (await endWithoutAudience(tx, campaign))) return 'stopped';
     await enqueueBatches(tx.db, campaign, slice.batches);
     if (times) await enqueueSendTimes(tx.db, { customerId, campaignId });
     await moveCampaign(tx.db, campaign, { from: ['queued'], to: 'sending' });

@@ -7,6 +7,7 @@ import { compileCampaign } from '../delivery/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { registerCampaignLinks } from '../statistics/link-counter-store.ts';
+import { audienceFault } from './campaign-audience.ts';
 import { appoint, isAhead } from './campaign-schedule.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
 import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
@@ -37,10 +38,17 @@ export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Pr
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;
     if (!(await hasRunningPlan(tx.db, key.customerId))) return pauseWithoutPlan(tx, key);
     const lacking = await lackingForSending(tx, campaign);
-    if (lacking.length === 0) return launch(tx, campaign);
+    if (lacking.length === 0) return launchOrEnd(tx, campaign);
     const reason = { code: 'not_ready', params: { faults: lacking } } as const;
     await moveCampaign(tx.db, campaign, { from: ['scheduled'], to: 'paused', reason });
   });
+}
+
+/** At its time a campaign to nobody ends as `error` (decision D56); it may be run again. */
+async function launchOrEnd(tx: TransactionContext, campaign: Campaign): Promise<void> {
+  const nobody = await audienceFault(tx, campaign);
+  if (!nobody) return launch(tx, campaign);
+  await moveCampaign(tx.db, campaign, { from: ['scheduled'], to: 'error', reason: nobody });
 }
 
 async function start(tx: TransactionContext, campaign: Campaign): Promise<void> {
@@ -51,7 +59,11 @@ async function start(tx: TransactionContext, campaign: Campaign): Promise<void> 
   }
   await checkReady(tx, campaign);
   const { deliveryAt } = campaign;
-  if (deliveryAt === null || !(await isAhead(tx.db, deliveryAt))) return launch(tx, campaign);
+  if (deliveryAt === null || !(await isAhead(tx.db, deliveryAt))) {
+    const nobody = await audienceFault(tx, campaign);
+    if (nobody) throw campaignNotReady(fieldsOf([nobody]));
+    return launch(tx, campaign);
+  }
   await moveCampaign(tx.db, campaign, { from: [campaign.status], to: 'scheduled' });
   await appoint(tx.db, campaign, deliveryAt);
 }

@@ -7,7 +7,7 @@ import { readableTime } from '../../lib/units.ts';
 import { deliveryReasonText } from '../sending/delivery-reason.ts';
 import type { StopParams } from '../delivery/campaign-stop.ts';
 import type { ServerWaitParams } from '../sending/server-wait.ts';
-import { sendFaultText, type SendFault } from './send-fault.ts';
+import { sendFaultText, type AudienceFault, type SendFault } from './send-fault.ts';
 
 /** Stored in `reason_code`. */
 interface StatusParams extends StopParams {
@@ -19,6 +19,8 @@ interface StatusParams extends StopParams {
   /** At its time something was missing. */
   not_ready: { readonly faults: readonly SendFault[] };
   attachment_missing: { readonly name: string };
+  /** At its time nobody would have got it; it ends as `error`. */
+  no_audience: AudienceFault['params'];
   stalled: { readonly since: string; readonly cause: StallCause };
 }
 export type StatusReason = CodedReason<StatusParams>;
@@ -77,6 +79,7 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
     'The installation was restored from a backup. Resume this campaign only if it was not sent meanwhile.',
   not_ready: ({ faults }) => faults.map(sendFaultText).join(' '),
   attachment_missing: (params) => sendFaultText({ code: 'attachment_missing', params }),
+  no_audience: (params) => `${sendFaultText({ code: 'no_audience', params })} Then run it again.`,
   stalled: ({ since, cause }) => `No progress since ${timeOf(since)}: ${reasonText(cause).replace(/\.$/, '')}.`,
   message_fault: ({ fault }) => `${fault} ${TO_MEND}`,
   recipient_fault: ({ subscriber, fault }) =>

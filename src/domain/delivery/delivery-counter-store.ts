@@ -16,6 +16,15 @@ export async function lockOpenCount(db: Queryable, source: SourceKey): Promise<n
   return row?.open ?? 0;
 }
 
+/** The size of the audience, as far as it is in the ledger. */
+export async function plannedCount(db: Queryable, source: SourceKey): Promise<number> {
+  const [row] = await db.query(
+    { audience: 'int' },
+    sql`SELECT audience FROM hot.delivery_counter c WHERE ${ofSource('c', source)}`,
+  );
+  return row?.audience ?? 0;
+}
+
 /** Writes the counts of the ledger. */
 export async function writeBalance(db: Queryable, source: SourceKey, balance: LedgerBalance): Promise<void> {
   await db.execute(

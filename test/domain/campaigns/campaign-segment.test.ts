@@ -14,6 +14,7 @@ import type { Context } from '../../../src/domain/context.ts';
 import { ForeignResourceError, ValidationError } from '../../../src/lib/errors.ts';
 import { balanceOf, campaignWorld, statusOf, type CampaignWorld } from '../../support/campaign-world.ts';
 import { countStatements } from '../../support/count-statements.ts';
+import { storedReason } from '../../support/stored-reason.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext, testInstallation } from '../../support/test-context.ts';
 
@@ -93,11 +94,24 @@ describe('planning', () => {
     expect(await balanceOf(world)).toMatchObject({ audience: 3, suppressed: 1, queued: 2 });
   });
 
-  test('of nobody is complete and empty', async () => {
-    const world = await worldOf(20);
-    await start(world, await newSegment(world, { status: ['pending'] }));
+  test('of nobody is not started; one whose last person leaves before the snapshot ends as error, and can be run again (D56)', async () => {
+    const world = await worldOf(1_300);
+    await expect(start(world, await newSegment(world, { status: ['pending'] }))).rejects.toMatchObject({
+      fields: { audience: [expect.stringContaining('the segment has no person')] },
+    });
+    await start(world, await newSegment(world));
+    await ctx.db.execute(sql`UPDATE subscriber SET tags = '{}' WHERE list_id = ${world.listId}`);
+    expect(await snapshotAudience(world.ctx, keyOf(world), never)).toBe('stopped');
+    expect([await statusOf(world), await storedReason(ctx.db, world.campaignId)]).toEqual([
+      'error',
+      expect.stringContaining('the segment has no person'),
+    ]);
+    await ctx.db.execute(
+      sql`UPDATE subscriber SET tags = '{VIP}' WHERE list_id = ${world.listId} AND email = 'p7@example.org'`,
+    );
+    await startCampaign(world.ctx, world.campaignUid);
     expect(await snapshotAudience(world.ctx, keyOf(world), never)).toBe('planned');
-    expect(await balanceOf(world)).toMatchObject({ audience: 0 });
+    expect(await plannedEmails(world)).toEqual(['p7@example.org']);
   });
 
   test('goes on after a crash at any statement, and counts nobody twice', async () => {
