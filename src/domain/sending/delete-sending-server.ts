@@ -1,4 +1,4 @@
-/** Deletes a sending server that no unfinished campaign needs (decision D30). */
+/** Deletes a sending server that no campaign needs which is unfinished or ready to run (decisions D30, D60). */
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { serverInUse } from './sending-server-errors.ts';

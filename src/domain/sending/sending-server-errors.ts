@@ -43,5 +43,5 @@ export const tooManyServers = () =>
 export const serverInUse = (campaigns: readonly string[]) =>
   new WrongStateError(
     'SENDING_SERVER_IN_USE',
-    `Unfinished campaigns are sent through this server: ${campaigns.join(', ')}. Finish them, or set it inactive first.`,
+    `Campaigns that are not finished use this server: ${campaigns.join(', ')}. Finish them, or choose another server for them.`,
   );

@@ -68,8 +68,8 @@ export async function countServers(db: Queryable, customerId: bigint): Promise<n
 }
 
 /**
- * Names of unfinished campaigns that would use this server now, at most `max`: those of the owner, and for a system server those
- * of every customer without a better one.
+ * Names of campaigns that need this server, at most `max`: unfinished ones that would use it now (those of the owner, and for a
+ * system server those of every customer without a better one), and those that can be run and name it (decision D60).
  */
 export async function campaignsThrough(
   db: Queryable,
@@ -81,9 +81,10 @@ export async function campaignsThrough(
     sql`
     SELECT c.name, c.customer_id = ${server.customerId} AS "isOwn"
       FROM campaign c
-     WHERE c.status IN ('scheduled', 'queued', 'sending', 'paused')
-       AND (c.customer_id = ${server.customerId} OR ${server.isSystem})
-       AND ${server.id} IN (${chosenServerIds({ customerId: sql`c.customer_id`, campaignRoutes: sql`c.sending_servers` })})
+     WHERE (c.customer_id = ${server.customerId} OR ${server.isSystem})
+       AND (c.status IN ('scheduled', 'queued', 'sending', 'paused')
+              AND ${server.id} IN (${chosenServerIds({ customerId: sql`c.customer_id`, campaignRoutes: sql`c.sending_servers` })})
+            OR c.status IN ('ready', 'error') AND c.sending_servers @> ${JSON.stringify([{ uid: server.uid }])}::jsonb)
      ORDER BY "isOwn" DESC, c.id LIMIT ${max}`,
   );
 }
