@@ -25,6 +25,9 @@ async function serverOf({ customerId }: { customerId: bigint }): Promise<void> {
 }
 
 const listUid = await listOf(tenant);
+await app.ctx.db.execute(sql`
+  INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags, fields)
+  SELECT customer_id, id, 'ann@example.org', 'ann@example.org', 'subscribed', '{}', '{}' FROM mail_list WHERE uid = ${listUid}`);
 await serverOf(tenant);
 const fields = {
   name: 'Spring',
@@ -55,6 +58,7 @@ describe('creating', () => {
     ],
     ['a time', { delivery_at: '2999-01-01 00:00:00' }],
     ['a segment', { segment_uid: 'x'.repeat(65) }],
+    ['a type', { type: 'plain-text' }],
   ])('names the faults of %s by the parameter, and in GraphQL by its own field', async (_, wrong) => {
     const { body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, ...wrong });
     const { list_uid: _listUid, ...words } = { list_uid: listUid, ...fields, ...wrong };
@@ -101,6 +105,7 @@ describe('creating', () => {
       campaign_uid: expect.stringMatching(UID),
     });
     const { campaign_uid: uid, campaign } = body as { campaign_uid: string; campaign: unknown };
+    expect(body).toMatchObject({ attributes: { uid } });
     expect(campaign).toMatchObject({
       uid,
       status: 'ready',
@@ -125,6 +130,8 @@ describe('creating', () => {
       token: classic.token,
     });
     expect(status).toBe(200);
+    const { campaign_uid: uid } = body as { campaign_uid: string };
+    expect(body).toMatchObject({ attributes: { uid }, campaign: { uid } });
     expect(body).toMatchObject({ campaign: { delivery_at: '2030-01-31 08:00:00', subject: fields.subject } });
   });
 
@@ -150,6 +157,8 @@ describe('creating', () => {
     ['delivery_at', 'tomorrow'],
     ['delivery_at', '9999-01-01 00:00:00'],
     ['html', '{{ "x" | unclosed'],
+    // What is known but cannot be obeyed is refused (decision D53).
+    ['type', 'plain-text'],
   ])('refuses %s when it is hostile', async (name, value) => {
     const { status, body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, [name]: value });
     expect([413, 422]).toContain(status);
@@ -175,6 +184,7 @@ describe('reading', () => {
     });
     expect(statistics).toEqual({
       subscriber_count: 0,
+      ...{ pending_count: 0, sent_count: 0, failed_count: 0, skipped_count: 0, suppressed_count: 0, unknown_count: 0 },
       delivered_count: 0,
       delivered_rate: 0,
       open_count: 0,
@@ -187,6 +197,7 @@ describe('reading', () => {
       last_click: null,
       ...{ human_open_count: 0, human_uniq_open_count: 0, human_uniq_open_rate: 0, human_click_count: 0 },
       ...{ human_uniq_click_count: 0, human_click_rate: 0, machine_open_count: 0, machine_click_count: 0 },
+      ...{ implied_open_count: 0 },
       abuse_feedback_count: 0,
       bounce_count: 0,
       unsubscribe_count: 0,

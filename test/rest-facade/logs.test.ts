@@ -84,8 +84,8 @@ test('each log has its columns and its rows', async () => {
     return [header, ...rows.map((row) => row.split(',').slice(3).join(','))];
   };
   expect(await rowsOf('open')).toEqual([
-    `${HEAD},ip,user_agent,country,is_machine`,
-    'p1@example.org,192.0.2.7,"\'=Reader/1, ""x""",Ireland,0',
+    `${HEAD},ip,user_agent,country,is_machine,kind`,
+    'p1@example.org,192.0.2.7,"\'=Reader/1, ""x""",Ireland,0,human',
   ]);
   expect(await rowsOf('click')).toEqual([
     `${HEAD},url,ip,user_agent,country,is_machine`,

@@ -47,6 +47,9 @@ interface CampaignField extends Field {
   readonly late?: readonly Late[];
 }
 
+/** So far every campaign has html, with or without a plain text of its own. */
+const CAMPAIGN_TYPES = ['regular'] as const;
+
 const unsent = ['unsent'] as const;
 const paused = ['paused'] as const;
 
@@ -54,6 +57,8 @@ const paused = ['paused'] as const;
 export const campaignFields = {
   listId: { column: 'list_id', type: 'bigint' },
   segmentId: { column: 'segment_id', type: 'bigint?' },
+  // A caller that names another type is refused: its campaign would not be what it asked for (decision D53).
+  type: { column: 'type', type: 'text', check: given(z.string().pipe(z.enum(CAMPAIGN_TYPES))) },
   name: { column: 'name', type: 'text', check: given(singleLine(NAME_LENGTH_MAX)), late: ['unsent', 'done'] },
   subject: { column: 'subject', type: 'text', check: given(optionalLine(SUBJECT_LENGTH_MAX)), late: unsent },
   preheader: { column: 'preheader', type: 'text', check: preheader, late: unsent },

@@ -19,6 +19,7 @@ export interface CampaignStatistics {
   /** Accepted by a receiving server and not bounced since. */
   readonly deliveredCount: number;
   readonly deliveredRate: number;
+  /** humanOpenCount + machineOpenCount + impliedOpenCount (decision D63). */
   readonly openCount: number;
   /** People who opened at least once (or clicked, which proves it). */
   readonly uniqOpenCount: number;
@@ -36,7 +37,9 @@ export interface CampaignStatistics {
    * Figures for people without machines, as far as they can be distinguished; the figures above include both (decision record
    * 0074).
    */
+  /** Displays by people. */
   readonly humanOpenCount: number;
+  /** People whose message was displayed, or who clicked. */
   readonly humanUniqOpenCount: number;
   readonly humanUniqOpenRate: number;
   readonly humanClickCount: number;
@@ -44,12 +47,14 @@ export interface CampaignStatistics {
   readonly humanClickRate: number;
   /** Displays by programs: privacy proxies, scanners. */
   readonly machineOpenCount: number;
+  /** Opens that are known by a click only: one at most for each person. */
+  readonly impliedOpenCount: number;
   readonly machineClickCount: number;
   readonly bounceCount: number;
   readonly abuseFeedbackCount: number;
   readonly unsubscribeCount: number;
-  /** The ledger's states: subscriberCount is the sum of these. */
-  readonly openDeliveries: number;
+  /** The ledger's states: subscriberCount is always the sum of these six (decision D54). */
+  readonly pendingCount: number;
   readonly sentCount: number;
   readonly failedCount: number;
   readonly skippedCount: number;
@@ -140,11 +145,12 @@ function statisticsOf(row: CounterRow): CampaignStatistics {
     humanUniqClickCount: row.human_uniq_click_count,
     humanClickRate: rate(row.human_uniq_click_count, deliveredCount),
     machineOpenCount: row.machine_open_count,
+    impliedOpenCount: row.open_count - row.human_open_count - row.machine_open_count,
     machineClickCount: row.click_count - row.human_click_count,
     bounceCount: row.bounce_count,
     abuseFeedbackCount: row.abuse_feedback_count,
     unsubscribeCount: row.unsubscribe_count,
-    openDeliveries: row.open,
+    pendingCount: row.open,
     sentCount: row.sent,
     failedCount: row.failed,
     skippedCount: row.skipped,

@@ -107,9 +107,8 @@ acts AS (
          opens = 0 AND open_count = 1 AND last_open_at IS NULL AND click_count = clicks AS open_by_click,
          clicks > 0 AND click_count = clicks AS first_click,
          clicks > 0 AND coalesce(is_machine_burst, false) AS is_machine_burst, human_clicks < was_human_clicks AS takes_back,
-         -- Who is known to have read by clicks only has opened once.
-         greatest(human_opens, (track_open AND human_clicks > 0)::integer)
-           - greatest(was_human_opens, (track_open AND was_human_clicks > 0)::integer) AS human_opens,
+         human_opens - was_human_opens AS human_opens,
+         -- Who is known to have read by clicks only is an opener, too.
          (human_opens > 0 OR (track_open AND human_clicks > 0))::integer
            - (was_human_opens > 0 OR (track_open AND was_human_clicks > 0))::integer AS human_openers,
          human_clicks - was_human_clicks AS human_clicks,

@@ -24,7 +24,8 @@ const MICROS_PER_SECOND = 1_000_000n;
 const HEAD = ['time', 'campaign_uid', 'subscriber_uid', 'email'] as const;
 const COLUMNS: Readonly<Record<CampaignLog, readonly string[]>> = {
   tracking: ['status', 'message_id', 'runtime_message_id', 'sending_server', 'error'],
-  open: ['ip', 'user_agent', 'country', 'is_machine'],
+  // `kind` (decision D63): displayed by a `human` or a `machine`, or `implied` by a click.
+  open: ['ip', 'user_agent', 'country', 'is_machine', 'kind'],
   click: ['url', 'ip', 'user_agent', 'country', 'is_machine'],
   bounce: ['type', 'status_code', 'message'],
   feedback: ['type', 'message'],
@@ -102,7 +103,7 @@ interface EventPosition {
 }
 
 const EVENT_COLUMNS: Readonly<Record<Exclude<CampaignLog, 'tracking'>, Sql>> = {
-  open: sql`e.ip, e.user_agent, e.country, e.is_machine`,
+  open: sql`e.ip, e.user_agent, e.country, e.is_machine, CASE WHEN e.by_click THEN 'implied' WHEN e.is_machine THEN 'machine' ELSE 'human' END`,
   click: sql`e.url, e.ip, e.user_agent, e.country, e.is_machine`,
   bounce: sql`e.type, e.status_code, e.message`,
   feedback: sql`e.type, e.message`,

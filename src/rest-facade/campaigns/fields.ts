@@ -25,6 +25,7 @@ export function required(input: Input) {
 
 export function optional(input: Input) {
   return {
+    type: input.text('type'),
     segmentUid: input.nullableText('segment_uid'),
     preheader: input.text('preheader'),
     replyTo: input.text('reply_to'),

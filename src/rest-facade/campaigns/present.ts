@@ -11,6 +11,12 @@ export function presentNewCampaign(campaign: RestCampaignFragment) {
 export function presentStatistics(figures: RestCampaignStatisticsFragment) {
   return {
     subscriber_count: figures.subscriberCount,
+    pending_count: figures.pendingCount,
+    sent_count: figures.sentCount,
+    failed_count: figures.failedCount,
+    skipped_count: figures.skippedCount,
+    suppressed_count: figures.suppressedCount,
+    unknown_count: figures.unknownCount,
     delivered_count: figures.deliveredCount,
     delivered_rate: figures.deliveredRate,
     open_count: figures.openCount,
@@ -28,6 +34,7 @@ export function presentStatistics(figures: RestCampaignStatisticsFragment) {
     human_uniq_click_count: figures.humanUniqClickCount,
     human_click_rate: figures.humanClickRate,
     machine_open_count: figures.machineOpenCount,
+    implied_open_count: figures.impliedOpenCount,
     machine_click_count: figures.machineClickCount,
     abuse_feedback_count: figures.abuseFeedbackCount,
     bounce_count: figures.bounceCount,

@@ -51,6 +51,7 @@ export const campaignRows = [
     present: ({ createCampaign: campaign }) =>
       created('Campaign was successfully created', {
         campaign_uid: campaign.uid,
+        attributes: { uid: campaign.uid },
         campaign: presentNewCampaign(campaign),
       }),
   }),

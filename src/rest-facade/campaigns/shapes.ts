@@ -13,6 +13,12 @@ const newCampaignShape = z
 const statisticsShape = z
   .strictObject({
     subscriber_count: countShape,
+    pending_count: countShape,
+    sent_count: countShape,
+    failed_count: countShape,
+    skipped_count: countShape,
+    suppressed_count: countShape,
+    unknown_count: countShape,
     delivered_count: countShape,
     delivered_rate: rateShape,
     open_count: countShape,
@@ -30,6 +36,7 @@ const statisticsShape = z
     human_uniq_click_count: countShape,
     human_click_rate: rateShape,
     machine_open_count: countShape,
+    implied_open_count: countShape,
     machine_click_count: countShape,
     abuse_feedback_count: countShape,
     bounce_count: countShape,
@@ -57,7 +64,12 @@ const statisticsShape = z
   .meta({ id: 'CampaignStatistics' });
 
 export const oneCampaignShape = z.strictObject({ campaign: campaignShape, statistics: statisticsShape });
-export const campaignCreatedShape = actionShape({ campaign_uid: uidShape, campaign: newCampaignShape });
+export const campaignCreatedShape = actionShape({
+  campaign_uid: uidShape,
+  // Some clients look for the uid here (wire facts, answers, 8).
+  attributes: z.strictObject({ uid: uidShape }),
+  campaign: newCampaignShape,
+});
 export const campaignUpdatedShape = actionShape({ campaign_uid: uidShape, campaign: campaignShape });
 export const campaignDeletedShape = actionShape({ campaign_uid: uidShape });
 /** Starting and stopping answer with a text (specification 2.12). */

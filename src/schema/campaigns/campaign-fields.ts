@@ -55,6 +55,7 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 
 /** Fields of both create and update. */
 export const optionalFields = (input: InputFields) => ({
+  type: input.string({ description: 'Only `regular`, which is the default.' }),
   segmentUid: input.string({ description: 'Only the people of this segment get it. Null: everybody on the list.' }),
   preheader: input.string({ description: `${PREHEADER} Null: none.` }),
   replyTo: input.string(),

@@ -58,7 +58,9 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
       description: 'Messages that a receiving server accepted and that have not bounced.',
     }),
     deliveredRate: t.exposeFloat('deliveredRate'),
-    openCount: t.exposeInt('openCount'),
+    openCount: t.exposeInt('openCount', {
+      description: 'All opens: `humanOpenCount` + `machineOpenCount` + `impliedOpenCount`, at every moment.',
+    }),
     uniqOpenCount: t.exposeInt('uniqOpenCount', {
       description: 'People who opened at least once, or clicked, which proves it.',
     }),
@@ -74,28 +76,45 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
     }),
     lastClick: t.expose('lastClick', { type: 'DateTime', nullable: true }),
     humanOpenCount: t.exposeInt('humanOpenCount', {
-      description:
-        'Displays by people, as far as they can be told from machines; who is known by a click only counts once.',
+      description: 'Displays by people, as far as they can be distinguished from machines.',
     }),
-    humanUniqOpenCount: t.exposeInt('humanUniqOpenCount'),
+    humanUniqOpenCount: t.exposeInt('humanUniqOpenCount', {
+      description: 'People who displayed the message at least once, or clicked, which proves it; without machines.',
+    }),
     humanUniqOpenRate: t.exposeFloat('humanUniqOpenRate', { description: 'As a fraction of the delivered messages.' }),
     humanClickCount: t.exposeInt('humanClickCount'),
     humanUniqClickCount: t.exposeInt('humanUniqClickCount'),
     humanClickRate: t.exposeFloat('humanClickRate', { description: 'As a fraction of the delivered messages.' }),
-    machineOpenCount: t.exposeInt('machineOpenCount', { description: 'Opens by machines: proxies, scanners.' }),
+    machineOpenCount: t.exposeInt('machineOpenCount', { description: 'Displays by machines: proxies, scanners.' }),
+    impliedOpenCount: t.exposeInt('impliedOpenCount', {
+      description:
+        'Opens that are known by a click only: a person’s first event was a click. Counted once for each person, with clicks by machines.',
+    }),
     machineClickCount: t.exposeInt('machineClickCount', { description: 'Clicks by machines; part of `clickCount`.' }),
     bounceCount: t.exposeInt('bounceCount'),
     abuseFeedbackCount: t.exposeInt('abuseFeedbackCount'),
     unsubscribeCount: t.exposeInt('unsubscribeCount'),
-    openDeliveryCount: t.int({
-      description: 'Deliveries that have no final result yet.',
-      resolve: ({ openDeliveries }) => openDeliveries,
+    pendingCount: t.exposeInt('pendingCount', {
+      description:
+        'Recipients without a final result: to be sent, or handed over without an answer yet. `subscriberCount` is always the sum of `pendingCount`, `sentCount`, `failedCount`, `skippedCount`, `suppressedCount` and `unknownCount`.',
     }),
-    sentCount: t.exposeInt('sentCount'),
-    failedCount: t.exposeInt('failedCount'),
-    skippedCount: t.exposeInt('skippedCount'),
-    suppressedCount: t.exposeInt('suppressedCount'),
-    unknownCount: t.exposeInt('unknownCount'),
+    openDeliveryCount: t.int({
+      deprecationReason: 'The same as `pendingCount`.',
+      resolve: ({ pendingCount }) => pendingCount,
+    }),
+    sentCount: t.exposeInt('sentCount', {
+      description: 'Messages that the receiving server accepted; `deliveredCount` is what of them has not bounced.',
+    }),
+    failedCount: t.exposeInt('failedCount', {
+      description: 'Recipients who got no message: refused for good, deferred too often, or not to be composed for.',
+    }),
+    skippedCount: t.exposeInt('skippedCount', {
+      description: 'Recipients who were not subscribed any more when their message was due.',
+    }),
+    suppressedCount: t.exposeInt('suppressedCount', { description: 'Recipients whose address must not be mailed.' }),
+    unknownCount: t.exposeInt('unknownCount', {
+      description: 'Messages that were handed over without any answer: nobody knows whether they were accepted.',
+    }),
     links: t.field({
       type: [CampaignLink],
       // A newsletter has some dozens at most.

@@ -74,7 +74,7 @@ test('the figures follow from the counters, in the order asked for', async () =>
     clickPerUniqOpen: 0.3333,
     sentCount: 15,
     failedCount: 3,
-    openDeliveries: 2,
+    pendingCount: 2,
   });
   expect(second?.lastOpen).toBeInstanceOf(Date);
 });
