@@ -238,26 +238,6 @@ describe('deleting', () => {
     await app.rest(`/sending_servers/${first}`, { method: 'PATCH', token: tenant.token, body: { status: 'inactive' } });
     expect(await remove(first)).toMatchObject({ status: 200, body: { status: 1, message: 'Deleted' } });
     expect((await remove(first)).status).toBe(404);
-    // One that is ready counts when it names the server (decision D60), whether or not the server is active.
-    const [named, other] = [await server('Named'), await server('Other')];
-    const name = (uid: string | null) =>
-      app.ctx.db.execute(sql`
-        UPDATE campaign SET status = 'ready', sending_servers = ${
-          uid &&
-          JSON.stringify([
-            { uid: other, weight: 1 },
-            { uid, weight: 1 },
-          ])
-        }::jsonb
-         WHERE customer_id = ${tenant.customerId}`);
-    await name(named);
-    await app.rest(`/sending_servers/${named}`, { method: 'PATCH', token: tenant.token, body: { status: 'inactive' } });
-    expect(await remove(named)).toMatchObject({
-      status: 422,
-      body: { message: expect.stringContaining('Spring news'), errors: { status: [expect.any(String)] } },
-    });
-    await name(null);
-    expect((await remove(named)).status).toBe(200);
   });
 });
 
