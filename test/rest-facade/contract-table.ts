@@ -97,7 +97,7 @@ const subscribers = section(
 const campaigns = section(
   '4.4',
   ['GET', '/campaigns', 'token', 200, index],
-  ['POST', '/campaigns', 'token', 201, campaign],
+  ['POST', '/campaigns', 'token', 201, action('campaign_uid', 'attributes', 'campaign')],
   ['GET', '/campaigns/:uid', 'token', 200, object('campaign', 'statistics')],
   ['PATCH', '/campaigns/:uid', 'token', 200, campaign],
   ['POST', '/campaigns/:uid/run', 'token', 200, campaign],

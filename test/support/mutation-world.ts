@@ -165,7 +165,14 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     replyTo: 'valid@sender.example',
     html: '<p>Hello {EMAIL}</p>',
     url: 'https://sender.example/',
-    type: mutation === 'reportDelivery' ? 'bounced' : mutation.includes('SendingServer') ? 'smtp' : 'text',
+    type:
+      mutation === 'reportDelivery'
+        ? 'bounced'
+        : mutation.includes('SendingServer')
+          ? 'smtp'
+          : mutation.includes('Campaign')
+            ? 'regular'
+            : 'text',
     messageId: world.messageId,
     tag: `TAG_${newUid()}`,
     settings: world.smtp,

@@ -94,27 +94,6 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
     bounceCount: t.exposeInt('bounceCount'),
     abuseFeedbackCount: t.exposeInt('abuseFeedbackCount'),
     unsubscribeCount: t.exposeInt('unsubscribeCount'),
-    pendingCount: t.exposeInt('pendingCount', {
-      description:
-        'Recipients without a final result: to be sent, or handed over without an answer yet. `subscriberCount` is always the sum of `pendingCount`, `sentCount`, `failedCount`, `skippedCount`, `suppressedCount` and `unknownCount`.',
-    }),
-    openDeliveryCount: t.int({
-      deprecationReason: 'The same as `pendingCount`.',
-      resolve: ({ pendingCount }) => pendingCount,
-    }),
-    sentCount: t.exposeInt('sentCount', {
-      description: 'Messages that the receiving server accepted; `deliveredCount` is what of them has not bounced.',
-    }),
-    failedCount: t.exposeInt('failedCount', {
-      description: 'Recipients who got no message: refused for good, deferred too often, or not to be composed for.',
-    }),
-    skippedCount: t.exposeInt('skippedCount', {
-      description: 'Recipients who were not subscribed any more when their message was due.',
-    }),
-    suppressedCount: t.exposeInt('suppressedCount', { description: 'Recipients whose address must not be mailed.' }),
-    unknownCount: t.exposeInt('unknownCount', {
-      description: 'Messages that were handed over without any answer: nobody knows whether they were accepted.',
-    }),
     links: t.field({
       type: [CampaignLink],
       // A newsletter has some dozens at most.
@@ -133,3 +112,27 @@ export const CampaignStatistics = builder.objectRef<Figures>('CampaignStatistics
     }),
   }),
 });
+
+builder.objectFields(CampaignStatistics, (t) => ({
+  pendingCount: t.exposeInt('pendingCount', {
+    description:
+      'Recipients without a final result: to be sent, or handed over without an answer yet. `subscriberCount` is always the sum of `pendingCount`, `sentCount`, `failedCount`, `skippedCount`, `suppressedCount` and `unknownCount`.',
+  }),
+  openDeliveryCount: t.int({
+    deprecationReason: 'The same as `pendingCount`.',
+    resolve: ({ pendingCount }) => pendingCount,
+  }),
+  sentCount: t.exposeInt('sentCount', {
+    description: 'Messages that the receiving server accepted; `deliveredCount` is what of them has not bounced.',
+  }),
+  failedCount: t.exposeInt('failedCount', {
+    description: 'Recipients who got no message: refused for good, deferred too often, or not to be composed for.',
+  }),
+  skippedCount: t.exposeInt('skippedCount', {
+    description: 'Recipients who were not subscribed any more when their message was due.',
+  }),
+  suppressedCount: t.exposeInt('suppressedCount', { description: 'Recipients whose address must not be mailed.' }),
+  unknownCount: t.exposeInt('unknownCount', {
+    description: 'Messages that were handed over without any answer: nobody knows whether they were accepted.',
+  }),
+}));
