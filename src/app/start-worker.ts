@@ -15,6 +15,7 @@ import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-import
 import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
 import { accountTasks } from '../workers/tasks/accounts.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
+import { removeFieldValuesTask } from '../workers/tasks/remove-field-values.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import {
   dropPartitionsTask,
@@ -94,6 +95,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     ...messageTestTasks(drivers),
     expirePendingTask,
     erasePersonTask,
+    removeFieldValuesTask,
     dropAbandonedImportsTask,
     dropAbandonedUploadsTask,
     ...accountTasks,

@@ -6,7 +6,7 @@ import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { ValidationError, type FieldErrors } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
-import { fieldInput } from './field-input.ts';
+import { fieldInput, tagsOfMany } from './field-input.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
@@ -38,7 +38,7 @@ async function update(
   recipient: TrackedRecipient,
   person: RecipientCard,
 ): Promise<void> {
-  const form = await readForm(req, PROFILE_BYTES_MAX);
+  const form = await readForm(req, PROFILE_BYTES_MAX, tagsOfMany(person.fields));
   if (!form) return sendBodyTooLarge(res);
   const { customerId, listId, recipientId } = recipient;
   try {

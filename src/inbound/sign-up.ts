@@ -7,7 +7,7 @@ import { signUp } from '../domain/audience/sign-up.ts';
 import type { Context } from '../domain/context.ts';
 import { NotFoundError, RateLimitedError, ValidationError, type FieldErrors } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
-import { fieldInput } from './field-input.ts';
+import { fieldInput, tagsOfMany } from './field-input.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { sendBodyTooLarge } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
@@ -33,7 +33,7 @@ export function signUpMount(ctx: Context): InboundMount {
 }
 
 async function take({ ctx, req, res, token }: LinkRequest, list: PublicList): Promise<void> {
-  const form = await readForm(req, SIGN_UP_BYTES_MAX);
+  const form = await readForm(req, SIGN_UP_BYTES_MAX, tagsOfMany(list.fields));
   if (!form) return sendBodyTooLarge(res);
   const email = form.get('EMAIL') ?? form.get('email') ?? '';
   try {
@@ -65,7 +65,7 @@ interface Given {
 
 function formPage({ name, fields }: PublicList, given: Given = { email: '', values: {}, errors: {} }): Page {
   const { email, values, errors } = given;
-  const address = { tag: 'EMAIL', label: 'Email', type: 'text', required: true, value: email };
+  const address = { tag: 'EMAIL', label: 'Email', type: 'text', required: true, options: [], value: email };
   const shown = [address, ...fields.map((field) => ({ ...field, value: values[field.tag] ?? '' }))];
   return {
     title: `Subscribe to ${name}`,

@@ -44,3 +44,11 @@ export const erasePersonJob = defineJob({
   payload: z.object({ customerId: id, erasureId: id }),
   attemptsMax: 25,
 });
+
+/** Removes people's values of a removed field, slice by slice; it is tried for days, because the tag stays taken until then. */
+export const removeFieldValuesJob = defineJob({
+  name: 'audience.remove-field-values',
+  payload: z.object({ customerId: id, listId: id, tag: z.string() }),
+  attemptsMax: 25,
+  isLong: true,
+});

@@ -13,6 +13,7 @@ import './customers/mutations.ts';
 import './accounts/two-factor.ts';
 import './lists/deletions.ts';
 import './lists/queries.ts';
+import './lists/field-mutations.ts';
 import './lists/mutations.ts';
 import './lists/list-mails.ts';
 import './subscribers/queries.ts';

@@ -4,7 +4,7 @@
  * with a uid in them, and the kinds of list mails, of which one has a hyphen.
  */
 import type { CustomerStatus } from '../domain/accounts/customer.ts';
-import type { FieldType } from '../domain/audience/list-field.ts';
+import type { FieldType } from '../domain/audience/field-value.ts';
 import type { SubscriberStatus as Status } from '../domain/audience/subscriber-fields.ts';
 import type { SuppressionReason as Reason } from '../domain/audience/suppression.ts';
 import type { AllowanceSource as Source } from '../domain/billing/allowance.ts';
@@ -263,6 +263,12 @@ export const FileStatus = closedSet<StatusOfFile>('FileStatus', 'The state of an
 
 export const ListFieldType = closedSet<FieldType>('ListFieldType', 'What a field of a list holds.', {
   text: 'A text.',
+  textarea: 'A text of several lines.',
   number: 'A number.',
+  date: 'A date.',
   datetime: 'A date, or a time of a day.',
+  dropdown: 'One of its options, chosen from a list.',
+  radio: 'One of its options, all of them in sight.',
+  multiselect: 'Any number of its options, chosen from a list.',
+  checkbox: 'Any number of its options, all of them in sight.',
 });

@@ -200,6 +200,11 @@ export const decided: readonly ContractLine[] = [
     ['POST', '/public/subscribers', 'public', 200, action()],
   ),
   ...section('D15', ['GET', '/countries', 'token', 200, array]),
+  ...section(
+    'D58',
+    ['PATCH', '/lists/:list_uid/fields/:uid', 'token', 200, action('field')],
+    ['DELETE', '/lists/:list_uid/fields/:uid', 'token', 200, action('field_uid')],
+  ),
   ...section('D32', ['DELETE', '/customers/:uid', 'admin', 200, action('customer_uid')]),
   ...section(
     'D33',

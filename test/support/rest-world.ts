@@ -195,6 +195,8 @@ function slot(world: World, before: string, name: string): string {
     sending_domains: world.domainUid,
     imports: world.importUid,
     segments: world.segmentUid,
+    // A field is named by its tag, too.
+    fields: 'FIRST_NAME',
     files: world.fileUid,
     attachments: world.attachmentUid,
     templates: 'welcome',
@@ -234,7 +236,7 @@ export function rightValue(row: Row, { names, kind }: RowParameter, world: World
 function typeOf(path: string): string {
   if (path.startsWith('/notification')) return 'bounced';
   if (path.endsWith('/download')) return 'csv';
-  return path.includes('sending_servers') ? 'smtp' : path.includes('add-field') ? 'text' : 'regular';
+  return path.includes('sending_servers') ? 'smtp' : /add-field|fields/.test(path) ? 'dropdown' : 'regular';
 }
 
 /** Of plans and subscriptions. */
@@ -246,7 +248,7 @@ function moneyValues(path: string): Readonly<Record<string, unknown>> {
     frequency_amount: 1,
     frequency_unit: 'month',
     color: '#336699',
-    options: { list_max: '10', sending_server_types: { smtp: 'yes' } },
+    options: path.startsWith('/lists') ? 'Graz,Vienna' : { list_max: '10', sending_server_types: { smtp: 'yes' } },
     disable_billing: 0,
     current_period_ends_at: path.includes('subscription') ? '2040-01-31 08:00:00' : undefined,
     ends_at: '2045-01-31 08:00:00',
@@ -283,7 +285,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'contact[country_id]': 1,
     'contact[email]': 'office@sender.example',
     'contact[url]': 'https://sender.example/',
-    tag: path.includes('add-field') ? `TAG_${newUid()}` : 'vip,new',
+    tag: path.includes('add-field') ? `TAG_${newUid()}` : path.includes('/fields/') ? 'first_name' : 'vip,new',
     settings: world.smtp,
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     soft_bounce_limit: 3,
@@ -301,6 +303,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'quiet_hours[from]': '21:00',
     'quiet_hours[to]': '08:00',
     'quiet_hours[timezone]': 'Europe/Vienna',
+    timezone_tag: 'FIRST_NAME',
+    default_value: 'Graz',
     local_time: '09:00',
     status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
     page: 1,

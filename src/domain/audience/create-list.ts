@@ -2,9 +2,28 @@
 import { parseInput } from '../../lib/text.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
-import { createListInput, createListInputClassic, type CreateListInput, type MailList } from './list-fields.ts';
-import { insertField } from './list-field-store.ts';
+import {
+  createListInput,
+  createListInputClassic,
+  withCountryNumber,
+  type CreateListInput,
+  type MailList,
+} from './list-fields.ts';
+import { insertField, type NewField } from './list-field-store.ts';
 import { insertContact, insertList } from './list-store.ts';
+
+const FIRST_FIELDS = [
+  { tag: 'FIRST_NAME', label: 'First name' },
+  { tag: 'LAST_NAME', label: 'Last name' },
+] as const;
+const NAME_SETTINGS: Omit<NewField, 'tag' | 'label'> = {
+  type: 'text',
+  defaultValue: null,
+  required: false,
+  visible: true,
+  customOrder: null,
+  options: [],
+};
 
 /**
  * Creates a list of the caller; `briefContact` demands only company, country and address of the contact, which is all that older
@@ -12,25 +31,15 @@ import { insertContact, insertList } from './list-store.ts';
  */
 export async function createList(ctx: Context, input: CreateListInput): Promise<MailList> {
   const { customerId } = viewerOf(ctx);
-  const { contact, ...list } = parseInput(input.briefContact ? createListInputClassic : createListInput, input);
+  const { contact, ...list } = parseInput(
+    input.briefContact ? createListInputClassic : createListInput,
+    withCountryNumber(input),
+  );
   return inTransaction(ctx, async ({ db, tx }) => {
     await requireWithinLimit(tx, { customerId, limit: 'list_max', field: 'name' });
     const created = await insertList(db, { customerId, ...list });
     await insertContact(db, created, contact);
-    await insertField(db, created, {
-      type: 'text',
-      label: 'First name',
-      tag: 'FIRST_NAME',
-      defaultValue: null,
-      required: false,
-    });
-    await insertField(db, created, {
-      type: 'text',
-      label: 'Last name',
-      tag: 'LAST_NAME',
-      defaultValue: null,
-      required: false,
-    });
+    for (const field of FIRST_FIELDS) await insertField(db, created, { ...NAME_SETTINGS, ...field });
     return created;
   });
 }

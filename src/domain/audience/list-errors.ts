@@ -11,5 +11,27 @@ export const listInUse = (campaigns: readonly string[]) =>
 export const tagTaken = (tag: string) =>
   new ValidationError({ tag: [`The tag ${tag} has already been taken.`] }, 'FIELD_TAG_TAKEN');
 
+export const tagBeingRemoved = (tag: string) =>
+  new ValidationError(
+    { tag: [`The values of the removed field ${tag} are still being removed. Try again in some minutes.`] },
+    'FIELD_BEING_REMOVED',
+  );
+
+const NO_FIELD = ['FIELD_NOT_FOUND', 'The list has no such field.'] as const;
+export const fieldNotFound = () => new NotFoundError(...NO_FIELD);
+export const foreignField = () => new ForeignResourceError(...NO_FIELD);
+
+export const builtInField = () =>
+  new ValidationError({ field: ['EMAIL is built in: it cannot be changed or removed.'] }, 'FIELD_BUILT_IN');
+
+export const fieldInUse = (tag: string, act: 'removed' | 'changed so', users: readonly string[]) =>
+  new WrongStateError('FIELD_IN_USE', `The field ${tag} cannot be ${act}, because it is used by: ${users.join(', ')}.`);
+
+export const listImporting = () =>
+  new WrongStateError(
+    'LIST_IMPORTING',
+    'An import into the list is under way. Wait until it is done, or cancel it, and try again.',
+  );
+
 export const tooManyFields = (max: number) =>
   new ValidationError({ tag: [`A list may not have more than ${max} fields.`] }, 'TOO_MANY_FIELDS');

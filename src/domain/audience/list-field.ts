@@ -1,10 +1,18 @@
-/** A custom field of a list (decision D16): its tag is the key of a value and the merge tag that shows it. */
+/** A custom field of a list (decisions D16, D58): its tag is the key of a value and the merge tag that shows it. */
 import { z } from 'zod';
 import { row, type RowOf, typed } from '../../db/database.ts';
-import { flag, isOneLine, isPlainText, multiLine, singleLine } from '../../lib/text.ts';
-
-export const FIELD_TYPES = ['text', 'number', 'datetime'] as const;
-export type FieldType = (typeof FIELD_TYPES)[number];
+import type { FieldErrors } from '../../lib/errors.ts';
+import { flag, multiLine, singleLine } from '../../lib/text.ts';
+import {
+  FIELD_TYPES,
+  FIELD_VALUE_FAULTS,
+  FIELD_VALUE_MAX,
+  hasOptions,
+  optionKey,
+  readFieldValue,
+  takesMany,
+  type FieldType,
+} from './field-value.ts';
 
 export const LIST_FIELD_ROW = row({
   id: 'bigint',
@@ -14,6 +22,9 @@ export const LIST_FIELD_ROW = row({
   tag: 'text',
   defaultValue: 'text?',
   required: 'bool',
+  visible: 'bool',
+  customOrder: 'int?',
+  options: 'text[]',
 });
 export type ListField = RowOf<typeof LIST_FIELD_ROW>;
 
@@ -21,8 +32,11 @@ export type ListField = RowOf<typeof LIST_FIELD_ROW>;
 export const LIST_FIELDS_MAX = 100;
 const LABEL_MAX = 255;
 const TAG_MAX = 64;
-/** A text field holds a remark, not a document. */
-export const FIELD_VALUE_MAX = 4_000;
+/** More are not chosen from by hand; each mail of a rule's count reads them. */
+export const FIELD_OPTIONS_MAX = 100;
+const OPTION_MAX = 100;
+/** The type of the column. */
+const CUSTOM_ORDER_MAX = 2_147_483_647;
 
 /** Names with another meaning in messages: built-in merge tags, and the address itself. */
 const TAKEN_TAGS: ReadonlySet<string> = new Set([
@@ -54,57 +68,80 @@ export function isTakenTag(tag: string): boolean {
   return TAKEN_TAGS.has(tag) || tag.startsWith(TAKEN_PREFIX);
 }
 
-export const addListFieldInput = z.object({
+const settings = z.object({
   type: z.enum(FIELD_TYPES),
   label: singleLine(LABEL_MAX),
-  tag: singleLine(TAG_MAX)
-    .transform((tag) => tag.toUpperCase())
-    .refine((tag) => /^[A-Z0-9_]+$/.test(tag), 'may hold only letters A to Z, digits and underscores')
-    .refine((tag) => !isTakenTag(tag), 'is the name of a built-in merge tag'),
   defaultValue: multiLine(FIELD_VALUE_MAX)
     .nullish()
     .transform((text) => text || null),
   required: flag.nullish().transform((required) => required ?? false),
+  visible: flag.nullish().transform((visible) => visible ?? true),
+  customOrder: z
+    .int()
+    .min(0)
+    .max(CUSTOM_ORDER_MAX)
+    .nullish()
+    .transform((order) => order ?? null),
+  options: z
+    .array(singleLine(OPTION_MAX))
+    .max(FIELD_OPTIONS_MAX)
+    .nullish()
+    .transform((options) => options ?? []),
 });
 
+const tag = singleLine(TAG_MAX)
+  .transform((text) => text.toUpperCase())
+  .refine((text) => /^[A-Z0-9_]+$/.test(text), 'may hold only letters A to Z, digits and underscores')
+  .refine((text) => !isTakenTag(text), 'is the name of a built-in merge tag');
+
+export const addListFieldInput = settings.extend({ tag });
+/** Absent values stay. */
+export const updateListFieldInput = settings.extend({ tag: z.string().trim().toUpperCase() }).partial();
+
+export type FieldSettings = z.output<typeof settings>;
+
 /** Input of callers. */
-export interface AddListFieldInput {
+export interface UpdateListFieldInput {
+  readonly type?: string | null | undefined;
+  readonly label?: string | null | undefined;
+  /** Cannot be changed; the same is accepted. */
+  readonly tag?: string | null | undefined;
+  readonly defaultValue?: string | null | undefined;
+  readonly required?: boolean | null | undefined;
+  readonly visible?: boolean | null | undefined;
+  readonly customOrder?: number | null | undefined;
+  readonly options?: readonly string[] | null | undefined;
+}
+export type AddListFieldInput = UpdateListFieldInput & {
   readonly type: string;
   readonly label: string;
   readonly tag: string;
-  readonly defaultValue?: string | null | undefined;
-  readonly required?: boolean | null | undefined;
+};
+
+/** What is wrong about settings that are each valid but not together: by name. */
+export function settingsFaults({ type, options, defaultValue }: FieldSettings): FieldErrors {
+  const errors: Record<string, string[]> = {};
+  const fault = optionsFault(type, options);
+  if (fault !== undefined) errors['options'] = [`The options ${fault}.`];
+  else if (defaultValue !== null && defaultValue.trim() !== '') {
+    const { fault: wrong } = readFieldValue({ type, options }, defaultValue);
+    if (wrong !== undefined) errors['defaultValue'] = [`The default value ${FIELD_VALUE_FAULTS[wrong]}.`];
+  }
+  return errors;
 }
 
-const NUMBER = /^[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})(e[+-]?\d{1,3})?$/i;
-const DATE_TIME =
-  /^(\d{4})-(\d{2})-(\d{2})([T ](\d{2}):(\d{2})(:(\d{2})(\.\d{1,9})?)?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?)?$/i;
+/** Settings without faults, with the default as such a value is stored. */
+export function withStoredDefault<Settings extends FieldSettings>(settings: Settings): Settings {
+  const text = settings.defaultValue?.trim() ? settings.defaultValue : null;
+  return { ...settings, defaultValue: text === null ? null : (readFieldValue(settings, text).value ?? null) };
+}
 
-/** Possible faults of a value, as the end of a sentence. */
-export const FIELD_VALUE_FAULTS = {
-  too_long: `may not be greater than ${FIELD_VALUE_MAX} characters`,
-  control_characters: 'must not contain control characters',
-  not_a_number: 'must be a number',
-  not_a_date: 'must be a date such as 2026-12-31 or 2026-12-31 23:59:00',
-} as const;
-export type FieldValueFault = keyof typeof FIELD_VALUE_FAULTS;
-
-/** The fault of `value` as a value of this type; undefined when it is valid. */
-export function fieldValueFault(type: FieldType, value: string): FieldValueFault | undefined {
-  if (value.length > FIELD_VALUE_MAX) return 'too_long';
-  if (!(type === 'text' ? isPlainText : isOneLine)(value)) return 'control_characters';
-  if (type === 'number' && !NUMBER.test(value.trim())) return 'not_a_number';
-  if (type === 'datetime' && !isDateTime(value.trim())) return 'not_a_date';
+function optionsFault(type: FieldType, options: readonly string[]): string | undefined {
+  if (!hasOptions(type)) return options.length > 0 ? `do not belong to a field of the type ${type}` : undefined;
+  if (options.length === 0) return `are required for the type ${type}: give at least one`;
+  if (new Set(options.map(optionKey)).size < options.length) return 'must differ from each other, not only by case';
+  const comma = options.find((option) => option.includes(','));
+  if (takesMany({ type }) && comma !== undefined)
+    return `must not contain commas, because commas separate the values of a ${type}: “${comma}”`;
   return undefined;
-}
-
-/** ISO 8601 in usual spellings; the day must exist. */
-function isDateTime(text: string): boolean {
-  const parts = DATE_TIME.exec(text);
-  if (!parts) return false;
-  const [, year, month, day, , hour = '0', minute = '0', , second = '0'] = parts;
-  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
-  date.setUTCFullYear(Number(year));
-  const isDay = date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
-  return isDay && Number(hour) < 24 && Number(minute) < 60 && Number(second) < 61;
 }

@@ -4,7 +4,7 @@ import { checksOf } from '../../db/fields.ts';
 import { typed } from '../../db/row.ts';
 import type { Fields, RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
-import { countryOf } from './countries.ts';
+import { countryByCode, countryOf } from './countries.ts';
 import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
 
 /** Names are shown in one line of a page and are used in List-Id and merge tags. */
@@ -72,7 +72,7 @@ const key = {
   customerId: { column: 'customer_id', type: 'bigint' },
   uid: { column: 'uid', type: 'text' },
 } satisfies Fields;
-export const newListFields = { ...key, ...listFields };
+export const newListFields = { ...key, ...listFields, ...timeFields };
 export const changedListFields = { ...listFields, ...timeFields };
 
 const { name, subscribeConfirmation, sendWelcomeEmail } = listFields;
@@ -132,22 +132,36 @@ const contactBrief = contactWhole.extend({
   phone: emptyOr(contact.phone),
 });
 
-export const createListInput = z.object({ ...checks, contact: contactWhole });
-export const createListInputClassic = z.object({ ...checks, contact: contactBrief });
-export const updateListInput = z
-  .object({ ...checks, ...checksOf(timeFields), contact: z.object(contact).partial() })
-  .partial();
+const { timezone, timezoneTag, quietHours: quiet } = checksOf(timeFields);
+const times = { timezone: timezone.optional(), timezoneTag: timezoneTag.optional(), quietHours: quiet.optional() };
+
+export const createListInput = z.object({ ...checks, ...times, contact: contactWhole });
+export const createListInputClassic = z.object({ ...checks, ...times, contact: contactBrief });
+export const updateListInput = z.object({ ...checks, ...times, contact: z.object(contact).partial() }).partial();
 
 /** Input of callers; missing values are found when it is parsed. */
 type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
 type UpdateFields = z.input<typeof updateListInput>;
-export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>>;
+export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>> & {
+  /** ISO 3166-1, alpha-2 or alpha-3, in place of the number. */
+  readonly countryCode?: string | null | undefined;
+};
 export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly contact?: ListContactGiven }>;
 export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };
 
 export type MailList = RowOfFields<typeof mailListColumns>;
 export type ListContact = RowOfFields<typeof contactFields>;
 export type ListChanges = ValuesOf<typeof changedListFields>;
+
+/** The input with the number of a country in place of its code; an unknown code is no number of a country. */
+export function withCountryNumber<Input extends UpdateListInput>(input: Input): Input {
+  const { countryCode, ...contact } = input.contact ?? {};
+  if (!countryCode?.trim()) return input;
+  return { ...input, contact: { ...contact, countryId: countryByCode(countryCode)?.id ?? NO_COUNTRY } };
+}
+
+/** Not in the table. */
+const NO_COUNTRY = -1;
 
 function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:\/\//i.test(text);

@@ -17,7 +17,7 @@ import type { Subscriber } from './subscriber.ts';
 
 export interface ListHead extends PeopleCount {
   readonly list: Pick<MailList, 'customerId' | 'id'>;
-  /** In the order the fields were made. */
+  /** In the order of the fields. */
   readonly fieldTags: readonly string[];
   /** The requested page when it is near the beginning; else `subscriberPage` reads it. */
   readonly people: readonly Subscriber[] | undefined;
@@ -48,7 +48,7 @@ export async function findListHead(
     SELECT l.id, coalesce(c.subscribed + c.unsubscribed + c.unconfirmed + c.pending, 0) AS everybody,
            coalesce(c.openers, 0) AS openers, coalesce(c.clickers, 0) AS clickers,
            ARRAY(SELECT f.tag FROM list_field f
-                  WHERE f.customer_id = l.customer_id AND f.list_id = l.id ORDER BY f.id) AS "fieldTags",
+                  WHERE f.customer_id = l.customer_id AND f.list_id = l.id ORDER BY f.custom_order, f.id) AS "fieldTags",
            ${people} AS people
       FROM mail_list l LEFT JOIN hot.list_counter c ON c.customer_id = l.customer_id AND c.list_id = l.id
      WHERE l.customer_id = ${customerId} AND l.uid = ${uid}`;

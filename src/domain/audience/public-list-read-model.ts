@@ -15,6 +15,8 @@ export interface PublicField {
   readonly label: string;
   readonly type: string;
   readonly required: boolean;
+  /** What can be chosen, if the type has choices. */
+  readonly options: readonly string[];
 }
 
 /** Undefined when there is no such list, or no public sign-up. */
@@ -22,7 +24,7 @@ export async function publicList(ctx: Context, uid: string): Promise<PublicList 
   if (!isUid(uid)) return undefined;
   const [list] = await ctx.db.query(
     PUBLIC_LIST_ROW,
-    sql`SELECT l.name, coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required)
+    sql`SELECT l.name, coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required, 'options', f.options)
                                            ORDER BY f.custom_order, f.id)
                                    FROM list_field f WHERE f.customer_id = l.customer_id AND f.list_id = l.id AND f.visible), '[]') AS fields
           FROM mail_list l WHERE l.uid = ${uid} AND ${TAKES_SIGN_UPS} ORDER BY l.id LIMIT 1`,

@@ -73,6 +73,7 @@ async function checkPerson(ctx: TransactionContext, list: MailList, input: SignU
   const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, {
     ignoreUnknown: true,
     isNew: true,
+    isPublic: true,
   });
   const errors = { ...person.errors, ...values.errors };
   if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);

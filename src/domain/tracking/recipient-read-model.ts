@@ -18,6 +18,8 @@ export interface RecipientField {
   readonly type: string;
   readonly required: boolean;
   readonly value: string;
+  /** What can be chosen, if the type has choices. */
+  readonly options: readonly string[];
 }
 
 /** The person on the list, or undefined when either is gone. */
@@ -29,7 +31,7 @@ export async function readRecipient(
   const rows = await ctx.db.query(
     RECIPIENT_CARD_ROW,
     sql`SELECT s.email, s.status, l.name AS "listName",
-               coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required,
+               coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required, 'options', f.options,
                                                              'value', coalesce(s.fields ->> f.tag, '')) ORDER BY f.custom_order, f.id)
                            FROM list_field f WHERE f.customer_id = s.customer_id AND f.list_id = s.list_id AND f.visible), '[]') AS fields
           FROM subscriber s JOIN mail_list l ON l.customer_id = s.customer_id AND l.id = s.list_id

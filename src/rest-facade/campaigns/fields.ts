@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { RestCampaignFragment } from '../../generated/operations.ts';
 import type { Input } from '../input.ts';
+import { presentQuietHours, quietHoursIn, quietHoursShape } from '../quiet-hours.ts';
 import { routesParameter } from '../sending-routes.ts';
 import { timeShape, uidShape } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
@@ -37,19 +38,10 @@ export function optional(input: Input) {
     embedImages: input.flag('embed_images'),
     deliveryAt: input.time('delivery_at', 'run_at'),
     sendingServers: routesParameter(input, 'sending_servers'),
-    quietHours: quietHours(input),
+    quietHours: quietHoursIn(input),
     deliverInSubscriberTimezone: input.flag('deliver_in_subscriber_timezone'),
     localTime: input.nullableText('local_time'),
   };
-}
-
-/** `{from, to, timezone}`; null or an empty text in its place clears. */
-function quietHours(input: Input) {
-  const given = input.raw('quiet_hours');
-  if (given === null || given === '') return null;
-  const hours = input.object('quiet_hours');
-  if (!hours) return undefined;
-  return { from: hours.text('from') ?? '', to: hours.text('to') ?? '', timezone: hours.nullableText('timezone') };
 }
 
 /** A row of the index. */
@@ -88,11 +80,7 @@ export function presentCampaign(campaign: RestCampaignFragment) {
     skip_failed_messages: campaign.skipFailedMessages,
     embed_images: campaign.embedImages,
     sending_servers: campaign.sendingServers.map(({ uid, weight }) => ({ uid, weight })),
-    quiet_hours: campaign.quietHours && {
-      from: campaign.quietHours.from,
-      to: campaign.quietHours.to,
-      timezone: campaign.quietHours.timezone,
-    },
+    quiet_hours: campaign.quietHours && presentQuietHours(campaign.quietHours),
     deliver_in_subscriber_timezone: campaign.deliverInSubscriberTimezone,
     local_time: campaign.localTime,
     status_reason: campaign.statusReason,
@@ -131,7 +119,7 @@ export const campaign = {
   skip_failed_messages: z.boolean(),
   embed_images: z.boolean(),
   sending_servers: z.array(z.strictObject({ uid: uidShape, weight: z.int() })),
-  quiet_hours: z.strictObject({ from: z.string(), to: z.string(), timezone: z.string().nullable() }).nullable(),
+  quiet_hours: quietHoursShape.nullable(),
   deliver_in_subscriber_timezone: z.boolean(),
   local_time: z.string().nullable(),
   status_reason: z.string().nullable(),

@@ -1,15 +1,19 @@
 /** How REST shows lists (specification 2.1, 2.2): the email address is the first of a list's fields here. */
 import type { RestListFieldFragment, RestListRowFragment } from '../../generated/operations.ts';
 import type { DataOf } from '../operations.ts';
+import { presentQuietHours } from '../quiet-hours.ts';
 import { restTime } from '../timestamps.ts';
 
 type OneList = DataOf<'List'>['list'];
 
-/** Every list has it; it is no custom field. */
-const EMAIL_FIELD = {
-  ...{ key: 'EMAIL', type: 'string', label: 'Email', tag: 'EMAIL', default_value: null },
-  ...{ visible: '1', required: true, custom_order: null },
-};
+/** Every list has it; it is no custom field, and lives as long as the list: uid and times are the list's. */
+function emailField({ uid, createdAt }: RestListRowFragment) {
+  return {
+    ...{ uid, key: 'EMAIL', type: 'string', label: 'Email', tag: 'EMAIL', default_value: null },
+    ...{ visible: '1', required: true, custom_order: null, options: [] },
+    ...{ created_at: restTime(createdAt), updated_at: restTime(createdAt) },
+  };
+}
 
 export function presentListRow(list: RestListRowFragment) {
   return {
@@ -27,7 +31,7 @@ export function presentListRow(list: RestListRowFragment) {
 
 export function presentList(list: OneList) {
   const { statistics } = list;
-  const fields = [EMAIL_FIELD, ...list.fields.map(presentField)];
+  const fields = [emailField(list), ...list.fields.map(presentField)];
   return {
     list: { ...presentListRow(list), remind_message: list.remindMessage, ...presentOptions(list), fields },
     contact: presentContact(list.contact),
@@ -43,7 +47,7 @@ export function presentList(list: OneList) {
   };
 }
 
-/** As clients write them: 1 or 0 (decision D4). */
+/** Flags as clients write them: 1 or 0 (decision D4). */
 function presentOptions(list: OneList) {
   return {
     subscribe_confirmation: list.subscribeConfirmation ? 1 : 0,
@@ -51,15 +55,19 @@ function presentOptions(list: OneList) {
     unsubscribe_notification: list.unsubscribeNotification ? 1 : 0,
     send_goodbye_email: list.sendGoodbyeEmail ? 1 : 0,
     public_signup: list.publicSignup ? 1 : 0,
+    timezone: list.timezone,
+    timezone_tag: list.timezoneTag,
+    quiet_hours: list.quietHours && presentQuietHours(list.quietHours),
   };
 }
 
-export function presentNewField(field: DataOf<'AddListField'>['addListField']) {
-  return { id: Number(field.id), uid: field.uid, mail_list_id: Number(field.listId), ...presentField(field) };
+export function presentOneField(field: DataOf<'AddListField'>['addListField']) {
+  return { id: Number(field.id), mail_list_id: Number(field.listId), ...presentField(field) };
 }
 
 function presentField(field: RestListFieldFragment) {
   return {
+    uid: field.uid,
     key: field.tag,
     type: field.type,
     label: field.label,
@@ -68,6 +76,9 @@ function presentField(field: RestListFieldFragment) {
     visible: field.visible ? '1' : '0',
     required: field.required,
     custom_order: field.customOrder,
+    options: field.options,
+    created_at: restTime(field.createdAt),
+    updated_at: restTime(field.updatedAt),
   };
 }
 

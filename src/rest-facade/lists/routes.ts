@@ -1,33 +1,15 @@
-/** Lists and their fields (specification 4.2; decisions D14 to D16). */
+/** Lists (specification 4.2; decisions D14, D15). */
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
+import type { Dialect } from '../dialects.ts';
 import type { Input } from '../input.ts';
-import type { DataOf } from '../operations.ts';
-import { presentList, presentListRow, presentNewField } from './present.ts';
+import { quietHoursIn } from '../quiet-hours.ts';
+import { classicCountries } from './classic-countries.ts';
+import { fieldRows } from './field-routes.ts';
+import { presentList, presentListRow } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
-import { countriesShape, fieldCreatedShape, listActionShape, listRowShape, oneListShape } from './shapes.ts';
-
-const addField = {
-  path: '/lists/:uid/add-field',
-  access: 'token',
-  summary: 'Adds a custom field to a list.',
-  required: ['type', 'label', 'tag'],
-  operation: 'AddListField',
-  variables: (input: Input) => ({
-    input: {
-      listUid: input.param('uid'),
-      type: input.text('type') ?? '',
-      label: input.text('label') ?? '',
-      tag: input.text('tag') ?? '',
-      defaultValue: input.nullableText('default_value'),
-      required: input.flag('required'),
-    },
-  }),
-} as const;
-
-const fieldCreated = (data: DataOf<'AddListField'>) =>
-  ["List's field was created", { field: presentNewField(data.addListField) }] as const;
+import { countriesShape, listActionShape, listRowShape, oneListShape } from './shapes.ts';
 
 export const listRows = [
   endpoint({
@@ -70,7 +52,7 @@ export const listRows = [
         fromEmail: input.text('from_email') ?? '',
         fromName: input.text('from_name') ?? '',
         defaultSubject: input.text('default_subject', 'subject') ?? '',
-        contact: contact(input) ?? {},
+        contact: contact(input, dialect) ?? {},
         briefContact: dialect === 'classic',
       },
     }),
@@ -92,8 +74,9 @@ export const listRows = [
     access: 'token',
     summary: 'Changes a list: only what is given.',
     answers: answersBody(listActionShape),
+    dialectFirst: true,
     operation: 'UpdateList',
-    variables: (input) => ({
+    variables: (input, { dialect }) => ({
       uid: input.param('uid'),
       input: {
         ...options(input),
@@ -101,7 +84,7 @@ export const listRows = [
         fromEmail: input.text('from_email'),
         fromName: input.text('from_name'),
         defaultSubject: input.text('default_subject', 'subject'),
-        contact: contact(input),
+        contact: contact(input, dialect),
       },
     }),
     present: ({ updateList: { uid } }) => done('List was successfully updated', { list_uid: uid }),
@@ -116,29 +99,17 @@ export const listRows = [
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ deleteList: { uid } }) => done('Deleted', { list_uid: uid }),
   }),
-  endpoint({
-    ...addField,
-    method: 'POST',
-    answers: answersCreated(fieldCreatedShape),
-    present: (data) => created(...fieldCreated(data)),
-  }),
-  // The specification shows the method both ways.
-  endpoint({
-    ...addField,
-    method: 'GET',
-    writes: true,
-    answers: answersBody(fieldCreatedShape),
-    present: (data) => done(...fieldCreated(data)),
-  }),
+  ...fieldRows,
   endpoint({
     method: 'GET',
     path: '/countries',
     access: 'token',
-    summary: 'Lists the countries with their numbers for `country_id`.',
+    summary: 'Lists the countries with their numbers for `country_id`, which also takes ISO 3166 codes.',
+    details: 'The classic dialect has numbers of its own.',
     answers: answersBody(countriesShape),
     operation: 'Countries',
     variables: () => ({}),
-    present: ({ countries }) => ok(countries.nodes),
+    present: ({ countries }, { dialect }) => ok(classicCountries.present(countries.nodes, dialect)),
   }),
 ];
 
@@ -150,11 +121,15 @@ function options(input: Input) {
     unsubscribeNotification: input.flag('unsubscribe_notification'),
     sendGoodbyeEmail: input.flag('send_goodbye_email'),
     publicSignup: input.flag('public_signup'),
+    timezone: input.nullableText('timezone'),
+    timezoneTag: input.nullableText('timezone_tag'),
+    quietHours: quietHoursIn(input),
   };
 }
 
-function contact(input: Input) {
+function contact(input: Input, dialect: Dialect) {
   const given = input.object('contact');
+  const country = given && classicCountries.read(given, 'country_id', dialect);
   return (
     given && {
       company: given.text('company'),
@@ -164,7 +139,8 @@ function contact(input: Input) {
       state: given.text('state'),
       zip: given.text('zip'),
       phone: given.text('phone'),
-      countryId: given.integer('country_id'),
+      countryId: country?.number,
+      countryCode: country?.code,
       email: given.text('email'),
       url: given.text('url'),
     }

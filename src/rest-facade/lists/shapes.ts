@@ -1,5 +1,6 @@
 /** What the rows of lists answer (specification 2.1, 2.2). */
 import { z } from 'zod';
+import { quietHoursShape } from '../quiet-hours.ts';
 import { actionShape, countShape, rateShape, timeShape, uidShape } from '../shapes.ts';
 
 const row = {
@@ -16,20 +17,27 @@ const row = {
 
 export const listRowShape = z.strictObject(row).meta({ id: 'ListRow' });
 
+const FIELD_TYPES = [
+  ...(['string', 'text', 'textarea', 'number', 'date', 'datetime'] as const),
+  ...(['dropdown', 'radio', 'multiselect', 'checkbox'] as const),
+] as const;
+
 const field = {
+  uid: uidShape,
   key: z.string(),
-  type: z.enum(['string', 'text', 'number', 'datetime']),
+  type: z.enum(FIELD_TYPES),
   label: z.string(),
   tag: z.string(),
   default_value: z.string().nullable(),
   visible: z.enum(['0', '1']),
   required: z.boolean(),
   custom_order: z.int().nullable(),
+  options: z.array(z.string()),
+  created_at: timeShape,
+  updated_at: timeShape,
 };
 const fieldShape = z.strictObject(field).meta({ id: 'ListField' });
-const newFieldShape = z
-  .strictObject({ id: z.int(), uid: uidShape, mail_list_id: z.int(), ...field })
-  .meta({ id: 'NewListField' });
+const newFieldShape = z.strictObject({ id: z.int(), mail_list_id: z.int(), ...field }).meta({ id: 'NewListField' });
 
 const contactShape = z
   .strictObject({
@@ -66,6 +74,9 @@ const optionsShape = {
   unsubscribe_notification: flagShape,
   send_goodbye_email: flagShape,
   public_signup: flagShape,
+  timezone: z.string().nullable(),
+  timezone_tag: z.string().nullable(),
+  quiet_hours: quietHoursShape.nullable(),
 };
 
 export const oneListShape = z.strictObject({
@@ -83,5 +94,6 @@ export const oneListShape = z.strictObject({
 });
 
 export const listActionShape = actionShape({ list_uid: uidShape });
+export const fieldDeletedShape = actionShape({ field_uid: uidShape });
 export const fieldCreatedShape = actionShape({ field: newFieldShape });
 export const countriesShape = z.array(z.strictObject({ id: z.int(), code: z.string(), name: z.string() }));

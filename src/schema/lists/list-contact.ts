@@ -38,7 +38,7 @@ export const ListContact = builder.prismaObject('ListContact', {
 builder.queryField('countries', (t) =>
   t.field({
     type: [Country],
-    description: 'All countries, in the order of their English names.',
+    description: 'All countries, in the order of their numbers.',
     authScopes: { authenticated: true },
     resolve: () => [...COUNTRIES],
   }),

@@ -60,6 +60,9 @@ export const ListField = builder.prismaObject('ListField', {
     required: t.exposeBoolean('required'),
     visible: t.exposeBoolean('visible'),
     customOrder: t.exposeInt('customOrder', { nullable: true }),
+    options: t.exposeStringList('options'),
+    createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 });
 
@@ -100,8 +103,9 @@ export const MailList = builder.prismaObject('MailList', {
     contact: t.relation('contact', { type: ListContact, nullable: true }),
     fields: t.relation('fields', {
       type: ListField,
-      description: 'The custom fields, in the order they were made. The address (EMAIL) is no custom field.',
-      query: { orderBy: { id: 'asc' } },
+      description:
+        'The custom fields, by `customOrder`, then in the order they were made. The address (EMAIL) is no custom field.',
+      query: { orderBy: [{ customOrder: { sort: 'asc', nulls: 'last' } }, { id: 'asc' }] },
     }),
     tags: t.stringList({
       description: 'Tags its subscribers ever had, by name; the first thousand.',

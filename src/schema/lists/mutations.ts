@@ -1,12 +1,10 @@
 /** Changing lists. */
-import { addListField } from '../../domain/audience/add-list-field.ts';
 import { createList } from '../../domain/audience/create-list.ts';
 import { deleteList } from '../../domain/audience/delete-list.ts';
 import { updateList } from '../../domain/audience/update-list.ts';
-import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { QuietHoursInput } from './quiet-hours.ts';
-import { ListField, MailList } from './mail-list.ts';
+import { MailList } from './mail-list.ts';
 
 const ListContactInput = builder.inputType('ListContactInput', {
   description: 'A new list needs all of it but `address2` and `url`; a change names what changes.',
@@ -19,10 +17,15 @@ const ListContactInput = builder.inputType('ListContactInput', {
     zip: t.string(),
     phone: t.string(),
     countryId: t.int({ description: 'See `countries`.' }),
+    countryCode: t.string({ description: 'ISO 3166-1, alpha-2 or alpha-3, in place of `countryId`.' }),
     email: t.string(),
     url: t.string(),
   }),
 });
+
+const TIMEZONE = 'The time zone of people whose own is not known. Null: that of the customer.';
+const TIMEZONE_TAG = "Tag of the field that holds a person's own time zone. Null: none does.";
+const QUIET_HOURS = 'Nobody gets mail in these hours. Null: there are no quiet hours.';
 
 const CreateListInput = builder.inputType('CreateListInput', {
   fields: (t) => ({
@@ -31,6 +34,9 @@ const CreateListInput = builder.inputType('CreateListInput', {
     fromName: t.string({ required: true }),
     defaultSubject: t.string({ required: true }),
     contact: t.field({ type: ListContactInput, required: true }),
+    timezone: t.string({ description: TIMEZONE }),
+    timezoneTag: t.string({ description: TIMEZONE_TAG }),
+    quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
     remindMessage: t.string(),
     subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
     sendWelcomeEmail: t.boolean(),
@@ -55,12 +61,9 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
     sendGoodbyeEmail: t.boolean(),
     publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
-    timezone: t.string({ description: 'The time zone of people whose own is not known. Null: that of the customer.' }),
-    timezoneTag: t.string({ description: "Tag of the field that holds a person's own time zone. Null: none does." }),
-    quietHours: t.field({
-      type: QuietHoursInput,
-      description: 'Nobody gets mail in these hours. Null: there are no quiet hours.',
-    }),
+    timezone: t.string({ description: TIMEZONE }),
+    timezoneTag: t.string({ description: TIMEZONE_TAG }),
+    quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
   }),
 });
 
@@ -102,26 +105,5 @@ builder.mutationField('deleteList', (t) =>
     authScopes: { scope: 'lists:write' },
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteList(ctx, uid),
-  }),
-);
-
-builder.mutationField('addListField', (t) =>
-  t.prismaFieldWithInput({
-    type: ListField,
-    description: 'Adds a custom field to a list.',
-    authScopes: { scope: 'lists:write' },
-    input: {
-      listUid: t.input.string({ required: true }),
-      type: t.input.string({ required: true, description: '`text`, `number` or `datetime`.' }),
-      label: t.input.string({ required: true }),
-      tag: t.input.string({ required: true, description: 'Letters, digits and underscores; upper-cased.' }),
-      defaultValue: t.input.string(),
-      required: t.input.boolean(),
-    },
-    resolve: async (query, _root, { input: { listUid, ...field } }, ctx) => {
-      const { id } = await addListField(ctx, listUid, field);
-      const { customerId } = viewerOf(ctx);
-      return ctx.prisma.listField.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
-    },
   }),
 );

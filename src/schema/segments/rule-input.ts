@@ -93,13 +93,25 @@ const SegmentTimeInput = builder.inputType('SegmentTimeInput', {
   }),
 });
 
+const SegmentOptionsInput = builder.inputType('SegmentOptionsInput', {
+  description: 'About the chosen options of a dropdown, radio, multiselect or checkbox, compared without case.',
+  isOneOf: true,
+  fields: (t) => ({
+    hasAny: t.stringList(),
+    hasAll: t.stringList(),
+    hasNone: t.stringList({ description: NEGATIVE }),
+    isEmpty: t.boolean({ description: 'true: nothing is chosen. false: something is.' }),
+  }),
+});
+
 const SegmentFieldInput = builder.inputType('SegmentFieldInput', {
-  description: 'About a custom field: its tag, and exactly one of `text`, `number`, `datetime`.',
+  description: 'About a custom field: its tag, and exactly one of `text`, `number`, `datetime`, `options`.',
   fields: (t) => ({
     tag: t.string({ required: true }),
     text: t.field({ type: SegmentTextInput, description: 'For fields of any type.' }),
     number: t.field({ type: SegmentNumberInput, description: 'For fields of the type number.' }),
-    datetime: t.field({ type: SegmentTimeInput, description: 'For fields of the type datetime.' }),
+    datetime: t.field({ type: SegmentTimeInput, description: 'For fields of the types date and datetime.' }),
+    options: t.field({ type: SegmentOptionsInput, description: 'For fields with options.' }),
   }),
 });
 

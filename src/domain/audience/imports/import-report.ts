@@ -5,7 +5,7 @@
 import type { CodedReason, NoParams, ReasonTexts } from '../../../lib/coded-reason.ts';
 import { subscriptionEnded } from '../../billing/allowance-errors.ts';
 import { limitText, type PeopleLimit } from '../../billing/require-within-limit.ts';
-import { FIELD_VALUE_FAULTS, type FieldValueFault } from '../list-field.ts';
+import { FIELD_VALUE_FAULTS, type FieldValueFault } from '../field-value.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import { RECORD_BYTES_MAX } from './csv-reader.ts';
 
@@ -23,6 +23,8 @@ interface RejectionParams {
   tag_not_readable: NoParams;
   tag_too_long: NoParams;
   field_not_readable: { readonly tag: string };
+  /** A new person has no value, and the field has no default. */
+  field_missing: { readonly tag: string };
   field_invalid: { readonly tag: string; readonly fault: FieldValueFault };
   /** The reason, if the customer itself suppressed it. */
   suppressed: { readonly reason: string | null };
@@ -74,6 +76,7 @@ const TEXTS: ReasonTexts<ReportParams> = {
   tag_too_long: () => `a tag may not be longer than ${TAG_LENGTH_MAX} characters`,
   field_not_readable: ({ tag }) => `${tag} holds characters that cannot be read`,
   field_invalid: ({ tag, fault }) => `${tag} ${FIELD_VALUE_FAULTS[fault]}`,
+  field_missing: ({ tag }) => `${tag} is required and has no value`,
   suppressed: ({ reason }) => (reason === null ? 'the address is suppressed' : `the address is suppressed (${reason})`),
   plan_limit: ({ limit, max }) => limitText({ limit, max }),
   person_erased: () => 'the person was erased',

@@ -188,18 +188,42 @@ export async function removeSurplus(tx: Transaction, left: number): Promise<numb
   return removed.map(({ row }) => row);
 }
 
+const INCOMPLETE_ROW = row({ row: 'int', tag: 'text' });
+
+/** Removes new people who have no value of one of these fields. Returns their rows with the first such field. */
+export async function removeIncomplete(
+  tx: Transaction,
+  requiredTags: readonly string[],
+): Promise<RowOf<typeof INCOMPLETE_ROW>[]> {
+  if (requiredTags.length === 0) return [];
+  return tx.query(
+    INCOMPLETE_ROW,
+    sql`
+    DELETE FROM import_person p
+     USING (SELECT g.row, (SELECT t.tag FROM unnest(${[...requiredTags]}::text[]) WITH ORDINALITY AS t (tag, no)
+                            WHERE NOT g.fields ? t.tag ORDER BY t.no LIMIT 1) AS tag ${NEW}) x
+     WHERE x.row = p.row AND x.tag IS NOT NULL RETURNING p.row, x.tag`,
+  );
+}
+
 /**
- * Adds new people, and returns their number. The consent history of an imported person begins with the row itself: source, time,
+ * Adds new people, with the defaults where they have no value, and returns their number. The consent history of an imported person begins with the row itself: source, time,
  * and `subscribed`. Only another first status gets an entry; one for everybody would double the writes.
  */
-export async function insertNew(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<number> {
+export async function insertNew(
+  tx: Transaction,
+  { customerId, listId, uid }: ListImport,
+  defaults: Readonly<Record<string, string>>,
+): Promise<number> {
+  const fields =
+    Object.keys(defaults).length === 0 ? sql`g.fields` : sql`${JSON.stringify(defaults)}::jsonb || g.fields`;
   const source = `import:${uid}`;
   const [counted] = await tx.query(
     { added: 'int' },
     sql`
     WITH added AS (
       INSERT INTO subscriber (customer_id, list_id, source, email, email_key, status, fields, tags)
-      SELECT ${customerId}, ${listId}, ${source}, g.email, g.email_key, coalesce(g.status, 'subscribed'), g.fields, g.tags
+      SELECT ${customerId}, ${listId}, ${source}, g.email, g.email_key, coalesce(g.status, 'subscribed'), ${fields}, g.tags
         ${NEW} ORDER BY g.row
       RETURNING id, status),
     logged AS (

@@ -1,7 +1,8 @@
 /** One person of an import file: the checked content of a line, or a reason why it is rejected. */
 import { unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
-import { fieldValueFault, type ListField } from '../list-field.ts';
+import { readFieldValue, type FieldKind } from '../field-value.ts';
+import type { ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags, tagKey } from '../subscriber.ts';
 import type { CsvRecord } from './csv-reader.ts';
 import type { RejectionReason } from './import-report.ts';
@@ -40,7 +41,7 @@ export interface PersonLine {
 export interface FieldColumn {
   readonly index: number;
   readonly tag: string;
-  readonly type: ListField['type'];
+  readonly kind: FieldKind;
 }
 
 /** How the records of one file are read. */
@@ -59,7 +60,7 @@ export interface PersonReader {
 
 export interface PersonReaderOptions {
   readonly columns: readonly ImportColumn[];
-  readonly fields: readonly Pick<ListField, 'tag' | 'type'>[];
+  readonly fields: readonly Pick<ListField, 'tag' | 'type' | 'options'>[];
   /** Added to everybody; several are separated by commas. */
   readonly tag: string | null;
 }
@@ -81,10 +82,10 @@ const REPLACEMENT = '\ufffd';
 
 /** A reader of records for one plan. A column whose field was deleted since is ignored. */
 export function createPersonReader({ columns, fields, tag }: PersonReaderOptions): PersonReader {
-  const typeOf = new Map(fields.map((field) => [field.tag, field.type]));
+  const byTag = new Map(fields.map((field) => [field.tag, field]));
   const fieldColumns = columns.flatMap(({ target }, index): FieldColumn[] => {
-    const type = target === null ? undefined : typeOf.get(target);
-    return target === null || type === undefined ? [] : [{ index, tag: target, type }];
+    const kind = target === null ? undefined : byTag.get(target);
+    return kind === undefined ? [] : [{ index, tag: kind.tag, kind }];
   });
   const at = (target: string) => columns.findIndex((column) => column.target === target);
   const reading = {
@@ -122,13 +123,13 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
 /** The values in their stored form, unless one is invalid. */
 function fieldsOf(cells: readonly string[], columns: readonly FieldColumn[]): Pick<Person, 'fields'> | RejectionReason {
   const fields: Record<string, string> = {};
-  for (const { index, tag, type } of columns) {
+  for (const { index, tag, kind } of columns) {
     const text = unguarded(cells[index] ?? '');
     if (text.trim() === '') continue;
     if (text.includes(REPLACEMENT)) return { code: 'field_not_readable', params: { tag } };
-    const fault = fieldValueFault(type, text);
+    const { value, fault } = readFieldValue(kind, text);
     if (fault !== undefined) return { code: 'field_invalid', params: { tag, fault } };
-    fields[tag] = type === 'text' ? text : text.trim();
+    fields[tag] = value;
   }
   return { fields };
 }

@@ -6,6 +6,7 @@ import { enqueue } from '../../../jobs/define-job.ts';
 import { runImportJob } from '../../../jobs/import-jobs.ts';
 import { WrongStateError } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
+import { defaultValues } from '../field-values.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { importJobKey } from './finish-import-upload.ts';
 import type { ImportFailure } from './import-report.ts';
@@ -84,10 +85,14 @@ async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: 
 async function writeSlices(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
   const fields = await fieldsOfList(ctx.db, { customerId: found.customerId, id: found.listId });
   const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag });
+  const defaults = defaultValues(fields);
+  const requiredTags = fields.filter(({ tag, required }) => required && !(tag in defaults)).map(({ tag }) => tag);
   const plannedMembers = await refreshPlanner(ctx.db, found);
   const run: ImportRun = {
     found,
     reader,
+    defaults,
+    requiredTags,
     rememberedTags: new Set(),
     checksLimit: false,
     plannedMembers,

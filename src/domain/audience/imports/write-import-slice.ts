@@ -13,6 +13,7 @@ import {
   matchPeople,
   openSlice,
   removeErased,
+  removeIncomplete,
   removeSuppressed,
   removeSurplus,
   replaceTags,
@@ -32,6 +33,10 @@ import { refreshPlanner } from './planner-statistics-store.ts';
 export interface ImportRun {
   readonly found: ListImport;
   readonly reader: PersonReader;
+  /** By tag: what new people get where the file has no value. */
+  readonly defaults: Readonly<Record<string, string>>;
+  /** Fields without a default, of which each new person needs a value. */
+  readonly requiredTags: readonly string[];
   /** Tags that the list knows already. */
   readonly rememberedTags: Set<string>;
   /** The plan's limit of people is near: every slice first reads how many more are allowed. */
@@ -97,6 +102,8 @@ async function write(
     for (const { row, reason } of await removeSuppressed(tx, found)) reject(row, suppressed(reason || null));
 
   const { known, changed } = await matchPeople(tx, found);
+  for (const { row, tag } of await removeIncomplete(tx, run.requiredTags))
+    reject(row, { code: 'field_missing', params: { tag } });
   // If the planner expected an empty list, it would compare all its people with all changes.
   if (changed > 0) run.plannedMembers = await refreshPlanner(tx, found, run.plannedMembers);
   const full = changed > 0 ? await lockChanged(tx, found) : [];
@@ -106,7 +113,7 @@ async function write(
     for (const row of await removeSurplus(tx, leftInPlan)) reject(row, { code: 'plan_limit', params: { limit, max } });
   }
   await leaveOutTags(tx, left, new Map(full.map(({ row, tags }) => [row, tags])));
-  const added = await insertNew(tx, found);
+  const added = await insertNew(tx, found, run.defaults);
   if (added > 0 && !run.checksLimit) await checkLimit(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
   await rememberNewTags(tx, run, left.values());

@@ -1,6 +1,7 @@
 /** Checks a rule against its list: the fields and campaigns in it must exist. */
 import { ValidationError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
+import { hasOptions, optionOf, type FieldKind } from '../field-value.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { foreignRuleCampaign, ruleCampaignNotFound } from './segment-errors.ts';
 import { parseRule } from './parse-rule.ts';
@@ -44,21 +45,45 @@ async function checkFields(ctx: Context, list: RuleList, conditions: readonly Pl
     'field' in condition ? [{ path: `${path}.field`, field: condition.field }] : [],
   );
   if (asked.length === 0) return;
-  const types = new Map((await fieldsOfList(ctx.db, list)).map(({ tag, type }) => [tag, type]));
+  const kinds = new Map((await fieldsOfList(ctx.db, list)).map((field) => [field.tag, field]));
   const errors: Record<string, string[]> = {};
   for (const { path, field } of asked) {
-    const type = types.get(field.tag);
-    const wanted = typeOf(field);
-    if (type === undefined) errors[`${path}.tag`] = ['The list has no such field.'];
-    // A condition on text may name a field of any type: each value can be compared as text.
-    else if (wanted !== 'text' && wanted !== type)
-      errors[`${path}.${wanted}`] = [`The field ${field.tag} is of the type ${type}.`];
+    const kind = kinds.get(field.tag);
+    if (kind === undefined) errors[`${path}.tag`] = ['The list has no such field.'];
+    else {
+      const fault = conditionFault(field, kind);
+      if (fault) errors[`${path}.${readingOf(field)}`] = [`The field ${field.tag} ${fault}.`];
+    }
   }
   if (Object.keys(errors).length > 0) throw new ValidationError(errors);
 }
 
-function typeOf(field: FieldCondition): 'text' | 'number' | 'datetime' {
-  return 'text' in field ? 'text' : 'number' in field ? 'number' : 'datetime';
+/** The conditions of a rule on the field that would not fit a field of this kind. */
+export function unfitConditions(rule: SegmentRule, tag: string, kind: FieldKind): readonly FieldCondition[] {
+  return [...conditionsOf(rule, 'rule')].flatMap(({ condition }) =>
+    'field' in condition && condition.field.tag === tag && conditionFault(condition.field, kind)
+      ? [condition.field]
+      : [],
+  );
+}
+
+/** Why the condition does not fit a field of this kind, as the end of a sentence. */
+function conditionFault(field: FieldCondition, kind: FieldKind): string | undefined {
+  const isOfType = `is of the type ${kind.type}`;
+  // A condition on text may name a field of any type: each value can be compared as text.
+  if ('text' in field) return undefined;
+  if ('number' in field) return kind.type === 'number' ? undefined : isOfType;
+  if ('datetime' in field) return kind.type === 'datetime' || kind.type === 'date' ? undefined : isOfType;
+  if (!hasOptions(kind.type)) return isOfType;
+  const named = 'isEmpty' in field.options ? [] : Object.values(field.options).flat();
+  const unknown = named.find((option) => optionOf(kind, option) === undefined);
+  return unknown === undefined ? undefined : `has no option “${unknown}”`;
+}
+
+function readingOf(field: FieldCondition): 'text' | 'number' | 'datetime' | 'options' {
+  if ('text' in field) return 'text';
+  if ('number' in field) return 'number';
+  return 'datetime' in field ? 'datetime' : 'options';
 }
 
 async function checkCampaigns(ctx: Context, list: RuleList, conditions: readonly PlacedCondition[]): Promise<void> {

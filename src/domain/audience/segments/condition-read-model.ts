@@ -8,6 +8,7 @@ import { unreachable } from '../../../lib/errors.ts';
 import type {
   EmailCondition,
   NumberCondition,
+  OptionsCondition,
   RuleScope,
   TagsCondition,
   TextCondition,
@@ -61,6 +62,16 @@ export function contains(value: Sql, part: string): Sql {
 function endsWith(value: Sql, end: string): Sql {
   // Characters as the database counts them: code points.
   return sql`right(${value}, ${[...end].length}) = ${end}`;
+}
+
+/** For the text of a field with options: several are separated by commas. */
+export function compileOptions(text: Sql, condition: OptionsCondition): Sql {
+  if ('isEmpty' in condition) return compileText(text, condition);
+  const chosen = sql`regexp_split_to_array(hot.fold(${text}), '\\s*,\\s*')`;
+  if ('hasAny' in condition) return orFalse(sql`${chosen} && ${condition.hasAny.map(fold)}::text[]`);
+  if ('hasAll' in condition) return orFalse(sql`${chosen} @> ${condition.hasAll.map(fold)}::text[]`);
+  if ('hasNone' in condition) return sql`NOT ${orFalse(sql`${chosen} && ${condition.hasNone.map(fold)}::text[]`)}`;
+  return unreachable(condition);
 }
 
 /** For a number that may be null. */

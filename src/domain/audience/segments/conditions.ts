@@ -17,6 +17,7 @@ import {
   type FieldCondition,
   type NumberCondition,
   type OpenedCondition,
+  type OptionsCondition,
   type ReceivedCondition,
   type TagsCondition,
   type TextCondition,
@@ -102,7 +103,9 @@ const timeCondition = oneOf<TimeCondition>({
   anniversaryWithinDays: z.int().min(0).max(ANNIVERSARY_DAYS_MAX),
 });
 
-const FIELD_TYPES = ['text', 'number', 'datetime'] as const;
+const optionsCondition = oneOf<OptionsCondition>({ hasAny: texts, hasAll: texts, hasNone: texts, isEmpty });
+
+const FIELD_TYPES = ['text', 'number', 'datetime', 'options'] as const;
 
 const fieldCondition: z.ZodType<FieldCondition> = object({
   tag: z
@@ -112,6 +115,7 @@ const fieldCondition: z.ZodType<FieldCondition> = object({
   text: textCondition.optional(),
   number: numberCondition.optional(),
   datetime: timeCondition.optional(),
+  options: optionsCondition.optional(),
 })
   .refine(
     (given) => FIELD_TYPES.filter((type) => given[type] !== undefined).length === 1,

@@ -19,6 +19,7 @@ import {
   compileEmail,
   compileFieldTime,
   compileNumber,
+  compileOptions,
   compileTags,
   compileText,
   compileTime,
@@ -134,6 +135,7 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
   const value = sql`(s.fields ->> ${condition.tag}::text)`;
   if ('text' in condition) return compileText(value, condition.text);
   if ('number' in condition) return compileNumber(sql`hot.number_of${value}`, condition.number);
+  if ('options' in condition) return compileOptions(value, condition.options);
   return compileFieldTime(value, condition.datetime, asOf);
 }
 

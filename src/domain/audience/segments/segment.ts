@@ -127,11 +127,19 @@ export type TimeCondition =
   | { readonly anniversaryWithinDays: number }
   | { readonly isEmpty: boolean };
 
-/** A field of the list by its tag, read as one of three types. */
+/** Of a field with options, compared without case; a person without a value has none of them. */
+export type OptionsCondition =
+  | { readonly hasAny: readonly string[] }
+  | { readonly hasAll: readonly string[] }
+  | { readonly hasNone: readonly string[] }
+  | { readonly isEmpty: boolean };
+
+/** A field of the list by its tag, read as one of four types. */
 export type FieldCondition = { readonly tag: string } & (
   | { readonly text: TextCondition }
   | { readonly number: NumberCondition }
   | { readonly datetime: TimeCondition }
+  | { readonly options: OptionsCondition }
 );
 
 export type TagsCondition =

@@ -6,6 +6,7 @@ import type {
   NumberCondition,
   OpenedCondition,
   SegmentRule,
+  OptionsCondition,
   TextCondition,
   TimeCondition,
 } from '../../../../src/domain/audience/segments/segment.ts';
@@ -63,6 +64,7 @@ function holds(condition: Condition, person: Person, world: World): boolean {
     const value = person.fields[condition.field.tag] ?? '';
     if ('text' in condition.field) return text(condition.field.text, value);
     if ('number' in condition.field) return number(condition.field.number, numberOf(value));
+    if ('options' in condition.field) return options(condition.field.options, value);
     return time(condition.field.datetime, timeOf(value), world.asOf);
   }
   if ('tags' in condition) {
@@ -95,6 +97,15 @@ function text(condition: TextCondition, value: string): boolean {
   if ('endsWith' in condition) return has && own.endsWith(fold(condition.endsWith));
   if ('in' in condition) return has && condition.in.some((one) => fold(one) === own);
   return !has || !condition.notIn.some((one) => fold(one) === own);
+}
+
+function options(condition: OptionsCondition, value: string): boolean {
+  if ('isEmpty' in condition) return condition.isEmpty === (value === '');
+  const own = new Set(value.split(',').map((one) => fold(one.trim())));
+  const has = (one: string) => value !== '' && own.has(fold(one));
+  if ('hasAny' in condition) return condition.hasAny.some(has);
+  if ('hasAll' in condition) return condition.hasAll.every(has);
+  return !condition.hasNone.some(has);
 }
 
 function numberOf(value: string): number | null {
