@@ -2,7 +2,9 @@
 import { created, done, ok } from '../answer.ts';
 import { pageArguments, PER_PAGE_MAX } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
+import type { Dialect } from '../dialects.ts';
 import type { Input } from '../input.ts';
+import { classicCurrencies } from './classic-currencies.ts';
 import { answersBody, answersCreated } from '../shapes.ts';
 import { presentPlan } from './present.ts';
 import { currenciesShape, onePlanShape, planActionShape, planDeletedShape, plansShape } from './shapes.ts';
@@ -28,13 +30,15 @@ export const planRows = [
     method: 'POST',
     path: '/plans',
     access: 'admin',
-    summary: 'Makes a plan. The currency is named by `currency_id` (see `/currencies`) or `currency_code`.',
+    summary:
+      'Makes a plan. The currency is named by `currency_id` (a number of `/currencies`, or a code) or `currency_code`.',
     answers: answersCreated(planActionShape),
     required: ['name', 'price', 'frequency_amount', 'frequency_unit'],
+    dialectFirst: true,
     operation: 'CreatePlan',
-    variables: (input) => ({
+    variables: (input, { dialect }) => ({
       input: {
-        ...fields(input),
+        ...fields(input, dialect),
         name: input.text('name') ?? '',
         price: input.text('price') ?? '',
         frequencyAmount: input.integer('frequency_amount') ?? 0,
@@ -61,10 +65,11 @@ export const planRows = [
     access: 'admin',
     summary: 'Changes a plan: only what is given. `status` `inactive` archives it: no other customer can get it.',
     answers: answersBody(planActionShape),
+    dialectFirst: true,
     operation: 'UpdatePlan',
-    variables: (input) => ({
+    variables: (input, { dialect }) => ({
       input: {
-        ...fields(input),
+        ...fields(input, dialect),
         uid: input.param('uid'),
         name: input.text('name'),
         price: input.text('price'),
@@ -91,19 +96,22 @@ export const planRows = [
     method: 'GET',
     path: '/currencies',
     access: 'token',
-    summary: 'Lists the currencies of ISO 4217 sorted by code, with their numbers for `currency_id`.',
+    summary: 'Lists the currencies of ISO 4217 with their numbers for `currency_id`.',
+    details: 'The classic dialect has numbers of its own: 1 is USD.',
     answers: answersBody(currenciesShape),
     operation: 'Currencies',
     variables: () => ({}),
-    present: ({ currencies }) => ok(currencies.nodes),
+    present: ({ currencies }, { dialect }) => ok(classicCurrencies.present(currencies.nodes, dialect)),
   }),
 ];
 
-function fields(input: Input) {
+function fields(input: Input, dialect: Dialect) {
   const options = input.plainObject('options');
+  const currency = classicCurrencies.read(input, 'currency_id', dialect);
   return {
-    currencyId: input.integer('currency_id'),
-    currencyCode: input.text('currency_code'),
+    currencyId: currency.number,
+    // Of both names the plain code counts.
+    currencyCode: input.text('currency_code') ?? currency.code,
     color: input.nullableText('color'),
     customOrder: input.integer('custom_order'),
     options: options && { ...options },
