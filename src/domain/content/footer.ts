@@ -4,7 +4,9 @@
  */
 import { escapeHtml } from '../../lib/html.ts';
 import type { MessageContact } from './message.ts';
+import type { TagValues } from './merge-tags.ts';
 import type { PlanSource } from './message-plan.ts';
+import { markFooter } from './plan-footer.ts';
 import { addPiece, piecesIn, type MarkedText, type Piece } from './template-marks.ts';
 
 /** What is missing in a text and has to be added. */
@@ -12,14 +14,17 @@ export interface FooterNeeds {
   readonly link: boolean;
   /** The postal address of the list's contact. */
   readonly address: boolean;
+  /** The list's reminder (decision D62). */
+  readonly reminder: boolean;
 }
 
 /** `shownText` is the visible text. */
 export function footerNeeds(source: PlanSource, marked: MarkedText, shownText: string): FooterNeeds {
-  if (source.kind !== 'marketing') return { link: false, address: false };
+  if (source.kind !== 'marketing') return { link: false, address: false, reminder: false };
   return {
     link: !hasUnsubscribeLink(marked),
     address: !hasPostalAddress(source.list.contact, marked, shownText),
+    reminder: !showsReminder(source.list.remindMessage ?? '', shownText),
   };
 }
 
@@ -45,6 +50,15 @@ function hasPostalAddress(contact: MessageContact, marked: MarkedText, shownText
   );
 }
 
+/** Whether the reminder is in the text already, whatever its merge tags are filled with. */
+function showsReminder(reminder: string, shownText: string): boolean {
+  const shown = comparable(shownText);
+  return reminder
+    .split(/\{[A-Z][A-Z0-9_]*\}/)
+    .map((part) => comparable(part).trim())
+    .every((part) => shown.includes(part));
+}
+
 function piecesOf({ text, pieces }: MarkedText): Piece[] {
   return piecesIn(text, pieces).map(({ piece }) => piece);
 }
@@ -62,24 +76,43 @@ function comparable(text: string): string {
 
 const FOOTER_STYLE = 'margin:24px 0 0;padding:16px;font:12px/1.5 sans-serif;color:#555555;text-align:center';
 
+interface FooterTexts {
+  readonly needs: FooterNeeds;
+  readonly tags: TagValues;
+}
+
 /** What is missing as marked html; empty where nothing is. */
-export function htmlFooter(source: PlanSource, marked: MarkedText, needs: FooterNeeds): string {
+export function htmlFooter(source: PlanSource, marked: MarkedText, { needs, tags }: FooterTexts): string {
+  const parts: string[] = [];
+  const text = escapeHtml(reminderText(source, needs)).replaceAll(/\r?\n/g, '<br>');
+  if (text !== '') parts.push(markFooter(marked, { text, escape: 'html', tags }));
+  if (needs.link) {
+    const after = insert(marked, '" style="color:#555555;text-decoration:underline">Unsubscribe</a>');
+    parts.push(insert(marked, '<a href="') + unsubscribeLink(marked, 'urlStart') + after);
+  }
   const lines = needs.address ? contactLines(source.list.contact).map(escapeHtml).join('<br>') : '';
-  const open = `<div role="contentinfo" style="${FOOTER_STYLE}">`;
-  if (!needs.link) return lines === '' ? '' : insert(marked, `${open}${lines}</div>\n`);
-  const before = `${open}${escapeHtml(reason(source))}<br>\n<a href="`;
-  const after = `" style="color:#555555;text-decoration:underline">Unsubscribe</a>${lines === '' ? '' : `<br>\n${lines}`}</div>\n`;
-  return insert(marked, before) + unsubscribeLink(marked, 'urlStart') + insert(marked, after);
+  if (lines !== '') parts.push(insert(marked, lines));
+  if (parts.length === 0) return '';
+  const open = insert(marked, `<div role="contentinfo" style="${FOOTER_STYLE}">`);
+  return open + parts.join(insert(marked, '<br>\n')) + insert(marked, '</div>\n');
 }
 
 /** What is missing as marked plain text; empty where nothing is. */
-export function plainFooter(source: PlanSource, marked: MarkedText, needs: FooterNeeds): string {
+export function plainFooter(source: PlanSource, marked: MarkedText, { needs, tags }: FooterTexts): string {
+  const text = reminderText(source, needs);
+  const reminder = text === '' ? '' : markFooter(marked, { text, escape: 'plain', tags });
+  const link = needs.link ? insert(marked, 'Unsubscribe: ') + unsubscribeLink(marked, 'plain') : '';
+  const above = [reminder, link].filter((part) => part !== '').join(insert(marked, '\n'));
   const lines = needs.address ? contactLines(source.list.contact).join('\n') : '';
-  if (!needs.link) return lines === '' ? '' : insert(marked, `\n\n--\n${lines}\n`);
-  const before = `\n\n--\n${reason(source)}\nUnsubscribe: `;
-  return (
-    insert(marked, before) + unsubscribeLink(marked, 'plain') + insert(marked, lines === '' ? '\n' : `\n\n${lines}\n`)
-  );
+  const parts = [above, lines === '' ? '' : insert(marked, lines)].filter((part) => part !== '');
+  if (parts.length === 0) return '';
+  return insert(marked, '\n\n--\n') + parts.join(insert(marked, '\n\n')) + insert(marked, '\n');
+}
+
+/** The owner's reminder, or ours where a link has to be explained and the owner wrote none. */
+function reminderText(source: PlanSource, needs: FooterNeeds): string {
+  if (needs.reminder) return source.list.remindMessage?.trim() ?? '';
+  return needs.link && !source.list.remindMessage?.trim() ? reason(source) : '';
 }
 
 function unsubscribeLink({ pieces }: MarkedText, escape: 'urlStart' | 'plain'): string {

@@ -66,7 +66,13 @@ export interface MessageSource {
   readonly isToMember?: boolean;
   readonly customerUid: string;
   readonly campaign: { readonly uid: string; readonly name: string };
-  readonly list: { readonly uid: string; readonly name: string; readonly contact: MessageContact };
+  readonly list: {
+    readonly uid: string;
+    readonly name: string;
+    readonly contact: MessageContact;
+    /** Why the reader gets the mail, in the owner's words; merge tags are filled in. Marketing only. */
+    readonly remindMessage?: string | null;
+  };
   readonly from: { readonly name: string; readonly email: string };
   readonly replyTo: string | null;
   readonly subject: string;

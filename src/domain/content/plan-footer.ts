@@ -30,7 +30,8 @@ export function withPlainFooter(
   return { ...plain, text: `${plain.text}\n\n${markFooter(plain, { text, escape: 'plain', tags })}` };
 }
 
-function markFooter(
+/** The text with its merge tags marked, and nothing else of it: a stray brace stays what it is. */
+export function markFooter(
   { pieces }: MarkedText,
   { text, escape, tags }: { text: string; escape: 'html' | 'plain'; tags: TagValues },
 ): string {

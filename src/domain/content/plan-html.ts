@@ -27,7 +27,7 @@ export function planHtml(
   const edits = places.attributes.flatMap((attribute) =>
     attributeEdits(attribute, marked, source.trackClicks ? book : undefined),
   );
-  const ending = htmlFooter(source, marked, needs) + (source.trackOpens ? pixel(marked) : '');
+  const ending = htmlFooter(source, marked, { needs, tags }) + (source.trackOpens ? pixel(marked) : '');
   if (ending !== '') edits.push({ start: places.bodyEnd, end: places.bodyEnd, text: places.closing + ending });
   const text = planText({ ...marked, text: applyEdits(marked.text, edits) }, tags);
   return { text, addsAddress: needs.address && !needs.link };

@@ -20,7 +20,7 @@ export function planPlain(
   const own = footed ? withPlainFooter(text, footed, { tags: parts.tags, isFromHtml }) : text;
   const tracked = source.trackClicks ? trackPlainLinks(own, parts.book) : own;
   const needs = footerNeeds(source, own, own.text);
-  const footer = plainFooter(source, tracked, needs);
+  const footer = plainFooter(source, tracked, { needs, tags: parts.tags });
   return {
     text: planText({ ...tracked, text: tracked.text + footer }, parts.tags),
     addsAddress: !isFromHtml && needs.address && !needs.link,

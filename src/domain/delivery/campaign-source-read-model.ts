@@ -30,6 +30,7 @@ const SOURCE_ROW = row({
   list_id: 'bigint',
   list_uid: 'text',
   list_name: 'text',
+  remind_message: 'text?',
   customer_uid: 'text',
   contact: typed<ListContact>('json?'),
   field_defaults: typed<Record<string, string>>('json?'),
@@ -44,7 +45,7 @@ export async function readSource(
   const rows = await db.query(
     SOURCE_ROW,
     sql`SELECT c.uid, c.name, c.subject, c.preheader, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
-               c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, u.uid AS customer_uid,
+               c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, l.remind_message, u.uid AS customer_uid,
                (SELECT ${CONTACT_OBJECT} FROM list_contact c WHERE c.customer_id = l.customer_id AND c.list_id = l.id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
           FROM campaign c
@@ -84,6 +85,7 @@ export function messageSourceOf(row: SourceRow): MessageSource {
     list: {
       uid: row.list_uid,
       name: row.list_name,
+      remindMessage: row.remind_message,
       contact: row.contact ? { ...row.contact, country: countryOf(row.contact.countryId)?.name ?? '' } : NO_CONTACT,
     },
     from: { name: row.from_name, email: row.from_email },
