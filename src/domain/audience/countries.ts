@@ -30,6 +30,6 @@ export function countryByCode(given: string): Country | undefined {
 }
 
 /** The country with this number, if there is one. */
-export function countryOf(id: number): Country | undefined {
-  return COUNTRIES[id - 1];
+export function countryOf(id: number | null): Country | undefined {
+  return id === null ? undefined : COUNTRIES[id - 1];
 }

@@ -26,8 +26,8 @@ const NAME_SETTINGS: Omit<NewField, 'tag' | 'label'> = {
 };
 
 /**
- * Creates a list of the caller; `briefContact` demands only company, country and address of the contact, which is all that older
- * clients send. Throws ValidationError on the fields of the input or `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`.
+ * Creates a list of the caller; with `briefContact` the contact and the default subject may be empty, as older clients leave them
+ * (D49). Throws ValidationError on the fields of the input or `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function createList(ctx: Context, input: CreateListInput): Promise<MailList> {
   const { customerId } = viewerOf(ctx);

@@ -30,6 +30,8 @@ const countryId = z.preprocess(
   z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
 );
 
+const noCountryOr = z.preprocess((id) => id || null, countryId.nullable());
+
 const webAddress = optionalLine(URL_MAX).refine(
   (url) => url === '' || isWebAddress(url),
   'must be a web address that begins with http:// or https://',
@@ -94,7 +96,7 @@ export const contactFields = {
   state: { column: 'state', type: 'text', check: optionalLine(CONTACT_LINE_MAX) },
   zip: { column: 'zip', type: 'text', check: optionalLine(ZIP_MAX) },
   phone: { column: 'phone', type: 'text', check: optionalLine(PHONE_MAX) },
-  countryId: { column: 'country_id', type: 'int', check: countryId },
+  countryId: { column: 'country_id', type: 'int?', check: countryId },
   email: { column: 'email', type: 'text', check: emailAddress() },
   url: { column: 'url', type: 'text', check: webAddress },
 } satisfies Fields;
@@ -123,21 +125,34 @@ const contactWhole = z.object({
   phone: contact.phone.pipe(needed),
   url: emptyOr(contact.url),
 });
-/** What the classic dialect demands of a contact (D14); the rest may be empty. */
-const contactBrief = contactWhole.extend({
+/** In the classic dialect (D49) everything may be empty; what is given is checked. A campaign needs more (campaign-readiness.ts). */
+const contactBrief = z.object({
+  company: emptyOr(optionalLine(CONTACT_LINE_MAX)),
   address1: emptyOr(contact.address1),
+  address2: emptyOr(contact.address2),
   city: emptyOr(contact.city),
   state: emptyOr(contact.state),
   zip: emptyOr(contact.zip),
   phone: emptyOr(contact.phone),
+  countryId: noCountryOr,
+  email: emptyOr(z.union([z.string().trim().length(0), contact.email])),
+  url: emptyOr(contact.url),
 });
 
 const { timezone, timezoneTag, quietHours: quiet } = checksOf(timeFields);
 const times = { timezone: timezone.optional(), timezoneTag: timezoneTag.optional(), quietHours: quiet.optional() };
 
 export const createListInput = z.object({ ...checks, ...times, contact: contactWhole });
-export const createListInputClassic = z.object({ ...checks, ...times, contact: contactBrief });
+export const createListInputClassic = z.object({
+  ...checks,
+  ...times,
+  defaultSubject: emptyOr(optionalLine(SUBJECT_MAX)),
+  contact: contactBrief,
+});
 export const updateListInput = z.object({ ...checks, ...times, contact: z.object(contact).partial() }).partial();
+export const updateListInputClassic = z
+  .object({ ...checks, ...times, defaultSubject: optionalLine(SUBJECT_MAX), contact: contactBrief.partial() })
+  .partial();
 
 /** Input of callers; missing values are found when it is parsed. */
 type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
@@ -146,8 +161,12 @@ export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>> & {
   /** ISO 3166-1, alpha-2 or alpha-3, in place of the number. */
   readonly countryCode?: string | null | undefined;
 };
-export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly contact?: ListContactGiven }>;
-export type CreateListInput = UpdateListInput & { readonly briefContact?: boolean | null | undefined };
+export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly contact?: ListContactGiven }> & {
+  /** The contact may be empty, and the default subject, too. */
+  readonly briefContact?: boolean | null | undefined;
+};
+export type CreateListInput = UpdateListInput;
+
 
 export type MailList = RowOfFields<typeof mailListColumns>;
 export type ListContact = RowOfFields<typeof contactFields>;

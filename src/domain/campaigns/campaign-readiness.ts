@@ -1,5 +1,6 @@
 /** What a campaign lacks before it can be sent, files included, and whether it may still be changed. */
 import type { Queryable } from '../../db/database.ts';
+import { missingInContact } from '../audience/contact-read-model.ts';
 import { allowanceOf } from '../billing/allowance.ts';
 import type { TransactionContext } from '../context.ts';
 import { faultsOf } from '../delivery/campaign-files.ts';
@@ -20,14 +21,19 @@ export async function campaignFaults(
 }
 
 /**
- * The sender may have to be verified. The plan may demand the author's own unsubscribe link; the added one does not replace it.
+ * The list's contact must say who writes from where (D49). The sender may have to be verified. The plan may demand the author's own unsubscribe link; the added one does not replace it.
  */
 export async function missingForSending(
   tx: TransactionContext,
-  { customerId, id, html, fromEmail }: Campaign,
+  { customerId, id, listId, html, fromEmail }: Campaign,
 ): Promise<SendFault[]> {
   const fault = await findSenderFault(tx.db, tx.installation, { customerId, email: fromEmail });
-  if (fault !== undefined) return [fault];
+  const parts = await missingInContact(tx.db, { customerId, listId });
+  const faults: SendFault[] = [
+    ...(fault === undefined ? [] : [fault]),
+    ...(parts.length === 0 ? [] : [{ code: 'contact_incomplete', params: { parts } } as const]),
+  ];
+  if (faults.length > 0) return faults;
   const message = await compileCampaign(tx.db, { customerId, campaignId: id });
   const { options } = await allowanceOf(tx.db, customerId);
   if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return [];

@@ -27,7 +27,8 @@ export const listRows = [
     path: '/lists',
     access: 'token',
     summary: 'Makes a list.',
-    details: 'In the classic dialect only `company`, `country_id` and `email` of the contact are required.',
+    details:
+      'In the classic dialect `default_subject` and the whole contact may be left out. A campaign to the list needs company, address and country.',
     answers: answersCreated(listActionShape),
     required: [
       'name',
@@ -51,7 +52,7 @@ export const listRows = [
         name: input.text('name') ?? '',
         fromEmail: input.text('from_email') ?? '',
         fromName: input.text('from_name') ?? '',
-        defaultSubject: input.text('default_subject', 'subject') ?? '',
+        defaultSubject: defaultSubject(input) ?? '',
         contact: contact(input, dialect) ?? {},
         briefContact: dialect === 'classic',
       },
@@ -83,8 +84,9 @@ export const listRows = [
         name: input.text('name'),
         fromEmail: input.text('from_email'),
         fromName: input.text('from_name'),
-        defaultSubject: input.text('default_subject', 'subject'),
+        defaultSubject: defaultSubject(input),
         contact: contact(input, dialect),
+        briefContact: dialect === 'classic',
       },
     }),
     present: ({ updateList: { uid } }) => done('List was successfully updated', { list_uid: uid }),
@@ -125,6 +127,11 @@ function options(input: Input) {
     timezoneTag: input.nullableText('timezone_tag'),
     quietHours: quietHoursIn(input),
   };
+}
+
+/** Old clients put it into the contact (D49). */
+function defaultSubject(input: Input): string | undefined {
+  return input.text('default_subject', 'subject') ?? input.object('contact')?.text('default_subject');
 }
 
 function contact(input: Input, dialect: Dialect) {

@@ -25,7 +25,7 @@ export const ListContact = builder.prismaObject('ListContact', {
     phone: t.exposeString('phone'),
     email: t.exposeString('email'),
     url: t.exposeString('url'),
-    countryId: t.exposeInt('countryId'),
+    countryId: t.exposeInt('countryId', { nullable: true }),
     country: t.field({
       type: Country,
       nullable: true,

@@ -27,12 +27,15 @@ const TIMEZONE = 'The time zone of people whose own is not known. Null: that of 
 const TIMEZONE_TAG = "Tag of the field that holds a person's own time zone. Null: none does.";
 const QUIET_HOURS = 'Nobody gets mail in these hours. Null: there are no quiet hours.';
 
+const BRIEF =
+  'The contact and the default subject may be empty. A campaign to the list needs company, address and country of its contact.';
+
 const CreateListInput = builder.inputType('CreateListInput', {
   fields: (t) => ({
     name: t.string({ required: true }),
     fromEmail: t.string({ required: true }),
     fromName: t.string({ required: true }),
-    defaultSubject: t.string({ required: true }),
+    defaultSubject: t.string({ description: 'Required without `briefContact`.' }),
     contact: t.field({ type: ListContactInput, required: true }),
     timezone: t.string({ description: TIMEZONE }),
     timezoneTag: t.string({ description: TIMEZONE_TAG }),
@@ -43,7 +46,7 @@ const CreateListInput = builder.inputType('CreateListInput', {
     unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
     sendGoodbyeEmail: t.boolean(),
     publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
-    briefContact: t.boolean({ description: 'Of the contact, only company, country and email are required.' }),
+    briefContact: t.boolean({ description: BRIEF }),
   }),
 });
 
@@ -64,6 +67,7 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     timezone: t.string({ description: TIMEZONE }),
     timezoneTag: t.string({ description: TIMEZONE_TAG }),
     quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
+    briefContact: t.boolean({ description: BRIEF }),
   }),
 });
 

@@ -49,7 +49,8 @@ export async function unsubscribeDigest(ctx: Context, list: ListKey): Promise<Un
   const notices = await waitingNotices(ctx.db, list);
   const sender = await mailSenderOf(ctx.db, list);
   if (!notices || !sender) return undefined;
-  if (await isSuppressed(ctx.db, { customerId: list.customerId, emailKey: emailKey(sender.contact.email) })) {
+  const to = sender.contact.email || sender.from.email;
+  if (await isSuppressed(ctx.db, { customerId: list.customerId, emailKey: emailKey(to) })) {
     await endUnsubscribeDigest(ctx, list, notices.lastId);
     return undefined;
   }
@@ -57,7 +58,7 @@ export async function unsubscribeDigest(ctx: Context, list: ListKey): Promise<Un
   const others = count - named.length;
   const people = [...named, ...(others > 0 ? [`and ${others} more`] : [])].join('\n');
   const mail = await mailOfList(ctx.db, list, 'unsubscribe-notification');
-  return { lastId, count, people, to: sender.contact.email, sender, mail };
+  return { lastId, count, people, to, sender, mail };
 }
 
 /** Deletes the notices that were sent, and enqueues a job for those that came meanwhile. */
