@@ -84,7 +84,7 @@ async function campaign(client: pg.Client, people: number): Promise<BenchCampaig
     `WITH u AS (INSERT INTO customer (uid, name) VALUES ($1, 'Bench') RETURNING id),
           l AS (INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
                 SELECT id, $2, 'Bench', 'News', 'news@shop.example', 'Shop' FROM u RETURNING customer_id, id),
-          k AS (INSERT INTO list_contact (customer_id, list_id, company, country_id, email) SELECT customer_id, id, 'Shop', 1, 'o@shop.example' FROM l)
+          k AS (INSERT INTO list_contact (customer_id, list_id, company, address_1, country_id, email) SELECT customer_id, id, 'Shop', '1 High St', 1, 'o@shop.example' FROM l)
      INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status)
      SELECT customer_id, $3, id, 'Bench', 'News', 'news@shop.example', 'Shop', '<p>Hello {EMAIL}</p>', 'ready' FROM l
      RETURNING customer_id AS customer, list_id AS list, id`,

@@ -31,7 +31,7 @@ export async function fillCampaign(url: string, size: number): Promise<FilledCam
                 SELECT min(id), $1, 'Bench', 'News', 'news@shop.example', 'Shop' FROM customer RETURNING customer_id, id),
           f AS (INSERT INTO list_field (customer_id, uid, list_id, type, label, tag)
                 SELECT customer_id, left(md5($1 || t), 13), id, 'text', t, t FROM l, unnest(ARRAY['FIRST_NAME', 'LAST_NAME']) t),
-          c AS (INSERT INTO list_contact (customer_id, list_id, company, country_id, email) SELECT customer_id, id, 'Shop', 1, 'o@shop.example' FROM l)
+          c AS (INSERT INTO list_contact (customer_id, list_id, company, address_1, country_id, email) SELECT customer_id, id, 'Shop', '1 High St', 1, 'o@shop.example' FROM l)
      INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status, snapshot_on, snapshot_at)
      SELECT customer_id, $2, id, 'Bench', 'News', 'news@shop.example', 'Shop', '<p>Hello</p>', 'done', current_date, now() FROM l
      RETURNING customer_id AS customer, list_id AS list, id AS campaign`,

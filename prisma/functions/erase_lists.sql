@@ -7,5 +7,9 @@ BEGIN
     FROM deleted d LEFT JOIN hot.list_counter c ON c.customer_id = d.customer_id AND c.list_id = d.id;
   DELETE FROM hot.subscriber_block b USING deleted d WHERE b.customer_id = d.customer_id AND b.list_id = d.id;
   DELETE FROM hot.list_counter c USING deleted d WHERE c.customer_id = d.customer_id AND c.list_id = d.id;
+  -- Campaigns that have not begun go with their list; the reports of the others stay, with its name.
+  DELETE FROM campaign c USING deleted d WHERE c.customer_id = d.customer_id AND c.list_id = d.id AND c.snapshot_on IS NULL;
+  UPDATE campaign c SET list_uid = d.uid, list_name = d.name
+    FROM deleted d WHERE c.customer_id = d.customer_id AND c.list_id = d.id;
   RETURN NULL;
 END $$;

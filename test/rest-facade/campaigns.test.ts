@@ -13,8 +13,9 @@ const UID = /^[0-9a-f]{13}$/;
 async function listOf({ customerId }: { customerId: bigint }): Promise<string> {
   const uid = newUid();
   await app.ctx.db.execute(sql`
-    INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name, remind_message)
-    VALUES (${customerId}, ${uid}, 'Friends', 'News', 'news@sender.example', 'Sender', 'You asked for it.')`);
+    WITH l AS (INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name, remind_message)
+               VALUES (${customerId}, ${uid}, 'Friends', 'News', 'news@sender.example', 'Sender', 'You asked for it.') RETURNING customer_id, id)
+    INSERT INTO list_contact (customer_id, list_id, company, address_1, country_id, email) SELECT customer_id, id, 'Acme', '1 High St', 1, 'o@x.co' FROM l`);
   return uid;
 }
 

@@ -20,8 +20,12 @@ const ONE_OF: Readonly<Record<string, string>> = { 'POST /plans': 'currency_code
 /** What may also be called otherwise is missing when both are. */
 const ALSO_CALLED: Readonly<Record<string, string>> = { emails: 'email' };
 
-/** What is usual would do, but nothing of these tests listens there. */
-const NOT_AS_USUAL: Readonly<Record<string, readonly string[]>> = { 'POST /bounce_handlers': ['port', 'encryption'] };
+/** What is usual would do, but nothing of these tests listens there; what the type of a field needs. */
+const NOT_AS_USUAL: Readonly<Record<string, readonly string[]>> = {
+  'POST /bounce_handlers': ['port', 'encryption'],
+  'POST /lists/:uid/add-field': ['options'],
+  'GET /lists/:uid/add-field': ['options'],
+};
 
 describe.each(places)('$name', ({ name, ...place }) => {
   const required = (place.row.required ?? []).filter((one) => one !== 'file');

@@ -10,8 +10,9 @@ const app = await startGraphqlApp();
 const tenant = await app.newCustomer();
 const listUid = newUid();
 await app.ctx.db.execute(sql`
-  INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
-  VALUES (${tenant.customerId}, ${listUid}, 'Friends', 'News', 'news@sender.example', 'Sender')`);
+  WITH l AS (INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+             VALUES (${tenant.customerId}, ${listUid}, 'Friends', 'News', 'news@sender.example', 'Sender') RETURNING customer_id, id)
+  INSERT INTO list_contact (customer_id, list_id, company, address_1, country_id, email) SELECT customer_id, id, 'Acme', '1 High St', 1, 'o@x.co' FROM l`);
 
 const CREATE = `mutation ($input: CreateCampaignInput!) {
   createCampaign(input: $input) {

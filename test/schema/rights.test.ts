@@ -28,6 +28,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'ReleasedInstallation.mailsDropped':
     'once in the life of a restored installation, a row for each kind and list with mails',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
+  'ListField.options': 'FIELD_OPTIONS_MAX of a field',
   'Campaign.testMessages': 'TESTS_SHOWN of a campaign',
   'Installation.processes': 'the processes of an installation, cut at a thousand',
   'Installation.stalledCampaigns': 'cut at a thousand',

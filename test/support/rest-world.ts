@@ -108,7 +108,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     sql`INSERT INTO hot.list_counter (customer_id, list_id) VALUES (${owner}, ${listId}) ON CONFLICT DO NOTHING`,
   );
   await db.execute(
-    sql`INSERT INTO list_contact (customer_id, list_id, company, country_id, email) VALUES (${owner}, ${listId}, 'Company', 1, 'office@sender.example')`,
+    sql`INSERT INTO list_contact (customer_id, list_id, company, address_1, country_id, email) VALUES (${owner}, ${listId}, 'Company', '1 High St', 1, 'office@sender.example')`,
   );
   await db.execute(
     sql`INSERT INTO list_field (customer_id, uid, list_id, type, label, tag) VALUES (${owner}, ${newUid()}, ${listId}, 'text', 'First name', 'FIRST_NAME')`,

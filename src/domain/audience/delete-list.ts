@@ -1,6 +1,6 @@
 /**
- * Deletes a list with its people, their history, its imports and its campaigns. It is invisible at once; a job erases its rows,
- * slice by slice (decision record 0031).
+ * Deletes a list with its people, their history, its imports, and campaigns that have not begun; the reports of finished ones stay,
+ * with its name (D57). It is invisible at once; a job erases its rows, slice by slice (decision record 0031).
  */
 import { ERASE_DELETED_KEY, eraseDeletedJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';

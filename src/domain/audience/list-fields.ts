@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { checksOf } from '../../db/fields.ts';
 import { typed } from '../../db/row.ts';
 import type { Fields, RowOfFields, ValuesOf } from '../../db/fields.ts';
-import { emailAddress, flag, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { emailAddress, flag, isEmailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 import { countryByCode, countryOf } from './countries.ts';
 import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
 
@@ -29,6 +29,11 @@ const countryId = z.preprocess(
   (id) => (id === 0 ? undefined : id),
   z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
 );
+
+const optionalAddress = z
+  .string()
+  .trim()
+  .refine((email) => email === '' || isEmailAddress(email), 'must be a valid email address');
 
 const noCountryOr = z.preprocess((id) => id || null, countryId.nullable());
 
@@ -135,7 +140,7 @@ const contactBrief = z.object({
   zip: emptyOr(contact.zip),
   phone: emptyOr(contact.phone),
   countryId: noCountryOr,
-  email: emptyOr(z.union([z.string().trim().length(0), contact.email])),
+  email: emptyOr(optionalAddress),
   url: emptyOr(contact.url),
 });
 
@@ -166,7 +171,6 @@ export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly c
   readonly briefContact?: boolean | null | undefined;
 };
 export type CreateListInput = UpdateListInput;
-
 
 export type MailList = RowOfFields<typeof mailListColumns>;
 export type ListContact = RowOfFields<typeof contactFields>;

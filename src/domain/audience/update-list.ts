@@ -2,7 +2,13 @@
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedList } from './find-owned-list.ts';
-import { updateListInput, updateListInputClassic, withCountryNumber, type MailList, type UpdateListInput } from './list-fields.ts';
+import {
+  updateListInput,
+  updateListInputClassic,
+  withCountryNumber,
+  type MailList,
+  type UpdateListInput,
+} from './list-fields.ts';
 import { listNotFound } from './list-errors.ts';
 import { updateContactRow, updateListRow } from './list-store.ts';
 

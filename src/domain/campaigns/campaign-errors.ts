@@ -40,5 +40,9 @@ export function wrongCampaignState(act: string, status: CampaignStatus): WrongSt
   return new WrongStateError('CAMPAIGN_WRONG_STATE', `A campaign that is ${status} cannot be ${act}.`);
 }
 
+/** Only its reports are left (D57). */
+export const campaignListDeleted = () =>
+  new WrongStateError('CAMPAIGN_LIST_DELETED', 'The list of the campaign was deleted. Only its reports are left.');
+
 export const tooManyPreviews = () =>
   new RateLimitedError('TOO_MANY_PREVIEWS', 'Your earlier previews are still being composed: wait for them.', 1);

@@ -101,6 +101,8 @@ export const campaignColumns = {
   customerId: { column: 'customer_id', type: 'bigint' },
   ...campaignFields,
   status: { column: 'status', type: typed<CampaignStatus>('text') },
+  /** The name that the list had when it was deleted; null: it is there. */
+  listName: { column: 'list_name', type: 'text?' },
   /** The segment at the start; the audience snapshot uses it. */
   segmentSnapshot: { column: 'segment_snapshot', type: typed<SegmentSnapshot>('json?') },
   /** YYYY-MM-DD, once it was started. */

@@ -1,7 +1,7 @@
 /** Creates a campaign, after composing it once to see that it can be composed. */
 import { newUid } from '../../lib/ids.ts';
 import { parseInput } from '../../lib/text.ts';
-import { findOwnedList } from '../audience/find-owned-list.ts';
+import { lockOwnedList } from '../audience/find-owned-list.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
@@ -15,10 +15,11 @@ import { insertCampaign } from './campaign-store.ts';
 export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
   const parsed = parseInput(createCampaignInput, input);
-  const list = await findOwnedList(ctx, parsed.listUid);
   const uid = newUid();
   await inTransaction(ctx, async (tx) => {
     const { db } = tx;
+    // No foreign key holds it: a list that is being deleted takes no campaign.
+    const list = await lockOwnedList(tx, parsed.listUid);
     await requireWithinLimit(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
     const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segmentUid });
     const id = await insertCampaign(db, {

@@ -12,7 +12,7 @@ import { compileCampaign } from '../delivery/campaign-message.ts';
 import { sampleLinks, sampleValues } from '../delivery/sample-recipient.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import type { Campaign } from './campaign.ts';
-import { campaignNotFound, tooManyPreviews } from './campaign-errors.ts';
+import { campaignListDeleted, campaignNotFound, tooManyPreviews } from './campaign-errors.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 export interface CampaignPreview {
@@ -50,6 +50,7 @@ export async function previewCampaign(ctx: Context, request: PreviewRequest): Pr
 
 async function preview(ctx: Context, { uid, subscriber }: PreviewRequest): Promise<CampaignPreview> {
   const campaign = await findOwnedCampaign(ctx, uid);
+  if (campaign.listName !== null) throw campaignListDeleted();
   const { customerId, listId, id: campaignId } = campaign;
   const subscriberId = await readerOf(ctx, campaign, subscriber);
   const options = { files: 'whole', baseUrl: ctx.installation.baseUrl } as const;

@@ -1,6 +1,6 @@
 /** Changes a campaign that is not under way (decision D22; one that has begun: change-late.ts). */
 import { parseInput } from '../../lib/text.ts';
-import { findOwnedList } from '../audience/find-owned-list.ts';
+import { lockOwnedList } from '../audience/find-owned-list.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
@@ -26,7 +26,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, parsed)))
       throw wrongCampaignState('changed', campaign.status);
-    const list = parsed.listUid === undefined ? undefined : await findOwnedList(tx, parsed.listUid);
+    const list = parsed.listUid === undefined ? undefined : await lockOwnedList(tx, parsed.listUid);
     const segmentId = await segmentToWrite(tx, {
       listId: list?.id ?? campaign.listId,
       segmentUid: parsed.segmentUid,

@@ -52,7 +52,7 @@ export const listRows = [
         name: input.text('name') ?? '',
         fromEmail: input.text('from_email') ?? '',
         fromName: input.text('from_name') ?? '',
-        defaultSubject: defaultSubject(input) ?? '',
+        defaultSubject: defaultSubject(input, dialect) ?? '',
         contact: contact(input, dialect) ?? {},
         briefContact: dialect === 'classic',
       },
@@ -84,7 +84,7 @@ export const listRows = [
         name: input.text('name'),
         fromEmail: input.text('from_email'),
         fromName: input.text('from_name'),
-        defaultSubject: defaultSubject(input),
+        defaultSubject: defaultSubject(input, dialect),
         contact: contact(input, dialect),
         briefContact: dialect === 'classic',
       },
@@ -130,8 +130,9 @@ function options(input: Input) {
 }
 
 /** Old clients put it into the contact (D49). */
-function defaultSubject(input: Input): string | undefined {
-  return input.text('default_subject', 'subject') ?? input.object('contact')?.text('default_subject');
+function defaultSubject(input: Input, dialect: Dialect): string | undefined {
+  const contactInput = dialect === 'classic' ? input.object('contact') : undefined;
+  return input.text('default_subject', 'subject') ?? contactInput?.text('default_subject');
 }
 
 function contact(input: Input, dialect: Dialect) {

@@ -1,4 +1,5 @@
 /** Reading campaigns: content, state, and figures from counters through one loader. */
+import { listNamesOf } from '../../domain/audience/list-store.ts';
 import { segmentNames, type SegmentName } from '../../domain/audience/segments/segment-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { statusReasonsOf } from '../../domain/campaigns/campaign-wait.ts';
@@ -31,13 +32,17 @@ async function segmentOf(
   return segmentId === null ? null : loadBy(ctx, readSegments).load(segmentId);
 }
 
+const readLists = (ctx: GraphqlContext, ids: readonly bigint[]) => listNamesOf(ctx.db, viewerOf(ctx).customerId, ids);
+
+const listOf = (ctx: GraphqlContext, id: bigint) => loadBy(ctx, readLists).load(id);
+
 function isSnapshot(value: unknown): value is SegmentName {
   return typeof value === 'object' && value !== null && 'uid' in value && 'name' in value;
 }
 
 export const Campaign = builder.prismaObject('Campaign', {
   authScopes: { scope: 'campaigns:read' },
-  select: { id: true, customerId: true, snapshotOn: true },
+  select: { id: true, customerId: true, snapshotOn: true, listId: true },
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
@@ -60,8 +65,16 @@ export const Campaign = builder.prismaObject('Campaign', {
     finishedAt: t.expose('finishedAt', { type: 'DateTime', nullable: true }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
-    listUid: t.string({ select: { list: { select: { uid: true } } }, resolve: ({ list }) => list.uid }),
-    listName: t.string({ select: { list: { select: { name: true } } }, resolve: ({ list }) => list.name }),
+    listUid: t.string({
+      description: 'Also when the list was deleted.',
+      select: { listUid: true },
+      resolve: async ({ listId, listUid }, _args, ctx) => listUid ?? (await listOf(ctx, listId))?.uid ?? '',
+    }),
+    listName: t.string({
+      description: 'When the list was deleted: the name that it had.',
+      select: { listName: true },
+      resolve: async ({ listId, listName }, _args, ctx) => listName ?? (await listOf(ctx, listId))?.name ?? '',
+    }),
     segmentUid: t.string({
       nullable: true,
       select: SEGMENT,
@@ -76,11 +89,16 @@ export const Campaign = builder.prismaObject('Campaign', {
     remindMessage: t.string({
       nullable: true,
       description: 'The list’s text that says why recipients get this mail.',
-      select: { list: { select: { remindMessage: true } } },
-      resolve: ({ list }) => list.remindMessage,
+      resolve: async ({ listId }, _args, ctx) => (await listOf(ctx, listId))?.remindMessage,
     }),
     // Nullable: a token without the right to read lists can still read its campaigns.
-    list: t.relation('list', { type: MailList, nullable: true }),
+    list: t.prismaField({
+      type: MailList,
+      nullable: true,
+      description: 'Null when the list was deleted.',
+      resolve: (query, { customerId, listId: id }, _args, ctx) =>
+        ctx.prisma.mailList.findUnique({ ...query, where: { customerId_id: { customerId, id } } }),
+    }),
     statistics: t.field({
       type: CampaignStatistics,
       resolve: ({ id }, _args, ctx) => loadBy(ctx, readStatistics).load(id),

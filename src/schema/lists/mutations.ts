@@ -105,7 +105,8 @@ const DeletedList = builder.objectRef<{ uid: string }>('DeletedList').implement(
 builder.mutationField('deleteList', (t) =>
   t.field({
     type: DeletedList,
-    description: 'Erases a list with all its subscribers and campaigns. Refused while a campaign to it is under way.',
+    description:
+      'Erases a list with its subscribers and with campaigns that have not begun. Reports of finished campaigns stay, with its name. Refused while a campaign to it is scheduled or under way.',
     authScopes: { scope: 'lists:write' },
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteList(ctx, uid),
