@@ -3,6 +3,7 @@
  * it up: HEAD and OPTIONS change nothing, and what looks like a program gets a page with a button instead.
  */
 import { LOGIN_LINK_PATH, useLoginLink } from '../domain/accounts/login-link.ts';
+import { ownPath } from '../domain/accounts/own-path.ts';
 import { sessionCookie } from '../domain/accounts/session-cookie.ts';
 import type { Context } from '../domain/context.ts';
 import { html } from '../lib/html.ts';
@@ -25,13 +26,20 @@ export function loginLinkMount(ctx: Context): InboundMount {
   });
 }
 
-async function logIn({ ctx, res, token }: LinkRequest): Promise<void> {
+async function logIn({ ctx, req, res, token }: LinkRequest): Promise<void> {
   const used = await useLoginLink(ctx, token);
   if (!used) return sendOver(res);
   const { baseUrl } = ctx.installation;
   setPublicHeaders(res);
-  res.writeHead(303, { Location: `${baseUrl}/`, 'Set-Cookie': sessionCookie(baseUrl, used.session) });
+  // Anybody may have changed the link: only a path of our own pages is followed.
+  const next = ownPath(queryOf(req.url ?? '').get('next') ?? '/', baseUrl) ?? '/';
+  res.writeHead(303, { Location: `${baseUrl}${next}`, 'Set-Cookie': sessionCookie(baseUrl, used.session) });
   res.end();
+}
+
+function queryOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start));
 }
 
 /** Does not say whether the link still works: asking must not be a way to find out. */

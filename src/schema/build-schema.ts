@@ -5,6 +5,7 @@ import './scalars.ts';
 import './errors.ts';
 import './accounts/queries.ts';
 import './accounts/mutations.ts';
+import './accounts/sign-in.ts';
 import './accounts/profile.ts';
 import './accounts/login-links.ts';
 import './accounts/audit-events.ts';

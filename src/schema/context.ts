@@ -23,6 +23,8 @@ export interface GraphqlContext extends Context {
   readonly change: Change;
   /** The token's own REST dialect, or null. */
   readonly restDialect: RestDialect | null;
+  /** Sets a cookie with the answer; absent where there is no answer of its own, as on a websocket. */
+  readonly setCookie?: ((cookie: string) => void) | undefined;
   /** How often a limited field (`executionsMax`) ran in this request. */
   readonly executions: Map<string, number>;
 }

@@ -18,9 +18,15 @@ const GREETING = `# Welcome to Mailwright. Put your API token into the "Headers"
 #   { "Authorization": "Bearer <token>" }
 query Me {
   me {
-    email
-    customer {
-      name
+    ... on User {
+      email
+      customer {
+        name
+      }
+    }
+    ... on Error {
+      code
+      message
     }
   }
 }

@@ -99,10 +99,13 @@ async function passes(
   return false;
 }
 
-function contextOf({ req, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
+function contextOf({ req, res, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
   const token = bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
-  return makeContext(means, { token, session, ipAddress, userAgent: req.headers['user-agent'], entryPoint: 'graphql' });
+  const setCookie = (cookie: string) => void res.appendHeader('Set-Cookie', cookie);
+  return makeContext(means, {
+    ...{ token, session, ipAddress, userAgent: req.headers['user-agent'], entryPoint: 'graphql', setCookie },
+  });
 }
 
 function guard({ documents, policy, connections }: EntryPointOptions): Plugin<NodeContext, NodeContext> {

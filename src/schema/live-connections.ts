@@ -8,10 +8,12 @@ import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
 import { CONNECTIONS_CHECKED_EVERY_MS } from './limits.ts';
 
-export type EndReason = 'token-ended' | 'maintenance' | 'shutdown';
+export type EndReason = 'replaced' | 'token-ended' | 'maintenance' | 'shutdown';
 
 export interface LiveConnection {
   readonly viewer: Viewer;
+  /** Whether nothing runs on it; absent: something always does. */
+  isIdle?(): boolean;
   end(reason: EndReason): void;
 }
 
@@ -35,7 +37,12 @@ export class LiveConnections {
   /** Watches a connection until the returned function is called. */
   add(connection: LiveConnection): () => void {
     const { viewer } = connection;
-    const kept: Kept = { viewer, end: (reason) => connection.end(reason), isInMaintenance: this.#isInMaintenance() };
+    const kept: Kept = {
+      viewer,
+      isIdle: () => connection.isIdle?.() === true,
+      end: (reason) => connection.end(reason),
+      isInMaintenance: this.#isInMaintenance(),
+    };
     this.#open.add(kept);
     return () => void this.#open.delete(kept);
   }
@@ -44,6 +51,17 @@ export class LiveConnections {
     let count = 0;
     for (const { viewer } of this.#open) if (viewer.userId === userId) count++;
     return count;
+  }
+
+  /** Ends the oldest connection of the user on which nothing runs. False: something runs on all of them. */
+  endOldestIdle(userId: bigint): boolean {
+    for (const connection of this.#open) {
+      if (connection.viewer.userId !== userId || !connection.isIdle?.()) continue;
+      this.#open.delete(connection);
+      connection.end('replaced');
+      return true;
+    }
+    return false;
   }
 
   /** Ends all connections and the watch. */

@@ -64,9 +64,8 @@ function anchorTo(group: string, name: string): Html {
 }
 
 function operation(group: string, field: GraphQLField<unknown, unknown>): Html {
-  const right = rightOf(field);
   return html`<section id="${group}.${field.name}"><h3><code>${field.name}</code>: ${link(field.type)}</h3>
-    <p>${field.description ?? ''}${right === '' ? '' : html` <small>Needs: ${right}.</small>`}</p>
+    <p>${field.description ?? ''}</p>
     ${inputs(field.args)}</section>`;
 }
 
@@ -117,16 +116,4 @@ function link(type: GraphQLType): Html {
   const { name } = getNamedType(type);
   const [before = '', after = ''] = String(type).split(name);
   return html`<code>${before}<a href="#${name}">${name}</a>${after}</code>`;
-}
-
-/** The right that the field declares; every root field does. */
-function rightOf(field: GraphQLField<unknown, unknown>): string {
-  const options: unknown = Reflect.get(field.extensions, 'pothosOptions');
-  const scopes: unknown =
-    typeof options === 'object' && options !== null ? Reflect.get(options, 'authScopes') : undefined;
-  if (typeof scopes !== 'object' || scopes === null) return '';
-  if ('public' in scopes) return 'nothing';
-  if ('authenticated' in scopes) return 'any token';
-  if ('scope' in scopes) return `the scope ${String(scopes.scope)}`;
-  return 'admin' in scopes ? 'an administrator' : '';
 }

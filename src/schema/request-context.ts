@@ -29,11 +29,12 @@ export interface Credentials {
   readonly ipAddress: string | null;
   readonly userAgent: string | undefined;
   readonly entryPoint: EntryPoint;
+  readonly setCookie?: ((cookie: string) => void) | undefined;
 }
 
 /** Looks up the token, once per request. An invalid one makes the viewer null; fields then refuse. */
 export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
-  const { token, session, ipAddress, userAgent, entryPoint } = credentials;
+  const { token, session, ipAddress, userAgent, entryPoint, setCookie } = credentials;
   const text = token ?? session;
   const client = programOf(userAgent);
   const isSession = token === undefined;
@@ -48,6 +49,7 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
     ipAddress,
     client,
     entryPoint,
+    setCookie,
     executions: new Map(),
     change: { write: undefined },
   };

@@ -1,9 +1,10 @@
 /**
  * One channel for expected errors: every root field of Query and Mutation answers a union of its value and the error types. Many
  * values, `[Country!]!`, become an object with `nodes`, as pages and connections have it. Subscriptions are left out: their error
- * ends the operation, and GraphQL has a message for that.
+ * ends the operation, and GraphQL has a message for that. Every root field's description says the right that it checks.
  */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
+import { assert } from '../lib/errors.ts';
 
 declare global {
   // Pothos knows plugins by declaration merging; the parameter repeats that of its own types.
@@ -16,10 +17,27 @@ declare global {
 
 class ResultPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    if (config.kind === 'Subscription') return described(config);
     if (config.kind !== 'Query' && config.kind !== 'Mutation') return config;
     const errors = config.type.kind === 'List' ? { dataField: { name: 'nodes' } } : {};
-    return { ...config, pothosOptions: { ...config.pothosOptions, errors } };
+    return described({ ...config, pothosOptions: { ...config.pothosOptions, errors } });
   }
+}
+
+/** The description with the right that the field checks, and how often it may run in a request. */
+function described<Types extends SchemaTypes>(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+  const { authScopes, executionsMax }: { authScopes?: unknown; executionsMax?: unknown } = config.pothosOptions;
+  const limit = typeof executionsMax === 'number' ? ` At most ${executionsMax} in a request.` : '';
+  return { ...config, description: `${config.description ?? ''} Needs ${rightOf(authScopes)}.${limit}`.trim() };
+}
+
+function rightOf(scopes: unknown): string {
+  assert(typeof scopes === 'object' && scopes !== null, 'a root field names its right');
+  if ('public' in scopes) return 'no token';
+  if ('authenticated' in scopes) return 'any token';
+  if ('scope' in scopes) return `the scope \`${String(scopes.scope)}\``;
+  assert('admin' in scopes, 'a right is public, authenticated, scope or admin');
+  return 'the token of an administrator with the scope `admin`';
 }
 
 export const resultPlugin = 'result';

@@ -28,6 +28,7 @@ import { checkOperation, subscribeFresh } from './run-operation.ts';
 import {
   GOING_AWAY_CODE,
   MAINTENANCE_CODE,
+  REPLACED_CODE,
   SocketTransport,
   TOKEN_ENDED_CODE,
   TOO_MANY_SOCKETS_CODE,
@@ -51,6 +52,7 @@ type Connection = Context<Record<string, unknown>, Extra>;
 
 const BROKEN_CODE = 4500;
 const GOODBYES: Readonly<Record<EndReason, readonly [code: number, reason: string]>> = {
+  replaced: [REPLACED_CODE, 'A newer connection of the user took its place'],
   'token-ended': [TOKEN_ENDED_CODE, 'Token ended'],
   maintenance: [MAINTENANCE_CODE, 'Maintenance began or ended'],
   shutdown: [GOING_AWAY_CODE, 'Going away'],
@@ -131,24 +133,28 @@ function protocolOf(options: EntryPointOptions): Server<Extra> {
 }
 
 /** A socket without a valid token is refused: there are no public subscriptions. */
-async function admit(
-  { connectionParams, extra }: Connection,
-  { means, connections }: EntryPointOptions,
-): Promise<boolean> {
+async function admit(connection: Connection, { means, connections }: EntryPointOptions): Promise<boolean> {
+  const { connectionParams, extra } = connection;
   const { req, ipAddress, transport, socket } = extra;
   const token = tokenOf(connectionParams) ?? bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
   const context = await makeContext(means, {
     ...{ token, session, ipAddress, userAgent: req.headers['user-agent'], entryPoint: 'graphql' },
   });
-  if (!context.viewer) return false;
-  if (connections.countOf(context.viewer.userId) >= SOCKETS_PER_USER_MAX) {
+  if (!context.viewer) {
+    // The protocol's own 4403 would make clients come again and again.
+    transport.close(TOKEN_ENDED_CODE, 'There is no valid token');
+    return false;
+  }
+  const { userId } = context.viewer;
+  if (connections.countOf(userId) >= SOCKETS_PER_USER_MAX && !connections.endOldestIdle(userId)) {
     transport.close(TOO_MANY_SOCKETS_CODE, `At most ${SOCKETS_PER_USER_MAX} connections per user`);
     return false;
   }
   extra.context = context;
   const end = (reason: EndReason) => transport.close(...GOODBYES[reason]);
-  const remove = connections.add({ viewer: context.viewer, end });
+  const isIdle = () => Object.keys(connection.subscriptions).length === 0;
+  const remove = connections.add({ viewer: context.viewer, isIdle, end });
   if (socket.readyState === socket.OPEN) socket.once('close', remove);
   else remove();
   return true;

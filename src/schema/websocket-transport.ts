@@ -5,10 +5,17 @@
 import type { WebSocket } from 'ws';
 import { SLOW_READER_MS_MAX, SOCKET_BUFFERED_BYTES_MAX, SOCKET_CLOSE_MS_MAX, SOCKET_PING_EVERY_MS } from './limits.ts';
 
-/** Our own close codes, which do not collide with the protocol's 44xx codes. */
+/**
+ * Close codes. The client `graphql-ws` gives up after 4401 and 4429, among others, and connects again after every other 44xx and
+ * after 1001, 1012 and 1013.
+ */
 export const SLOW_READER_CODE = 4413;
+/** The token has ended, or is none: another try changes nothing. */
 export const TOKEN_ENDED_CODE = 4401;
-export const TOO_MANY_SOCKETS_CODE = 4429;
+/** An idle socket gave way to a newer one: coming back would only end another one. */
+export const REPLACED_CODE = 4429;
+/** "Try again later" (RFC 6455's registry). */
+export const TOO_MANY_SOCKETS_CODE = 1013;
 export const GOING_AWAY_CODE = 1001;
 /** "Service restart" (RFC 6455's registry): clients reconnect, which some do not after the 44xx above. */
 export const MAINTENANCE_CODE = 1012;

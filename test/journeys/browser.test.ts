@@ -107,6 +107,35 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(await page.title()).not.toContain('broken');
   });
 
+  it('signs a person in from a page of ours, with a cookie that scripts cannot read, and out again', async () => {
+    const person = { email: 'ann@tenant.example', password: 'a long and unusual password 7' };
+    await rest('POST', '/customers', { ...person, first_name: 'Ann', last_name: 'Lee', timezone: 'UTC' });
+    const page = await openPage({ javaScriptEnabled: true });
+    await page.goto(`${program.baseUrl}/graphql`);
+    const ask = (query: string, variables: object = {}) =>
+      page.evaluate(async (body) => {
+        const answer = await fetch('/graphql', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body,
+        });
+        return [(await answer.json()).data, document.cookie];
+      }, JSON.stringify({ query, variables }));
+    const ME = '{ me { ... on User { email } ... on Error { code } } }';
+    const SIGN_IN =
+      'mutation ($input: SignInInput!) { signIn(input: $input) { ... on SignedIn { next } ... on Error { message } } }';
+    expect(await ask(SIGN_IN, { input: { ...person, next: '/graphql?after=login' } })).toEqual([
+      { signIn: { next: '/graphql?after=login' } },
+      '',
+    ]);
+    expect(await page.context().cookies()).toMatchObject([{ httpOnly: true, sameSite: 'Lax', path: '/' }]);
+    await page.goto(`${program.baseUrl}/graphql?after=login`);
+    expect(await ask(ME)).toEqual([{ me: { email: person.email } }, '']);
+    await ask('mutation { logOut { __typename } }');
+    expect(await page.context().cookies()).toEqual([]);
+    expect(await ask(ME)).toEqual([{ me: { code: 'UNAUTHENTICATED' } }, '']);
+  });
+
   it('unsubscribes without script, by a button and not by looking', async () => {
     const { messages } = (await (await fetch(`${program.baseUrl}/inbox/messages`)).json()) as {
       messages: { id: number }[];

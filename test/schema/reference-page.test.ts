@@ -17,7 +17,7 @@ test('every operation and type has its place, and every link leads to one', () =
 });
 
 test('it says which right an operation needs, and holds no script', () => {
-  expect(page).toContain('Needs: the scope lists:read.');
-  expect(page).toContain('Needs: an administrator.');
+  expect(page).toContain('Needs the scope `lists:read`.');
+  expect(page).toContain('Needs the token of an administrator with the scope `admin`.');
   expect(page).not.toContain('<script');
 });

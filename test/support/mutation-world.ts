@@ -184,6 +184,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     softBounceDays: 14,
     ...{ maintenance: false, bouncePauseRecipients: 500, fromAddresses: 'any', mailFrom: 'no-reply@mail.example' },
     fieldValues: { FIRST_NAME: 'Ada' },
+    next: '/inbox',
     quotaUnit: 'hour',
     status: /SendingServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',
     scopes: 'lists:read',
@@ -194,7 +195,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
 
 function emailFor(mutation: string, world: World): string {
   if (mutation === 'unsuppressAddress') return world.suppressedEmail;
-  return mutation === 'logIn' || mutation === 'createLoginLink' ? world.email : `${newUid()}@person.example`;
+  return mutation === 'logIn' || mutation === 'signIn' || mutation === 'createLoginLink'
+    ? world.email
+    : `${newUid()}@person.example`;
 }
 
 function uidFor(mutation: string, world: World): string {

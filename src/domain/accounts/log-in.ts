@@ -1,6 +1,6 @@
 /**
- * Email and password, and the code if the user has a second factor, for a new token (decision D11). The user's other tokens stay.
- * Without all of it there is no token.
+ * Email and password, and the code if the user has a second factor, for a new token (decision D11) or a browser's session. The
+ * user's other tokens stay. Without all of it there is no token.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -40,6 +40,7 @@ export interface LogInInput {
 }
 
 export interface LoggedIn {
+  /** Of a session: the text of its cookie. */
   readonly token: string;
   readonly deviceToken: string;
   readonly customerId: bigint;
@@ -65,16 +66,30 @@ const schema = z.object({
  * `TWO_FACTOR_CODE_REQUIRED`, `TWO_FACTOR_CODE_WRONG`; ForbiddenError `ACCOUNT_DISABLED`; RateLimitedError `LOGIN_RATE_LIMITED`.
  * An unknown address takes the same work as a wrong password.
  */
-export async function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> {
+export function logIn(ctx: Context, input: LogInInput): Promise<LoggedIn> {
+  return enter(ctx, input, { operation: 'logIn', kind: 'login' });
+}
+
+/** The same for a page: a session, and no token that stays alive beside it. */
+export function signIn(ctx: Context, input: LogInInput): Promise<LoggedIn> {
+  return enter(ctx, input, { operation: 'signIn', kind: 'session' });
+}
+
+interface Way {
+  readonly operation: 'logIn' | 'signIn';
+  readonly kind: 'login' | 'session';
+}
+
+async function enter(ctx: Context, input: LogInInput, way: Way): Promise<LoggedIn> {
   const { email, password, code, deviceToken } = parseInput(schema, input);
   const key = isEmailAddress(email) ? emailKey(email) : null;
   const user = key ? await findLoginUser(ctx.database, key) : undefined;
   try {
-    return await admit(ctx, { ...{ name: key ?? email, password, code, deviceToken }, user });
+    return await admit(ctx, { ...{ name: key ?? email, password, code, deviceToken }, user, way });
   } catch (error) {
     const nameDigest = hiddenSubject(ctx, `account:${key ?? email}`).slice(0, NAME_DIGEST_LENGTH);
     const account = user ? { customerId: user.customerId, userId: user.userId, userUid: user.uid } : null;
-    noteFailure(ctx, { operation: 'logIn', account, error, nameDigest: user ? undefined : nameDigest });
+    noteFailure(ctx, { operation: way.operation, account, error, nameDigest: user ? undefined : nameDigest });
     throw error;
   }
 }
@@ -83,9 +98,10 @@ interface Try extends Omit<LogInInput, 'email'> {
   /** The given address in the form in which it is counted. */
   readonly name: string;
   readonly user: LoginUser | undefined;
+  readonly way: Way;
 }
 
-async function admit(ctx: Context, { name, password, code, deviceToken, user }: Try): Promise<LoggedIn> {
+async function admit(ctx: Context, { name, password, code, deviceToken, user, way }: Try): Promise<LoggedIn> {
   const known = user ? knownAs(ctx, user, deviceToken) : null;
   const reservation = await reserveLoginTry(ctx.database, subjectsOf(ctx, name, known));
   await sleep(reservation.delayMs);
@@ -95,9 +111,11 @@ async function admit(ctx: Context, { name, password, code, deviceToken, user }: 
   if (!user.active) throw accountDisabled();
   await checkSecondFactor(ctx, user, { code, known });
   const passwordHash = await rehashed(ctx, user, password);
-  const { uid: tokenUid, token } = await issueLoginToken(ctx, { ...user, passwordHash });
+  const { uid: tokenUid, token } = await issueLoginToken(ctx, { ...user, passwordHash }, way.kind);
   const account = { customerId: user.customerId, userId: user.userId, userUid: user.uid };
-  ctx.securityEvents?.note(ctx, { kind: 'logged_in', operation: 'logIn', account, tokenUid, tokenKind: 'login' });
+  ctx.securityEvents?.note(ctx, {
+    ...{ kind: 'logged_in', operation: way.operation, account, tokenUid, tokenKind: way.kind },
+  });
   const fresh = newDeviceToken(ctx, { ...user, passwordHash });
   return { token, deviceToken: fresh, customerId: user.customerId, userId: user.userId };
 }
@@ -140,7 +158,7 @@ async function rehashed(
   return isReplaced ? fresh : passwordHash;
 }
 
-async function issueLoginToken(ctx: Context, user: LoginUser): Promise<IssuedToken> {
+async function issueLoginToken(ctx: Context, user: LoginUser, kind: Way['kind']): Promise<IssuedToken> {
   const { customerId, userId, passwordHash } = user;
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
@@ -151,9 +169,9 @@ async function issueLoginToken(ctx: Context, user: LoginUser): Promise<IssuedTok
       throw codeRequired();
     await pruneLoginTokens(db, { customerId, userId });
     const { sessionDays } = ctx.installation.limits;
-    const name = `Login ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
+    const name = `${kind === 'login' ? 'Login' : 'Session'} ${ctx.clock.now().toISOString().slice(0, 16).replace('T', ' ')}`;
     const issued = await insertApiToken(db, {
-      ...{ customerId, userId, kind: 'login', name, scopes: [EVERY_SCOPE], sessionDays },
+      ...{ customerId, userId, kind, name, scopes: [EVERY_SCOPE], sessionDays },
     });
     await auditInTransaction(inner, { customerId, userId, targetUid: issued.uid });
     return issued;

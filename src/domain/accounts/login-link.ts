@@ -13,6 +13,7 @@ import { auditInTransaction } from './audit-trail.ts';
 import type { Customer } from './customer.ts';
 import { customerWithEmail, knownCustomer, requireFullTokenFor } from './known-customer.ts';
 import { deleteOldLinks, findLink, insertLink, takeLink } from './login-link-store.ts';
+import { parseNext } from './own-path.ts';
 import { EVERY_SCOPE, holdsScope } from './scopes.ts';
 import { findUser } from './user-store.ts';
 
@@ -27,6 +28,8 @@ export const LOGIN_LINK_PATH = '/login/token';
 export interface LoginLinkTarget {
   readonly customerUid?: string | null | undefined;
   readonly email?: string | null | undefined;
+  /** The path of our own pages to which the link leads. */
+  readonly next?: string | null | undefined;
 }
 
 export interface LoginLink {
@@ -43,13 +46,15 @@ export interface LoginLink {
  * ForbiddenError `ACCOUNT_DISABLED`, `FULL_TOKEN_NEEDED`, `NOT_AN_ADMINISTRATOR`.
  */
 export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Promise<LoginLink> {
+  const { baseUrl } = ctx.installation;
+  const next = parseNext(target.next, baseUrl);
   const { scopes, ...user } = await targetOf(ctx, target);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   return inTransaction(ctx, async (inner) => {
     const expiresAt = await insertLink(inner.db, user, { token, scopes });
     await deleteOldLinks(inner.db, user);
     await auditInTransaction(inner, { customerId: user.customerId, targetUid: target.customerUid ?? null });
-    const url = `${ctx.installation.baseUrl}${LOGIN_LINK_PATH}/${token}`;
+    const url = `${baseUrl}${LOGIN_LINK_PATH}/${token}${next === '/' ? '' : `?next=${encodeURIComponent(next)}`}`;
     return { ...user, token, url, expiresAt };
   });
 }

@@ -20,6 +20,7 @@ builder.mutationField('createLoginLink', (t) =>
     authScopes: { scope: 'account:write' },
     input: {
       customerUid: t.input.string({ description: 'For administrators.' }),
+      next: t.input.string({ description: 'Where the link leads: a path of this installation such as `/inbox`.' }),
       email: t.input.string({ description: "For administrators: the address of one of the customer's users." }),
     },
     resolve: (_root, { input }, ctx) => createLoginLink(ctx, input),

@@ -4,27 +4,15 @@ import { logIn, type LoggedIn } from '../../domain/accounts/log-in.ts';
 import { revokeApiToken, rotateApiToken } from '../../domain/accounts/revoke-api-token.ts';
 import { builder } from '../builder.ts';
 import { CreatedApiToken, RestDialect } from './api-token.ts';
-import { OWN_USER, User } from './user.ts';
+import { credentialsInput, provedUserFields } from './credentials.ts';
 
 const LoggedInType = builder.objectRef<LoggedIn>('LoggedIn').implement({
   description:
     'A new token, shown only now. By default it expires after 30 days without use, and after 90 days in any case.',
   authScopes: { public: true },
-  fields: (t) => ({
-    token: t.exposeString('token'),
-    deviceToken: t.exposeString('deviceToken', {
-      description:
-        'The device keeps it and sends it with its next login. Then failed logins of strangers do not lock this device out.',
-    }),
-    user: t.prismaField({
-      type: User,
-      // The caller has proved the password and may see this user, although the request has no token.
-      grantScopes: [OWN_USER],
-      resolve: (query, { customerId, userId }, _args, ctx) =>
-        ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id: userId } } }),
-    }),
-  }),
+  fields: (t) => ({ token: t.exposeString('token') }),
 });
+provedUserFields(LoggedInType);
 
 builder.mutationField('logIn', (t) =>
   t.fieldWithInput({
@@ -34,12 +22,7 @@ builder.mutationField('logIn', (t) =>
       'two-factor login a code is needed: without it the error has the code TWO_FACTOR_CODE_REQUIRED.',
     authScopes: { public: true },
     executionsMax: 1,
-    input: {
-      email: t.input.string({ required: true }),
-      password: t.input.string({ required: true }),
-      code: t.input.string({ description: 'A code of the authenticator app, or a recovery code.' }),
-      deviceToken: t.input.string({ description: 'The `deviceToken` of an earlier login on this device.' }),
-    },
+    input: credentialsInput(t.input),
     resolve: (_root, { input }, ctx) => logIn(ctx, input),
   }),
 );

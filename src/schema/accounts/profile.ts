@@ -1,4 +1,5 @@
 /** What a user changes of himself. */
+import { noSessionCookie } from '../../domain/accounts/session-cookie.ts';
 import { logOut } from '../../domain/accounts/log-out.ts';
 import { changePassword, updateProfile } from '../../domain/accounts/update-profile.ts';
 import { builder } from '../builder.ts';
@@ -49,8 +50,13 @@ const LoggedOut = builder.objectRef<{ uid: string }>('LoggedOut').implement({
 builder.mutationField('logOut', (t) =>
   t.field({
     type: LoggedOut,
-    description: 'Ends the session or the login token that asks. An API token does not log out: revoke it.',
+    description:
+      'Ends the session or the login token that asks, and deletes the cookie of a session. An API token does not log out: revoke it.',
     authScopes: { authenticated: true },
-    resolve: (_root, _args, ctx) => logOut(ctx),
+    resolve: async (_root, _args, ctx) => {
+      const ended = await logOut(ctx);
+      if (ctx.viewer?.tokenKind === 'session') ctx.setCookie?.(noSessionCookie(ctx.installation.baseUrl));
+      return ended;
+    },
   }),
 );
