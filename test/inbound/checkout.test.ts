@@ -128,7 +128,10 @@ test('a link that was changed, that has expired, or that is of another invoice s
   const other = await dueCustomer();
   const tag = (address: string) => address.slice(address.lastIndexOf('.'));
   const forged = [
-    url.slice(0, -1) + (url.endsWith('A') ? 'B' : 'A'),
+    // Of the last letter only two bits count: another one with the same two bits is no other spelling.
+    ...['A', 'B', 'Q', 'R', 'g', 'h', 'w', 'x']
+      .filter((end) => !url.endsWith(end))
+      .map((end) => url.slice(0, -1) + end),
     url.replace(tag(url), tag(other.url)),
     url.replace(invoice, other.invoice),
     url.replace(/\.[0-9a-z]+\.(?=[\w-]+$)/, '.zzzzzz.'),
