@@ -175,7 +175,7 @@ function* piecesOf(file: Buffer): Generator<Buffer> {
 async function contextFor(database: Context['database']): Promise<Context> {
   const [customer] = await queryRows<{ id: bigint }>(
     database,
-    sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Bench') RETURNING id`,
+    sql`INSERT INTO customer (uid, name, is_operator) VALUES (${newUid()}, 'Bench', true) RETURNING id`,
   );
   const defaults = limitsOf(loadConfig({}));
   const limits = {

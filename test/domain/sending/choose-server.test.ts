@@ -75,7 +75,7 @@ describe('a customer sends through', () => {
     await root.db.execute(sql`
       UPDATE subscription SET status = 'ended', current_period_started_at = NULL, current_period_ends_at = NULL
        WHERE customer_id = ${customerId}`);
-    expect((await allowanceOf(ctx.db, customerId)).source).toBe('unlimited');
+    expect((await allowanceOf(ctx.db, customerId)).source).toBe('none');
     expect(await chosen(ctx)).toBe('first');
     const { token } = await insertApiToken(ctx.db, { ...viewerOf(ctx), kind: 'named', name: 'Mine', scopes: ['*'] });
     const credential = { text: token, isSession: false, ipAddress: null };
