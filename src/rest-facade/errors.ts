@@ -5,18 +5,17 @@
 import type { FieldErrors } from '../lib/errors.ts';
 import { UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 
+/** An object with a message, or a row for each of the things that failed. */
+type RefusalBody = ({ readonly message?: unknown } & Readonly<Record<string, unknown>>) | readonly unknown[];
+
 /** An answer that is not a success; thrown anywhere in the facade, written in one place. */
 export class RestError extends Error {
   readonly status: number;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: RefusalBody;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    status: number,
-    body: { readonly message?: unknown } & Readonly<Record<string, unknown>>,
-    headers: Readonly<Record<string, string>> = {},
-  ) {
-    super(typeof body.message === 'string' ? body.message : `Refused with ${status}`);
+  constructor(status: number, body: RefusalBody, headers: Readonly<Record<string, string>> = {}) {
+    super('message' in body && typeof body.message === 'string' ? body.message : `Refused with ${status}`);
     this.name = 'RestError';
     this.status = status;
     this.body = body;

@@ -1,4 +1,4 @@
-/** Multipart bodies (RFC 7578): fields become parameters; the first file may be streamed, others are skipped. */
+/** Multipart bodies (RFC 7578): fields become parameters; the first file, or all of them, may be streamed. */
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { Readable } from 'node:stream';
@@ -8,8 +8,8 @@ import { RestError, invalid } from './errors.ts';
 
 const FIELDS_MAX = 5_000;
 const FIELD_NAME_BYTES_MAX = 1_000;
-// Unwanted files are skipped, up to this number.
-const FILES_MAX = 20;
+/** Files of a form, wanted or skipped: as many as addresses in `files`. */
+export const FILES_MAX = 20;
 
 export interface IncomingFile {
   /** The name of its parameter. */
@@ -18,7 +18,15 @@ export interface IncomingFile {
   readonly contentType: string;
   /** Read it once. Throws RestError 422 when the body breaks off. */
   readonly content: AsyncIterable<unknown>;
+  /**
+   * The next file of a row that takes several; what was not read of this one is skipped. Undefined after the last. Throws RestError
+   * 422 when the body breaks off.
+   */
+  next(): Promise<IncomingFile | undefined>;
 }
+
+/** How many files of a form a row takes as streams; others are skipped. */
+export type FilesTaken = 'none' | 'one' | 'several';
 
 interface Multipart {
   readonly parameters: readonly Parameter[];
@@ -28,7 +36,7 @@ interface Multipart {
 }
 
 interface Limits {
-  readonly takesFile: boolean;
+  readonly files: FilesTaken;
   /** The limit for all fields together. */
   readonly bytesMax: number;
   /** The error beyond that. */
@@ -36,7 +44,7 @@ interface Limits {
 }
 
 /** Resolves at the first file when one is taken, else at the end of the body. Throws RestError 413 or 422. */
-export function readMultipart(req: IncomingMessage, { takesFile, bytesMax, tooLong }: Limits): Promise<Multipart> {
+export function readMultipart(req: IncomingMessage, { files: taken, bytesMax, tooLong }: Limits): Promise<Multipart> {
   return new Promise((resolve, reject) => {
     const parser = openParser(req, bytesMax);
     const parameters: Parameter[] = [];
@@ -51,20 +59,27 @@ export function readMultipart(req: IncomingMessage, { takesFile, bytesMax, tooLo
     const ended = finished(parser).catch((error: unknown) => {
       throw error instanceof RestError ? error : broken();
     });
+    const others = arrivals<IncomingFile>(ended);
     parser.on('file', (field, content, info) => {
       // A body that breaks off in a file emits an error on the file; without a listener it would end the process.
       content.on('error', () => undefined);
-      if (!takesFile || before !== undefined) return void content.resume();
+      if (taken === 'none' || (taken === 'one' && before !== undefined)) return void content.resume();
+      const next = () => {
+        // What was not read of it would keep the parser from the next file.
+        content.resume();
+        return others.next();
+      };
+      const file = { field, name: info.filename ?? '', contentType: info.mimeType, content: chunksOf(content), next };
+      if (before !== undefined) return others.put(file);
       before = parameters.length;
-      const file = { field, name: info.filename ?? '', contentType: info.mimeType, content: chunksOf(content) };
       resolve({
         parameters: parameters.slice(0, before),
         file,
         later: async () => ended.then(() => parameters.slice(before)),
       });
     });
-    for (const limit of ['fieldsLimit', 'filesLimit', 'partsLimit'] as const)
-      parser.on(limit, () => parser.destroy(tooLarge()));
+    parser.on('filesLimit', () => parser.destroy(tooManyFiles()));
+    for (const limit of ['fieldsLimit', 'partsLimit'] as const) parser.on(limit, () => parser.destroy(tooLarge()));
     req.on('error', () => parser.destroy());
     req.on('aborted', () => parser.destroy());
     req.pipe(parser);
@@ -91,6 +106,22 @@ function openParser(req: IncomingMessage, bytesMax: number): busboy.Busboy {
   }
 }
 
+/** What comes one after the other: `next` waits for it, and answers undefined when all has come. */
+function arrivals<T>(ended: Promise<void>) {
+  const waiting: T[] = [];
+  let wake: () => void = () => undefined;
+  return {
+    put(item: T): void {
+      waiting.push(item);
+      wake();
+    },
+    async next(): Promise<T | undefined> {
+      if (waiting.length === 0) await Promise.race([ended, new Promise<void>((resolve) => (wake = resolve))]);
+      return waiting.shift();
+    },
+  };
+}
+
 async function* chunksOf(content: Readable): AsyncGenerator {
   try {
     // Not destroyed on an early end: the connection still has to carry the answer.
@@ -102,6 +133,10 @@ async function* chunksOf(content: Readable): AsyncGenerator {
 
 function broken(): RestError {
   return invalid({ body: ['The multipart body is broken or incomplete.'] });
+}
+
+function tooManyFiles(): RestError {
+  return new RestError(413, { message: `A form may have ${FILES_MAX} files.` });
 }
 
 function tooLarge(): RestError {

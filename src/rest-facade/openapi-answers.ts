@@ -142,6 +142,7 @@ export function responsesOf({ row, parameters, example }: Answering, book: Schem
     ...successes(answersOf(row), example, book),
     ...Object.fromEntries(refusals),
     ...(row.refuseClassic ? { 403: duplicateInClassic(book) } : {}),
+    ...(row.refusesWithRows ? { 422: allFailed(row.refusesWithRows, book) } : {}),
   };
 }
 
@@ -220,6 +221,13 @@ function duplicateInClassic(book: SchemaBook): JsonSchema {
   return {
     description: `${REFUSALS[403].description} In the classic dialect also: the address is on the list already.`,
     content: json({ anyOf: [book.schemaOf(messageShape), book.schemaOf(bareErrorsShape)] }),
+  };
+}
+
+function allFailed(shape: z.ZodType, book: SchemaBook): JsonSchema {
+  return {
+    description: `${REFUSALS[422].description} Or everything failed: then a row for each says why.`,
+    content: json({ anyOf: [book.schemaOf(invalidShape), book.schemaOf(z.array(shape))] }),
   };
 }
 

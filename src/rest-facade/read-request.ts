@@ -16,11 +16,11 @@ import {
   type Parameter,
 } from './request-parameters.ts';
 import { RestError, invalid } from './errors.ts';
-import { readMultipart, type IncomingFile } from './multipart.ts';
+import { readMultipart, type FilesTaken, type IncomingFile } from './multipart.ts';
 
 export interface ReadRequest {
   readonly given: RequestParameters;
-  /** The first file of a multipart body, on rows that take one: still streaming. */
+  /** The first file of a multipart body, on rows that take files: still streaming. */
   readonly file?: IncomingFile;
   /** The request's parameters with the fields after the file; call it when the file was read to its end. */
   completeParameters(): Promise<RequestParameters>;
@@ -28,21 +28,21 @@ export interface ReadRequest {
 
 export interface Reading {
   readonly query: string;
-  readonly takesFile: boolean;
+  readonly files: FilesTaken;
   /** Whether the token in the header or the query, or else this one, is valid: only then may a body be large. */
   isKnown(inBody?: string): Promise<boolean>;
 }
 
 /** Reads everything except the file. Throws RestError 413, 415 or 422. */
 export async function readRequest(req: IncomingMessage, reading: Reading): Promise<ReadRequest> {
-  const { query, takesFile } = reading;
+  const { query, files } = reading;
   const fromQuery = formParameters(query);
   const type = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   refuseEncoded(req);
   if (type === 'multipart/form-data' && hasBody(req)) {
     const bytesMax = await bodyLimit(req, () => reading.isKnown());
     const { parameters, file, later } = await readMultipart(req, {
-      takesFile,
+      files,
       bytesMax,
       tooLong: tooLarge(bytesMax),
     });

@@ -1,4 +1,5 @@
 /** A row of the REST interface, and what it gets when it runs: types only. */
+import type { z } from 'zod';
 import type { Answer } from './answer.ts';
 import type { Dialect } from './dialects.ts';
 import type { Failure, RestError } from './errors.ts';
@@ -31,6 +32,8 @@ export interface RowHead {
   readonly writes?: boolean;
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */
   fieldName?(path: string): string | undefined;
+  /** A row that works through several things answers 422 with one row of this shape each when all failed. */
+  readonly refusesWithRows?: z.ZodType;
   /** For refusals that the classic dialect words differently. */
   refuseClassic?(failure: Failure): RestError | undefined;
   /** The token's dialect is looked up before the variables are made, because they depend on it. */
@@ -39,8 +42,8 @@ export interface RowHead {
 
 /** What the router, the reference and the tests use. */
 export interface Row extends RowHead {
-  /** Takes one file of a multipart body as a stream (`call.upload`). */
-  readonly takesFile?: boolean;
+  /** Takes the first file of a multipart body, or all of them, as streams (`call.upload`). */
+  readonly takesFile?: boolean | 'several';
   readonly operations: readonly OperationName[];
   run(call: Call): Promise<Answer> | Answer;
 }

@@ -24,6 +24,7 @@ import {
   unknownNames,
   withIgnored,
 } from './ignored-parameters.ts';
+import type { FilesTaken } from './multipart.ts';
 import { readRequest, type ReadRequest } from './read-request.ts';
 import type { RequestGate } from './request-gate.ts';
 import type { Call, Row } from './row.ts';
@@ -63,7 +64,7 @@ export async function runRow(request: RowRequest, options: RowOptions): Promise<
   const { req, query, exchange, gate, row, params } = request;
   const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
   const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, options);
-  const reading = { query, takesFile: row.takesFile === true, isKnown };
+  const reading = { query, files: filesTakenBy(row), isKnown };
   const { given: everything, file, completeParameters } = await readRequest(req, reading);
   const { api_token: givenToken, ...given } = everything;
   const token = tokenOf(req, query, givenToken);
@@ -168,21 +169,41 @@ async function refusalInOrder(error: unknown, { request: { row }, call, ignored 
 
 type File = NonNullable<ReadRequest['file']>;
 
-/** The file for the row, and the digest of it and of the parameters. */
-function uploadOf(file: File, completeParameters: () => Promise<RequestParameters>) {
-  const { content, digest } = digesting(file.content);
-  const whole = async () => {
-    const ofFile = digest();
-    if (ofFile === null) return null;
-    return digestOf(contentOf([file.field, file.name, ofFile], await withoutToken(completeParameters)));
+function filesTakenBy({ takesFile }: Row): FilesTaken {
+  if (takesFile === 'several') return 'several';
+  return takesFile ? 'one' : 'none';
+}
+
+/** The files for the row, and the digest of them and of the parameters; null when one was not read to its end. */
+function uploadOf(first: File, completeParameters: () => Promise<RequestParameters>) {
+  const read: { readonly file: File; readonly digest: () => string | null }[] = [];
+  const watched = (file: File): File => {
+    const { content, digest } = digesting(file.content);
+    read.push({ file, digest });
+    const next = async () => {
+      const following = await file.next();
+      return following && watched(following);
+    };
+    return { ...file, content, next };
   };
+  const whole = async () => {
+    const parts: string[] = [];
+    for (const { file, digest } of read) {
+      const ofFile = digest();
+      if (ofFile === null) return null;
+      parts.push(file.field, file.name, ofFile);
+    }
+    return digestOf(contentOf(parts, await withoutToken(completeParameters)));
+  };
+  const file = watched(first);
   return {
-    file: { ...file, content },
+    file,
     /** Those after the file included, if it was read. */
-    allParameters: async () => (digest() === null ? undefined : withoutToken(completeParameters)),
+    allParameters: async () =>
+      read.some(({ digest }) => digest() === null) ? undefined : withoutToken(completeParameters),
     digest: whole,
     readAndDigest: async () => {
-      for await (const _piece of content);
+      for (let one: File | undefined = file; one; one = await one.next()) for await (const _piece of one.content);
       return whole();
     },
   };

@@ -73,7 +73,7 @@ function wireOf(scene: FuzzScene, plan: RequestPlan): Wire {
   const pairs: Pairs = [...valuesOf(scene, plan), ...(plan.token === 'in the body' ? own : [])];
   const inQuery = plan.carrier === 'query' ? pairs.length : plan.carrier === 'split' ? Math.floor(pairs.length / 2) : 0;
   const query = [...pairs.slice(0, inQuery), ...(plan.token === 'in the query' ? own : [])];
-  const carried = bodyIn(plan, pairs.slice(inQuery), place.row.takesFile === true);
+  const carried = bodyIn(plan, pairs.slice(inQuery), Boolean(place.row.takesFile));
   const bearers: Readonly<Record<string, string>> = { right, rubbish: 'rubbish', 'other tenant': scene.other.token };
   const bearer = bearers[plan.token];
   return {

@@ -106,6 +106,101 @@ describe('a multipart upload', () => {
   });
 });
 
+describe('several files in one form', () => {
+  const LARGE = new Uint8Array(3_500_000);
+  const SOME = new Uint8Array(1_400_000).map((_, at) => at % 251);
+  type Part = [content: Uint8Array<ArrayBuffer>, name: string];
+  const send = (parts: Part[], more: Parameters<typeof app.rest>[1] = {}) => {
+    const body = new FormData();
+    body.append('subdirectory', 'many');
+    for (const [content, name] of parts) body.append('file[]', new Blob([content]), name);
+    return app.rest('/file/upload', { method: 'POST', body, ...more });
+  };
+  interface Row {
+    readonly file: string;
+    readonly status: number;
+    readonly message: string;
+    readonly url?: string;
+  }
+  const rowsIn = (answer: RestAnswer) => (answer.body as { files: Row[] }).files;
+  const bytesOf = async (url = '') => Buffer.from(await (await fetch(url)).arrayBuffer());
+
+  test.each(['standard', 'classic'])('are all stored, each with its row (%s)', async (dialect) => {
+    const parts: Part[] = [
+      [new Uint8Array(PNG), 'a.png'],
+      [LARGE, 'too-large.bin'],
+      [SOME, 'c.bin'],
+      [new Uint8Array(0), 'empty.txt'],
+      [new Uint8Array(PNG), 'e.png'],
+    ];
+    const answer = await send(parts, { headers: { 'X-Api-Dialect': dialect } });
+    expect(answer.status, answer.text).toBe(dialect === 'classic' ? 200 : 201);
+    const rows = rowsIn(answer);
+    expect(rows.map(({ file, status }) => `${file} ${status}`)).toEqual([
+      'a.png 1',
+      'too-large.bin 0',
+      'c.bin 1',
+      'empty.txt 0',
+      'e.png 1',
+    ]);
+    expect(rows[1]?.message).toContain('3 MB');
+    expect(answer.body).toMatchObject({ status: 1, message: '3 of 5 files uploaded', url: rows[0]?.url });
+    expect(await bytesOf(rows[0]?.url)).toEqual(PNG);
+    expect(Buffer.compare(await bytesOf(rows[2]?.url), Buffer.from(SOME))).toBe(0);
+    expect(await bytesOf(rows[4]?.url)).toEqual(PNG);
+    expect(rows[4]?.url).toMatch(/\/e\.png$/);
+  });
+
+  test('of which none is stored are a 422 with the rows', async () => {
+    const answer = await send([
+      [LARGE, 'one.bin'],
+      [new Uint8Array(0), 'two.bin'],
+    ]);
+    expect([answer.status, answer.body]).toEqual([
+      422,
+      ['one.bin', 'two.bin'].map((file) => ({ file, status: 0, message: expect.any(String) })),
+    ]);
+  });
+
+  test('are 20 at most, and addresses do not come with them', async () => {
+    const many = Array.from({ length: 21 }, (_, n): Part => [new Uint8Array(PNG), `${n}.png`]);
+    expect(rowsIn(await send(many.slice(1)))).toHaveLength(20);
+    expect(await send(many)).toMatchObject({ status: 413, body: { message: 'A form may have 20 files.' } });
+    const both = form(new Uint8Array(PNG), 'a.png', { files: JSON.stringify([{ url: `${origin}/logo.png` }]) });
+    expect(await app.rest('/file/upload', { method: 'POST', body: both })).toMatchObject({
+      status: 422,
+      body: { errors: { files: [expect.stringContaining('not both')] } },
+    });
+  });
+
+  test('with an Idempotency-Key are stored once, and other files under the key are refused', async () => {
+    const headers = { 'Idempotency-Key': 'several-files-1' };
+    const first = await send(
+      [
+        [new Uint8Array(PNG), 'a.png'],
+        [SOME, 'b.bin'],
+      ],
+      { headers },
+    );
+    const again = await send(
+      [
+        [new Uint8Array(PNG), 'a.png'],
+        [SOME, 'b.bin'],
+      ],
+      { headers },
+    );
+    expect(again.body).toEqual(first.body);
+    const other = await send(
+      [
+        [new Uint8Array(PNG), 'a.png'],
+        [SOME.slice(1), 'b.bin'],
+      ],
+      { headers },
+    );
+    expect(other.status).toBe(422);
+  });
+});
+
 describe('what is uploaded runs nowhere', () => {
   const vectors: [name: string, content: string][] = [
     ['page.html', '<!doctype html><script>alert(1)</script>'],
@@ -224,6 +319,33 @@ describe('files by their addresses', () => {
     expect(Buffer.from(await served.arrayBuffer())).toEqual(PNG);
   });
 
+  test.each(['standard', 'classic'])(
+    'of a form come as a JSON text; when all failed, the rows are a 422 (%s)',
+    async (dialect) => {
+      const send = (files: object[], method: string) => {
+        const body = new FormData();
+        body.append('files', JSON.stringify(files));
+        const headers = { 'X-Api-Dialect': dialect };
+        if (method === 'POST') return app.rest('/file/upload', { method, body, headers });
+        return app.rest(`/file/upload?${new URLSearchParams({ files: JSON.stringify(files) })}`, { headers });
+      };
+      const [good, bad] = [{ url: `${origin}/logo.png`, subdirectory: 'x' }, { url: `${origin}/nothing` }];
+      const mixed = await send([bad, good], 'POST');
+      expect(mixed.status).toBe(dialect === 'classic' ? 200 : 201);
+      expect(mixed.body).toMatchObject([
+        { file: bad.url, status: 0 },
+        { file: good.url, status: 1 },
+      ]);
+      for (const method of ['POST', 'GET']) {
+        const failed = await send([bad, bad], method);
+        expect([failed.status, failed.body]).toEqual([
+          422,
+          [bad, bad].map(({ url }) => ({ file: url, status: 0, message: expect.stringContaining('404') })),
+        ]);
+      }
+    },
+  );
+
   test('reach no private address, however it is written', async () => {
     const urls = [
       ...['http://10.0.0.1/', 'http://192.168.1.1/', 'http://169.254.169.254/latest/meta-data/', 'http://[::1]/'],
@@ -239,7 +361,9 @@ describe('files by their addresses', () => {
       ],
     ];
     for (let at = 0; at < urls.length; at += 10) {
-      const outcomes = (await fetchFiles(urls.slice(at, at + 10).map((url) => ({ url })))).body as { status: number }[];
+      const answer = await fetchFiles(urls.slice(at, at + 10).map((url) => ({ url })));
+      expect(answer.status).toBe(422);
+      const outcomes = answer.body as { status: number }[];
       expect(outcomes.map(({ status }) => status)).toEqual(outcomes.map(() => 0));
     }
   });

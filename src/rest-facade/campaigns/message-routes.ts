@@ -47,7 +47,7 @@ export const campaignMessageRows = [
       const uid = input.param('uid');
       // A file is accepted only for an existing campaign, and only if no stored file is named.
       await call.execute('CampaignAttachments', { uid });
-      const file = call.upload && !given ? await uploadIncoming(call, undefined) : undefined;
+      const file = call.upload && !given ? await uploadIncoming(call) : undefined;
       // A missing value is sent as the empty text: the verb then reports it as required.
       const fields = { uid, fileUid: file?.uid ?? given ?? '', name, inline };
       const { addCampaignAttachment: campaign } = await call

@@ -5,14 +5,12 @@ import { pageArguments } from '../dialects.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
 import { RestError, invalid } from '../errors.ts';
 import type { Input } from '../input.ts';
+import { FILES_MAX, type IncomingFile } from '../multipart.ts';
 import type { Call } from '../row.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { presentFile } from './present.ts';
-import { UPLOAD_OPERATIONS, uploadIncoming } from './upload-incoming.ts';
+import { UPLOAD_OPERATIONS, uploadPart } from './upload-incoming.ts';
 import { deletedFileShape, fetchedFileShape, fileShape, uploadShape } from './shapes.ts';
-
-/** Each may take ten seconds. */
-const FILES_MAX = 20;
 
 interface Wanted {
   readonly url: string;
@@ -24,15 +22,19 @@ export const fileRows = [
     method: 'POST',
     path: '/file/upload',
     access: 'token',
-    summary: 'Uploads a file of a multipart form, or fetches the addresses in `files`.',
+    summary:
+      'Uploads the files of a multipart form (20 at most), or fetches the addresses in `files`. 422 with the same rows when none was stored.',
+    refusesWithRows: fetchedFileShape,
     answers: answersCreated(uploadShape),
-    takesFile: true,
+    takesFile: 'several',
     operations: [...UPLOAD_OPERATIONS, 'UploadFileFromUrl'],
     run: (call) => {
       const wanted = filesIn(call.input);
       const subdirectory = call.input.text('subdirectory');
+      if (call.upload && wanted.length > 0)
+        call.input.refuse('files', 'Send files in the form, or addresses in `files`, not both.');
       call.input.check();
-      if (call.upload) return upload(call, subdirectory);
+      if (call.upload) return upload(call, call.upload.file, subdirectory);
       return fetchAll(call, wanted).then((body): Answer => ({ kind: 'created', body }));
     },
   }),
@@ -42,7 +44,8 @@ export const fileRows = [
     path: '/file/upload',
     writes: true,
     access: 'token',
-    summary: 'Fetches the addresses in `files`.',
+    summary: 'Fetches the addresses in `files`. 422 with the same rows when none was stored.',
+    refusesWithRows: fetchedFileShape,
     answers: answersBody(fetchedFileShape.array()),
     required: ['files'],
     operations: ['UploadFileFromUrl'],
@@ -74,31 +77,69 @@ export const fileRows = [
   }),
 ];
 
-async function upload(call: Call, subdirectory: string | undefined) {
-  const file = await uploadIncoming(call, subdirectory);
-  return created('File uploaded', { url: file.url, file_uid: file.uid });
+/** A result of one file. Of those that failed the status is 0. */
+interface Outcome {
+  readonly file: string;
+  readonly status: 0 | 1;
+  readonly message: string;
+  readonly url?: string | null;
+  readonly file_uid?: string;
+}
+
+/** One file is answered or refused by itself; of several each has its result. */
+async function upload(call: Call, first: IncomingFile, subdirectory: string | undefined): Promise<Answer> {
+  const attempts: { readonly outcome: Outcome; readonly refusal?: RestError }[] = [];
+  for (let file: IncomingFile | undefined = first; file; file = await file.next())
+    attempts.push(await attempt(file.name, uploadPart(call, file, subdirectory)));
+  const outcomes = attempts.map(({ outcome }) => outcome);
+  const [only] = attempts;
+  if (attempts.length === 1 && only?.refusal) throw only.refusal;
+  const stored = storedOf(outcomes);
+  const { url, file_uid } = stored[0] ?? {};
+  if (attempts.length === 1) return created('File uploaded', { url, file_uid });
+  const message = `${stored.length} of ${outcomes.length} files uploaded`;
+  return created(message, { url, file_uid, files: outcomes });
+}
+
+/** The results that name a stored file. Throws RestError 422 with all of them when there is none. */
+function storedOf(outcomes: readonly Outcome[]): readonly Outcome[] {
+  const stored = outcomes.filter(({ status }) => status === 1);
+  if (stored.length === 0) throw new RestError(422, outcomes);
+  return stored;
 }
 
 /** One after the other: a failure is the outcome of one address, not of all. */
-async function fetchAll(call: Call, wanted: readonly Wanted[]): Promise<readonly unknown[]> {
+async function fetchAll(call: Call, wanted: readonly Wanted[]): Promise<readonly Outcome[]> {
   if (wanted.length === 0) {
     await call.identify();
     throw invalid({
       files: ['Send a file as multipart/form-data, or `files` as a JSON array of {url, subdirectory}.'],
     });
   }
-  const outcomes: unknown[] = [];
-  for (const input of wanted) outcomes.push(await fetchOne(call, input));
+  const outcomes: Outcome[] = [];
+  for (const { url, subdirectory } of wanted) {
+    const fetched = call.execute('UploadFileFromUrl', { input: { url, subdirectory } });
+    const { outcome } = await attempt(
+      url,
+      fetched.then(({ uploadFileFromUrl: file }) => file),
+    );
+    outcomes.push(outcome);
+  }
+  storedOf(outcomes);
   return outcomes;
 }
 
-async function fetchOne(call: Call, { url, subdirectory }: Wanted) {
+/** The result of storing one file. Throws what is no fault of the file. */
+async function attempt(
+  name: string,
+  storing: Promise<{ readonly url: string | null; readonly uid: string }>,
+): Promise<{ outcome: Outcome; refusal?: RestError }> {
   try {
-    const { uploadFileFromUrl: file } = await call.execute('UploadFileFromUrl', { input: { url, subdirectory } });
-    return { file: url, status: 1, message: 'File uploaded', url: file.url, file_uid: file.uid };
+    const { url, uid } = await storing;
+    return { outcome: { file: name, status: 1, message: 'File uploaded', url, file_uid: uid } };
   } catch (error) {
     if (!(error instanceof RestError) || error.status !== 422) throw error;
-    return { file: url, status: 0, message: reasonOf(error) };
+    return { outcome: { file: name, status: 0, message: reasonOf(error) }, refusal: error };
   }
 }
 

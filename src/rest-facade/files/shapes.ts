@@ -14,7 +14,7 @@ export const fileShape = z
   })
   .meta({ id: 'File' });
 
-/** One address of the `files` parameter, and its result. */
+/** One file of a form or one address of the `files` parameter, and its result. */
 export const fetchedFileShape = z.strictObject({
   file: z.string(),
   status: z.int().min(0).max(1),
@@ -24,8 +24,13 @@ export const fetchedFileShape = z.strictObject({
 });
 
 const uploadedShape = actionShape({ url: z.string(), file_uid: uidShape });
+const severalShape = actionShape({
+  url: z.string().meta({ description: 'The address of the first that was stored.' }),
+  file_uid: uidShape,
+  files: z.array(fetchedFileShape).meta({ description: 'One result for each file, in their order.' }),
+});
 
-/** One file of a multipart form, or one result for each of `files`. */
-export const uploadShape = z.union([uploadedShape, z.array(fetchedFileShape)]);
+/** The file or the files of a multipart form, or one result for each of `files`. */
+export const uploadShape = z.union([uploadedShape, severalShape, z.array(fetchedFileShape)]);
 
 export const deletedFileShape = actionShape({ file_uid: uidShape });
