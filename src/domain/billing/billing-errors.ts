@@ -57,3 +57,6 @@ export const tooManyClaims = (max: number) =>
   new WrongStateError('TOO_MANY_CLAIMS', `A payment of this invoice was claimed and rejected ${max} times.`);
 export const tooManyChanges = (retryAfterSeconds: number) =>
   new RateLimitedError('TOO_MANY_PLAN_CHANGES', 'Too many changes of plan; try again later.', retryAfterSeconds);
+
+export const onlyAdministratorsKeep = () =>
+  new ValidationError({ keepOverrides: ['Only an administrator may keep the own end and options of a subscription.'] });

@@ -4,10 +4,17 @@
  */
 import type { Context } from '../context.ts';
 import { billRenewal } from './bill-renewal.ts';
-import { planUnchanged, tooManyChanges } from './billing-errors.ts';
+import { onlyAdministratorsKeep, planUnchanged, tooManyChanges } from './billing-errors.ts';
 import { administers } from './billing-rights.ts';
 import { customerFor, recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
-import { dropPending, planForNew, subscribe, type PlanChange } from './create-subscription.ts';
+import {
+  dropPending,
+  planForNew,
+  presentSubscription,
+  subscribe,
+  type Keeping,
+  type PlanChange,
+} from './create-subscription.ts';
 import { countInvoicesSince, findPendingInvoice, type Invoice } from './invoice-store.ts';
 import type { Money } from './money.ts';
 import type { Plan } from './plan.ts';
@@ -25,32 +32,46 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /**
  * Moves the caller's own customer, or for an administrator the named one. A customer without a plan gets one; a repeated request
  * returns the same invoice; a request for the present plan cancels an unpaid change. Throws WrongStateError `PLAN_UNCHANGED`,
- * `PAYMENT_AWAITS_APPROVAL`; ValidationError `PLAN_NOT_ACTIVE`; NotFoundError, ForeignResourceError; RateLimitedError.
+ * `PAYMENT_AWAITS_APPROVAL`; ValidationError `PLAN_NOT_ACTIVE`, or on `keepOverrides` unless the caller administers; NotFoundError,
+ * ForeignResourceError; RateLimitedError.
  */
 export async function changePlan(
   ctx: Context,
-  { customerUid, planUid }: { customerUid?: string | null | undefined; planUid: string },
+  { customerUid, planUid, ...keeping }: { customerUid?: string | null | undefined; planUid: string } & Keeping,
 ): Promise<PlanChange> {
   const customerId = await customerFor(ctx, customerUid);
   const isLimited = !administers(ctx);
+  const keepOverrides = keeping.keepOverrides ?? false;
+  // An operator set them for one plan: a customer must not carry them to a cheaper one.
+  if (keepOverrides && isLimited) throw onlyAdministratorsKeep();
   return workOnCustomer(ctx, customerId, async (work) => {
     const plan = await planForNew(work, planUid);
-    const waiting = await alreadyWaiting(work, plan);
+    const waiting = await alreadyWaiting(work, { plan, keepOverrides });
     if (waiting) return waiting;
     if (isLimited) await refuseManyChanges(work);
+    const before = await presentSubscription(work);
     await dropPending(work);
     const running = await findRunning(work.ctx.db, customerId);
-    if (!running) return subscribe(work, plan, {});
+    if (!running) return subscribe(work, plan, { before, keepOverrides });
     if (running.planId === plan.id) return withdraw(work, running);
-    return move(work, running, plan);
+    return move(work, running, { plan, keepOverrides });
   });
 }
 
+interface Move {
+  readonly plan: Plan;
+  readonly keepOverrides: boolean;
+}
+
 /** The same change, requested before and not paid yet. */
-async function alreadyWaiting({ ctx, customer }: BillingWork, plan: Plan): Promise<PlanChange | undefined> {
+async function alreadyWaiting(
+  { ctx, customer }: BillingWork,
+  { plan, keepOverrides }: Move,
+): Promise<PlanChange | undefined> {
   for (const subscription of [await findPending(ctx.db, customer.id), await findRunning(ctx.db, customer.id)]) {
     const due = subscription && (await findPendingInvoice(ctx.db, subscription));
     if (!subscription || !due || due.kind === 'renewal') continue;
+    if (due.kind === 'change' && due.keepsOverrides !== keepOverrides) continue;
     if (due.planId === plan.id && due.priceMinor === plan.priceMinor) return { subscription, due };
   }
   return undefined;
@@ -73,7 +94,7 @@ async function settle(work: BillingWork, running: Subscription, invoice: Invoice
   return { subscription: (await findSubscription(work.ctx.db, running)) ?? running, due: null };
 }
 
-async function move(work: BillingWork, running: Subscription, plan: Plan): Promise<PlanChange> {
+async function move(work: BillingWork, running: Subscription, { plan, keepOverrides }: Move): Promise<PlanChange> {
   const { db } = work.ctx;
   const open = await findPendingInvoice(db, running);
   if (open) await voidInvoice(work, open);
@@ -86,6 +107,7 @@ async function move(work: BillingWork, running: Subscription, plan: Plan): Promi
     unused: unusedOf(running, periodStartsAt),
     periodStartsAt,
     dueAt: running.graceEndsAt ?? running.currentPeriodEndsAt,
+    keepsOverrides: keepOverrides,
   });
   if (invoice.totalMinor > 0n) {
     const note = `To ${plan.name}, when the invoice is paid.`;

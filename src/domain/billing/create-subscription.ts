@@ -10,8 +10,14 @@ import { findPlan } from './plan-store.ts';
 import type { Plan } from './plan.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { startSubscription } from './start-subscription.ts';
-import { findPending, findSubscription, insertSubscription, saveSubscription } from './subscription-store.ts';
-import { PENDING_DAYS_MAX, type Subscription } from './subscription.ts';
+import {
+  findPending,
+  findRunning,
+  findSubscription,
+  insertSubscription,
+  saveSubscription,
+} from './subscription-store.ts';
+import { NO_OVERRIDES, overridesNote, overridesOf, PENDING_DAYS_MAX, type Subscription } from './subscription.ts';
 import { totalOf, voidPendingInvoice, writeInvoice } from './write-invoice.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -20,6 +26,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export interface PlanChange {
   readonly subscription: Subscription;
   readonly due: Invoice | null;
+}
+
+/** Whether the own end and options of the subscription before are kept. By default they end with it. */
+export interface Keeping {
+  readonly keepOverrides?: boolean | null | undefined;
 }
 
 /**
@@ -41,19 +52,22 @@ export async function createSubscription(
 }
 
 /**
- * Gives a customer a plan without billing (decision D35): the present subscription ends, the new one runs at once. Throws
- * ValidationError `PLAN_NOT_ACTIVE`, NotFoundError.
+ * Gives a customer a plan without billing (decision D35): the present subscription ends, the new one runs at once. With
+ * `keepOverrides` the own end and options of the present one are set on the new one. Throws ValidationError `PLAN_NOT_ACTIVE`,
+ * NotFoundError.
  */
 export async function assignPlan(
   ctx: Context,
-  { customerUid, planUid }: { customerUid: string; planUid: string },
+  { customerUid, planUid, keepOverrides }: { customerUid: string; planUid: string } & Keeping,
 ): Promise<Subscription> {
   requireAdministrator(ctx);
   const customerId = await customerFor(ctx, customerUid);
   return workOnCustomer(ctx, customerId, async (work) => {
     const plan = await planForNew(work, planUid);
+    const before = await presentSubscription(work);
     await dropPending(work, { evenIfClaimed: true });
-    const { subscription } = await subscribe(work, plan, { disableBilling: true, note: 'Assigned without billing.' });
+    const note = 'Assigned without billing.';
+    const { subscription } = await subscribe(work, plan, { disableBilling: true, note, before, keepOverrides });
     return subscription;
   });
 }
@@ -74,29 +88,54 @@ export async function dropPending(work: BillingWork, options: { evenIfClaimed?: 
   await endSubscription(work, pending, { event: 'ended', note: 'Replaced before it was paid.' });
 }
 
+/** The running subscription, else the one that waits for payment. */
+export async function presentSubscription({ ctx, customer }: BillingWork): Promise<Subscription | undefined> {
+  return (await findRunning(ctx.db, customer.id)) ?? findPending(ctx.db, customer.id);
+}
+
+interface Subscribing extends Keeping {
+  readonly disableBilling?: boolean;
+  readonly note?: string;
+  /** The one that it takes the place of. */
+  readonly before?: Subscription | undefined;
+}
+
 /** A new subscription for a customer without a pending one. */
 export async function subscribe(
   work: BillingWork,
   plan: Plan,
-  { disableBilling = false, note }: { disableBilling?: boolean; note?: string },
+  { disableBilling = false, note = '', before, keepOverrides }: Subscribing,
 ): Promise<PlanChange> {
   const { db } = work.ctx;
-  const fresh = await insertSubscription(db, {
+  const own = before ? overridesOf(before) : NO_OVERRIDES;
+  const historyNote = `${note}${overridesNote(own, keepOverrides ?? false)}`.trim();
+  const inserted = await insertSubscription(db, {
     customerId: work.customer.id,
     uid: newUid(),
     planId: plan.id,
     disableBilling,
     createdAt: work.at,
   });
+  const fresh = { ...inserted, ...(keepOverrides ? own : {}) };
   if (disableBilling || plan.priceMinor === 0n)
     return {
-      subscription: await startSubscription(work, fresh, { plan, paid: null, ...(note && { note }) }),
+      subscription: await startSubscription(work, fresh, {
+        plan,
+        paid: null,
+        ...(historyNote !== '' && { note: historyNote }),
+      }),
       due: null,
     };
   const waiting = await saveSubscription(db, fresh, work.at);
   const dueAt = new Date(work.at.getTime() + PENDING_DAYS_MAX * DAY_MS);
   const invoice = await writeInvoice(work, waiting, { kind: 'start', plan, unused: null, periodStartsAt: null, dueAt });
-  await recordEvent(work, waiting, { event: 'created', amount: totalOf(invoice), invoiceUid: invoice.uid });
+  const created = {
+    event: 'created',
+    amount: totalOf(invoice),
+    invoiceUid: invoice.uid,
+    note: historyNote || null,
+  } as const;
+  await recordEvent(work, waiting, created);
   if (invoice.totalMinor > 0n) return { subscription: waiting, due: invoice };
   await settleInvoice(work, invoice);
   return { subscription: (await findSubscription(db, waiting)) ?? waiting, due: null };

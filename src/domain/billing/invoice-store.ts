@@ -20,6 +20,7 @@ const INVOICE_ROW = row({
   creditUsedMinor: 'bigint',
   creditKeptMinor: 'bigint',
   creditKeptCode: 'text?',
+  keepsOverrides: 'bool',
   periodStartsAt: 'timestamptz?',
 });
 export type Invoice = RowOf<typeof INVOICE_ROW>;
@@ -28,7 +29,7 @@ const COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.subscription_id AS "subscriptionId", i.plan_id AS "planId", i.kind,
   i.status, i.currency_code AS "currencyCode", i.total_minor AS "totalMinor", i.price_minor AS "priceMinor",
   i.credit_used_minor AS "creditUsedMinor", i.credit_kept_minor AS "creditKeptMinor",
-  i.credit_kept_code AS "creditKeptCode", i.period_starts_at AS "periodStartsAt"`;
+  i.credit_kept_code AS "creditKeptCode", i.keeps_overrides AS "keepsOverrides", i.period_starts_at AS "periodStartsAt"`;
 
 export interface NewInvoice extends Omit<Invoice, 'id' | 'status'> {
   readonly dueAt: Date | null;
@@ -42,11 +43,11 @@ export async function insertInvoice(db: Queryable, given: NewInvoice): Promise<I
     INVOICE_ROW,
     sql`
     INSERT INTO invoice AS i (customer_id, uid, subscription_id, plan_id, kind, status, currency_code, total_minor,
-                              price_minor, credit_used_minor, credit_kept_minor, credit_kept_code, period_starts_at,
+                              price_minor, credit_used_minor, credit_kept_minor, credit_kept_code, keeps_overrides, period_starts_at,
                               due_at, created_at)
     VALUES (${given.customerId}, ${given.uid}, ${given.subscriptionId}, ${given.planId}, ${given.kind}, 'pending',
             ${given.currencyCode}, ${given.totalMinor}, ${given.priceMinor}, ${given.creditUsedMinor},
-            ${given.creditKeptMinor}, ${given.creditKeptCode}, ${given.periodStartsAt}, ${given.dueAt}, ${given.createdAt})
+            ${given.creditKeptMinor}, ${given.creditKeptCode}, ${given.keepsOverrides}, ${given.periodStartsAt}, ${given.dueAt}, ${given.createdAt})
     RETURNING ${COLUMNS}`,
   );
   if (!row) throw new Error('An inserted invoice came back empty.');

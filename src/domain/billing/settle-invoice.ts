@@ -6,7 +6,7 @@ import { closeInvoice, type Invoice } from './invoice-store.ts';
 import { planById } from './plan-store.ts';
 import { announcePlanChange, startSubscription } from './start-subscription.ts';
 import { findSubscription, saveSubscription } from './subscription-store.ts';
-import { onPlan, renewed, type Subscription } from './subscription.ts';
+import { NO_OVERRIDES, onPlan, overridesNote, overridesOf, renewed, type Subscription } from './subscription.ts';
 import { totalOf } from './write-invoice.ts';
 
 /**
@@ -52,8 +52,11 @@ async function change(work: BillingWork, subscription: Subscription, invoice: In
   const { db } = work.ctx;
   const [from, to] = [await planById(db, subscription.planId), await planById(db, invoice.planId)];
   const startsAt = invoice.periodStartsAt ?? work.at;
-  const next = await saveSubscription(db, onPlan(subscription, to, { startsAt, paid: priceOf(invoice) }), work.at);
-  const note = `From ${from.name} to ${to.name}.`;
+  const own = overridesOf(subscription);
+  const overrides = invoice.keepsOverrides ? own : NO_OVERRIDES;
+  const moved = onPlan(subscription, to, { startsAt, paid: priceOf(invoice), overrides });
+  const next = await saveSubscription(db, moved, work.at);
+  const note = `From ${from.name} to ${to.name}.${overridesNote(own, invoice.keepsOverrides)}`;
   await recordEvent(work, next, { event: 'plan_changed', amount: totalOf(invoice), invoiceUid: invoice.uid, note });
   announcePlanChange(work, next, { from, to });
 }

@@ -91,21 +91,46 @@ export function withPeriodEnd(subscription: Subscription, plan: Plan, endsAt: Da
   };
 }
 
-/** On another plan, in a new period from `startsAt` on; its own options belonged to the old plan and are dropped. */
+/** What an administrator has set on a subscription beside its plan, and what a change of plan may keep. */
+export interface Overrides {
+  readonly options: Subscription['options'];
+  readonly endsAt: Date | null;
+}
+
+export const NO_OVERRIDES: Overrides = { options: {}, endsAt: null };
+
+/** Of this subscription; a cancellation is none, it ends with its plan. */
+export function overridesOf(subscription: Subscription): Overrides {
+  const { options, endsAt } = subscription.status === 'cancelled' ? resumed(subscription) : subscription;
+  return { options, endsAt };
+}
+
+/** For the renewal history: `Kept: ends_at 2027-01-01, options list_max.` Empty where there were none. */
+export function overridesNote({ options, endsAt }: Overrides, isKept: boolean): string {
+  const names = Object.keys(options);
+  const parts = [
+    ...(endsAt ? [`ends_at ${endsAt.toISOString().slice(0, 10)}`] : []),
+    ...(names.length > 0 ? [`options ${names.join(', ')}`] : []),
+  ];
+  return parts.length === 0 ? '' : ` ${isKept ? 'Kept' : 'Dropped'}: ${parts.join(', ')}.`;
+}
+
+/**
+ * On another plan, in a new period from `startsAt` on. Its own end and options belonged to the old plan and are dropped, unless
+ * they are given.
+ */
 export function onPlan(
   subscription: Subscription,
   plan: Plan,
-  { startsAt, paid }: { startsAt: Date; paid: Money | null },
+  { startsAt, paid, overrides = NO_OVERRIDES }: { startsAt: Date; paid: Money | null; overrides?: Overrides },
 ): Subscription {
-  const keepsEnd = subscription.status !== 'cancelled';
   const bare: Subscription = {
     ...subscription,
     planId: plan.id,
-    options: {},
+    ...overrides,
     disableBilling: false,
     frequencyAmount: null,
     frequencyUnit: null,
-    endsAt: keepsEnd ? subscription.endsAt : null,
     graceEndsAt: null,
   };
   return started(bare, plan, { at: startsAt, paid });

@@ -19,6 +19,8 @@ export interface InvoiceRequest {
   /** Null: the period begins with the payment. */
   readonly periodStartsAt: Date | null;
   readonly dueAt: Date | null;
+  /** Of a change of plan: the subscription's own end and options stay. */
+  readonly keepsOverrides?: boolean;
 }
 
 /** A pending invoice for a period of `plan`; the customer's credit is used for it. */
@@ -43,6 +45,7 @@ export async function writeInvoice(
     creditUsedMinor: bill.creditUsedMinor,
     creditKeptMinor: bill.creditKept?.minor ?? 0n,
     creditKeptCode: bill.creditKept?.currencyCode ?? null,
+    keepsOverrides: request.keepsOverrides ?? false,
     periodStartsAt: request.periodStartsAt,
     dueAt: request.dueAt,
     createdAt: work.at,

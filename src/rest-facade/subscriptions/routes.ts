@@ -155,7 +155,8 @@ export const subscriptionRows = [
 
 /** `disable_billing` and `gateway` may be sent and are ignored (decision D35). */
 function planOfCustomer(input: Input) {
-  return { input: { customerUid: input.param('uid'), planUid: input.param('plan_uid') } };
+  const keepOverrides = input.flag('keep_overrides');
+  return { input: { customerUid: input.param('uid'), planUid: input.param('plan_uid'), keepOverrides } };
 }
 
 function changes(input: Input) {

@@ -15,6 +15,8 @@ import { PlanSubscription, SubscriptionChange } from './plan-subscription.ts';
 
 const administrators = { admin: true } as const;
 const owners = { scope: 'billing:write' } as const;
+const KEEP_OVERRIDES =
+  'Keeps the own end and options of the present subscription; by default they end with it. The renewal history says which.';
 
 builder.mutationField('createSubscription', (t) =>
   t.fieldWithInput({
@@ -38,7 +40,11 @@ builder.mutationField('assignPlan', (t) =>
     description:
       'Gives a customer a plan without billing: the previous subscription ends, and the new one starts at once.',
     authScopes: administrators,
-    input: { customerUid: t.input.string({ required: true }), planUid: t.input.string({ required: true }) },
+    input: {
+      customerUid: t.input.string({ required: true }),
+      planUid: t.input.string({ required: true }),
+      keepOverrides: t.input.boolean({ description: KEEP_OVERRIDES }),
+    },
     resolve: async (query, _root, { input }, ctx) => find(query, await assignPlan(ctx, input), ctx),
   }),
 );
@@ -52,6 +58,7 @@ builder.mutationField('changePlan', (t) =>
     input: {
       planUid: t.input.string({ required: true }),
       customerUid: t.input.string({ description: 'For administrators; otherwise the own one.' }),
+      keepOverrides: t.input.boolean({ description: `For administrators. ${KEEP_OVERRIDES}` }),
     },
     resolve: (_root, { input }, ctx) => changePlan(ctx, input),
   }),
