@@ -74,6 +74,21 @@ const OPTIONS = {
   payment_gateway: text(TEXT_LENGTH_MAX).default(''),
 } as const;
 
+/**
+ * Options that are kept and shown, and that nothing obeys yet: there are no email verification servers. Who sets one is told so
+ * (D53); its name leaves this list with the part that obeys it.
+ */
+const WITHOUT_EFFECT: readonly (keyof typeof OPTIONS)[] = [
+  'all_email_verification_servers',
+  'create_email_verification_servers',
+  'email_verification_servers_max',
+];
+
+/** Which of the given options have no effect. */
+export function optionsWithoutEffect(given: Readonly<Record<string, unknown>>): string[] {
+  return WITHOUT_EFFECT.filter((name) => Object.hasOwn(given, name));
+}
+
 const complete = z.strictObject(OPTIONS);
 /** Every option of a plan, in the stored form. */
 export type PlanOptions = z.output<typeof complete>;

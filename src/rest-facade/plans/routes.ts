@@ -9,6 +9,10 @@ import { answersBody, answersCreated } from '../shapes.ts';
 import { presentPlan } from './present.ts';
 import { currenciesShape, onePlanShape, planActionShape, planDeletedShape, plansShape } from './shapes.ts';
 
+const OPTIONS_DETAILS =
+  '`options[max_file_size_upload]` (one file) and `options[max_size_upload_total]` (all files together) are whole megabytes of ' +
+  '1,048,576 bytes, -1 for no limit. Options that have no effect yet stand in `ignored`: those of email verification servers.';
+
 export const planRows = [
   endpoint({
     method: 'GET',
@@ -32,6 +36,7 @@ export const planRows = [
     access: 'admin',
     summary:
       'Makes a plan. The currency is named by `currency_id` (a number of `/currencies`, or a code) or `currency_code`.',
+    details: OPTIONS_DETAILS,
     answers: answersCreated(planActionShape),
     required: ['name', 'price', 'frequency_amount', 'frequency_unit'],
     dialectFirst: true,
@@ -46,8 +51,10 @@ export const planRows = [
       },
     }),
     fieldName,
-    present: ({ createPlan }) =>
-      created('Plan was successfully created', { plan_uid: createPlan.uid, plan: presentPlan(createPlan) }),
+    present({ createPlan }, _view, input) {
+      reportWithoutEffect(input, createPlan);
+      return created('Plan was successfully created', { plan_uid: createPlan.uid, plan: presentPlan(createPlan) });
+    },
   }),
   endpoint({
     method: 'GET',
@@ -64,6 +71,7 @@ export const planRows = [
     path: '/plans/:uid',
     access: 'admin',
     summary: 'Changes a plan: only what is given. `status` `inactive` archives it: no other customer can get it.',
+    details: OPTIONS_DETAILS,
     answers: answersBody(planActionShape),
     dialectFirst: true,
     operation: 'UpdatePlan',
@@ -79,8 +87,10 @@ export const planRows = [
       },
     }),
     fieldName,
-    present: ({ updatePlan }) =>
-      done('Plan was successfully updated', { plan_uid: updatePlan.uid, plan: presentPlan(updatePlan) }),
+    present({ updatePlan }, _view, input) {
+      reportWithoutEffect(input, updatePlan);
+      return done('Plan was successfully updated', { plan_uid: updatePlan.uid, plan: presentPlan(updatePlan) });
+    },
   }),
   endpoint({
     method: 'DELETE',
@@ -116,6 +126,15 @@ function fields(input: Input, dialect: Dialect) {
     customOrder: input.integer('custom_order'),
     options: options && { ...options },
   };
+}
+
+/** Of the options that this request sets, those that nothing obeys yet stand in `ignored` (D53). */
+function reportWithoutEffect(
+  input: Input,
+  { optionsWithoutEffect }: { optionsWithoutEffect: readonly string[] },
+): void {
+  const given = input.plainObject('options') ?? {};
+  input.ignore(...optionsWithoutEffect.filter((name) => Object.hasOwn(given, name)).map((name) => `options.${name}`));
 }
 
 /** Options keep their names. */

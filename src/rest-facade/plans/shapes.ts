@@ -12,9 +12,10 @@ export const planShape = z
     currency_code: z.string().length(3),
     frequency_amount: z.string(),
     frequency_unit: z.enum(['day', 'week', 'month', 'year']),
-    options: z
-      .record(z.string(), z.union([z.string(), z.record(z.string(), yesNo)]))
-      .meta({ description: 'All options by name, as texts; `sending_server_types` is an object. -1 is unlimited.' }),
+    options: z.record(z.string(), z.union([z.string(), z.record(z.string(), yesNo)])).meta({
+      description:
+        'All options by name, as texts; `sending_server_types` is an object. -1 is unlimited. `max_file_size_upload` (one file) and `max_size_upload_total` (all files together) are whole megabytes of 1,048,576 bytes.',
+    }),
     color: z.string().nullable(),
     status: z.enum(['active', 'inactive']),
     quota: z.null(),

@@ -1,4 +1,5 @@
 /** A plan in GraphQL. */
+import { optionsWithoutEffect } from '../../domain/billing/plan-options.ts';
 import { shownPlanOptions } from '../../domain/billing/shown-plan-options.ts';
 import { builder } from '../builder.ts';
 import { FrequencyUnit, PlanStatus } from '../enums.ts';
@@ -26,9 +27,15 @@ export const Plan = builder.prismaObject('Plan', {
     customOrder: t.exposeInt('customOrder', { nullable: true, description: 'Its place among the others.' }),
     options: t.field({
       type: 'JsonObject',
-      description: 'What it allows, every option by name; -1 is unlimited.',
+      description:
+        'What it allows, every option by name; -1 is unlimited. `max_file_size_upload` and `max_size_upload_total` are whole megabytes (1,048,576 bytes).',
       select: { options: true },
       resolve: ({ options }) => shownPlanOptions(isRecord(options) ? options : {}),
+    }),
+    optionsWithoutEffect: t.stringList({
+      description: 'Names of `options` that are kept, and that nothing obeys yet.',
+      select: { options: true },
+      resolve: ({ options }) => optionsWithoutEffect(isRecord(options) ? options : {}),
     }),
     sendingServers: t.field({
       type: [SendingRouteType],
