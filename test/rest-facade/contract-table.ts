@@ -164,7 +164,7 @@ const files = section(
   '4.10',
   [
     ...(['POST', '/file/upload', 'token', 201] as const),
-    { kind: 'one of', choices: [action('url', 'file_uid'), array] },
+    { kind: 'one of', choices: [action('url', 'file_uid'), action('url', 'file_uid', 'files'), array] },
   ],
   ['GET', '/file/upload', 'token', 200, array],
 );

@@ -30,6 +30,7 @@ export interface World extends RestTenant {
   readonly fileUid: string;
   /** A picture that is there. */
   readonly pictureUid: string;
+  readonly pictureUrl: string;
   /** Of the campaign. */
   readonly attachmentUid: string;
   readonly suppressedEmail: string;
@@ -146,9 +147,10 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
                VALUES (${owner}, ${uids.file}, ${newUid()}, 'logo.png', 'logo.png') RETURNING customer_id, id)
     INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f`);
 
+  const pictureToken = randomBytes(16).toString('hex');
   await db.execute(sql`
     WITH f AS (INSERT INTO uploaded_file (customer_id, uid, token, name, path, status, content_type, size_bytes)
-               VALUES (${owner}, ${uids.picture}, ${randomBytes(16).toString('hex')}, 'picture.png', 'picture.png', 'ready', 'image/png', 4) RETURNING customer_id, id),
+               VALUES (${owner}, ${uids.picture}, ${pictureToken}, 'picture.png', 'picture.png', 'ready', 'image/png', 4) RETURNING customer_id, id),
          p AS (INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f)
     INSERT INTO campaign_attachment (customer_id, uid, campaign_id, file_id, name)
     SELECT c.customer_id, ${uids.attachment}, c.id, f.id, 'attached.png' FROM f JOIN campaign c ON c.customer_id = f.customer_id AND c.uid = ${uids.campaign}`);
@@ -171,6 +173,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     segmentUid: uids.segment,
     fileUid: uids.file,
     pictureUid: uids.picture,
+    pictureUrl: `${app.baseUrl}/files/${pictureToken}/picture.png`,
     attachmentUid: uids.attachment,
     smtp,
   };
@@ -312,8 +315,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     open: 'yes',
     click: 'no',
     mapping: {},
-    // Nothing answers there, which is the outcome of one file.
-    files: path.includes('file/upload') ? [{ url: 'http://127.0.0.1:9/logo.png' }] : undefined,
+    // A form has files already, and takes no addresses beside them.
+    files: row.takesFile ? '' : JSON.stringify([{ url: world.pictureUrl }]),
     subdirectory: 'images',
     message_id: world.messageId,
     bounced_type: 'hard',
