@@ -74,7 +74,6 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'CurrenciesSuccess.nodes': 'the currencies of the world',
   'CreditBalancesSuccess.nodes': 'one a currency that the customer paid in',
   'Plan.optionsWithoutEffect': 'three at most',
-  'SignUp.ignoredFields': 'the fields of one form',
   'Invoice.lines': 'four at most (proration.ts)',
   'Invoice.payments': 'ten at most (CLAIMS_PER_INVOICE_MAX), and one that is recorded',
   'SubscribersByEmailSuccess.nodes': 'one a list of the caller, a thousand at most',
