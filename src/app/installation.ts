@@ -101,12 +101,17 @@ function keptSecret(file: string): string {
  * in sent mails would be invalid, so the program does not start.
  */
 async function checkSecret(database: Database, secret: string): Promise<void> {
-  const fingerprint = deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32);
+  const fingerprint = fingerprintOf(secret);
   if ((await keepSetting(database, 'installation.secret_fingerprint', fingerprint)) === fingerprint) return;
   throw new Error(
     'APP_SECRET (or the file "secret" in DATA_DIR) is not the one this database was set up with. ' +
       'Give this process the same secret as the others: links in sent mails and stored credentials depend on it.',
   );
+}
+
+/** By it a database knows its secret; the secret cannot be found from it. */
+export function fingerprintOf(secret: string): string {
+  return deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32);
 }
 
 function hostForUrl(host: string): string {

@@ -17,7 +17,7 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-const MIGRATIONS = path.join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
+export const MIGRATIONS = path.join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
 export async function openMigratedDatabase(settings: Settings, log: Log): Promise<OpenDatabase> {
@@ -66,7 +66,7 @@ async function deniedError(error: unknown, url: string): Promise<Error | undefin
 }
 
 /** The queue's own tables. Its migrations are safe when several processes run them. */
-async function migrateQueue(database: Database): Promise<void> {
+export async function migrateQueue(database: Pick<Database, 'openPool'>): Promise<void> {
   const pgPool = database.openPool({ size: 1, applicationName: 'mailwright-queue' });
   pgPool.on('error', () => undefined);
   try {

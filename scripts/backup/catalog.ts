@@ -1,0 +1,66 @@
+/** What the database consists of, by its own catalog: tables to copy, foreign keys, sequences. */
+import pg from 'pg';
+import type { DatabaseClient } from '../../src/db/client.ts';
+import type { Migration } from '../../src/db/migrate.ts';
+import type { BackupSequence, BackupTable } from './backup-file.ts';
+
+export interface CatalogTable extends BackupTable {
+  readonly bytes: number;
+}
+
+/**
+ * Tables with rows of their own: partitions, not their parents. Tables without a log (`UNLOGGED`) hold nothing that lasts, and
+ * the bookkeeping of migrations is made by migrating. In `public` only the tables of our migrations: another program may have its own there.
+ */
+export async function tablesOf(client: DatabaseClient, migrations: readonly Migration[]): Promise<CatalogTable[]> {
+  const { rows } = await client.query<{ schema: string; name: string; columns: string[]; bytes: string }>(
+    `SELECT n.nspname AS schema, c.relname AS name, pg_table_size(c.oid) AS bytes,
+            (SELECT array_agg(a.attname::text ORDER BY a.attnum) FROM pg_attribute a
+              WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relkind = 'r' AND c.relpersistence = 'p'
+        AND (n.nspname IN ('hot', 'inbox') OR (n.nspname = 'graphile_worker' AND c.relname <> 'migrations')
+             OR (n.nspname = 'public' AND c.relname = ANY($1::text[])))
+      ORDER BY n.nspname DESC, c.relname`,
+    [publicTables(migrations)],
+  );
+  return rows.map((row) => ({ ...row, bytes: Number(row.bytes) }));
+}
+
+function publicTables(migrations: readonly Migration[]): string[] {
+  const made = migrations.flatMap(({ script }) => [...script.matchAll(/^CREATE TABLE (?:public\.)?"?(\w+)"? *\(/gm)]);
+  return [...new Set(made.map(([, name = '']) => name))];
+}
+
+/** All sequences that were used. They do not belong to a snapshot: read them after the rows. */
+export async function sequencesOf(client: DatabaseClient): Promise<BackupSequence[]> {
+  const { rows } = await client.query<BackupSequence>(
+    `SELECT schemaname AS schema, sequencename AS name, last_value::text AS "lastValue" FROM pg_sequences
+      WHERE schemaname IN ('public', 'hot', 'inbox', 'graphile_worker') AND last_value IS NOT NULL ORDER BY 1, 2`,
+  );
+  return rows;
+}
+
+export interface ForeignKey {
+  readonly table: string;
+  readonly name: string;
+  readonly definition: string;
+}
+
+/** Those that stand on a table of ours itself; partitions inherit theirs. */
+export async function foreignKeysOf(client: DatabaseClient): Promise<ForeignKey[]> {
+  const { rows } = await client.query<ForeignKey>(
+    `SELECT format('%I.%I', n.nspname, c.relname) AS table, quote_ident(k.conname) AS name, pg_get_constraintdef(k.oid) AS definition
+       FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE k.contype = 'f' AND k.conparentid = 0 AND n.nspname IN ('public', 'hot', 'inbox', 'graphile_worker') ORDER BY 1, 2`,
+  );
+  return rows;
+}
+
+export function quoted({ schema, name }: Pick<BackupTable, 'schema' | 'name'>): string {
+  return `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(name)}`;
+}
+
+export function quotedColumns({ columns }: BackupTable): string {
+  return columns.map((column) => pg.escapeIdentifier(column)).join(', ');
+}
