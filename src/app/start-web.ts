@@ -10,6 +10,7 @@ import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
 import { webViewOf } from '../domain/delivery/web-view.ts';
 import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
+import { crossOrigin } from '../http/cross-origin.ts';
 import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
 import type { HttpsOnly } from '../http/exchange.ts';
 import { startHttpServer, type Mount } from '../http/http-server.ts';
@@ -62,6 +63,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const graphql = createGraphqlServer({
     means: { ...ctx, audit, prisma, notifications },
     explorer: settings.GRAPHQL_EXPLORER === 'on',
+    origins: settings.CORS_ORIGINS,
     countRequest,
   });
   const inbound = await createInbound(ctx, { work: options.ctx, webView: webViewOf, places });
@@ -75,7 +77,10 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       // For any host name, and answered without the database.
       ...healthMounts(readinessOf(options, inbound)),
       ...ownHostOnly(ctx, [
-        { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
+        crossOrigin(
+          { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
+          () => settings.CORS_ORIGINS,
+        ),
         // An operator who hides the schema hides its reference, too.
         ...(settings.GRAPHQL_EXPLORER === 'on'
           ? [pageMount('/docs/graphql', graphqlReference(graphql.schema, 'Mailwright'))]
@@ -85,6 +90,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
           execute: graphql.execute,
           dialect: settings.REST_DIALECT,
           baseUrl: ctx.installation.baseUrl,
+          origins: settings.CORS_ORIGINS,
           countRequest,
           idempotentCalls: createKeptCalls(
             { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },

@@ -23,6 +23,12 @@ const hosts = listOf(
   { each: 'hosts, addresses and networks (CIDR)' },
 );
 
+/** As browsers send them: without a path, in lower case, without the usual port. */
+const origins = listOf(
+  z.string().refine((text) => /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text),
+  { each: 'origins, such as https://app.example.com' },
+);
+
 const rateLimit: SettingKind<RateLimit> = {
   schema: z.string().transform((text, context) => {
     const limit = parseRateLimit(text);
@@ -120,6 +126,12 @@ export const settings = {
     kind: orNull(rateLimit),
     default: '',
     about: 'The same for requests without a valid token, by address. Empty: as `RATE_LIMIT`.',
+  },
+  CORS_ORIGINS: {
+    kind: origins,
+    default: '',
+    about:
+      'Origins of web pages elsewhere that may call REST and GraphQL with a token, such as `https://app.example.com`. Cookies do not work there. `/api/v1/public` may be called by all pages.',
   },
   OUTBOUND_ALLOW_HOSTS: {
     kind: hosts,

@@ -24,6 +24,8 @@ const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const;
 
 export interface RestHandlerOptions {
   readonly rows: readonly Row[];
+  /** Tried when no row fits; not named in `Allow`. */
+  readonly unbuiltRows?: readonly Row[];
   readonly documents: Documents;
   readonly execute: Execute;
   /** The installation's dialect, if neither header nor token names one. */
@@ -42,6 +44,7 @@ export type RestHandler = (req: IncomingMessage, res: ServerResponse, exchange: 
 /** The handler for everything below the prefix. Throws when a row names an operation that has no document. */
 export function createRestHandler(options: RestHandlerOptions): RestHandler {
   const router = routerOf(options);
+  const unbuilt = routerOf({ ...options, rows: options.unbuiltRows ?? [] });
   const view: View = {
     dialect: options.dialect,
     apiUrl: options.product.baseUrl + options.prefix,
@@ -51,10 +54,12 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
     const [path = '/', query = ''] = splitOnce(req.url ?? '/', '?');
     const gate = requestGate(options.countRequest, { res, ipAddress: exchange.ipAddress });
     try {
+      if (req.method === 'OPTIONS')
+        return answerOptions(res, methodsAt(router, path.slice(options.prefix.length) || '/'));
       // A caller whose token is in the body is counted when the body was read.
       const named = tokenOf(req, query);
       if (named !== null || !hasBody(req)) await gate.pass(named);
-      const { row, params } = find(router, req.method ?? 'GET', path.slice(options.prefix.length) || '/');
+      const { row, params } = find([router, unbuilt], req.method ?? 'GET', path.slice(options.prefix.length) || '/');
       exchange.route = `${options.prefix}${row.path}`;
       const url = view.apiUrl + path.slice(options.prefix.length);
       const answer = await runRow({ req, query, url, exchange, gate, row, params }, { ...options, view });
@@ -69,6 +74,8 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
     }
   };
 }
+
+type Rows = ReturnType<typeof routerOf>;
 
 function routerOf({ rows, documents }: RestHandlerOptions) {
   const router = Router({
@@ -85,7 +92,7 @@ function routerOf({ rows, documents }: RestHandlerOptions) {
 }
 
 function find(
-  router: ReturnType<typeof routerOf>,
+  [router, unbuilt]: readonly [Rows, Rows],
   method: string,
   path: string,
 ): { row: Row; params: Readonly<Record<string, string | undefined>> } {
@@ -94,16 +101,30 @@ function find(
   const found = wanted && router.find(wanted, path);
   const row: Row | undefined = found?.store;
   if (found && row && slotsOf(row) === 0) return { row, params: found.params };
-  // `/subscribers/export` is an address of its own: for other methods it is not the subscriber called "export".
-  const rows = METHODS.flatMap((name): [(typeof METHODS)[number], Row][] => {
-    const other: Row | undefined = router.find(name, path)?.store;
-    return other ? [[name, other]] : [];
-  });
-  const least = Math.min(...rows.map(([, one]) => slotsOf(one)));
-  if (found && row && slotsOf(row) === least) return { row, params: found.params };
-  const others = rows.flatMap(([name, one]) => (slotsOf(one) === least ? [name] : []));
+  const others = methodsAt(router, path);
+  if (found && row && others.some((name) => name === wanted)) return { row, params: found.params };
+  const planned = wanted && unbuilt.find(wanted, path);
+  const plannedRow: Row | undefined = planned?.store;
+  if (planned && plannedRow) return { row: plannedRow, params: planned.params };
   const message = others.length > 0 ? `This endpoint takes ${others.join(', ')}.` : 'There is no such endpoint.';
   throw new RestError(404, { message }, others.length > 0 ? { Allow: others.join(', ') } : {});
+}
+
+/** The methods that are taken at this path. */
+function methodsAt(router: Rows, path: string): string[] {
+  // `/subscribers/export` is an address of its own: for other methods it is not the subscriber called "export".
+  const rows = METHODS.flatMap((name): [string, Row][] => {
+    const row: Row | undefined = router.find(name, path)?.store;
+    return row ? [[name, row]] : [];
+  });
+  const least = Math.min(...rows.map(([, one]) => slotsOf(one)));
+  return rows.flatMap(([name, one]) => (slotsOf(one) === least ? [name] : []));
+}
+
+/** Without a token: a browser asks so before a page of another origin may call (decision D59). */
+function answerOptions(res: ServerResponse, methods: readonly string[]): void {
+  if (methods.length === 0) throw new RestError(404, { message: 'There is no such endpoint.' });
+  res.writeHead(204, { Allow: [...methods, 'OPTIONS'].join(', ') }).end();
 }
 
 function slotsOf({ path }: Row): number {

@@ -17,6 +17,8 @@ export interface GraphqlServerOptions {
   readonly means: Omit<Means, 'tokens'>;
   /** Serves GraphiQL to browsers, and allows reading the schema without a token, which GraphiQL needs. */
   readonly explorer: boolean;
+  /** Pages of these origins may ask, with a token. */
+  readonly origins?: readonly string[];
   /** Absent: there is no limit on requests. */
   readonly countRequest?: CountRequest | undefined;
 }
@@ -48,7 +50,8 @@ export interface GraphqlServer {
 }
 
 /** Makes the server. It does not listen itself: the web server passes requests and upgrades to it. */
-export function createGraphqlServer({ means: given, explorer, countRequest }: GraphqlServerOptions): GraphqlServer {
+export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServer {
+  const { means: given, explorer, origins = [], countRequest } = options;
   const schema = buildSchema();
   const tokens = openTokenCache(given.notifications);
   const means: Means = { ...given, tokens };
@@ -59,6 +62,7 @@ export function createGraphqlServer({ means: given, explorer, countRequest }: Gr
     connections,
     documents: new Documents(schema),
     policy: { introspectionForAll: explorer },
+    origins,
     countRequest,
   };
   const http = createHttpEntryPoint(entryPoint);

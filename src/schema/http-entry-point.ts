@@ -1,6 +1,6 @@
 /**
- * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages or from no
- * page, a session's cookie only from our own pages, no CORS.
+ * GraphQL over HTTP and server-sent events, and the explorer for browsers. Only JSON bodies, only from our own pages, pages of
+ * `CORS_ORIGINS` or from no page, a session's cookie only from our own pages.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { GraphQLSchema } from 'graphql';
@@ -24,6 +24,8 @@ export interface EntryPointOptions {
   readonly means: Means;
   readonly policy: OperationPolicy;
   readonly connections: LiveConnections;
+  /** Other origins whose pages may ask over HTTP, with a token (decision D59). */
+  readonly origins: readonly string[];
   /** Absent: there is no limit on requests. */
   readonly countRequest?: CountRequest | undefined;
 }
@@ -68,7 +70,8 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
     async handle(req, res, { ipAddress }) {
       // Answers are personal; the explorer's page sets another rule.
       res.setHeader('Cache-Control', 'no-store');
-      const refusal = refusalOf(req, means.installation.baseUrl);
+      if (req.method === 'OPTIONS') return void res.writeHead(204, { allow: `${METHODS}, OPTIONS` }).end();
+      const refusal = refusalOf(req, means.installation.baseUrl, options.origins);
       if (refusal) return refuse(res, refusal);
       if (policy.introspectionForAll && wantsExplorer(req)) return sendExplorer(req, res);
       if (!(await passes(options, { req, res, ipAddress }))) return;
@@ -146,9 +149,12 @@ interface Refusal {
 
 const JSON_TYPE = /^application\/(json|graphql\+json)\s*(;|$)/i;
 
-function refusalOf(req: IncomingMessage, baseUrl: string): Refusal | undefined {
+const METHODS = 'GET, POST';
+
+function refusalOf(req: IncomingMessage, baseUrl: string, origins: readonly string[]): Refusal | undefined {
   if (req.method !== 'GET' && req.method !== 'POST') return { status: 405, message: 'GraphQL takes GET and POST.' };
-  if (!isOwnOrigin(req, baseUrl)) return { status: 403, message: 'Requests from other sites are refused.' };
+  if (!isOwnOrigin(req, baseUrl) && !origins.includes(req.headers.origin ?? ''))
+    return { status: 403, message: 'Requests from other sites are refused.' };
   if (req.method === 'POST' && !JSON_TYPE.test(req.headers['content-type'] ?? '')) {
     return { status: 415, message: 'GraphQL takes `content-type: application/json`.' };
   }
@@ -162,7 +168,7 @@ function refuse(res: ServerResponse, { status, message, ...refusal }: Refusal | 
   const code = 'code' in refusal ? refusal.code : 'REQUEST_REFUSED';
   res.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
-    ...(status === 405 ? { allow: 'GET, POST' } : {}),
+    ...(status === 405 ? { allow: METHODS } : {}),
   });
   res.end(JSON.stringify({ errors: [{ message, extensions: { code } }] }));
 }
