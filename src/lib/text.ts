@@ -5,6 +5,7 @@
  */
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
+import { countOf, type CountedNoun } from './counted-noun.ts';
 import { ValidationError, type FieldErrors } from './errors.ts';
 
 /** RFC 5321, 4.5.3.1: octets before the @, and of a whole path without its angle brackets. */
@@ -155,10 +156,10 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
       return `The ${label} must be ${EXPECTED[issue.expected] ?? issue.expected}.`;
     case 'too_big':
       if (issue.inclusive === false) return `The ${label} must be less than ${issue.maximum}.`;
-      return `The ${label} may not be greater than ${issue.maximum}${UNITS[issue.origin] ?? ''}.`;
+      return `The ${label} may not be greater than ${counted(issue.maximum, issue.origin)}.`;
     case 'too_small':
       if (issue.inclusive === false) return `The ${label} must be greater than ${issue.minimum}.`;
-      return `The ${label} must be at least ${issue.minimum}${UNITS[issue.origin] ?? ''}.`;
+      return `The ${label} must be at least ${counted(issue.minimum, issue.origin)}.`;
     case 'invalid_format':
       return ownWords(label, issue.message);
     case 'invalid_key':
@@ -186,7 +187,18 @@ const EXPECTED: Readonly<Record<string, string>> = {
   object: 'an object',
   record: 'an object',
 };
-const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' items', set: ' items' };
+const ITEMS = ['item', 'items'] as const;
+const UNITS: Readonly<Record<string, CountedNoun>> = {
+  string: ['character', 'characters'],
+  array: ITEMS,
+  set: ITEMS,
+};
+
+/** `1 character`; a number alone has no unit. */
+function counted(number: number | bigint, origin: string): string {
+  const unit = UNITS[origin];
+  return unit ? countOf(number, unit) : String(number);
+}
 
 /** `contact.fromEmail` is called "from email". */
 function labelOf(path: readonly PropertyKey[]): string {

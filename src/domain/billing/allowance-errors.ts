@@ -1,4 +1,5 @@
 /** The errors when a customer's plan forbids something, with stable codes. */
+import { countOf, type CountedNoun } from '../../lib/counted-noun.ts';
 import { ForbiddenError, ValidationError, WrongStateError } from '../../lib/errors.ts';
 import type { AllowanceSource } from './allowance.ts';
 
@@ -28,14 +29,6 @@ export function subscriptionEnded(): WrongStateError {
     'SUBSCRIPTION_ENDED',
     'The subscription has ended: nothing new can be made or sent until a plan is assigned. Existing data can still be read, exported and deleted.',
   );
-}
-
-/** What is counted, for one and for more: `['list', 'lists']`. */
-export type CountedNoun = readonly [one: string, more: string];
-
-/** `1 list`, `5 lists`. */
-export function countOf(number: number, [one, more]: CountedNoun): string {
-  return `${number} ${number === 1 ? one : more}`;
 }
 
 interface ReachedLimit {

@@ -14,14 +14,8 @@
  */
 import type { Queryable, Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
-import {
-  countOf,
-  fileTooLarge,
-  limitReached,
-  uploadsFull,
-  withoutRunningPlan,
-  type CountedNoun,
-} from './allowance-errors.ts';
+import { countOf, type CountedNoun } from '../../lib/counted-noun.ts';
+import { fileTooLarge, limitReached, uploadsFull, withoutRunningPlan } from './allowance-errors.ts';
 import { allowanceOf, limitOf, mayPrepare, maySend, type Allowance } from './allowance.ts';
 import { countUsage, lockUsage, uploadedBytes, type CountedLimit } from './usage-store.ts';
 
