@@ -41,6 +41,52 @@ test('the export is one JSON document with every row, however many', async () =>
   expect((await app.rest('/subscribers/export?email=nobody', { token: owner.token })).status).toBe(422);
 });
 
+test('people who came by an import have a row of it in their consent history', async () => {
+  const list = await newPerson('before@person.example');
+  const people = ['plain@person.example,', 'left@person.example,unsubscribed', 'before@person.example,unconfirmed'];
+  const form = new FormData();
+  form.append('file', new Blob([['email,status', ...people].join('\n')]), 'spring fair.csv');
+  const begun = await app.rest(`/lists/${list}/import`, { method: 'POST', body: form, token: owner.token });
+  const { import_uid: uid } = begun.body as { import_uid: string };
+  const isDone = async () => {
+    const { body } = await app.rest(`/lists/${list}/imports/${uid}`, { token: owner.token });
+    return (body as { import: { status: string } }).import.status === 'done';
+  };
+  while (!(await isDone())) await new Promise((resolve) => setTimeout(resolve, 20));
+  const me = (await app.rest('/me', { token: owner.token })).body as { email: string };
+  const ofImport = { source: `import:${uid}`, file_name: 'spring fair.csv', imported_by: me.email };
+  const expected = {
+    'plain@person.example': [{ ...ofImport, status: 'subscribed' }],
+    'left@person.example': [{ ...ofImport, status: 'unsubscribed' }],
+    'before@person.example': [{ source: 'api', status: 'subscribed', file_name: null, imported_by: null }],
+  };
+  for (const [email, rows] of Object.entries(expected)) {
+    const { text } = await app.rest(`/subscribers/export?email=${email}`, { token: owner.token });
+    const { tables } = JSON.parse(text) as { tables: Record<string, object[]> };
+    expect(tables['consent_event'], email).toMatchObject(rows);
+    const query =
+      'query ($email: String!) { personalDataSummary(email: $email) { ... on PersonalDataSummary { tables { table rows } } } subscriber(subscriber: $email) { ... on Subscriber { createdAt consentEvents { status source fileName importedBy at } } } }';
+    const twin = await fetch(`${app.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${owner.token}` },
+      body: JSON.stringify({ query, variables: { email } }),
+    });
+    const { data } = (await twin.json()) as {
+      data: { subscriber: { createdAt: string }; personalDataSummary: object };
+    };
+    const events = rows.map(({ file_name: fileName, imported_by: importedBy, status, source }) => ({
+      ...{ status, source, fileName, importedBy },
+      at: data.subscriber.createdAt,
+    }));
+    expect(data.subscriber).toMatchObject({ consentEvents: events });
+    expect(data.personalDataSummary).toMatchObject({
+      tables: expect.arrayContaining([{ table: 'consent_event', rows: rows.length }]),
+    });
+  }
+  const elsewhere = await app.rest('/subscribers/export?email=plain@person.example', { token: other.token });
+  expect(JSON.parse(elsewhere.text)).toMatchObject({ tables: {} });
+});
+
 test('erasing begins at once and is done soon, and its record names nobody', async () => {
   await newPerson('gone@person.example');
   expect(

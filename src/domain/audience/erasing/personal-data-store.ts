@@ -6,6 +6,7 @@
  */
 import { domainToUnicode } from 'node:url';
 import { join, raw, sql, row, typed, type Queryable, type Sql } from '../../../db/database.ts';
+import { consentRowsOf } from '../consent-read-model.ts';
 import { SOURCE_KINDS, type DeliveryKey } from '../../source-key.ts';
 
 /** A person, as rows refer to them. */
@@ -36,6 +37,8 @@ export interface PersonalPlace {
    * leads to the person.
    */
   readonly erase: 'at once' | 'rows' | ((person: Somebody) => Sql);
+  /** What the export shows instead of the table's rows: also those that are kept in another form. */
+  readonly exported?: (where: Sql) => Sql;
 }
 
 function ofCustomers({ customerIds }: Somebody): Sql {
@@ -109,7 +112,7 @@ export function addressPattern(emailKey: string): string {
 /** In the order in which they are erased. */
 export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('public.subscriber', byKey, 'at once'),
-  place('public.consent_event', ofLists, 'at once'),
+  { ...place('public.consent_event', ofLists, 'at once'), exported: consentRowsOf },
   place('hot.subscriber_activity', ofLists, 'at once'),
   place('hot.unsubscribe_notice', ofLists, 'at once'),
   place('public.suppression', byKey, 'at once'),
@@ -153,6 +156,11 @@ function inCells(person: Somebody): Sql {
 /** The person's rows in one place. */
 function rowsOf({ table, where }: PersonalPlace, person: Somebody): Sql {
   return sql`FROM ${raw(table)} t WHERE ${where(person)}`;
+}
+
+/** The same for the export. */
+function exportedRowsOf(place: PersonalPlace, person: Somebody): Sql {
+  return place.exported ? sql`FROM (${place.exported(place.where(person))}) t` : rowsOf(place, person);
 }
 
 type KnownPerson = Pick<Somebody, 'customerIds' | 'emailKey' | 'subscriberIds'>;
@@ -213,7 +221,7 @@ export async function eraseFrom(db: Queryable, place: PersonalPlace, person: Som
 /** How many rows of the person each place has, in order. */
 export async function countPersonalRows(db: Queryable, person: Somebody): Promise<number[]> {
   const counts = PERSONAL_PLACES.map(
-    (place, no) => sql`SELECT ${no}::int AS no, count(*)::int AS rows ${rowsOf(place, person)}`,
+    (place, no) => sql`SELECT ${no}::int AS no, count(*)::int AS rows ${exportedRowsOf(place, person)}`,
   );
   const found = await db.query({ no: 'int', rows: 'int' }, join(counts, ' UNION ALL '));
   const byNo = new Map(found.map(({ no, rows }) => [no, rows]));
@@ -228,7 +236,7 @@ export async function personalRows(
 ): Promise<Record<string, unknown>[]> {
   const rows = await db.query(
     { row: typed<Record<string, unknown>>('json') },
-    sql`SELECT to_jsonb(t) AS row ${rowsOf(place, person)} ORDER BY t::text OFFSET ${offset} LIMIT ${limit}`,
+    sql`SELECT to_jsonb(t) AS row ${exportedRowsOf(place, person)} ORDER BY t::text OFFSET ${offset} LIMIT ${limit}`,
   );
   return rows.map(({ row }) => row);
 }

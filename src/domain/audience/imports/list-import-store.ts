@@ -59,13 +59,13 @@ export function abandonedImports(db: Queryable): Promise<ImportKey[]> {
 export async function insertImport(
   db: Queryable,
   list: Pick<MailList, 'customerId' | 'id'>,
-  fileName: string,
+  { fileName, importedBy }: { readonly fileName: string; readonly importedBy: bigint },
 ): Promise<ListImport> {
   const [row] = await db.query(
     LIST_IMPORT_ROW,
     sql`
-    INSERT INTO mail_list_import AS i (customer_id, uid, list_id, file_name)
-    VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}) RETURNING ${IMPORT_COLUMNS}`,
+    INSERT INTO mail_list_import AS i (customer_id, uid, list_id, file_name, imported_by)
+    VALUES (${list.customerId}, ${newUid()}, ${list.id}, ${fileName}, ${importedBy}) RETURNING ${IMPORT_COLUMNS}`,
   );
   if (!row) throw new Error('An insert answered no row.');
   return row;

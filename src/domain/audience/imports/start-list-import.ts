@@ -1,7 +1,7 @@
 /** Starts an import into a list. The file follows in chunks (append-import-chunk), then finish-import-upload. */
 import { parseInput } from '../../../lib/text.ts';
 import { requireAllowed } from '../../billing/require-allowed.ts';
-import { inTransaction, type Context } from '../../context.ts';
+import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { lockOwnedList } from '../find-owned-list.ts';
 import { insertImport } from './list-import-store.ts';
 import { startImportInput, type ListImport } from './list-import.ts';
@@ -19,7 +19,8 @@ export interface StartListImportInput {
 export async function startListImport(ctx: Context, { listUid, fileName }: StartListImportInput): Promise<ListImport> {
   await requireAllowed(ctx, 'list_import');
   const input = parseInput(startImportInput, { fileName: fileName ?? '' });
+  const { userId } = viewerOf(ctx);
   return inTransaction(ctx, async (inner) =>
-    insertImport(inner.db, await lockOwnedList(inner, listUid), input.fileName),
+    insertImport(inner.db, await lockOwnedList(inner, listUid), { ...input, importedBy: userId }),
   );
 }
