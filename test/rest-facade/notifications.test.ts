@@ -70,6 +70,52 @@ test('complaints have an alias of their own', async () => {
   expect(person).toEqual({ status: 'unsubscribed' });
 });
 
+test('spam means abuse, as a type and as the type of a complaint (D52)', async () => {
+  const tenant = await app.newTenant();
+  const { token } = tenant;
+  const reports = [
+    ['/notifications', { type: 'spam' }],
+    ['/notifications', { type: 'Spam', report_type: 'SPAM' }],
+    ['/notification/feedback', { type: 'spam', report_type: 'spam ' }],
+  ] as const;
+  for (const [path, body] of reports) {
+    const sent = await message(tenant);
+    const answer = await app.rest(path, { token, method: 'POST', body: { ...body, message_id: sent.messageId } });
+    expect(answer.status, answer.text).toBe(200);
+    expect(await figures(sent.campaignUid, tenant)).toEqual([0, 1, 1]);
+    const log = await app.rest(`/campaigns/${sent.campaignUid}/feedback-log/download?type=json`, { token });
+    expect(JSON.parse(log.text)).toMatchObject([{ type: 'abuse' }]);
+  }
+  const sent = await message(tenant);
+  const twin = await fetch(`${app.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({
+      query: 'mutation ($input: ReportDeliveryInput!) { reportDelivery(input: $input) { __typename } }',
+      variables: { input: { messageId: sent.messageId, type: 'reported', reportType: 'spam' } },
+    }),
+  });
+  expect(await twin.json()).toEqual({ data: { reportDelivery: { __typename: 'RecordedDeliveryReport' } } });
+  const log = await app.rest(`/campaigns/${sent.campaignUid}/feedback-log/download?type=json`, { token });
+  expect(JSON.parse(log.text)).toMatchObject([{ type: 'abuse' }]);
+});
+
+test('what was reported about a person is shown as deliverability (D54)', async () => {
+  const reports = {
+    bounced: { type: 'bounced', bounced_type: 'hard' },
+    complained: { type: 'abuse' },
+    ok: { type: 'bounced' },
+  };
+  for (const [deliverability, report] of Object.entries(reports)) {
+    const tenant = await app.newTenant();
+    const { token } = tenant;
+    const sent = await message(tenant);
+    await app.rest('/notifications', { token, method: 'POST', body: { ...report, message_id: sent.messageId } });
+    const { body } = await app.rest('/subscribers/email/p1@example.org', { token });
+    expect(body).toMatchObject({ subscribers: [{ deliverability }] });
+  }
+});
+
 test('an unknown message is a 404, another tenant’s a 403, a stranger gets a 401, wrong words are named', async () => {
   const [tenant, other] = [await app.newTenant(), await app.newTenant()];
   const sent = await message(tenant);

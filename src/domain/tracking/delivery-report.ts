@@ -76,6 +76,12 @@ export function reportedOutcomeOf(report: DeliveryReport): ReportedOutcome {
   }
 }
 
+/** The type as it is stored: some systems say `spam` for `abuse` (D52). */
+export function feedbackTypeOf(type: string): string {
+  const word = type.trim().slice(0, REPORT_WORD_LENGTH_MAX);
+  return word === '' || word.toLowerCase() === 'spam' ? 'abuse' : word;
+}
+
 /** The opposite of a complaint (RFC 6650 leaves it to the receiver): the reader moved the message out of the junk folder. */
 export function isNoComplaint(type: string): boolean {
   return type.toLowerCase() === 'not-spam';

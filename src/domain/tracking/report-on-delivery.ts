@@ -9,7 +9,7 @@ import { announceSourceChange } from '../statistics/announce-campaign-change.ts'
 import { deleteSoftBounces, noteSoftBounce } from './bounce-policy-store.ts';
 import { policyOf } from './bounce-policy.ts';
 import type { DeliveryKey } from '../source-key.ts';
-import { isNoComplaint, type ReportedOutcome } from './delivery-report.ts';
+import { feedbackTypeOf, isNoComplaint, type ReportedOutcome } from './delivery-report.ts';
 import {
   findReportedDelivery,
   resolveAsSent,
@@ -63,7 +63,8 @@ async function write(ctx: TransactionContext, delivery: ReportedDelivery, report
     }
     case 'complaint': {
       if (isNoComplaint(reported.type)) return false;
-      const isNewReport = await writeComplaint(ctx.db, delivery, reported);
+      const complaint = { ...reported, type: feedbackTypeOf(reported.type) };
+      const isNewReport = await writeComplaint(ctx.db, delivery, complaint);
       if (isNewReport) await letGo(ctx, { ...delivery, emailKey });
       return isNewReport;
     }

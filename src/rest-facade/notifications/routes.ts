@@ -6,6 +6,8 @@ import { actionShape, answersBody } from '../shapes.ts';
 
 const TYPES = ['sent', 'bounced', 'failed', 'abuse', 'reported'] as const;
 type Type = (typeof TYPES)[number];
+/** As some systems call it (D52). */
+const SPAM = 'spam';
 const BOUNCE_TYPES = ['hard', 'soft'] as const;
 
 const notification = (path: `/${string}`, summary: string, usual?: Type) =>
@@ -20,7 +22,7 @@ const notification = (path: `/${string}`, summary: string, usual?: Type) =>
     variables: (input) => ({
       input: {
         messageId: required(input, 'message_id'),
-        type: oneOf(input, ['type'], TYPES) ?? usual ?? missingType(input),
+        type: typeOf(input) ?? usual ?? missingType(input),
         bounceType: oneOf(input, ['bounced_type', 'bounce_type'], BOUNCE_TYPES),
         reportType: input.text('report_type'),
         description: input.text('description'),
@@ -39,6 +41,11 @@ function required(input: Input, name: string): string {
   const text = input.text(name) ?? '';
   if (text.trim() === '') input.refuse(name, `The ${name} field is required.`);
   return text;
+}
+
+function typeOf(input: Input): Type | undefined {
+  const type = oneOf(input, ['type'], [...TYPES, SPAM]);
+  return type === SPAM ? 'abuse' : type;
 }
 
 function missingType(input: Input): Type {
