@@ -6,7 +6,7 @@ import { customEndpoint, endpoint } from '../endpoint.ts';
 import { neededName } from '../input.ts';
 import type { DataOf } from '../operations.ts';
 import type { Call } from '../row.ts';
-import { fieldValues } from '../shared/field-values.ts';
+import { emailText, fieldValues } from '../shared/field-values.ts';
 import { actionShape, answersBody, answersStream, countShape, timeShape, uidShape } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 
@@ -78,7 +78,7 @@ export const personalDataRows = [
     variables: (input) => ({
       input: {
         listUid: neededName(input, 'list_uid', 'mail_list_uid'),
-        email: input.text('EMAIL', 'email') ?? '',
+        email: emailText(input) ?? '',
         fieldValues: fieldValues(input),
         trap: input.text(TRAP),
       },
