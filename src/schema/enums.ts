@@ -4,6 +4,7 @@
  * with a uid in them, and the kinds of list mails, of which one has a hyphen.
  */
 import type { CustomerStatus } from '../domain/accounts/customer.ts';
+import type { Deliverability as Deliverable } from '../domain/audience/deliverability-read-model.ts';
 import type { FieldType } from '../domain/audience/field-value.ts';
 import type { SubscriberStatus as Status } from '../domain/audience/subscriber-fields.ts';
 import type { SuppressionReason as Reason } from '../domain/audience/suppression.ts';
@@ -98,6 +99,17 @@ export const CampaignStatus = closedSet<StatusOfCampaign>('CampaignStatus', 'The
 export const CampaignType = closedSet<'regular'>('CampaignType', 'The kind of a campaign.', {
   regular: 'One message to everybody.',
 });
+
+export const Deliverability = closedSet<Deliverable>(
+  'Deliverability',
+  'Whether mail to an address can arrive, by the suppression lists.',
+  {
+    ok: 'On no suppression list.',
+    bounced: 'Suppressed: the mailbox does not exist, or accepted no mail for a long time.',
+    complained: 'Suppressed: its reader called a mail unwanted.',
+    suppressed: 'Suppressed for another reason.',
+  },
+);
 
 export const SubscriberStatus = closedSet<Status>('SubscriberStatus', 'Whether a person gets mail of a list.', {
   subscribed: 'Gets mail.',

@@ -37,6 +37,7 @@ const index: TopLevel = { kind: 'index' };
 const array: TopLevel = { kind: 'array' };
 const csv: TopLevel = { kind: 'csv' };
 const subscriber = action('subscriber_uid', 'subscriber_id');
+const unsubscribed = action('subscriber_uid', 'subscriber_id', 'list_uids');
 const campaign = action('campaign_uid', 'campaign');
 const subscription = action('subscription_uid', 'subscription');
 /** Decision D35: what is to be paid, and where. */
@@ -89,8 +90,8 @@ const subscribers = section(
   ['POST', '/subscribers/:id/add-tag', 'token', 200, action('subscriber_uid', 'subscriber_id', 'tags')],
   ['POST', '/subscribers/:id/remove-tag', 'token', 200, action('subscriber_uid', 'subscriber_id', 'tags')],
   ['PATCH', '/lists/:list_uid/subscribers/:id/subscribe', 'token', 200, subscriber],
-  ['PATCH', '/lists/:list_uid/subscribers/:id/unsubscribe', 'token', 200, subscriber],
-  ['PATCH', '/lists/:list_uid/subscribers/email/:email/unsubscribe', 'token', 200, subscriber],
+  ['PATCH', '/lists/:list_uid/subscribers/:id/unsubscribe', 'token', 200, unsubscribed],
+  ['PATCH', '/lists/:list_uid/subscribers/email/:email/unsubscribe', 'token', 200, unsubscribed],
   ['DELETE', '/subscribers/:id', 'token', 200, subscriber],
 );
 
@@ -190,8 +191,8 @@ export const decided: readonly ContractLine[] = [
     ['PATCH', '/lists/:list_uid/subscribers/:id/update', 'token', 200, subscriber],
     ['DELETE', '/lists/:list_uid/subscribers/:id/delete', 'token', 200, subscriber],
     ['PATCH', '/subscribers/:id/subscribe', 'token', 200, subscriber],
-    ['PATCH', '/subscribers/:id/unsubscribe', 'token', 200, subscriber],
-    ['PATCH', '/subscribers/email/:email/unsubscribe', 'token', 200, subscriber],
+    ['PATCH', '/subscribers/:id/unsubscribe', 'token', 200, unsubscribed],
+    ['PATCH', '/subscribers/email/:email/unsubscribe', 'token', 200, unsubscribed],
     ['POST', '/campaigns/:uid/send', 'token', 200, campaign],
     ['GET', '/notification/bounce', 'token', 200, action()],
     ['POST', '/notification/bounce', 'token', 200, action()],

@@ -168,6 +168,34 @@ describe('reading', () => {
     });
   });
 
+  test('shows whether mail can arrive (D54)', async () => {
+    const [bounce, complaint, manual, everywhere] = [address(), address(), address(), address()];
+    const both = address();
+    for (const EMAIL of [bounce, complaint, manual, everywhere, both]) await add({ EMAIL });
+    const suppress = (body: object, token = owner.token) => app.rest('/suppressions', as('POST', body, token));
+    const shown = async (email: string) => {
+      const { subscriber } = (await get(`/subscribers/${email}`)) as { subscriber: Record<string, unknown> };
+      const { deliverability } = await twin(String(subscriber['uid']), 'deliverability');
+      expect(deliverability).toBe(subscriber['deliverability']);
+      expect(await get(`/subscribers/email/${email}`)).toMatchObject({ subscribers: [{ deliverability }] });
+      return deliverability;
+    };
+    expect(await shown(bounce)).toBe('ok');
+    // Another customer's suppressions say nothing.
+    await suppress({ email: bounce, reason: 'complaint' }, stranger.token);
+    expect(await shown(bounce)).toBe('ok');
+    await suppress({ email: [bounce.toUpperCase(), both].join(','), reason: 'bounce' });
+    await suppress({ email: complaint, reason: 'complaint' });
+    await suppress({ email: manual });
+    for (const email of [everywhere, both])
+      await app.rest('/suppressions', { method: 'POST', body: { email, reason: 'bounce', everywhere: 1 } });
+    expect(await Promise.all([bounce, complaint, manual].map(shown))).toEqual(['bounced', 'complained', 'suppressed']);
+    // The installation does not say why; the customer's own reason is shown.
+    expect([await shown(everywhere), await shown(both)]).toEqual(['suppressed', 'bounced']);
+    await app.rest(`/suppressions/${bounce}`, as('DELETE'));
+    expect(await shown(bounce)).toBe('ok');
+  });
+
   test('an index of one list and of all, by activity, in both dialects', async () => {
     const tenant = await app.newTenant();
     const [one, two] = [await newList({}, tenant.token), await newList({}, tenant.token)];
@@ -288,4 +316,28 @@ describe('changing', () => {
     expect((await app.rest(`/lists/${list}/subscribers/${second.id}/delete`, as('DELETE'))).status).toBe(200);
     for (const { uid } of [first, second]) expect((await app.rest(`/subscribers/${uid}`, as())).status).toBe(404);
   });
+});
+
+test('ids are numbers where a person is read, and texts in the answers of acts (wire facts, answers 5 and 7)', async () => {
+  const { uid, id } = await add();
+  expect(id).toMatch(/^\d+$/);
+  const { email } = await twin(uid, 'email');
+  const number = { id: Number(id), uid };
+  expect(await get(`/subscribers/${uid}`)).toMatchObject({ subscriber: number });
+  expect(await get(`/subscribers/email/${String(email)}`)).toMatchObject({ subscribers: [number] });
+  const index = (await get(`/subscribers?list_uid=${list}&per_page=1000`)) as { data: { uid: string }[] };
+  expect(index.data.find((person) => person.uid === uid)).toMatchObject(number);
+  const acts: [string, string, object?][] = [
+    ['PATCH', '', { FIRST_NAME: 'Ann' }],
+    ['POST', '/add-tag', { tag: 'a' }],
+    ['POST', '/remove-tag', { tag: 'a' }],
+    ['PATCH', '/subscribe'],
+    ['PATCH', '/unsubscribe'],
+    ['DELETE', ''],
+  ];
+  for (const [method, path, body] of acts)
+    expect(await app.rest(`/subscribers/${uid}${path}`, as(method, body))).toMatchObject({
+      status: 200,
+      body: { subscriber_uid: uid, subscriber_id: id },
+    });
 });

@@ -1,9 +1,17 @@
 /** Withdraws a person's consent: the row stays on the list, and no marketing mail is sent to it any more. */
-import { inTransaction, type Context } from '../context.ts';
+import { emailKey, isEmailAddress } from '../../lib/text.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { findSubscriber } from './find-subscriber.ts';
 import { afterUnsubscribe } from './mails/person-mail.ts';
 import { subscriberNotFound } from './subscriber-errors.ts';
-import { insertConsentEvent, lockSubscriber, writeSubscriber, type SubscriberKey } from './subscriber-store.ts';
+import { subscribersOfAddress } from './subscriber-read-model.ts';
+import {
+  insertConsentEvent,
+  lockByAddress,
+  lockSubscriber,
+  writeSubscriber,
+  type SubscriberKey,
+} from './subscriber-store.ts';
 import type { ConsentSource, Subscriber, SubscriberRef } from './subscriber.ts';
 
 /** Unsubscribes the caller's subscriber; repeating it changes nothing. Throws NotFoundError, ForeignResourceError. */
@@ -12,6 +20,27 @@ export async function unsubscribeSubscriber(ctx: Context, ref: SubscriberRef): P
   const outcome = await unsubscribePerson(ctx, found, 'api');
   if (!outcome) throw subscriberNotFound();
   return outcome.subscriber;
+}
+
+/**
+ * Unsubscribes the caller's subscriber; an address without a list on every list of the customer: opting out needs no choice (D50).
+ * Returns the subscribers by list, also those who were unsubscribed before. Throws NotFoundError `SUBSCRIBER_NOT_FOUND` or
+ * `LIST_NOT_FOUND`, ForeignResourceError.
+ */
+export async function unsubscribeFromLists(ctx: Context, ref: SubscriberRef): Promise<Subscriber[]> {
+  const address = ref.subscriber.trim();
+  if (ref.listUid || !address.includes('@')) return [await unsubscribeSubscriber(ctx, ref)];
+  if (!isEmailAddress(address)) throw subscriberNotFound();
+  const person = { customerId: viewerOf(ctx).customerId, emailKey: emailKey(address) };
+  return inTransaction(ctx, async (inner) => {
+    // All people before the counters of any list (subscriber-store.ts).
+    const locked = await lockByAddress(inner.db, person.customerId, person.emailKey);
+    const people = await subscribersOfAddress(inner.db, { ...person, listId: undefined }, locked.length);
+    if (people.length === 0) throw subscriberNotFound();
+    const unsubscribed: Subscriber[] = [];
+    for (const subscriber of people) unsubscribed.push((await withdraw(inner, subscriber, 'api')).subscriber);
+    return unsubscribed;
+  });
 }
 
 export interface UnsubscribeOutcome {
@@ -29,13 +58,21 @@ export async function unsubscribePerson(
   key: SubscriberKey,
   source: ConsentSource,
 ): Promise<UnsubscribeOutcome | undefined> {
-  return inTransaction(ctx, async ({ db }) => {
-    const subscriber = await lockSubscriber(db, key);
-    if (!subscriber) return undefined;
-    if (subscriber.status === 'unsubscribed') return { subscriber, changed: false };
-    const unsubscribed = await writeSubscriber(db, subscriber, { ...subscriber, status: 'unsubscribed' });
-    const entry = { status: 'unsubscribed', source, ipAddress: ctx.ipAddress } as const;
-    await afterUnsubscribe(db, subscriber, await insertConsentEvent(db, subscriber, entry));
-    return { subscriber: unsubscribed, changed: true };
+  return inTransaction(ctx, async (inner) => {
+    const subscriber = await lockSubscriber(inner.db, key);
+    return subscriber && withdraw(inner, subscriber, source);
   });
+}
+
+/** Of a locked subscriber. */
+async function withdraw(
+  { db, ipAddress }: TransactionContext,
+  subscriber: Subscriber,
+  source: ConsentSource,
+): Promise<UnsubscribeOutcome> {
+  if (subscriber.status === 'unsubscribed') return { subscriber, changed: false };
+  const unsubscribed = await writeSubscriber(db, subscriber, { ...subscriber, status: 'unsubscribed' });
+  const entry = { status: 'unsubscribed', source, ipAddress } as const;
+  await afterUnsubscribe(db, subscriber, await insertConsentEvent(db, subscriber, entry));
+  return { subscriber: unsubscribed, changed: true };
 }

@@ -1,5 +1,6 @@
 /** How REST shows subscribers (specification 2.3): one key per field tag beside the fixed ones. */
 import type { RestSubscriberFragment, RestSubscriberRowFragment } from '../../generated/operations.ts';
+import type { DataOf } from '../operations.ts';
 import { restTime } from '../timestamps.ts';
 
 export function presentSubscriberRow(subscriber: RestSubscriberRowFragment) {
@@ -12,6 +13,7 @@ export function presentSubscriber(subscriber: RestSubscriberFragment) {
   return {
     ...{ id: Number(id), uid, list_uid: subscriber.list.uid, email, status, source, ip_address: ipAddress },
     ...texts(fieldValues),
+    deliverability: subscriber.deliverability,
     ...{ tags, created_at: restTime(subscriber.createdAt), updated_at: restTime(subscriber.updatedAt) },
   };
 }
@@ -19,6 +21,13 @@ export function presentSubscriber(subscriber: RestSubscriberFragment) {
 /** The names of the person in an action result: clients read either (D7). */
 export function whom({ id, uid }: { readonly id: string; readonly uid: string }) {
   return { subscriber_uid: uid, subscriber_id: id };
+}
+
+/** Of one person on several lists the first is named, and all lists (D50). */
+export function unsubscribed(people: DataOf<'UnsubscribeFromLists'>['unsubscribeFromLists']['subscribers']) {
+  const [first] = people;
+  if (!first) throw new Error('Nobody was unsubscribed, and there was no error.');
+  return { ...whom(first), list_uids: people.map(({ list }) => list.uid) };
 }
 
 /** Values as texts; a missing value is empty. */

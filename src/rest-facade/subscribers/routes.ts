@@ -5,8 +5,8 @@ import { endpoint } from '../endpoint.ts';
 import type { Method } from '../row.ts';
 import { RestError, type Failure } from '../errors.ts';
 import type { Input } from '../input.ts';
-import { fieldValues, ignoreUnknownTags } from '../shared/field-values.ts';
-import { presentSubscriber, presentSubscriberRow, whom } from './present.ts';
+import { emailText, fieldValues, ignoreUnknownTags } from '../shared/field-values.ts';
+import { presentSubscriber, presentSubscriberRow, unsubscribed, whom } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import {
   oneSubscriberShape,
@@ -14,13 +14,14 @@ import {
   subscriberRowShape,
   subscriberTagsShape,
   subscribersShape,
+  unsubscribedShape,
 } from './shapes.ts';
 
 type Path = `/${string}`;
 type Place = readonly [method: Method, path: Path];
 
 const FIELDS_DETAILS =
-  "A parameter in capitals is the value of the list's field with this tag: `FIRST_NAME`. `tag` takes several, separated by commas.";
+  "Any other parameter is the value of the list's field with this tag, in capitals or not: `FIRST_NAME`. `tag` takes several, separated by commas.";
 
 const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map((path) =>
   endpoint({
@@ -54,7 +55,7 @@ const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_
       variables: (input) => ({
         input: {
           listUid: neededListUid(input),
-          email: input.text('EMAIL', 'email') ?? '',
+          email: emailText(input) ?? '',
           fieldValues: fieldValues(input),
           tags: tags(input),
           status: input.text('status'),
@@ -112,7 +113,7 @@ const updates = (['/subscribers/:id', '/lists/:list_uid/subscribers/:id/update']
     variables: (input) => ({
       input: {
         ...which(input),
-        email: input.text('EMAIL'),
+        email: emailText(input),
         fieldValues: fieldValues(input),
         tags: tags(input),
         status: input.text('status'),
@@ -183,10 +184,12 @@ const unsubscribes = unsubscribePaths.map((path) =>
     path,
     access: 'token',
     summary: 'Unsubscribes a person, who stays on the list and gets no more mail.',
-    answers: answersBody(subscriberActionShape),
-    operation: 'UnsubscribeSubscriber',
+    details: 'An address without `list_uid` is unsubscribed on every list that has it; `list_uids` names them.',
+    answers: answersBody(unsubscribedShape),
+    operation: 'UnsubscribeFromLists',
     variables: which,
-    present: ({ unsubscribeSubscriber }) => done('Subscriber was unsubscribed', whom(unsubscribeSubscriber)),
+    present: ({ unsubscribeFromLists: { subscribers } }) =>
+      done('Subscriber was unsubscribed', unsubscribed(subscribers)),
   }),
 );
 

@@ -12,6 +12,7 @@ const subscriberShape = withFieldTags({
   list_uid: uidShape,
   source: z.string().nullable(),
   ip_address: z.string().nullable(),
+  deliverability: z.enum(['ok', 'bounced', 'complained', 'suppressed']),
   tags: z.array(z.string()),
   created_at: timeShape,
   updated_at: timeShape,
@@ -22,6 +23,7 @@ export const subscribersShape = z.strictObject({ subscribers: z.array(subscriber
 
 const whom = { subscriber_uid: uidShape, subscriber_id: z.string() };
 export const subscriberActionShape = actionShape(whom);
+export const unsubscribedShape = actionShape({ ...whom, list_uids: z.array(uidShape) });
 export const subscriberTagsShape = actionShape({ ...whom, tags: z.array(z.string()) });
 
 /** Besides the named ones, any field tag with a text. */

@@ -3,7 +3,7 @@ import { addSubscriber } from '../../domain/audience/add-subscriber.ts';
 import { deleteSubscriber } from '../../domain/audience/delete-subscriber.ts';
 import { subscribeSubscriber } from '../../domain/audience/subscribe-subscriber.ts';
 import { tagSubscriber, untagSubscriber } from '../../domain/audience/tag-subscriber.ts';
-import { unsubscribeSubscriber } from '../../domain/audience/unsubscribe-subscriber.ts';
+import { unsubscribeFromLists, unsubscribeSubscriber } from '../../domain/audience/unsubscribe-subscriber.ts';
 import { updateSubscriber } from '../../domain/audience/update-subscriber.ts';
 import type { Subscriber as SubscriberRow, SubscriberRef } from '../../domain/audience/subscriber.ts';
 import type { Context } from '../../domain/context.ts';
@@ -102,6 +102,33 @@ transition(
   'unsubscribeSubscriber',
   unsubscribeSubscriber,
   'Takes the consent back; the person stays on the list and gets no more mail.',
+);
+
+interface Unsubscribed {
+  readonly subscribers: readonly SubscriberRow[];
+}
+
+const UnsubscribedFromLists = builder.objectRef<Unsubscribed>('UnsubscribedFromLists').implement({
+  description: 'A person who withdrew the consent.',
+  authScopes: SCOPE,
+  fields: (t) => ({
+    subscribers: t.field({
+      type: [Subscriber],
+      description: 'The person on each of the lists, also where nothing changed.',
+      extensions: { listLength: 10 },
+      resolve: ({ subscribers }) => [...subscribers],
+    }),
+  }),
+});
+
+builder.mutationField('unsubscribeFromLists', (t) =>
+  t.field({
+    type: UnsubscribedFromLists,
+    description: 'As `unsubscribeSubscriber`; but an address without a list is unsubscribed on every list that has it.',
+    authScopes: SCOPE,
+    args: refArgs(),
+    resolve: async (_root, ref, ctx) => ({ subscribers: await unsubscribeFromLists(ctx, ref) }),
+  }),
 );
 
 const DeletedSubscriber = builder.objectRef<SubscriberRow>('DeletedSubscriber').implement({

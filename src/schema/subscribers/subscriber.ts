@@ -1,11 +1,12 @@
 /** People on lists. The rows come from the audience's read model; related data through loaders. */
 import { consentHistories, type ConsentEvent as ConsentEventRow } from '../../domain/audience/consent-read-model.ts';
+import { deliverabilityOf } from '../../domain/audience/deliverability-read-model.ts';
 import { fieldTagsOfLists } from '../../domain/audience/list-field-store.ts';
 import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
-import { SubscriberStatus } from '../enums.ts';
+import { Deliverability, SubscriberStatus } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';
 import { loadBy } from '../loaders/load-by.ts';
@@ -14,6 +15,9 @@ const readTags = (ctx: GraphqlContext, listIds: readonly bigint[]) =>
   fieldTagsOfLists(ctx.db, viewerOf(ctx).customerId, listIds);
 const readHistories = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
   consentHistories(ctx.db, viewerOf(ctx).customerId, people);
+
+const readDeliverability = (ctx: GraphqlContext, addresses: readonly string[]) =>
+  deliverabilityOf(ctx.db, viewerOf(ctx).customerId, addresses);
 
 const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implement({
   description: 'What a person agreed to or withdrew.',
@@ -24,6 +28,11 @@ const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implemen
         'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `mail`, `complaint`, `expiry`, `import:<uid>`.',
     }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
+    fileName: t.exposeString('fileName', { nullable: true, description: 'Of an import: the name of its file.' }),
+    importedBy: t.exposeString('importedBy', {
+      nullable: true,
+      description: 'Of an import: the address of the user who started it; null when the user is gone.',
+    }),
     at: t.expose('at', { type: 'DateTime' }),
   }),
 });
@@ -54,6 +63,11 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
           : loadBy(ctx, readTags)
               .load(listId)
               .then((tags) => valuesOf(fields, tags)),
+    }),
+    deliverability: t.field({
+      type: Deliverability,
+      description: 'Whether mail to the address can arrive, whatever the status says.',
+      resolve: ({ email }, _args, ctx) => loadBy(ctx, readDeliverability).load(email),
     }),
     tags: t.stringList({ resolve: ({ tags }) => [...tags] }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
