@@ -22,7 +22,7 @@ const HEADER_URL_LENGTH_MAX = 900;
 
 const MESSAGE_ID = /^<[!-;=?-~]{1,120}@[!-;=?-~]{1,120}>$/;
 const HEADER_URL = /^https?:\/\/[!-;=?-~]+$/;
-const HEADER_ADDRESS = /^[!-;=?-~]+@[!-;=?-~]+$/;
+const HEADER_ADDRESS = /^[!-;=?A-~]+@[!-;=?A-~]+$/;
 /** Some mail programs do not send a mail without a subject. */
 const UNSUBSCRIBE_SUBJECT = '?subject=unsubscribe';
 
