@@ -1,8 +1,9 @@
 /**
  * Limits such as "60 in a minute", counted over all processes of the installation: of requests, failed logins, and mails to
- * addresses that a customer only names. A window begins with the first counted item and ends after its seconds; one row per key
- * holds its count. The table is unlogged: a crash of the database begins new windows. The paces of sending are token buckets
- * instead (`domain/sending/routing/paces`): they let messages through evenly, not all at the beginning of a window.
+ * addresses that a customer only names. One row per key holds its count. A window of requests begins with the first one and ends
+ * after its seconds; all others slide (`hot.slide_window`), so that no stretch of their length has more than the number. The table is
+ * unlogged: a crash of the database begins new windows. The paces of sending are token buckets instead
+ * (`domain/sending/routing/paces`): they let messages through evenly, not all at the beginning of a window.
  */
 import { sql, row, type Queryable, type RowOf } from './database.ts';
 
@@ -23,7 +24,7 @@ export interface WindowCount {
 const COUNTED_WINDOW_ROW = row({
   key: 'text',
   used: 'float8',
-  /** Until it ends. */
+  /** Until it ends; of a sliding one, until it has room. */
   endsInSeconds: 'float8',
 });
 /** A window after something was added. */
@@ -42,7 +43,7 @@ const COLUMNS = sql`key, used::float8 AS used, extract(epoch FROM ends_at - now(
 /** All lock windows in this order, whatever the database's own: two processes with the same keys never deadlock. */
 const inOrder = sql`ORDER BY key COLLATE "C"`;
 
-/** Adds to windows without a check of limits. */
+/** Adds to windows that begin with their first item, without a check of limits. */
 export function countInWindows(db: Queryable, counts: readonly WindowCount[]): Promise<CountedWindow[]> {
   return db.query(
     COUNTED_WINDOW_ROW,
@@ -60,25 +61,19 @@ export function countInWindows(db: Queryable, counts: readonly WindowCount[]): P
   );
 }
 
-/** Takes `n` from each window, or nothing if one of them has fewer left. */
+/** Takes `n` from each sliding window, or nothing if one of them has fewer left. */
 export async function takeFromWindows(db: Queryable, limits: readonly WindowLimit[], n = 1): Promise<WindowsTaken> {
   // Most tries of an attack end here, after one read.
-  const before = taken(await readWindows(db, limits), limits, n);
+  const before = taken(await readWindows(db, limits, n), limits, n);
   if (before.refusedBy) return before;
-  const after = taken(
-    await countInWindows(
-      db,
-      limits.map((limit) => ({ ...limit, n })),
-    ),
-    limits,
-    0,
-  );
+  await addToWindows(db, limits, n);
+  const after = taken(await readWindows(db, limits, 0), limits, 0);
   // Other requests were counted in between.
   if (after.refusedBy) await giveBackToWindows(db, limits, n);
   return after;
 }
 
-/** Gives back what was not used. */
+/** Gives back what was not used to sliding windows. */
 export async function giveBackToWindows(
   db: Queryable,
   limits: readonly Pick<WindowLimit, 'key'>[],
@@ -86,7 +81,9 @@ export async function giveBackToWindows(
 ): Promise<void> {
   await db.execute(
     sql`
-    UPDATE hot.rate_window w SET used = greatest(0, w.used - ${n}::bigint)
+    UPDATE hot.rate_window w
+       SET used = greatest(0, w.used - ${n}::bigint),
+           totals = ARRAY(SELECT least(t.total, w.totals[cardinality(w.totals)] - ${n}::bigint) FROM unnest(w.totals) WITH ORDINALITY AS t(total, no) ORDER BY t.no)
       FROM (SELECT key FROM hot.rate_window WHERE key = ANY (${limits.map(({ key }) => key)}::text[]) AND ends_at > now()
              ${inOrder} FOR UPDATE) k
      WHERE w.key = k.key`,
@@ -99,11 +96,36 @@ export async function dropEndedWindows(db: Queryable): Promise<number> {
   return db.execute(sql`DELETE FROM hot.rate_window WHERE ends_at < now() - interval '1 minute'`);
 }
 
-function readWindows(db: Queryable, limits: readonly WindowLimit[]): Promise<CountedWindow[]> {
+/** Each add moves the end: then the last item has left. */
+async function addToWindows(db: Queryable, limits: readonly WindowLimit[], n: number): Promise<void> {
+  await db.execute(
+    sql`
+    INSERT INTO hot.rate_window AS w (key, used, ends_at, times, totals)
+    SELECT a.key, ${n}::bigint, now() + make_interval(secs => a.seconds), ARRAY[now(), now()], ARRAY[0, ${n}::bigint]
+      FROM unnest(${limits.map(({ key }) => key)}::text[], ${limits.map(({ seconds }) => seconds)}::int[]) AS a (key, seconds)
+     ${inOrder}
+    ON CONFLICT (key) DO UPDATE SET (used, ends_at, times, totals) =
+      (SELECT t.total - s.totals[1], excluded.ends_at, s.times, s.totals
+         FROM (SELECT w.totals[cardinality(w.totals)] + excluded.used AS total) t
+        CROSS JOIN LATERAL hot.slide_window(w.times, w.totals, t.total, now(), excluded.ends_at - now()) s)`,
+    'db.add_to_windows',
+  );
+}
+
+/** How many each window holds, and the seconds until it has room for `n` more; none that is empty. */
+function readWindows(db: Queryable, limits: readonly WindowLimit[], n: number): Promise<CountedWindow[]> {
   return db.query(
     COUNTED_WINDOW_ROW,
-    sql`SELECT ${COLUMNS} FROM hot.rate_window
-         WHERE key = ANY (${limits.map(({ key }) => key)}::text[]) AND ends_at > now()`,
+    sql`
+    SELECT w.key, (t.total - s.totals[1])::float8 AS used,
+           coalesce(greatest(0, extract(epoch FROM hot.room_in_window_at(s.times, s.totals, t.total, a.max - ${n}::bigint + 1, l.length) - now())),
+                    a.seconds)::float8 AS "endsInSeconds"
+      FROM unnest(${limits.map(({ key }) => key)}::text[], ${limits.map(({ max }) => max)}::bigint[],
+                  ${limits.map(({ seconds }) => seconds)}::int[]) AS a (key, max, seconds)
+      JOIN hot.rate_window w ON w.key = a.key AND w.ends_at > now() AND cardinality(w.totals) > 0
+     CROSS JOIN LATERAL (SELECT make_interval(secs => a.seconds) AS length) l
+     CROSS JOIN LATERAL (SELECT w.totals[cardinality(w.totals)] AS total) t
+     CROSS JOIN LATERAL hot.slide_window(w.times, w.totals, t.total, now(), l.length) s`,
     'db.read_windows',
   );
 }

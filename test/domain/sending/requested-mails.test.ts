@@ -18,7 +18,8 @@ import { createTestContext } from '../../support/test-context.ts';
 const root = await createTestContext();
 const JUST_NOW = { code: 'FROM_ADDRESS_MAILED_JUST_NOW' };
 const later = (seconds: number) =>
-  root.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - make_interval(secs => ${seconds}::int)`);
+  root.db.execute(sql`UPDATE hot.rate_window SET ends_at = ends_at - make_interval(secs => ${seconds}::int),
+           times = ARRAY(SELECT t - make_interval(secs => ${seconds}::int) FROM unnest(times) t)`);
 
 test('a hundred tests an hour, whatever becomes of their campaigns', async () => {
   const { ctx, campaignUid, listId } = await campaignWorld(root, { recipients: 1, smtpPort: 1 });
