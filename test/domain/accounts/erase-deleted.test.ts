@@ -110,9 +110,9 @@ async function deletionsOf({ list }: Scene) {
   );
 }
 
-test('a deleted list is gone at once, and erased in slices that go on where they were interrupted', async () => {
+test('a deleted list is gone at once, and erased in slices that go on where they were interrupted; its reports stay (D57)', async () => {
   const scene = await newScene();
-  const { ctx, list } = scene;
+  const { ctx, list, campaignUid } = scene;
   const other = await newList(ctx);
   await addSubscriber(ctx, { listUid: other.uid, email: 'p1@person.example' });
   const [somebody] = await subscribersByAddress(ctx, 'p2@person.example');
@@ -129,24 +129,21 @@ test('a deleted list is gone at once, and erased in slices that go on where they
     sql`SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE task_identifier = 'accounts.erase-deleted'`,
   );
   expect(job?.n).toBe(1);
-  expect(await deletionsOf(scene)).toEqual([
-    { kind: 'campaign', total: PEOPLE, erased: 0 },
-    { kind: 'list', total: PEOPLE, erased: 0 },
-  ]);
+  expect(await deletionsOf(scene)).toEqual([{ kind: 'list', total: PEOPLE, erased: 0 }]);
   // As a process that is stopped, or killed after its last commit.
-  for (const slices of [1, 2, 3, 4]) {
+  for (const slices of [1, 2]) {
     let asked = 0;
     expect(await eraseDeleted(base, { isStopping: () => asked++ >= slices })).toBe(false);
   }
   const halfway = await deletionsOf(scene);
-  expect(halfway.reduce((sum, { erased }) => sum + erased, 0)).toBeGreaterThan(SLICE);
+  expect(halfway.reduce((sum, { erased }) => sum + erased, 0)).toBeGreaterThanOrEqual(SLICE);
   expect(await eraseDeleted(base, { isStopping: never })).toBe(true);
   expect(await deletionsOf(scene)).toEqual([]);
-  expect(await rowsOf(scene)).toEqual({
-    ...all(0),
-    'public.subscriber': 1,
-    'public.consent_event': await consentOf(other),
-  });
+  const elsewhere = { 'public.subscriber': 1, 'public.consent_event': await consentOf(other) };
+  expect(await rowsOf(scene)).toEqual({ ...all(PEOPLE), ...elsewhere });
+  await deleteCampaign(ctx, campaignUid);
+  expect(await eraseDeleted(base, { isStopping: never })).toBe(true);
+  expect(await rowsOf(scene)).toEqual({ ...all(0), ...elsewhere });
 });
 
 async function consentOf(list: MailList): Promise<number> {
