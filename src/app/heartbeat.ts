@@ -22,6 +22,7 @@ import {
   type ProcessState,
 } from '../domain/installation/process-store.ts';
 import { guardRestoredBackup, guardState } from '../domain/installation/restore-guard.ts';
+import { flushMessageCounts } from '../domain/sending/count-messages.ts';
 import { messageOf } from '../lib/errors.ts';
 
 /** What is paused: the running worker, or undefined. */
@@ -101,8 +102,9 @@ class Heartbeat implements ProcessHeartbeat {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     const { ctx } = this.#options;
+    const flushed = flushMessageCounts(ctx.database).catch(() => undefined);
     const leaving = signOfLife(ctx.database, { ...this.#state(), isWorking: false }).catch(() => undefined);
-    await Promise.race([leaving, sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
+    await Promise.race([Promise.all([leaving, flushed]), sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
   }
 
   async #beat(): Promise<void> {
@@ -110,6 +112,8 @@ class Heartbeat implements ProcessHeartbeat {
     // Separately: on a full disk the heartbeat cannot be written, and then the disk check matters most.
     await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
     await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
+    // The counters are for monitoring; what cannot be added now is added the next time.
+    await flushMessageCounts(this.#options.ctx.database).catch(() => undefined);
     await this.#watchCampaigns().catch((error: unknown) =>
       log.warn('campaigns.not_watched', { message: messageOf(error) }),
     );

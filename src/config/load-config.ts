@@ -39,6 +39,12 @@ function movedSettings(environment: Readonly<Record<string, string | undefined>>
 }
 
 function isSecret(name: string): boolean {
-  const secrets: readonly SettingName[] = ['ADMIN_PASSWORD', 'ADMIN_API_TOKEN', 'APP_SECRET', 'DATABASE_URL'];
+  const secrets: readonly SettingName[] = [
+    'ADMIN_PASSWORD',
+    'ADMIN_API_TOKEN',
+    'APP_SECRET',
+    'DATABASE_URL',
+    'METRICS_TOKEN',
+  ];
   return secrets.some((secret) => secret === name);
 }

@@ -117,6 +117,17 @@ export const settings = {
     default: '',
     about: 'Reverse proxies whose `X-Forwarded-For` header is trusted.',
   },
+  METRICS_TOKEN: {
+    kind: orEmpty(secret),
+    default: '',
+    about: 'Opens `/metrics` to requests with `Authorization: Bearer` and this text.',
+  },
+  METRICS_ALLOW: {
+    kind: networks,
+    default: '',
+    about:
+      'Opens `/metrics` to these addresses, also without a token. Without METRICS_TOKEN and METRICS_ALLOW it is closed.',
+  },
   RATE_LIMIT: {
     kind: orNull(rateLimit),
     default: '',

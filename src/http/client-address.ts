@@ -27,6 +27,12 @@ export function clientAddressReader(trustedProxies: readonly string[]): (req: Ca
   };
 }
 
+/** Whether an address is one of these addresses and networks (CIDR). */
+export function addressMatcher(entries: readonly string[]): (address: string) => boolean {
+  const list = trustList(entries);
+  return (address) => isTrusted(list, address);
+}
+
 function trustList(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {

@@ -15,10 +15,20 @@ export interface Exchange {
   route: string;
 }
 
+/** An answered request, for measurements; without anything of the request itself. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** The pattern. */
+  readonly route: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
 interface ExchangeOptions {
   readonly log: Log;
   readonly ipAddress: string;
   readonly httpsOnly: HttpsOnly;
+  readonly observe?: ((request: AnsweredRequest) => void) | undefined;
 }
 
 /** For which hosts browsers must use only https: none, this host, or also its subdomains. */
@@ -45,7 +55,7 @@ export function safetyHeaders(httpsOnly: HttpsOnly): Readonly<Record<string, str
 
 /** Gives the request its id, sets the default headers, and logs one line when the answer was sent or broke off. */
 export function beginExchange(req: IncomingMessage, res: ServerResponse, exchangeOptions: ExchangeOptions): Exchange {
-  const { log, ipAddress, httpsOnly } = exchangeOptions;
+  const { log, ipAddress, httpsOnly, observe } = exchangeOptions;
   const startedAt = performance.now();
   const given = req.headers['x-request-id'];
   const requestId = typeof given === 'string' && REQUEST_ID_PATTERN.test(given) ? given : randomUUID();
@@ -55,8 +65,10 @@ export function beginExchange(req: IncomingMessage, res: ServerResponse, exchang
   res.on('close', () => {
     const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
     const complete = res.writableFinished;
+    const { method = '' } = req;
+    observe?.({ method, route: exchange.route, status: res.statusCode, seconds: durationMs / 1_000 });
     exchange.log.info('http.request', {
-      method: req.method,
+      method,
       route: exchange.route,
       status: res.statusCode,
       durationMs,

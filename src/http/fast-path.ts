@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../lib/log.ts';
-import { safetyHeaders, type HttpsOnly } from './exchange.ts';
+import { safetyHeaders, type AnsweredRequest, type HttpsOnly } from './exchange.ts';
 
 export interface FastAnswer {
   readonly status: 200 | 302;
@@ -34,6 +34,7 @@ export interface FastPathOptions {
   readonly addressOf: (req: IncomingMessage) => string;
   /** Whether the server is stopping: then connections are not used again. */
   readonly isClosing: () => boolean;
+  readonly observe?: ((request: AnsweredRequest) => void) | undefined;
 }
 
 interface Route {
@@ -46,7 +47,7 @@ interface Route {
 const LOG_EVERY_MS = 10_000;
 
 /** Serves the mounts that have a fast handler: GETs without a body, of addresses below their prefix. */
-export function openFastPath({ mounts, log, httpsOnly, addressOf, isClosing }: FastPathOptions): FastPath {
+export function openFastPath({ mounts, log, httpsOnly, addressOf, isClosing, observe }: FastPathOptions): FastPath {
   const always = Object.entries(safetyHeaders(httpsOnly)).flat();
   const atTheEnd = [...always, 'Connection', 'close'];
   const routes = mounts.flatMap(({ prefix, fast: handle }): Route[] =>
@@ -74,13 +75,14 @@ export function openFastPath({ mounts, log, httpsOnly, addressOf, isClosing }: F
           return undefined;
         }
       };
+      const startedAt = observe ? performance.now() : 0;
       const isTaken = guarded(() =>
-        route.handle(
-          req,
-          addressOf(req),
+        route.handle(req, addressOf(req), (answer) => {
           // Asked at the time of the answer: the server may have begun to stop since the request came.
-          (answer) => void guarded(() => send(res, isClosing() ? atTheEnd : always, answer)),
-        ),
+          guarded(() => send(res, isClosing() ? atTheEnd : always, answer));
+          const seconds = (performance.now() - startedAt) / 1_000;
+          observe?.({ method: 'GET', route: route.prefix, status: answer.status, seconds });
+        }),
       );
       if (isTaken === true) route.count++;
       return isTaken !== false;

@@ -8,6 +8,7 @@ import { recordRefusalsJob } from '../../jobs/bounce-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
+import { countMessages } from '../sending/count-messages.ts';
 import { byRecipient, HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
 import { settle, type Settled, type SettleInput } from './ledger-store.ts';
 import { resolveUnknownAsSent } from './unknown-outcome-store.ts';
@@ -83,6 +84,7 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
         await resolveUnknownAsSent(db, input.key, { owner: input.holder.owner, late: sent });
       }
       await logRefusals(db, log, input);
+      countForMonitoring(db, input);
       return settled;
     } catch (error) {
       if (!isPassing(error)) throw error;
@@ -90,6 +92,18 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
       await sleep(DATABASE_RETRY_MS);
     }
   }
+}
+
+/** A recipient who goes back into the queue after a try was deferred; one without a try was not handed over. */
+function countForMonitoring(db: Queryable, { serverId, outcomes }: SettleInput): void {
+  if (serverId === null || outcomes.length === 0) return;
+  const counts = { sent: 0, failed: 0, deferred: 0, unknown: 0 };
+  for (const { state, isTry } of outcomes) {
+    if (state === 'sent' || state === 'failed' || state === 'unknown') counts[state]++;
+    else if (state === 'queued' && isTry) counts.deferred++;
+  }
+  for (const [outcome, messages] of Object.entries(counts))
+    if (messages > 0) countMessages(db, { serverId, outcome, messages });
 }
 
 /** Recipients who were refused as unknown must not be mailed again: a separate job checks the replies. */

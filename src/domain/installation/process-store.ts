@@ -57,11 +57,11 @@ const PROCESS_ROW = row({
   isWorking: 'bool',
 });
 
-/** Processes with a heartbeat in the last minute. */
-export function livingProcesses(db: Queryable): Promise<SeenProcess[]> {
+/** Processes with a heartbeat in the last minute, or in so many seconds. */
+export function livingProcesses(db: Queryable, seconds = 60): Promise<SeenProcess[]> {
   return db.query(
     PROCESS_ROW,
     sql`SELECT host, pid, roles, version, memory_mb AS "memoryMb", is_working AS "isWorking", started_at AS "startedAt", seen_at AS "seenAt"
-          FROM hot.process WHERE seen_at > now() - interval '1 minute' ORDER BY started_at, id LIMIT 1000`,
+          FROM hot.process WHERE seen_at > now() - make_interval(secs => ${seconds}::float8) ORDER BY started_at, id LIMIT 1000`,
   );
 }

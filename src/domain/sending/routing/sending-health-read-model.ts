@@ -37,6 +37,16 @@ export async function healthOfServers(db: Queryable, serverIds: readonly bigint[
   );
 }
 
+/** How many active servers are paused as a whole. */
+export async function restingServers(db: Queryable): Promise<number> {
+  const [row] = await db.query(
+    { servers: 'int' },
+    sql`SELECT count(*)::int AS servers FROM hot.sending_health h JOIN sending_server s ON s.id = h.server_id AND s.status = 'active'
+         WHERE h.mailbox_group = '' AND h.state <> 'closed'`,
+  );
+  return row?.servers ?? 0;
+}
+
 /** The present day of these servers' warm-ups. */
 export async function warmUpOfServers(db: Queryable, serverIds: readonly bigint[]): Promise<WarmUpState[]> {
   return db.query(
