@@ -121,6 +121,7 @@ const sendingServers = section(
   ['GET', '/sending_servers/:uid', 'token', 200, object('sending_server')],
   ['PATCH', '/sending_servers/:uid', 'token', 200, action('sending_server_uid', 'sending_server')],
   ['POST', '/sending_servers/:uid/reset_health', 'token', 200, action('sending_server_uid', 'sending_server')],
+  ['POST', '/sending_servers/:uid/test', 'token', 200, action('sending_server_uid', 'test')],
   ['DELETE', '/sending_servers/:uid', 'token', 200, action('sending_server_uid')],
 );
 
@@ -300,6 +301,7 @@ export const extensions: readonly ContractLine[] = [
     'settings',
     ['GET', '/settings', 'admin', 200, object('settings')],
     ['PATCH', '/settings', 'admin', 200, action('settings')],
+    ['GET', '/diagnostics', 'admin', 200, object('diagnostics', 'status')],
   ),
   ...section(
     'money',

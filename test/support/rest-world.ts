@@ -273,6 +273,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     plan_uid: world.planUid,
     ...moneyValues(path),
     timezone: 'Europe/Vienna',
+    to: 'reader@person.example',
     from_email: 'valid@sender.example',
     default_from_email: 'valid@sender.example',
     reply_to: 'reply@sender.example',

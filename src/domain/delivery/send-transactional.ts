@@ -6,10 +6,10 @@ import { createHash } from 'node:crypto';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Context } from '../context.ts';
 import { compileMessage } from '../content/compile-message.ts';
-import type { RecipientLinks, MessageContact, MessageRecipient } from '../content/message.ts';
+import type { FilledMessage, RecipientLinks, MessageContact, MessageRecipient } from '../content/message.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
-import { identityFor } from '../sending/identity.ts';
+import { identityFor, type SendingIdentity } from '../sending/identity.ts';
 import { handOver } from './hand-over.ts';
 
 export interface TransactionalMessage {
@@ -53,6 +53,16 @@ export async function sendTransactional(
   if (fault !== undefined) throw new Error(fault);
   const channel = await drivers.channelFor(ctx, message.customerId);
   if (!channel) throw new Error('There is no active sending server.');
+  const { customerId } = message;
+  const { filled, identity } = await composeTransactional(ctx, message);
+  await handOver(ctx, filled, { drivers, channel, customerId, identity });
+}
+
+/** Composes the message, and finds what its sender's domain adds to it. */
+export async function composeTransactional(
+  ctx: Context,
+  message: TransactionalMessage,
+): Promise<{ filled: FilledMessage; identity: SendingIdentity }> {
   const compiled = await compileMessage({
     kind: 'transactional',
     isToMember: message.isToMember ?? false,
@@ -73,14 +83,13 @@ export async function sendTransactional(
     messageId: messageIdOf(message),
     links: { ...noLinks, ...message.links },
   });
-  const { customerId } = message;
   const identity = await identityFor(ctx.db, {
-    customerId,
+    customerId: message.customerId,
     fromEmail: message.from.email,
     signDkim: true,
     secret: ctx.installation.secret,
   });
-  await handOver(ctx, filled, { drivers, channel, customerId, identity });
+  return { filled, identity };
 }
 
 function messageIdOf({ purpose, to, from }: TransactionalMessage): string {

@@ -40,10 +40,11 @@ export const serverFields = {
 } satisfies Fields;
 /** A server without its settings. */
 export const serverColumns = { ...identity, id: { column: 'id', type: 'bigint' }, name, status } satisfies Fields;
-/** The same with its settings, the secret ones encrypted, and its quota. */
+/** The same with its settings, the secret ones encrypted, its default sender and its quota. */
 export const storedServerColumns = {
   ...serverColumns,
   settings: { column: 'settings', type: 'json' },
   sealedSettings: serverFields.sealedSettings,
+  defaultFromEmail: serverFields.defaultFromEmail,
   ...quota,
 } satisfies Fields;

@@ -6,15 +6,18 @@ import { hostname } from 'node:os';
 import { addressGuard, type AddressGuard } from '../../lib/public-address.ts';
 import { messageOf, type FieldErrors } from '../../lib/errors.ts';
 import type {
+  ConnectionTest,
   DriverOptions,
   DriverSettings,
+  SendingDriver,
   SendingDriverRegistration,
   SettingsInput,
 } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
 import { formPoster } from './form-poster.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
-import { settingsErrors } from './sending-server.ts';
+import { settingsErrors, type StoredServer } from './sending-server.ts';
+import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 /** A person waits for the answer in a browser; a slower server is not fit for sending. */
 const TRY_TIMEOUT_MS = 15_000;
@@ -72,26 +75,62 @@ async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise
 async function tryConnection(
   driver: SendingDriverRegistration,
   settings: DriverSettings,
-  { guard, postForm }: { guard: AddressGuard | undefined; postForm: DriverOptions['postForm'] },
+  means: { guard: AddressGuard | undefined; postForm: DriverOptions['postForm'] },
 ): Promise<void> {
-  const options: DriverOptions = {
+  const result = await useOnce(driver, settings, { ...means, use: (connection) => testWithinTime(connection) });
+  if (!result.ok) throw connectionFailed(result.message);
+}
+
+interface OneUse<Result> {
+  readonly guard: AddressGuard | undefined;
+  readonly postForm: DriverOptions['postForm'];
+  readonly use: (connection: SendingDriver) => Promise<Result>;
+}
+
+async function useOnce<Result>(
+  driver: SendingDriverRegistration,
+  settings: DriverSettings,
+  { guard, postForm, use }: OneUse<Result>,
+): Promise<Result> {
+  const connection = driver.connect(settings, {
     connectionsMax: 1,
     clientName: hostname(),
     replyTimeoutMs: TRY_TIMEOUT_MS,
     ...(guard ? { lookup: guard.lookup } : {}),
     postForm,
-  };
-  const connection = driver.connect(settings, options);
+  });
   try {
-    const result = await withinTime(connection.test());
-    if (!result.ok) throw connectionFailed(result.message);
+    return await use(connection);
   } finally {
     // A connection that hangs is closed in the background.
     void connection.close().catch(() => undefined);
   }
 }
 
-async function withinTime(test: Promise<{ ok: true } | { ok: false; message: string }>) {
+/**
+ * Uses a stored server once, over a connection of its own; customers' servers at public addresses only (decision D44). Throws
+ * ValidationError on `settings.host`.
+ */
+export async function useStoredServer<Result>(
+  ctx: Context,
+  server: StoredServer,
+  use: (connection: SendingDriver) => Promise<Result>,
+): Promise<Result> {
+  const driver = driverOf(ctx, server.type);
+  const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealedSettings);
+  const guard = server.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
+  const settings = { ...parsePublicSettings(server.settings), ...secrets };
+  // The guard's look-up is not asked about a host that is written as an address.
+  if (guard) await checkHost(guard, settings);
+  return useOnce(driver, settings, { guard, postForm: formPoster(ctx), use });
+}
+
+/** Whether the server can be used: the driver's own test, but not longer than a person waits. */
+export function testWithinTime(connection: SendingDriver): Promise<ConnectionTest> {
+  return withinTime(connection.test());
+}
+
+async function withinTime(test: Promise<ConnectionTest>): Promise<ConnectionTest> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<{ ok: false; message: string }>((resolve) => {
     timer = setTimeout(

@@ -6,7 +6,7 @@ import type { Input } from '../input.ts';
 import { clearableMap } from '../sending-routes.ts';
 import { presentServer, presentServerRow } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
-import { oneServerShape, serverActionShape, serverDeletedShape, serverRowShape } from './shapes.ts';
+import { oneServerShape, serverActionShape, serverDeletedShape, serverRowShape, serverTestedShape } from './shapes.ts';
 
 export const sendingServerRows = [
   endpoint({
@@ -89,6 +89,23 @@ export const sendingServerRows = [
       done('Sending server was successfully reset', {
         sending_server_uid: server.uid,
         sending_server: presentServer(server),
+      }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/sending_servers/:uid/test',
+    access: 'token',
+    summary: 'Tests a stored sending server; with `to` it sends one message through it.',
+    details:
+      'A failed test is answered with 200 and `accepted: false`, with the reply of the server and what to do. At most 60 tests in an hour, and 20 mails to an address in a day.',
+    answers: answersBody(serverTestedShape),
+    operation: 'TestSendingServer',
+    variables: (input) => ({ input: { uid: input.param('uid'), to: input.nullableText('to') } }),
+    fieldName,
+    present: ({ testSendingServer: { uid, isAccepted, reply, advice, durationMs } }) =>
+      done(isAccepted ? 'The test was successful' : 'The test failed', {
+        sending_server_uid: uid,
+        test: { accepted: isAccepted, reply, advice, duration_ms: durationMs },
       }),
   }),
   endpoint({

@@ -54,3 +54,14 @@ const serverShape = z
 export const oneServerShape = z.strictObject({ sending_server: serverShape });
 export const serverActionShape = actionShape({ sending_server_uid: uidShape, sending_server: serverShape });
 export const serverDeletedShape = actionShape({ sending_server_uid: uidShape });
+export const serverTestedShape = actionShape({
+  sending_server_uid: uidShape,
+  test: z.strictObject({
+    accepted: z
+      .boolean()
+      .meta({ description: 'Whether the server can be used; with `to`: whether it took the message.' }),
+    reply: z.string().meta({ description: "The server's reply, or why there is none." }),
+    advice: z.string().nullable().meta({ description: 'What to do; null when it works.' }),
+    duration_ms: z.int(),
+  }),
+});

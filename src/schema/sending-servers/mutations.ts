@@ -1,4 +1,5 @@
 /** Changing sending servers. */
+import { testSendingServer, type ServerTest } from '../../domain/delivery/test-sending-server.ts';
 import { createSendingServer } from '../../domain/sending/create-sending-server.ts';
 import { deleteSendingServer } from '../../domain/sending/delete-sending-server.ts';
 import { resetServerHealth } from '../../domain/sending/reset-server-health.ts';
@@ -94,6 +95,36 @@ builder.mutationField('resetSendingServerHealth', (t) =>
       const { customerId, id } = await resetServerHealth(ctx, { uid });
       return ctx.prisma.sendingServer.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
+  }),
+);
+
+const SendingServerTest = builder.objectRef<ServerTest>('SendingServerTest').implement({
+  description: 'What a sending server answered to a test.',
+  authScopes: writing,
+  fields: (t) => ({
+    uid: t.string({ description: 'Of the server.', resolve: ({ server }) => server.uid }),
+    isAccepted: t.exposeBoolean('isAccepted', {
+      description: 'Whether the server can be used; with `to`: whether it took the message.',
+    }),
+    reply: t.exposeString('reply', { description: "The server's reply, or why there is none." }),
+    advice: t.exposeString('advice', { nullable: true, description: 'What to do; null when it works.' }),
+    durationMs: t.exposeInt('durationMs'),
+  }),
+});
+
+builder.mutationField('testSendingServer', (t) =>
+  t.fieldWithInput({
+    type: SendingServerTest,
+    description:
+      'Connects to a stored sending server and logs in; with `to` it also sends one message there, from `defaultFromEmail`. A failed test is an answer, not an error. At most 60 tests in an hour, and 20 mails to an address in a day.',
+    authScopes: writing,
+    input: {
+      uid: t.input.string({ required: true }),
+      to: t.input.string({
+        description: 'An address that gets one message. Absent or null: only the connection is tested.',
+      }),
+    },
+    resolve: (_root, { input }, ctx) => testSendingServer(ctx, input),
   }),
 );
 
