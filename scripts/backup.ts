@@ -4,7 +4,7 @@
  */
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { MIGRATIONS } from '../src/app/open-database.ts';
+import { MIGRATIONS } from '../src/db/migration-state.ts';
 import { readMigrations } from '../src/db/migrate.ts';
 import { readableBytes } from '../src/lib/units.ts';
 import { readHeader, verifyBackup } from './backup/backup-file.ts';

@@ -5,12 +5,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fingerprintOf } from '../src/app/installation.ts';
-import { MIGRATIONS, migrateQueue } from '../src/app/open-database.ts';
+import { migrateQueue } from '../src/app/open-database.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import type { Settings } from '../src/config/settings.ts';
 import { checkServer } from '../src/db/check-server.ts';
 import { openDatabase, type Database } from '../src/db/database.ts';
 import { startEmbeddedDatabase } from '../src/db/embedded.ts';
+import { MIGRATIONS } from '../src/db/migration-state.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { readHeader, verifyBackup, type BackupHeader } from './backup/backup-file.ts';

@@ -25,12 +25,13 @@ export async function loadInstallation(
   const secret = settings.APP_SECRET || keptSecret(path.join(settings.DATA_DIR, 'secret'));
   await checkSecret(database, secret);
   return {
-    baseUrl: settings.BASE_URL || `http://${hostForUrl(settings.HOST)}:${port}`,
+    baseUrl: baseUrlOf(settings, port),
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
     bounceDomain: settings.BOUNCE_DOMAIN,
     dnsServers: settings.DNS_SERVERS,
     spfTerms: settings.SPF_TERMS,
+    machine: machineOf(settings),
     // Read each time: an administrator can change them while the program runs.
     get isInMaintenance() {
       return live.current().maintenance;
@@ -109,9 +110,17 @@ async function checkSecret(database: Database, secret: string): Promise<void> {
   );
 }
 
+export function machineOf({ DATA_DIR, APP_SECRET }: Settings): NonNullable<Installation['machine']> {
+  return { dataDir: DATA_DIR, keepsSecret: APP_SECRET === '' };
+}
+
 /** By it a database knows its secret; the secret cannot be found from it. */
 export function fingerprintOf(secret: string): string {
   return deriveKey(secret, 'fingerprint').toString('hex').slice(0, 32);
+}
+
+export function baseUrlOf({ BASE_URL, HOST }: Settings, port: number): string {
+  return BASE_URL || `http://${hostForUrl(HOST)}:${port}`;
 }
 
 function hostForUrl(host: string): string {

@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { checkServer } from '../db/check-server.ts';
 import { startEmbeddedDatabase } from '../db/embedded.ts';
+import { MIGRATIONS } from '../db/migration-state.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { JOB_LIMITS } from '../db/work-limits.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -16,8 +17,6 @@ export interface OpenDatabase {
   readonly isEmbedded: boolean;
   close(): Promise<void>;
 }
-
-export const MIGRATIONS = path.join(import.meta.dirname, '..', '..', 'prisma', 'migrations');
 
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
 export async function openMigratedDatabase(settings: Settings, log: Log): Promise<OpenDatabase> {

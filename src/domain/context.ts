@@ -94,6 +94,8 @@ export interface Installation {
   readonly mailFrom?: string;
   /** The payment instructions on unpaid invoices. */
   readonly paymentInstructions?: string;
+  /** This process's machine, for its checks. */
+  readonly machine?: { readonly dataDir: string; /** The secret is a file there. */ readonly keepsSecret: boolean };
   /** Whole months for which the ledger and events are kept; 0 or absent: all. */
   readonly retention?: { readonly ledgerMonths: number; readonly eventMonths: number };
 }

@@ -4,7 +4,7 @@ import { done, ok } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { answersBody } from '../shapes.ts';
-import { settingsChangedShape, settingsShape } from './shapes.ts';
+import { diagnosticsShape, settingsChangedShape, settingsShape } from './shapes.ts';
 
 export const settingsRows = [
   endpoint({
@@ -45,7 +45,26 @@ export const settingsRows = [
     present: ({ updateInstallationSettings: settings }) =>
       done('The settings were changed', { settings: presentSettings(settings) }),
   }),
+  endpoint({
+    method: 'GET',
+    path: '/diagnostics',
+    access: 'admin',
+    summary: 'Checks the installation, as npm run doctor does.',
+    details:
+      'From the process that answers: database, clock, disk, queue, processes, servers, domains, bounces. It asks name servers only.',
+    answers: answersBody(diagnosticsShape),
+    operation: 'InstallationDiagnostics',
+    variables: () => ({}),
+    present: ({ installation: { diagnostics } }) =>
+      ok({
+        status: STATUSES.find((status) => diagnostics.some((it) => it.status === status.toUpperCase())) ?? 'ok',
+        diagnostics: diagnostics.map((it) => ({ ...it, status: it.status.toLowerCase() })),
+      }),
+  }),
 ];
+
+/** The gravest first. */
+const STATUSES = ['error', 'warning', 'ok'];
 
 function presentSettings(settings: RestSettingsFragment) {
   return {

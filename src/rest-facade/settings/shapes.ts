@@ -22,3 +22,16 @@ const shape = z
 
 export const settingsShape = z.strictObject({ settings: shape });
 export const settingsChangedShape = actionShape({ settings: shape });
+
+const diagnosticStatus = z.enum(['ok', 'warning', 'error']);
+export const diagnosticsShape = z.strictObject({
+  status: diagnosticStatus.meta({ description: 'The gravest of all checks.' }),
+  diagnostics: z.array(
+    z.strictObject({
+      name: z.string(),
+      status: diagnosticStatus,
+      message: z.string(),
+      advice: z.string().nullable().meta({ description: 'What to do; null when nothing has to be done.' }),
+    }),
+  ),
+});

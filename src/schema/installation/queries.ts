@@ -1,5 +1,6 @@
 /** The installation itself, for administrators. */
 import { stalledCampaigns } from '../../domain/campaigns/campaign-progress-store.ts';
+import { diagnose, type Diagnosis } from '../../domain/installation/diagnostics.ts';
 import { livingProcesses, type SeenProcess } from '../../domain/installation/process-store.ts';
 import { holdOf, type Hold } from '../../domain/installation/restore-guard.ts';
 import { builder } from '../builder.ts';
@@ -36,6 +37,26 @@ const StalledCampaign = builder.objectRef<{ uid: string; since: Date }>('Stalled
   fields: (t) => ({ uid: t.exposeString('uid'), since: t.expose('since', { type: 'DateTime' }) }),
 });
 
+const CheckStatusType = builder.enumType('DiagnosticStatus', {
+  description: 'How grave the result of a check is.',
+  values: {
+    OK: { value: 'ok', description: 'Nothing has to be done.' },
+    WARNING: { value: 'warning', description: 'It works, but not as it should.' },
+    ERROR: { value: 'error', description: 'Something does not work.' },
+  } as const,
+});
+
+const Diagnostic = builder.objectRef<Diagnosis>('InstallationDiagnostic').implement({
+  description: 'The result of a check of the installation.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    name: t.exposeString('name'),
+    status: t.expose('status', { type: CheckStatusType }),
+    message: t.exposeString('message'),
+    advice: t.exposeString('advice', { nullable: true, description: 'What to do; null when nothing has to be done.' }),
+  }),
+});
+
 export const Installation = builder.objectRef<object>('Installation').implement({
   description: 'The installation itself.',
   authScopes: forAdministrators,
@@ -50,6 +71,12 @@ export const Installation = builder.objectRef<object>('Installation').implement(
       type: [StalledCampaign],
       description: 'Of all customers, the longest first, at most 1,000.',
       resolve: (_installation, _args, ctx) => stalledCampaigns(ctx.db),
+    }),
+    diagnostics: t.field({
+      type: [Diagnostic],
+      description:
+        'Checks the installation now, as `npm run doctor` does, from the process that answers: database, clock, disk, queue, processes, servers, domains, bounces. It asks name servers only.',
+      resolve: (_installation, _args, ctx) => diagnose(ctx),
     }),
     processes: t.field({
       type: [ProcessOfInstallation],
