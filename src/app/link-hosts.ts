@@ -6,7 +6,7 @@ import type { Context } from '../domain/context.ts';
 import { HOST_PROOF_PATH } from '../domain/sending/domains/tracking-probe.ts';
 import { createTrackingHosts } from '../domain/sending/domains/tracking-hosts.ts';
 import type { Mount } from '../http/http-server.ts';
-import { sendJson } from '../http/send-json.ts';
+import { sendNotFound } from '../http/own-page.ts';
 import { hostOf } from '../inbound/host-proof.ts';
 
 /** Addresses in mails: recipients reach these under the sender's own host. */
@@ -23,7 +23,7 @@ export function ownHostOnly({ db, installation }: Context, mounts: readonly Moun
       ...mount,
       async handle(req, res, exchange) {
         if (!(await isTrackingHost(hostOf(req.headers.host ?? '')))) return mount.handle(req, res, exchange);
-        sendJson(res, 404, { message: 'There is nothing at this address.' });
+        sendNotFound(req, res);
       },
       ...(mount.upgrade ? { upgrade: ownHostUpgrade(mount.upgrade, isTrackingHost) } : {}),
     };

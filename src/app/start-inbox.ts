@@ -2,12 +2,8 @@
  * The built-in inbox, a development receiver. It runs until there is a real sending server, so that a first campaign arrives
  * somewhere. One process of an installation runs it.
  */
-import type { IncomingMessage } from 'node:http';
 import type { Settings } from '../config/settings.ts';
 import { tryLockForSession } from '../db/lock.ts';
-import { authenticateToken, type Credential } from '../domain/accounts/authenticate-token.ts';
-import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
-import { sessionForReading, sessionOf } from '../domain/accounts/session-cookie.ts';
 import type { Context } from '../domain/context.ts';
 import {
   developmentServerPort,
@@ -16,10 +12,10 @@ import {
   useDevelopmentServer,
 } from '../domain/sending/development-server-store.ts';
 import type { Mount } from '../http/http-server.ts';
-import { inboxMount, type InboxRights } from '../inbox/inbox-handler.ts';
+import { inboxMount } from '../inbox/inbox-handler.ts';
 import type { InboxServer } from '../inbox/inbox-server.ts';
 import { createInboxStore, type InboxStore } from '../inbox/inbox-store.ts';
-import { programOf } from '../lib/user-agent.ts';
+import { rightsOf } from './page-rights.ts';
 
 export interface RunningInbox {
   /** Port of the SMTP receiver; null: it does not run. */
@@ -69,41 +65,4 @@ async function listenSomewhere(ctx: Context, port: number, store: InboxStore): P
     ctx.log.warn('inbox.other_port', { wanted: port, port: server.port });
     return server;
   }
-}
-
-/** The rights of a caller from another machine or through a proxy. */
-async function rightsOf(ctx: Context, req: IncomingMessage, ipAddress: string | null): Promise<InboxRights> {
-  const credentials = credentialsOf(req, ctx.installation.baseUrl);
-  let rights: InboxRights = 'unknown';
-  for (const credential of credentials) {
-    const found = await authenticateToken(ctx, { ...credential, ipAddress });
-    if (found?.viewer.isAdmin) return 'administrator';
-    if (found) rights = 'notAdministrator';
-  }
-  const [first] = credentials;
-  if (rights === 'unknown' && first) {
-    const client = programOf(req.headers['user-agent']);
-    noteRefusedToken(ctx, { ipAddress, client, entryPoint: 'page' }, first);
-  }
-  return rights;
-}
-
-/**
- * An API token (as bearer token or Basic password) and the session of a browser. Both may be sent: the Authorization header may
- * be meant for a proxy.
- */
-function credentialsOf(req: IncomingMessage, baseUrl: string): Omit<Credential, 'ipAddress'>[] {
-  const [, scheme = '', credentials = ''] = /^(Bearer|Basic) +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
-  const token =
-    scheme.toLowerCase() === 'basic'
-      ? Buffer.from(credentials, 'base64')
-          .toString()
-          .replace(/^[^:]*:/, '')
-      : credentials;
-  const isReading = req.method === 'GET' || req.method === 'HEAD';
-  const session = (isReading ? sessionForReading : sessionOf)(req.headers, baseUrl) ?? '';
-  return [
-    { text: token, isSession: false },
-    { text: session, isSession: true },
-  ].filter(({ text }) => text !== '');
 }

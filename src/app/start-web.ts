@@ -13,17 +13,19 @@ import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
 import { crossOrigin } from '../http/cross-origin.ts';
 import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
 import type { HttpsOnly } from '../http/exchange.ts';
-import { startHttpServer, type Mount } from '../http/http-server.ts';
-import { landingMount } from '../http/landing-page.ts';
+import { startHttpServer } from '../http/http-server.ts';
+import { iconMount } from '../http/icon-mount.ts';
 import { pageMount } from '../http/page-mount.ts';
 import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
 import { createGraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
-import { REFERENCE_PATH, restMounts } from './rest-mounts.ts';
+import { landing } from './landing.ts';
+import { restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
+import { createMetrics } from './metrics.ts';
 import { poolSizesOf } from './open-database.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
@@ -67,7 +69,9 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     countRequest,
   });
   const inbound = await createInbound(ctx, { work: options.ctx, webView: webViewOf, places });
+  const metrics = createMetrics({ ctx, settings, pools: { requests: ctx.database, work: options.ctx.database } });
   const server = await startHttpServer({
+    observe: metrics.observe,
     host: settings.HOST,
     port,
     log: ctx.log,
@@ -76,6 +80,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     mounts: [
       // For any host name, and answered without the database.
       ...healthMounts(readinessOf(options, inbound)),
+      ...metrics.mounts,
       ...ownHostOnly(ctx, [
         crossOrigin(
           { prefix: '/graphql', handle: graphql.handle, upgrade: graphql.upgrade },
@@ -99,7 +104,8 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
         })),
         ...inbound.mounts,
         ...inbox.mounts,
-        landing(inbox),
+        landing(ctx, { hasInbox: inbox.port !== null, hasExplorer: settings.GRAPHQL_EXPLORER === 'on' }),
+        iconMount,
       ]),
     ],
   }).catch((error: unknown) => {
@@ -130,16 +136,6 @@ function forRequests({ ctx, settings }: WebOptions): Context {
 function httpsOnlyOf(baseUrl: string, { HSTS_SUBDOMAINS }: Settings): HttpsOnly {
   if (!baseUrl.startsWith('https:')) return 'nothing';
   return HSTS_SUBDOMAINS === 'on' ? 'subdomains' : 'host';
-}
-
-function landing(inbox: RunningInbox): Mount {
-  return landingMount('Mailwright', [
-    { href: '/graphql', label: 'GraphQL explorer', about: 'the whole domain, with live statistics' },
-    { href: REFERENCE_PATH, label: 'REST reference', about: 'the same for REST clients' },
-    ...(inbox.port === null
-      ? []
-      : [{ href: '/inbox', label: 'Inbox', about: 'a development receiver: keeps all mails, delivers none' }]),
-  ]);
 }
 
 function readinessOf({ ctx, worker, heartbeat }: WebOptions, inbound: Inbound): ReadinessChecks {

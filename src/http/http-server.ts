@@ -9,8 +9,9 @@ import { messageOf } from '../lib/errors.ts';
 import { isUnavailable, UNAVAILABLE_RETRY_SECONDS, unavailableMessage } from '../lib/is-unavailable.ts';
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
-import { beginExchange, safetyHeaders, type Exchange, type HttpsOnly } from './exchange.ts';
+import { beginExchange, safetyHeaders, type AnsweredRequest, type Exchange, type HttpsOnly } from './exchange.ts';
 import { openFastPath, type FastHandler } from './fast-path.ts';
+import { sendNotFound } from './own-page.ts';
 import { ANSWER_PACE, paceConnections, type AnswerPace, type PacedConnections } from './paced-connection.ts';
 import { takeAbsoluteForm, wantsSocket } from './request-target.ts';
 import { sendJson } from './send-json.ts';
@@ -51,6 +52,8 @@ export interface HttpServerOptions {
   readonly trustedProxies?: readonly string[];
   /** For which hosts answers tell browsers to use only https; none by default. */
   readonly httpsOnly?: HttpsOnly;
+  /** Called for every answered request. */
+  readonly observe?: ((request: AnsweredRequest) => void) | undefined;
   /** How fast bodies have to come. */
   readonly bodyPace?: BodyPace;
   /** How fast answers have to be taken. */
@@ -74,7 +77,7 @@ interface State {
 /** Starts listening and resolves with the port taken. Rejects when the address is in use or not allowed. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const addressOf = clientAddressReader(options.trustedProxies ?? []);
-  const { httpsOnly = 'nothing' } = options;
+  const { httpsOnly = 'nothing', observe } = options;
   const state: State = { closing: false, upgraded: new Set(), running: 0, idle: undefined };
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -87,7 +90,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   server.setTimeout(STALLED_SOCKET_TIMEOUT_MS);
   const isClosing = (): boolean => state.closing;
-  const fastPath = openFastPath({ mounts: options.mounts, log: options.log, httpsOnly, addressOf, isClosing });
+  const fastPath = openFastPath({ ...options, httpsOnly, addressOf, isClosing });
   const paced = paceConnections(server, options.answerPace ?? ANSWER_PACE);
   server.on('checkExpectation', (req, res) => {
     paced.begin(req, res);
@@ -101,7 +104,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     takeAbsoluteForm(req);
     if (fastPath.take(req, res)) return;
     watchBody(req, options.bodyPace ?? BODY_PACE);
-    const exchangeOptions = { log: options.log, ipAddress: addressOf(req), httpsOnly };
+    const exchangeOptions = { log: options.log, ipAddress: addressOf(req), httpsOnly, observe };
     state.running += 1;
     void serve(req, res, beginExchange(req, res, exchangeOptions), options.mounts).then(() => {
       state.running -= 1;
@@ -145,7 +148,7 @@ async function serve(
 ): Promise<void> {
   try {
     const mount = mountFor(mounts, pathOf(req));
-    if (!mount) return sendJson(res, 404, { message: 'There is nothing at this address.' });
+    if (!mount) return sendNotFound(req, res);
     exchange.route = mount.prefix;
     await mount.handle(req, res, exchange);
   } catch (error) {

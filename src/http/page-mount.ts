@@ -1,10 +1,7 @@
 /** A fixed page of the product itself. */
 import type { Mount } from './http-server.ts';
+import { PLAIN_POLICY } from './own-page.ts';
 import { sendJson } from './send-json.ts';
-
-/** Without scripts, and nothing from anywhere. */
-const PLAIN_POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Serves the page at exactly this path, to GET and HEAD. A page with scripts brings a policy that allows them. */
 export function pageMount(prefix: string, page: string, policy: string = PLAIN_POLICY): Mount {

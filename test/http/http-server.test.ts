@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { healthMounts } from '../../src/http/health-handlers.ts';
 import { startHttpServer, type HttpServer, type Mount } from '../../src/http/http-server.ts';
 import { landingMount } from '../../src/http/landing-page.ts';
+import { iconMount } from '../../src/http/icon-mount.ts';
 import { createLog, type Log } from '../../src/lib/log.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
 import { rawRequest } from '../support/raw-request.ts';
@@ -113,10 +114,27 @@ test('probes: alive is always 200, ready is 503 with the reason while a part fai
 });
 
 test('the landing page escapes what it is given', async () => {
-  const { url } = await start([landingMount('A <b>', [{ href: '/x?a=1&b=2', label: 'X', about: '"quoted"' }])]);
+  const links = [{ href: '/x?a=1&b=2', label: 'X', about: '"quoted"' }];
+  const state = { viewer: 'stranger', notes: [{ text: '<i>', code: '<u>' }], steps: [] } as const;
+  const { url } = await start([landingMount({ title: 'A <b>', links, stateFor: async () => state })]);
   const html = await (await fetch(url)).text();
   expect(html).toContain('<h1>A &lt;b&gt;</h1>');
   expect(html).toContain('href="/x?a=1&amp;b=2"');
+  expect(html).toContain('<li>&lt;i&gt;<br><code>&lt;u&gt;</code></li>');
+});
+
+test('an unknown address answers a browser with a page, and there is an icon', async () => {
+  const { url } = await start([whoAmI, iconMount]);
+  const missing = await fetch(`${url}/nothing`, { headers: { accept: 'text/html,application/xhtml+xml;q=0.9' } });
+  expect([missing.status, missing.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(await missing.text()).toContain('<h1>There is nothing at this address</h1>');
+  // A program that sends something, whatever it accepts.
+  const posted = await fetch(`${url}/nothing`, { method: 'POST', headers: { accept: 'text/html' } });
+  expect([posted.status, await posted.json()]).toEqual([404, { message: 'There is nothing at this address.' }]);
+  const icon = await fetch(`${url}/favicon.ico`);
+  expect([icon.status, icon.headers.get('content-type')]).toEqual([200, 'image/x-icon']);
+  // The signature of an icon file.
+  expect([...new Uint8Array(await icon.arrayBuffer()).slice(0, 4)]).toEqual([0, 0, 1, 0]);
 });
 
 test('headers up to 64 KiB pass, far longer ones are a 413 and not a broken connection', async () => {
