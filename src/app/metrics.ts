@@ -19,6 +19,7 @@ import type { Mount } from '../http/http-server.ts';
 import { sendJson } from '../http/send-json.ts';
 import { sameBytes, sha256 } from '../lib/crypto.ts';
 import { messageOf } from '../lib/errors.ts';
+import { isProxied } from '../lib/is-proxied.ts';
 
 export interface Metrics {
   readonly mounts: readonly Mount[];
@@ -28,7 +29,7 @@ export interface Metrics {
 
 interface MetricsOptions {
   readonly ctx: Context;
-  readonly settings: Pick<Settings, 'METRICS_TOKEN' | 'METRICS_ALLOW'>;
+  readonly settings: Pick<Settings, 'METRICS_TOKEN' | 'METRICS_ALLOW' | 'TRUSTED_PROXIES'>;
   readonly pools: Readonly<Record<string, Database>>;
 }
 
@@ -42,7 +43,7 @@ const REFUSED = 'These metrics need the token of METRICS_TOKEN or an address of 
 
 /** The metrics of this process. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { METRICS_TOKEN: token, METRICS_ALLOW: allowed } = options.settings;
+  const { METRICS_TOKEN: token, METRICS_ALLOW: allowed, TRUSTED_PROXIES: proxies } = options.settings;
   if (token === '' && allowed.length === 0) return { mounts: [], observe: undefined };
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -66,7 +67,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
         async handle(req, res, exchange) {
           const given = /^Bearer (.+)$/.exec(req.headers.authorization ?? '')?.[1] ?? '';
           const hasToken = token !== '' && sameBytes(sha256(given), sha256(token));
-          if (!hasToken && !isAllowed(exchange.ipAddress)) {
+          // Through a proxy that is not trusted, everybody has the proxy's address.
+          const isKnown = proxies.length > 0 || !isProxied(req.headers);
+          if (!hasToken && !(isKnown && isAllowed(exchange.ipAddress))) {
             if (token !== '') res.setHeader('WWW-Authenticate', 'Bearer');
             return sendJson(res, token === '' ? 403 : 401, { message: REFUSED });
           }

@@ -1,16 +1,15 @@
 /** Who may see the inbox: users of this machine, and administrators. */
 import type { IncomingMessage } from 'node:http';
+import { isProxied } from '../lib/is-proxied.ts';
 
 const LOOPBACK_ADDRESS = /^(?:127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$/i;
 /** A web page whose host name resolves to this machine (DNS rebinding) sends its own host name. */
 const LOCAL_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i;
-/** Behind a proxy the socket's address says nothing about the caller. */
-const PROXY_HEADERS = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'] as const;
 
 /** The caller is a program on this machine that used a local host name. */
 export function isLocalCaller(req: IncomingMessage): boolean {
   if (!LOOPBACK_ADDRESS.test(req.socket.remoteAddress ?? '')) return false;
-  if (PROXY_HEADERS.some((name) => req.headers[name] !== undefined)) return false;
+  if (isProxied(req.headers)) return false;
   return LOCAL_HOST.test(req.headers.host ?? '');
 }
 

@@ -22,6 +22,9 @@ it('is closed unless the operator has opened it, and then to others', async () =
   await closed.stop();
   const byAddress = await startProgram({ DATABASE_URL: ctx.database.url, ROLES: 'web', METRICS_ALLOW: '127.0.0.0/8' });
   expect((await fetch(`${byAddress.baseUrl}/metrics`)).status).toBe(200);
+  // A proxy that is not in TRUSTED_PROXIES gives everybody its own address.
+  const proxied = await fetch(`${byAddress.baseUrl}/metrics`, { headers: { 'x-forwarded-for': '192.0.2.7' } });
+  expect(proxied.status).toBe(403);
   await byAddress.stop();
   const elsewhere = await startProgram({ DATABASE_URL: ctx.database.url, ROLES: 'web', METRICS_ALLOW: '192.0.2.1' });
   expect((await fetch(`${elsewhere.baseUrl}/metrics`)).status).toBe(403);
