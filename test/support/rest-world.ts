@@ -124,8 +124,8 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, from_name, html, status)
     VALUES (${owner}, ${uids.campaign}, ${listId}, 'Campaign', 'Subject', 'news@sender.example', 'Sender', '<p>Hello</p>', 'ready')`);
   await db.execute(sql`
-    INSERT INTO sending_server (customer_id, uid, name, type, settings, status)
-    VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active')`);
+    INSERT INTO sending_server (customer_id, uid, name, type, settings, status, default_from_email)
+    VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active', 'valid@sender.example')`);
   await insertDomain(app, owner, uids.domain);
   await db.execute(
     sql`INSERT INTO segment (customer_id, uid, list_id, name, rule) VALUES (${owner}, ${uids.segment}, ${listId}, 'Segment', '{"email": {"contains": "@"}}')`,
