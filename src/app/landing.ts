@@ -1,6 +1,7 @@
 /** The page at `/` of this installation: what an administrator has to do next, by the checks of the installation. */
 import type { Context } from '../domain/context.ts';
 import { diagnose } from '../domain/installation/diagnostics.ts';
+import { iconMount } from '../http/icon-mount.ts';
 import type { Mount } from '../http/http-server.ts';
 import { landingMount, type LandingState } from '../http/landing-page.ts';
 import { rightsOf } from './page-rights.ts';
@@ -8,11 +9,14 @@ import { REFERENCE_PATH } from './rest-mounts.ts';
 
 const GRAVITY = { error: 0, warning: 1, ok: 2 } as const;
 
-/** Only administrators see what is wrong. */
-export function landing(ctx: Context, { hasInbox, hasExplorer }: { hasInbox: boolean; hasExplorer: boolean }): Mount {
+/** The page, on which only administrators see what is wrong, and the icon. */
+export function landingMounts(
+  ctx: Context,
+  { hasInbox, hasExplorer }: { hasInbox: boolean; hasExplorer: boolean },
+): Mount[] {
   const explorer = { href: '/graphql', label: 'GraphQL explorer', about: 'the whole domain, with live statistics' };
   const inbox = { href: '/inbox', label: 'Inbox', about: 'a development receiver: keeps all mails, delivers none' };
-  return landingMount({
+  const landing = landingMount({
     title: 'Mailwright',
     links: [
       ...(hasExplorer ? [explorer] : []),
@@ -25,6 +29,7 @@ export function landing(ctx: Context, { hasInbox, hasExplorer }: { hasInbox: boo
       return rights === 'unknown' ? STRANGER : USER;
     },
   });
+  return [landing, iconMount];
 }
 
 const RUNNING = { text: 'The installation is running.' };

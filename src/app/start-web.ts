@@ -14,14 +14,13 @@ import { crossOrigin } from '../http/cross-origin.ts';
 import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
 import type { HttpsOnly } from '../http/exchange.ts';
 import { startHttpServer } from '../http/http-server.ts';
-import { iconMount } from '../http/icon-mount.ts';
 import { pageMount } from '../http/page-mount.ts';
 import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
 import { createGraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
-import { landing } from './landing.ts';
+import { landingMounts } from './landing.ts';
 import { restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
@@ -104,8 +103,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
         })),
         ...inbound.mounts,
         ...inbox.mounts,
-        landing(ctx, { hasInbox: inbox.port !== null, hasExplorer: settings.GRAPHQL_EXPLORER === 'on' }),
-        iconMount,
+        ...landingMounts(ctx, { hasInbox: inbox.port !== null, hasExplorer: settings.GRAPHQL_EXPLORER === 'on' }),
       ]),
     ],
   }).catch((error: unknown) => {
