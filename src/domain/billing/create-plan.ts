@@ -1,5 +1,6 @@
 /** A new plan (decision D33). */
 import { newUid } from '../../lib/ids.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import type { Context } from '../context.ts';
 import { tooManyPlans } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
@@ -8,7 +9,6 @@ import { countPlans, insertPlan } from './plan-store.ts';
 import {
   checkFrequency,
   createPlanInput,
-  Faults,
   PLANS_MAX,
   readCurrency,
   readPrice,
@@ -19,7 +19,7 @@ import {
 /** Stores the plan. Throws ValidationError with all faults together: fields, `price`, `options.<name>`. */
 export async function createPlan(ctx: Context, input: PlanInput): Promise<Plan> {
   requireAdministrator(ctx);
-  const faults = new Faults();
+  const faults = new InputFaults();
   const wanted = faults.read(createPlanInput, input);
   const options = faults.catch(() => parsePlanOptions(input.options ?? {}));
   const currency = readCurrency(faults, input);

@@ -4,8 +4,8 @@
  */
 import { z } from 'zod';
 import type { RowOfFields, ValuesOf } from '../../db/fields.ts';
-import { ValidationError, type FieldErrors } from '../../lib/errors.ts';
-import { checkInput, singleLine } from '../../lib/text.ts';
+import type { InputFaults } from '../../lib/input-faults.ts';
+import { singleLine } from '../../lib/text.ts';
 import { currencyByCode, currencyById, type Currency } from './currencies.ts';
 import { parseAmount } from './money.ts';
 import { FREQUENCY_MAX, frequencyUnits, storedUnit, type Frequency } from './period.ts';
@@ -63,41 +63,8 @@ export function frequencyOfPlan(plan: Pick<Plan, 'frequencyAmount' | 'frequencyU
   return { amount: plan.frequencyAmount, unit: storedUnit(plan.frequencyUnit) };
 }
 
-/** Collects the faults of an input from several checks, so that one answer contains all. */
-export class Faults {
-  readonly #fields = new Map<string, readonly string[]>();
-
-  add(fields: FieldErrors): void {
-    for (const [name, messages] of Object.entries(fields))
-      this.#fields.set(name, [...(this.#fields.get(name) ?? []), ...messages]);
-  }
-
-  /** The result of `schema`, or undefined with its faults recorded. */
-  read<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> | undefined {
-    const { data, errors } = checkInput(schema, input);
-    if (errors) this.add(errors);
-    return data;
-  }
-
-  /** The result of `read`; a ValidationError of it is recorded. */
-  catch<T>(read: () => T): T | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof ValidationError)) throw error;
-      this.add(error.fields);
-      return undefined;
-    }
-  }
-
-  /** Throws ValidationError when any fault was recorded. */
-  check(): void {
-    if (this.#fields.size > 0) throw new ValidationError(Object.fromEntries(this.#fields));
-  }
-}
-
 /** The currency of an input by number or code; undefined when there is none. Records faults. */
-export function readCurrency(faults: Faults, { currencyId, currencyCode }: PlanInput): Currency | undefined {
+export function readCurrency(faults: InputFaults, { currencyId, currencyCode }: PlanInput): Currency | undefined {
   if (currencyCode !== undefined && currencyCode !== null) {
     const currency = currencyByCode(currencyCode);
     if (!currency) faults.add({ currencyCode: ['The currency code is not one of ISO 4217.'] });
@@ -110,7 +77,7 @@ export function readCurrency(faults: Faults, { currencyId, currencyCode }: PlanI
 }
 
 /** The price in minor units; undefined when it is invalid. */
-export function readPrice(faults: Faults, price: string, currency: Currency): bigint | undefined {
+export function readPrice(faults: InputFaults, price: string, currency: Currency): bigint | undefined {
   const amount = parseAmount(price, currency);
   if (typeof amount === 'bigint') return amount;
   faults.add({ price: [`The price ${amount}.`] });
@@ -118,7 +85,7 @@ export function readPrice(faults: Faults, price: string, currency: Currency): bi
 }
 
 /** Records a fault for a period that is too long. */
-export function checkFrequency(faults: Faults, { amount, unit }: Frequency): void {
+export function checkFrequency(faults: InputFaults, { amount, unit }: Frequency): void {
   const max = FREQUENCY_MAX[unit];
   if (amount > max) faults.add({ frequencyAmount: [`The frequency amount may not be greater than ${max} ${unit}s.`] });
 }

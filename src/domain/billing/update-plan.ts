@@ -2,6 +2,7 @@
  * Changes a plan. Its options apply at once to those who have it, its price and its period from their next renewal on; own
  * options of a subscription stay.
  */
+import { InputFaults } from '../../lib/input-faults.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { currencyInUse, planNotFound } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
@@ -10,7 +11,6 @@ import { parsePlanOptions } from './plan-options.ts';
 import { countLiveSubscriptions, findPlan, updatePlanRow } from './plan-store.ts';
 import {
   checkFrequency,
-  Faults,
   frequencyOfPlan,
   readCurrency,
   readPrice,
@@ -39,7 +39,7 @@ export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { 
 }
 
 function readChanges(plan: Plan, input: PlanInput): PlanValues {
-  const faults = new Faults();
+  const faults = new InputFaults();
   const wanted = faults.read(updatePlanInput, input);
   const options = input.options ? faults.catch(() => mergedOptions(plan, input.options ?? {})) : undefined;
   const named = readCurrency(faults, input);

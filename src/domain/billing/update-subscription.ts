@@ -1,6 +1,7 @@
 /** What an administrator sets on one subscription: its end, its period, its own options (decision D36). */
 import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import type { Context } from '../context.ts';
 import { noSubscription, wrongSubscriptionState } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
@@ -8,7 +9,7 @@ import { customerFor, recordEvent, workOnCustomer, workOnSubscription, type Bill
 import { frequencyUnits, type Frequency } from './period.ts';
 import { parsePlanOptions, parsePlanOptionsPatch } from './plan-options.ts';
 import { planById } from './plan-store.ts';
-import { checkFrequency, Faults, type Plan } from './plan.ts';
+import { checkFrequency, type Plan } from './plan.ts';
 import { findPending, findRunning, saveSubscription } from './subscription-store.ts';
 import { cancelled, frequencyOf, withPeriodEnd, YEARS_AHEAD_MAX, type Subscription } from './subscription.ts';
 import { voidPendingInvoice } from './write-invoice.ts';
@@ -56,7 +57,6 @@ async function apply(
   subscription: Subscription,
   changes: SubscriptionChanges,
 ): Promise<Subscription> {
-  if (subscription.status === 'ended') throw wrongSubscriptionState('ended', 'changed');
   const plan = await planById(work.ctx.db, subscription.planId);
   const wanted = read(work, { subscription, plan, changes });
   let next: Subscription = { ...subscription, ...wanted };
@@ -79,7 +79,10 @@ function read(
   work: BillingWork,
   { subscription, plan, changes }: { subscription: Subscription; plan: Plan; changes: SubscriptionChanges },
 ): Partial<Subscription> {
-  const faults = new Faults();
+  const faults = new InputFaults();
+  faults.catch(() => {
+    if (subscription.status === 'ended') throw wrongSubscriptionState('ended', 'changed');
+  });
   for (const name of ['endsAt', 'currentPeriodEndsAt'] as const) checkTime(faults, { name, at: changes[name], work });
   if (changes.currentPeriodEndsAt && subscription.status === 'pending')
     faults.add({ currentPeriodEndsAt: ['A subscription that waits for its first payment has no period yet.'] });
@@ -95,7 +98,7 @@ function read(
 }
 
 function checkTime(
-  faults: Faults,
+  faults: InputFaults,
   { name, at, work }: { name: 'endsAt' | 'currentPeriodEndsAt'; at: Date | null | undefined; work: BillingWork },
 ): void {
   if (at === undefined) return;
@@ -110,7 +113,7 @@ function checkTime(
   else if (at > latest) faults.add({ [name]: [`The ${label} may not be more than ${YEARS_AHEAD_MAX} years away.`] });
 }
 
-function readFrequency(faults: Faults, now: Frequency, changes: SubscriptionChanges): Partial<Subscription> {
+function readFrequency(faults: InputFaults, now: Frequency, changes: SubscriptionChanges): Partial<Subscription> {
   const { frequencyAmount, frequencyUnit } = changes;
   if (frequencyAmount === undefined && frequencyUnit === undefined) return {};
   if (frequencyAmount === null || frequencyUnit === null) return { frequencyAmount: null, frequencyUnit: null };

@@ -1,5 +1,5 @@
 /** Changes a campaign that is not under way (decision D22; one that has begun: change-late.ts). */
-import { parseInput } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { lockOwnedList } from '../audience/find-owned-list.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
@@ -21,24 +21,10 @@ import { findOwnedCampaign } from './find-owned-campaign.ts';
  * CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
  */
 export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
-  const parsed = parseInput(updateCampaignInput, input);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
-    if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, parsed)))
-      throw wrongCampaignState('changed', campaign.status);
-    const list = parsed.listUid === undefined ? undefined : await lockOwnedList(tx, parsed.listUid);
-    const segmentId = await segmentToWrite(tx, {
-      listId: list?.id ?? campaign.listId,
-      segmentUid: parsed.segmentUid,
-      current: campaign,
-    });
-    const routes = parsed.sendingServers;
-    const written = await writeCampaign(tx.db, campaign, {
-      ...parsed,
-      listId: list?.id,
-      segmentId,
-      sendingServers: routes === undefined ? undefined : await checkedRoutes(tx.db, campaign.customerId, routes),
-    });
+    const { parsed, ...found } = await checkedChanges(tx, campaign, input);
+    const written = await writeCampaign(tx.db, campaign, { ...parsed, ...found });
     const isComplete = (await campaignFaults(tx.db, written)).length === 0;
     const status = await followContent(tx, campaign, { isComplete, hasTime: written.deliveryAt !== null });
     if (status === 'scheduled' && parsed.deliveryAt) await appoint(tx.db, campaign, parsed.deliveryAt);
@@ -47,6 +33,25 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     if (hasBegun(campaign) && isContent(parsed)) await takeLateContent(tx, written);
     return { uid: campaign.uid };
   });
+}
+
+/** The changes, and what they name. All faults are thrown together, the state of the campaign among them. */
+async function checkedChanges(tx: TransactionContext, campaign: Campaign, input: UpdateCampaignInput) {
+  const faults = new InputFaults();
+  const parsed = faults.readRight(updateCampaignInput, input);
+  await faults.gather(async () => {
+    if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, input)))
+      throw wrongCampaignState('changed', campaign.status);
+  });
+  const list = parsed.listUid === undefined ? undefined : await lockOwnedList(tx, parsed.listUid);
+  const listId = list?.id;
+  const segment = { listId: listId ?? campaign.listId, segmentUid: parsed.segmentUid, current: campaign };
+  const segmentId = await faults.gather(() => segmentToWrite(tx, segment));
+  const routes = parsed.sendingServers;
+  const sendingServers =
+    routes === undefined ? undefined : await faults.gather(() => checkedRoutes(tx.db, campaign.customerId, routes));
+  faults.check();
+  return { parsed, listId, segmentId, sendingServers };
 }
 
 /** Gives the campaign the status that follows from its content, and returns it. */

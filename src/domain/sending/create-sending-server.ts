@@ -1,6 +1,6 @@
 /** A new sending server: an administrator makes it for the system, a customer for itself (decision D29). */
 import { newUid } from '../../lib/ids.ts';
-import { parseInput } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
@@ -15,7 +15,7 @@ import {
   type SendingServer,
 } from './sending-server.ts';
 import { sealSecrets } from './server-secrets.ts';
-import { trySettings } from './try-settings.ts';
+import { checkSettings, trySettings } from './try-settings.ts';
 import type { DriverSettings } from '../../plugin-api/index.ts';
 
 // For drivers without a setting: enough for every server, and not too many.
@@ -29,7 +29,7 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
   const { customerId } = viewerOf(ctx);
   // A token without administrator rights creates no system server, and no server at a private address.
   const isSystem = administers(ctx);
-  const wanted = parseInput(createSendingServerInput, input);
+  const wanted = checkedServer(ctx, input);
   if (!isSystem) await requireOwnServers(ctx.db, customerId, wanted.type);
   // Checked before the connection is tried, too, so that a refusal comes at once.
   await inTransaction(ctx, (inner) => requireServersLeft(inner, { customerId, isSystem }));
@@ -52,6 +52,17 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
       warmUp: wanted.warmUp ?? null,
     });
   });
+}
+
+/** The input; all its faults are thrown together, those of the settings among them. */
+function checkedServer(ctx: Context, input: CreateSendingServerInput) {
+  const faults = new InputFaults();
+  const wanted = faults.read(createSendingServerInput, input);
+  const { type, settings } = input;
+  if (type) faults.catch(() => checkSettings(ctx, { type, settings: wanted?.settings ?? { ...settings } }));
+  faults.check();
+  if (!wanted) throw new Error('Faults were lost.');
+  return wanted;
 }
 
 async function requireServersLeft(

@@ -41,15 +41,21 @@ export interface TriedSettings {
 
 /** Checks and tests the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
 export async function trySettings(ctx: Context, input: TrySettings): Promise<TriedSettings> {
+  const { driver, settings } = checkSettings(ctx, input);
+  const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
+  if (guard) await checkHost(guard, settings);
+  await tryConnection(driver, settings, { guard, postForm: formPoster(ctx) });
+  return divide(driver, settings);
+}
+
+/** Checks the settings without a connection. Throws ValidationError on `type` or `settings.<key>`. */
+export function checkSettings(ctx: Context, input: Omit<TrySettings, 'isSystem'>) {
   const driver = driverOf(ctx, input.type);
   const unknown = unknownSettings(driver, input.given ?? Object.keys(input.settings));
   const checked = driver.validate(input.settings);
   const errors = { ...unknown, ...(checked.ok ? {} : checked.errors) };
   if (!checked.ok || Object.keys(errors).length > 0) throw wrongSettings(settingsErrors(errors));
-  const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
-  if (guard) await checkHost(guard, checked.settings);
-  await tryConnection(driver, checked.settings, { guard, postForm: formPoster(ctx) });
-  return divide(driver, checked.settings);
+  return { driver, settings: checked.settings };
 }
 
 /** The driver that plugins registered for this type. Throws ValidationError on `type`. */

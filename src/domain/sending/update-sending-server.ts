@@ -1,5 +1,5 @@
 /** Changes a sending server: new settings are tested like those of a new one before anything is stored. */
-import { parseInput } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { connectionsOf } from './create-sending-server.ts';
@@ -16,7 +16,7 @@ import {
   type UpdateSendingServerInput,
 } from './sending-server.ts';
 import { parsePublicSettings, sealSecrets, unsealSecrets } from './server-secrets.ts';
-import { trySettings } from './try-settings.ts';
+import { checkSettings, trySettings } from './try-settings.ts';
 import type { z } from 'zod';
 
 type Changes = z.output<typeof updateSendingServerInput>;
@@ -31,8 +31,7 @@ export async function updateSendingServer(
 ): Promise<SendingServer> {
   viewerOf(ctx);
   const before = await findOwnedSendingServer(ctx, uid);
-  const wanted = parseInput(updateSendingServerInput, input);
-  if (wanted.type !== undefined && wanted.type !== before.type) throw typeFixed();
+  const wanted = checkedChanges(ctx, before, input);
   const settings = await triedSettings(ctx, before, wanted);
   return inTransaction(ctx, async (tx) => {
     const server = await findOwnedSendingServer(tx, uid, { lock: true });
@@ -43,18 +42,34 @@ export async function updateSendingServer(
   });
 }
 
+/** The changes; all their faults are thrown together, those of the settings among them. */
+function checkedChanges(ctx: Context, server: StoredServer, input: UpdateSendingServerInput): Changes {
+  const faults = new InputFaults();
+  const wanted = faults.readRight(updateSendingServerInput, input);
+  const { type, settings } = wanted;
+  faults.catch(() => {
+    if (type !== undefined && type !== server.type) throw typeFixed();
+    if (settings !== undefined) checkSettings(ctx, settingsWith(ctx, server, settings));
+  });
+  faults.check();
+  return wanted;
+}
+
+/** The present settings with the given ones. */
+function settingsWith({ installation }: Context, server: StoredServer, settings: NonNullable<Changes['settings']>) {
+  const present = {
+    ...parsePublicSettings(server.settings),
+    ...unsealSecrets(installation.secret, server.uid, server.sealedSettings),
+  };
+  return { type: server.type, settings: { ...present, ...settings }, given: Object.keys(settings) };
+}
+
 /** Outside of the transaction: a connection may take seconds. */
 async function triedSettings(ctx: Context, server: StoredServer, { settings }: Changes): Promise<ServerValues> {
   if (settings === undefined) return {};
   const { secret } = ctx.installation;
-  const present = {
-    ...parsePublicSettings(server.settings),
-    ...unsealSecrets(secret, server.uid, server.sealedSettings),
-  };
   const tried = await trySettings(ctx, {
-    type: server.type,
-    settings: { ...present, ...settings },
-    given: Object.keys(settings),
+    ...settingsWith(ctx, server, settings),
     isSystem: server.isSystem && administers(ctx),
   });
   return {
