@@ -29,6 +29,11 @@ const PAGES: Readonly<Record<string, string>> = {
   'Sending domains': 'sending-domains.md',
   'Plans and subscriptions': 'plans-and-billing.md',
   Settings: 'settings.md',
+  'Api tokens': 'accounts.md',
+  'Two factor': 'accounts.md',
+  'Audit events': 'accounts.md',
+  'Sending routes': 'sending.md',
+  'From addresses': 'sending.md',
   Invoices: 'plans-and-billing.md',
   Payments: 'plans-and-billing.md',
 };

@@ -1,10 +1,12 @@
 /** All rows of the REST interface, resource by resource. */
+import { accountRows } from './accounts/routes.ts';
 import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { bounceRows } from './bounces/routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
 import { customerRows } from './customers/routes.ts';
 import { exportRows } from './exports/routes.ts';
 import { fileRows } from './files/routes.ts';
+import { fromAddressRows } from './from-addresses/routes.ts';
 import { importRows } from './imports/routes.ts';
 import { listMailRows } from './list-mails/routes.ts';
 import { personalDataRows } from './personal-data/routes.ts';
@@ -16,6 +18,7 @@ import { invoiceRows } from './invoices/routes.ts';
 import { planRows } from './plans/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingDomainRows } from './sending-domains/routes.ts';
+import { sendingRouteRows } from './sending-routes/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
@@ -27,6 +30,7 @@ import { suppressionRows } from './suppressions/routes.ts';
 export const rows: readonly Row[] = [
   ...sessionRows,
   ...loginLinkRows,
+  ...accountRows,
   ...customerRows,
   ...campaignRows,
   ...campaignMessageRows,
@@ -42,6 +46,8 @@ export const rows: readonly Row[] = [
   ...suppressionRows,
   ...segmentRows,
   ...sendingServerRows,
+  ...sendingRouteRows,
+  ...fromAddressRows,
   ...bounceRows,
   ...sendingDomainRows,
   ...settingsRows,

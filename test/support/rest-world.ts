@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
+import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
@@ -45,9 +46,14 @@ export interface World extends RestTenant {
   readonly paymentUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
+  /** Made by hand, and not the one that asks. */
+  readonly apiTokenUid: string;
+  readonly fromAddressUid: string;
   readonly bounceHandlerUid: string;
   /** A working mailbox. */
   readonly mailbox: Readonly<Record<string, unknown>>;
+  /** One of the second factor, where the row needs one. */
+  readonly code?: string;
   /** A working SMTP server's settings. */
   readonly smtp: Readonly<Record<string, unknown>>;
 }
@@ -75,6 +81,12 @@ async function insertBounceHandler(
     folder: 'INBOX',
   };
   return { bounceHandlerUid: uid, mailbox };
+}
+
+async function insertNamedToken({ ctx: { db } }: RestApp, customerId: bigint): Promise<string> {
+  const [user] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM app_user WHERE customer_id = ${customerId}`);
+  const token = { customerId, userId: user?.id ?? 0n, kind: 'named', name: 'Shop', scopes: ['lists:read'] } as const;
+  return (await insertApiToken(db, token)).uid;
 }
 
 /** A tenant with one of everything. */
@@ -154,9 +166,15 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
          p AS (INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f)
     INSERT INTO campaign_attachment (customer_id, uid, campaign_id, file_id, name)
     SELECT c.customer_id, ${uids.attachment}, c.id, f.id, 'attached.png' FROM f JOIN campaign c ON c.customer_id = f.customer_id AND c.uid = ${uids.campaign}`);
+  const fromAddressUid = newUid();
+  await db.execute(
+    sql`INSERT INTO from_address (customer_id, uid, email, email_key) SELECT ${owner}, ${fromAddressUid}, m, m FROM (SELECT ${`${fromAddressUid}@own.example`}::text AS m) x`,
+  );
   return {
     ...tenant,
     ...(await insertMoney(db, owner)),
+    fromAddressUid,
+    apiTokenUid: await insertNamedToken(app, owner),
     ...(await insertBounceHandler(app, owner)),
     messageId,
     suppressedEmail,
@@ -213,6 +231,8 @@ function slot(world: World, before: string, name: string): string {
     invoices: world.invoiceUid,
     payments: world.paymentUid,
     'by-email': world.email,
+    api_tokens: world.apiTokenUid,
+    from_addresses: world.fromAddressUid,
   };
   const value = owned[before];
   if (value === undefined)
@@ -302,7 +322,14 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     quota_unit: 'hour',
     domain_limits: { 'gmail.com': 2000, '*': 10_000 },
     warm_up: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
-    sending_servers: [{ uid: world.serverUid, weight: 2 }],
+    // A plan names servers of the system; the world's is its own.
+    sending_servers: path.startsWith('/plans') ? '' : [{ uid: world.serverUid, weight: 2 }],
+    scopes: ['lists:read'],
+    rest_dialect: 'classic',
+    expires_at: '2040-01-31 08:00:00',
+    after: undefined,
+    everybody: 0,
+    code: world.code,
     quiet_hours: { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' },
     'quiet_hours[from]': '21:00',
     'quiet_hours[to]': '08:00',
