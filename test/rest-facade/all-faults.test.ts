@@ -35,12 +35,12 @@ test('of a list and its contact', async () => {
 
 test('of a campaign, and that it is under way', async () => {
   const path = `/campaigns/${world.campaignUid}`;
-  const changes = { from_email: 'no', subject: '', sending_servers: [{ uid: 'another', weight: 1 }] };
-  expect(await faultsOf('PATCH', path, changes)).toEqual(['from_email', 'sending_servers.0.uid', 'subject']);
+  const changes = { from_email: 'no', subject: '', quiet_hours: { from: 'x', to: '08:00' } };
+  expect(await faultsOf('PATCH', path, changes)).toEqual(['from_email', 'quiet_hours.from', 'subject']);
   await app.ctx.db.execute(
     sql`UPDATE campaign SET status = 'sending', delivery_at = now() WHERE uid = ${world.campaignUid}`,
   );
-  expect(await faultsOf('PATCH', path, changes)).toEqual(['from_email', 'sending_servers.0.uid', 'status', 'subject']);
+  expect(await faultsOf('PATCH', path, changes)).toEqual(['from_email', 'quiet_hours.from', 'status', 'subject']);
   expect(await faultsOf('PATCH', path, { subject: 'Other' })).toEqual(['status']);
   const query = `mutation { updateCampaign(input: { uid: "${world.campaignUid}", fromEmail: "no" }) { ... on ValidationError { fields { field } } } }`;
   const overGraphql = await fetch(`${app.baseUrl}/graphql`, {
@@ -72,7 +72,7 @@ test('of a plan and its options', async () => {
     options: { list_max: 'x', colour: '1' },
   };
   expect(await faultsOf('POST', '/plans', body, app.adminToken)).toEqual(
-    expect.arrayContaining(['name', 'options.colour', 'options.list_max', 'frequency_amount']),
+    expect.arrayContaining(['frequency_amount', 'name', 'options.colour', 'options.list_max', 'price']),
   );
 });
 

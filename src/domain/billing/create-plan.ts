@@ -25,7 +25,8 @@ export async function createPlan(ctx: Context, input: PlanInput): Promise<Plan> 
   const currency = readCurrency(faults, input);
   if (!currency && (input.currencyId ?? input.currencyCode ?? null) === null)
     faults.add({ currencyId: ['The currency id field is required (or a currency code).'] });
-  const priceMinor = wanted && currency && readPrice(faults, wanted.price, currency);
+  const price = wanted?.price ?? input.price;
+  const priceMinor = currency && typeof price === 'string' ? readPrice(faults, price, currency) : undefined;
   if (wanted) checkFrequency(faults, { amount: wanted.frequencyAmount, unit: wanted.frequencyUnit });
   faults.check();
   if (!wanted || !currency || !options || priceMinor === undefined) throw new Error('Faults were lost.');

@@ -40,26 +40,26 @@ export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { 
 
 function readChanges(plan: Plan, input: PlanInput): PlanValues {
   const faults = new InputFaults();
-  const wanted = faults.read(updatePlanInput, input);
+  const wanted = faults.readRight(updatePlanInput, input);
   const options = input.options ? faults.catch(() => mergedOptions(plan, input.options ?? {})) : undefined;
   const named = readCurrency(faults, input);
   const currency = named ?? storedCurrency(plan.currencyCode);
-  if (named && named.code !== plan.currencyCode && wanted?.price === undefined)
+  if (named && named.code !== plan.currencyCode && wanted.price === undefined)
     faults.add({ price: ['The price must be given in the new currency.'] });
-  const priceMinor = wanted?.price === undefined ? undefined : readPrice(faults, wanted.price, currency);
+  const priceMinor = wanted.price === undefined ? undefined : readPrice(faults, wanted.price, currency);
   const now = frequencyOfPlan(plan);
-  const amount = wanted?.frequencyAmount ?? now.amount;
-  checkFrequency(faults, { amount, unit: wanted?.frequencyUnit ?? now.unit });
+  const amount = wanted.frequencyAmount ?? now.amount;
+  checkFrequency(faults, { amount, unit: wanted.frequencyUnit ?? now.unit });
   faults.check();
   return {
-    name: wanted?.name,
+    name: wanted.name,
     priceMinor,
     currencyCode: named?.code,
-    frequencyAmount: wanted?.frequencyAmount,
-    frequencyUnit: wanted?.frequencyUnit,
-    color: wanted?.color,
-    customOrder: wanted?.customOrder,
-    status: wanted?.status,
+    frequencyAmount: wanted.frequencyAmount,
+    frequencyUnit: wanted.frequencyUnit,
+    color: wanted.color,
+    customOrder: wanted.customOrder,
+    status: wanted.status,
     options,
   };
 }
