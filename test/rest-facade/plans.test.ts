@@ -79,7 +79,7 @@ describe('making a plan', () => {
     });
     expect(status).toBe(422);
     expect(Object.keys(body.errors).toSorted()).toEqual(
-      ['frequency_unit', 'name', 'options.email_max', 'options.list_max', 'options.nonsense'].toSorted(),
+      ['frequency_unit', 'name', 'options.email_max', 'options.list_max', 'options.nonsense', 'price'].toSorted(),
     );
   });
 

@@ -140,12 +140,20 @@ describe('creating', () => {
     ],
     ['settings that are a text', { name: 'a', type: 'smtp', settings: 'x' }, ['settings']],
     ['nested settings', { name: 'a', type: 'smtp', settings: { host: { a: 1 } } }, ['settings.host']],
-    ['a line break in the name', { name: 'a\r\nBcc: x@y.example', type: 'smtp', settings: {} }, ['name']],
-    ['a wrong address', { name: 'a', type: 'smtp', settings: {}, default_from_email: 'a@b@c' }, ['default_from_email']],
+    [
+      'a line break in the name',
+      { name: 'a\r\nBcc: x@y.example', type: 'smtp', settings: {} },
+      ['name', 'settings.host'],
+    ],
+    [
+      'a wrong address',
+      { name: 'a', type: 'smtp', settings: {}, default_from_email: 'a@b@c' },
+      ['default_from_email', 'settings.host'],
+    ],
     [
       'a wrong quota',
       { name: 'a', type: 'smtp', settings: {}, quota_value: 0, quota_base: -1, quota_unit: 'fortnight' },
-      ['quota_value', 'quota_base', 'quota_unit'],
+      ['quota_value', 'quota_base', 'quota_unit', 'settings.host'],
     ],
     ['a quota that is no number', { name: 'a', type: 'smtp', settings: {}, quota_value: 'many' }, ['quota_value']],
   ])('%s is a 422 that names the fields, and nothing is stored', async (_what, body, fields) => {
