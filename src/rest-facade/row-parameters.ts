@@ -23,6 +23,8 @@ const view: View = { dialect: 'standard', apiUrl: '', product: { name: '', versi
 export interface Declaration {
   readonly parameters: readonly RowParameter[];
   readonly names: NameTree;
+  /** Those that it reads in this dialect: what only the other one knows is not used. */
+  readonly namesIn: Readonly<Record<View['dialect'], NameTree>>;
   /** Names of any kind are values of it, too: tags of a list's fields. The row says itself which of them it did not use. */
   readonly takesOthers: boolean;
 }
@@ -42,16 +44,18 @@ export async function parametersOf(row: Row): Promise<readonly RowParameter[]> {
 }
 
 async function declare(row: Row): Promise<Declaration> {
-  const found = new Map<string, RowParameter>();
+  const [found, classic] = [new Map<string, RowParameter>(), new Map<string, RowParameter>()];
   let takesOthers = false;
   const others = () => {
     takesOthers = true;
     return [];
   };
-  for (const dialect of ['standard', 'classic'] as const) await record(row, dialect, found, others);
-  if (row.takesFile) found.set('file', { names: ['file'], kind: 'file' });
-  const parameters = [...found.values()];
-  return { parameters, names: nameTree(parameters), takesOthers };
+  await record(row, 'standard', found, others);
+  await record(row, 'classic', classic, others);
+  for (const map of [found, classic]) if (row.takesFile) map.set('file', { names: ['file'], kind: 'file' });
+  const namesIn = { standard: nameTree([...found.values()]), classic: nameTree([...classic.values()]) };
+  const parameters = [...new Map([...found, ...[...classic].filter(([name]) => !found.has(name))]).values()];
+  return { parameters, names: nameTree(parameters), namesIn, takesOthers };
 }
 
 function nameTree(parameters: readonly RowParameter[]): NameTree {

@@ -81,7 +81,7 @@ export async function runRow(request: RowRequest, options: RowOptions): Promise<
     ...{ credentials, dialect, log, requestId },
   };
   const call = beginCall(parts, options);
-  const answering = { request, call, declared, ignored, upload };
+  const answering = { request, given, call, declared, ignored, upload };
   try {
     refuseUnknownDialect(req.headers['x-api-dialect']);
     // For an unknown caller a large upload is not read.
@@ -102,13 +102,15 @@ export async function runRow(request: RowRequest, options: RowOptions): Promise<
 
 interface Answering {
   readonly request: RowRequest;
+  readonly given: RequestParameters;
   readonly call: Call;
   readonly declared: Declaration;
   readonly ignored: Set<string>;
   readonly upload: ReturnType<typeof uploadOf> | undefined;
 }
 
-async function answerOf({ request, call, declared, ignored, upload }: Answering): Promise<KeptAnswer | Download> {
+async function answerOf(answering: Answering): Promise<KeptAnswer | Download> {
+  const { request, call, declared, ignored, upload } = answering;
   const { row, url, query, params } = request;
   if (isIndex(row) && ignored.size > 0) {
     // The dialect may be the token's own.
@@ -116,7 +118,10 @@ async function answerOf({ request, call, declared, ignored, upload }: Answering)
     if (refuseUnknownFilters(call.input, row, { ignored, declared, dialect: call.view().dialect })) ignored.clear();
   }
   const answer = await row.run(call);
-  for (const name of unknownNames((await upload?.allParameters()) ?? {}, declared, params)) ignored.add(name);
+  const { dialect } = call.view();
+  const given = (await upload?.allParameters()) ?? answering.given;
+  const known = { ...declared, names: declared.namesIn[dialect] };
+  for (const name of unknownNames(given, known, params)) ignored.add(name);
   if (answer.kind === 'stream') return { stream: answer.stream, headers: ignoredHeader(ignored) };
   const { status, headers, body } = shape(answer, call.view().dialect, { url, query: new URLSearchParams(query) });
   const whole = hasIgnoredInBody(row) ? withIgnored(body, ignored) : body;

@@ -35,7 +35,7 @@ test('of a list and its contact', async () => {
 
 test('of a campaign, and that it is under way', async () => {
   const path = `/campaigns/${world.campaignUid}`;
-  const changes = { from_email: 'no', subject: '', quiet_hours: { from: 'x', to: '08:00' } };
+  const changes = { from_email: 'no', subject: 'a\r\nb', quiet_hours: { from: 'x', to: '08:00' } };
   expect(await faultsOf('PATCH', path, changes)).toEqual(['from_email', 'quiet_hours.from', 'subject']);
   await app.ctx.db.execute(
     sql`UPDATE campaign SET status = 'sending', delivery_at = now() WHERE uid = ${world.campaignUid}`,

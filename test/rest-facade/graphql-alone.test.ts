@@ -16,11 +16,11 @@ const FIGURES = 'Figures for front ends, which choose what they show.';
 const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
-  ...of(BY_CURSOR, ['campaigns', 'customers', 'files', 'lists', 'segments', 'subscribers']),
-  ...of(BY_CURSOR, ['sendingDomains', 'sendingServers']),
-  ...of(PAGES, ['changePassword', 'updateProfile', 'logOut']),
+  ...of(BY_CURSOR, ['campaigns', 'customers', 'files', 'invoices', 'lists', 'segments', 'segmentSubscribers']),
+  ...of(BY_CURSOR, ['sendingDomains', 'sendingServers', 'subscribers']),
+  ...of(PAGES, ['changePassword', 'updateProfile', 'signIn', 'logOut']),
   ...of(FIGURES, ['allowance', 'customerAllowance', 'creditBalances', 'mySubscription', 'campaignLedger']),
-  ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions']),
+  ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions', 'file']),
   ...of(OPERATOR, ['endHold', 'resetTwoFactor', 'setAdministrator', 'setCustomerPace', 'decideUnknownDeliveries']),
   ...of(OPERATOR, ['resumeSubscription']),
 };

@@ -8,8 +8,9 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
+import type { NameTree } from '../../src/rest-facade/input.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
-import { parametersOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
+import { declarationOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
 import { requestRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
@@ -23,6 +24,9 @@ const NEEDS_STATE = new Set([
   '/campaigns/:uid/resume',
   '/campaigns/:uid/dry-run',
   '/payments/:uid/approve',
+  '/two_factor',
+  '/two_factor/confirm',
+  '/two_factor/recovery_codes',
 ]);
 /** What belongs to the operator's account and is shown to everybody. */
 const NOBODYS = new Set(['/plans/:uid']);
@@ -130,6 +134,8 @@ const ask = (row: Row, method: string, request: RowRequest) => requestRow(app, {
 function expectInTable(answer: RestAnswer, what: string): void {
   expect(TABLE_OF_STATUSES, `${what}: ${answer.status} ${answer.text.slice(0, 300)}`).toContain(answer.status);
   if (answer.status < 400) return;
+  // A row that does several things at once answers for each of them.
+  if (Array.isArray(answer.body)) return void expect(answer.status, what).toBe(422);
   expect(answer.body, what).toMatchObject({ message: expect.stringMatching(/\w{3}/) });
   if (answer.status === 422)
     expect((answer.body as { errors?: object }).errors, `${what} ${answer.text.slice(0, 300)}`).toBeTypeOf('object');
@@ -142,7 +148,9 @@ describe.each(cases)('$name', ({ row, method }) => {
   /** For what is refused and must change nothing. */
   let world: World;
   beforeAll(async () => {
-    parameters = await parametersOf(row);
+    const { parameters: all, namesIn } = await declarationOf(row);
+    // Asked in the standard dialect: what only the classic one reads is not used.
+    parameters = all.filter(({ names }) => isIn(namesIn.standard, names[0] ?? ''));
     world = await newWorld(app, smtp);
   });
 
@@ -303,6 +311,12 @@ test('no line break reached anything that becomes a header', async () => {
     expect(row?.count, `${table}.${column}`).toBe(0);
   }
 });
+
+function isIn(names: NameTree, name: string): boolean {
+  const [head = '', ...inner] = name.replaceAll(']', '').split('[');
+  const below = names.get(head);
+  return below !== undefined && (inner.length === 0 || below.has(inner[0] ?? ''));
+}
 
 function isNeverTaken(what: string, { name, isForm }: { name: string; isForm: boolean }): boolean {
   if (what === 'too long' && LONG_TEXTS.has(name)) return false;

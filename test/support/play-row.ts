@@ -53,7 +53,7 @@ export async function playRow(
 }
 
 /** Right as they may be, an answer with them shows less. */
-const LEFT_OUT = new Set(['open', 'click', 'code', 'otp']);
+const LEFT_OUT = new Set(['open', 'click', 'code', 'otp', 'after']);
 /** What `rightValue` says of a text it knows nothing about. */
 const UNKNOWN_TEXT = 'Some text';
 /** For readers of the reference, who see what is played here. */

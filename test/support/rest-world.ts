@@ -5,12 +5,12 @@
 import { randomBytes } from 'node:crypto';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { insertApiToken } from '../../src/domain/accounts/api-token-store.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestAnswer, RestApp, RestTenant } from './rest-app.ts';
+import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { insertMoney } from './insert-money.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
@@ -81,12 +81,6 @@ async function insertBounceHandler(
     folder: 'INBOX',
   };
   return { bounceHandlerUid: uid, mailbox };
-}
-
-async function insertNamedToken({ ctx: { db } }: RestApp, customerId: bigint): Promise<string> {
-  const [user] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM app_user WHERE customer_id = ${customerId}`);
-  const token = { customerId, userId: user?.id ?? 0n, kind: 'named', name: 'Shop', scopes: ['lists:read'] } as const;
-  return (await insertApiToken(db, token)).uid;
 }
 
 /** A tenant with one of everything. */
@@ -166,15 +160,10 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
          p AS (INSERT INTO file_piece (customer_id, file_id, no, bytes) SELECT customer_id, id, 0, '\\x89504e47' FROM f)
     INSERT INTO campaign_attachment (customer_id, uid, campaign_id, file_id, name)
     SELECT c.customer_id, ${uids.attachment}, c.id, f.id, 'attached.png' FROM f JOIN campaign c ON c.customer_id = f.customer_id AND c.uid = ${uids.campaign}`);
-  const fromAddressUid = newUid();
-  await db.execute(
-    sql`INSERT INTO from_address (customer_id, uid, email, email_key) SELECT ${owner}, ${fromAddressUid}, m, m FROM (SELECT ${`${fromAddressUid}@own.example`}::text AS m) x`,
-  );
   return {
     ...tenant,
     ...(await insertMoney(db, owner)),
-    fromAddressUid,
-    apiTokenUid: await insertNamedToken(app, owner),
+    ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
     messageId,
     suppressedEmail,
@@ -289,7 +278,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     EMAIL: email,
     // A new one has to differ from the one before.
     password: path === '/customers/:uid' ? `${newUid()} of spring` : world.password,
-    customer_uid: world.customerUid,
+    // Whose trail it is, only an administrator says.
+    customer_uid: path === '/audit_events' ? '' : world.customerUid,
     plan_uid: world.planUid,
     ...moneyValues(path),
     timezone: 'Europe/Vienna',
@@ -327,8 +317,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     scopes: ['lists:read'],
     rest_dialect: 'classic',
     expires_at: '2040-01-31 08:00:00',
-    after: undefined,
-    everybody: 0,
+    ...{ after: '', everybody: 0 },
     code: world.code,
     quiet_hours: { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' },
     'quiet_hours[from]': '21:00',

@@ -19,6 +19,7 @@ export function scrubber(baseUrl: string): (value: unknown) => unknown {
       .replaceAll(/\b(?:user-)?[0-9a-f]{13}@[a-z]+\.example\b/g, people)
       .replaceAll(/(?<![0-9A-Za-z])[0-9A-Za-z]{60}(?![0-9A-Za-z])/g, '<API_TOKEN>')
       .replaceAll(/(?<![0-9A-Za-z_-])[0-9A-Za-z_-]{43}(?![0-9A-Za-z_-])/g, '<TOKEN>')
+      .replaceAll(/^(\d{6}|[0-9a-zA-Z]{4}-[0-9a-zA-Z]{4}-[0-9a-zA-Z]{2,4})$/g, '<CODE>')
       .replaceAll(/\b[A-Z2-7]{32}\b/g, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP')
       .replaceAll(/\b[0-9a-f]{32}\b/g, '0123456789abcdef0123456789abcdef')
       .replaceAll(/(?<![0-9a-z])[0-9a-f]{13}(?![0-9a-z])/gi, uids)
@@ -27,8 +28,6 @@ export function scrubber(baseUrl: string): (value: unknown) => unknown {
         (_, between: string) => `${DATE}${between}${TIME}`,
       );
   const scrub = (value: unknown, name: string): unknown => {
-    if (name === 'code' || name === 'recovery_codes')
-      return Array.isArray(value) ? value.map(() => '<CODE>') : '<CODE>';
     if (typeof value === 'string') return /(^|_)id$/.test(name) && /^\d+$/.test(value) ? '1' : text(value);
     if (typeof value === 'number') return /(^|_)id$/.test(name) ? 1 : name === 'port' ? 587 : value;
     if (Array.isArray(value)) return value.map((item) => scrub(item, name));

@@ -76,7 +76,7 @@ function changes(before: Snapshot, after: Snapshot): [string, Stored][] {
 }
 
 const FRESH =
-  /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token|hash|path|name|by|password)$/;
+  /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token|hash|path|name|by|password|secret)$/;
 
 /** Random domains of the worlds, and selectors of keys. */
 const FRESH_NAMES = /[0-9a-f]{13}(?=\.example)|(?<="uid":")[0-9a-f]{13}|mw[0-9a-f]{10}/g;

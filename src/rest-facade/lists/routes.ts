@@ -132,7 +132,9 @@ function options(input: Input) {
 /** Old clients put it into the contact (D49). */
 function defaultSubject(input: Input, dialect: Dialect): string | undefined {
   const contactInput = dialect === 'classic' ? input.object('contact') : undefined;
-  return input.text('default_subject', 'subject') ?? contactInput?.text('default_subject');
+  // Read in any case: what is no text is refused, also where the other one is used.
+  const inContact = contactInput?.text('default_subject');
+  return input.text('default_subject', 'subject') ?? inContact;
 }
 
 function contact(input: Input, dialect: Dialect) {
