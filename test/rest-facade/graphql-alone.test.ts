@@ -13,6 +13,7 @@ import { buildSchema } from '../../src/schema/build-schema.ts';
 const BY_CURSOR = 'REST has the same by numbered pages.';
 const PAGES = 'For pages of the installation, which use a session; a client of REST has a token.';
 const FIGURES = 'Figures for front ends, which choose what they show.';
+const WIDER = 'REST runs `unsubscribeFromLists`, which does the same and more.';
 const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
@@ -23,6 +24,7 @@ const ALONE: Readonly<Record<string, string>> = {
   ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions', 'file']),
   ...of(OPERATOR, ['endHold', 'resetTwoFactor', 'setAdministrator', 'setCustomerPace', 'decideUnknownDeliveries']),
   ...of(OPERATOR, ['resumeSubscription']),
+  ...of(WIDER, ['unsubscribeSubscriber']),
 };
 
 function of(reason: string, names: readonly string[]): Record<string, string> {

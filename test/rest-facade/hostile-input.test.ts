@@ -8,10 +8,10 @@ import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
-import type { NameTree } from '../../src/rest-facade/input.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
-import { declarationOf, type ParameterKind, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
+import type { ParameterKind, RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
+import { parametersIn } from '../support/known-in.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
 import { requestRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
 import { changedSince, stateOf } from '../support/table-states.ts';
@@ -148,9 +148,7 @@ describe.each(cases)('$name', ({ row, method }) => {
   /** For what is refused and must change nothing. */
   let world: World;
   beforeAll(async () => {
-    const { parameters: all, namesIn } = await declarationOf(row);
-    // Asked in the standard dialect: what only the classic one reads is not used.
-    parameters = all.filter(({ names }) => isIn(namesIn.standard, names[0] ?? ''));
+    parameters = await parametersIn(row, 'standard');
     world = await newWorld(app, smtp);
   });
 
@@ -311,12 +309,6 @@ test('no line break reached anything that becomes a header', async () => {
     expect(row?.count, `${table}.${column}`).toBe(0);
   }
 });
-
-function isIn(names: NameTree, name: string): boolean {
-  const [head = '', ...inner] = name.replaceAll(']', '').split('[');
-  const below = names.get(head);
-  return below !== undefined && (inner.length === 0 || below.has(inner[0] ?? ''));
-}
 
 function isNeverTaken(what: string, { name, isForm }: { name: string; isForm: boolean }): boolean {
   if (what === 'too long' && LONG_TEXTS.has(name)) return false;

@@ -2,8 +2,8 @@
 import { Secret, TOTP } from 'otpauth';
 import { sql } from '../../src/db/database.ts';
 import type { Dialect } from '../../src/rest-facade/dialects.ts';
-import { parametersOf } from '../../src/rest-facade/row-parameters.ts';
 import type { Method, Row } from '../../src/rest-facade/row.ts';
+import { parametersIn } from './known-in.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
 import { requestRow, newWorld, rightValue, type World } from './rest-world.ts';
 
@@ -38,7 +38,7 @@ export async function playRow(
   const made = await newWorld(app, smtp);
   await bringIntoState(app, made, row);
   const world = row.path.startsWith('/two_factor') ? { ...made, code: await secondFactorFor(app, made, row) } : made;
-  const values = (await parametersOf(row)).flatMap((parameter) => {
+  const values = (await parametersIn(row, dialect)).flatMap((parameter) => {
     const right = rightValue(row, parameter, world);
     const name = parameter.names[0] ?? '';
     return right === undefined || !only(name)
