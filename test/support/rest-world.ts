@@ -278,7 +278,6 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     EMAIL: email,
     // A new one has to differ from the one before.
     password: path === '/customers/:uid' ? `${newUid()} of spring` : world.password,
-    // Whose trail it is, only an administrator says.
     customer_uid: path === '/audit_events' ? '' : world.customerUid,
     plan_uid: world.planUid,
     ...moneyValues(path),
