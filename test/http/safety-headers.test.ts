@@ -29,7 +29,10 @@ const addresses = [
 ];
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'];
 
-function faultsOf(headers: Headers): string[] {
+/** Open to pages of any site, without credentials (decision D59). */
+const PUBLIC = '/api/v1/public/';
+
+function faultsOf(headers: Headers, address = ''): string[] {
   const policy = new Map(
     (headers.get('content-security-policy') ?? '').split(';').map((part) => {
       const [name = '', ...values] = part.trim().split(/\s+/);
@@ -45,7 +48,10 @@ function faultsOf(headers: Headers): string[] {
     /^(DENY|SAMEORIGIN)$/.test(headers.get('x-frame-options') ?? '') ? '' : 'x-frame-options',
     /unsafe|\*|https?:/.test(scripts) ? `script-src ${scripts}` : '',
     /^max-age=\d{8}/.test(headers.get('strict-transport-security') ?? '') ? '' : 'strict-transport-security',
-    headers.get('access-control-allow-origin') === null ? '' : 'access-control-allow-origin',
+    headers.get('access-control-allow-origin') === (address.startsWith(PUBLIC) ? '*' : null)
+      ? ''
+      : 'access-control-allow-origin',
+    headers.get('access-control-allow-credentials') === null ? '' : 'access-control-allow-credentials',
     headers.get('x-powered-by') === null && headers.get('server') === null ? '' : 'names its software',
     ...headers
       .getSetCookie()
@@ -75,7 +81,7 @@ test.each(methods)('%s on every address', async (method) => {
       headers: { Accept: 'text/html', Origin: 'https://evil.test' },
     });
     await answer.arrayBuffer();
-    for (const fault of faultsOf(answer.headers)) faults.push(`${method} ${address}: ${fault}`);
+    for (const fault of faultsOf(answer.headers, address)) faults.push(`${method} ${address}: ${fault}`);
   }
   expect(faults).toEqual([]);
 });

@@ -318,7 +318,8 @@ describe('11 more than is documented', () => {
     const files = JSON.stringify([{ url: 'http://127.0.0.1:9/missing.png', subdirectory: 'images' }]);
     for (const body of [{ files }, new URLSearchParams({ files })]) {
       const answer = await ask('/file/upload', { method: 'POST', body });
-      expect(answer, answer.text).toMatchObject({ status: 200, body: [{ status: 0 }] });
+      // None was stored.
+      expect(answer, answer.text).toMatchObject({ status: 422, body: [{ status: 0 }] });
     }
   });
 

@@ -54,9 +54,10 @@ test('changes are answered while their rows cannot be written; the rows are writ
   expect(app.logged.join('\n')).toContain('"event":"audit.written_late","rows":3');
   for (const { operation, at } of await events(world.customerId)) {
     expect(operation).toBe('updateList');
-    // When it was done, not when it was written.
+    // When it was done, not when it was written: that is tried half a second later at the earliest. A busy machine takes some
+    // milliseconds between telling a row's age and writing it.
     expect(at.getTime()).toBeGreaterThanOrEqual(begunAt - 5);
-    expect(at.getTime()).toBeLessThanOrEqual(backAt + 5);
+    expect(at.getTime()).toBeLessThanOrEqual(backAt + 250);
   }
 });
 

@@ -106,6 +106,7 @@ const ONE_OF: Readonly<Record<string, string>> = { SegmentRuleInput: 'email', Se
 function rightOf(mutation: string, { name, type }: { name: string; type: GraphQLInputType }, world: World): unknown {
   const named = getNamedType(type);
   if (named.name === 'SendingRouteInput') return [{ uid: world.serverUid, weight: 2 }];
+  if (name === 'options' && mutation.endsWith('ListField')) return mutation === 'addListField' ? ['Some text'] : [];
   if (named.name === 'QuietHoursInput') return { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' };
   if (isInputObjectType(named)) {
     const fields = Object.values(named.getFields());
@@ -144,6 +145,11 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     warmUp: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
     localTime: '09:00',
     reason: 'manual',
+    ipAddress: '203.0.113.9',
+    countryCode: 'AT',
+    field: 'FIRST_NAME',
+    timezoneTag: 'FIRST_NAME',
+    to: `${newUid()}@person.example`,
     trap: '',
     // A new one has to differ from the one before.
     password: mutation === 'updateCustomer' ? 'quite another one 8' : world.password,
@@ -172,7 +178,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
           ? 'smtp'
           : mutation.includes('Campaign')
             ? 'regular'
-            : 'text',
+            : mutation === 'addListField'
+              ? 'dropdown'
+              : 'text',
     messageId: world.messageId,
     tag: `TAG_${newUid()}`,
     settings: world.smtp,
@@ -187,6 +195,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     next: '/inbox',
     quotaUnit: 'hour',
     status: /SendingServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',
+    ...(mutation === 'updateListField' ? { defaultValue: 'Ada', tag: 'FIRST_NAME' } : {}),
     scopes: 'lists:read',
     base64: 'RU1BSUwNCg==',
   };

@@ -86,7 +86,7 @@ export const listRows = [
         fromName: input.text('from_name'),
         defaultSubject: defaultSubject(input, dialect),
         contact: contact(input, dialect),
-        briefContact: dialect === 'classic',
+        briefContact: dialect === 'classic' ? true : undefined,
       },
     }),
     present: ({ updateList: { uid } }) => done('List was successfully updated', { list_uid: uid }),
