@@ -103,7 +103,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
     if (row.access === 'admin' || EVERYBODYS.has(name)) return;
     const values = valuesFor(row, parameters, foreign).map(([key, value]): [string, unknown] => [
       key,
-      key === 'EMAIL' ? foreign.subscriberEmail : value,
+      key === 'EMAIL' ? foreign.subscriberEmail : key === 'customer_uid' ? foreign.customerUid : value,
     ]);
     for (const [what, path] of [
       ['everything of another', pathIn(foreign, row.path)],
