@@ -55,6 +55,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'Allowance.limits': 'one for each limit that plans count',
   'AuditEvent.fields': 'the names of one input (AUDIT_FIELDS_MAX)',
   'SignUp.ignoredFields': 'the fields of one form',
+  'Installation.diagnostics': 'one for each check that the program has',
   'UnsubscribedFromLists.subscribers': 'one for each list of the customer that has the address',
   'RecoveryCodes.recoveryCodes': 'ten',
   'CampaignStatistics.links': 'the links of one mail, bounded when it is compiled',
