@@ -3,7 +3,7 @@
  * it works with every server of PostgreSQL, needs no superuser, and can be loaded into another version.
  */
 import { existsSync } from 'node:fs';
-import { link, open, rm, stat } from 'node:fs/promises';
+import { link, rename, open, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DatabaseClient } from '../../src/db/client.ts';
@@ -99,15 +99,28 @@ async function* partsOf(
   yield { kind: 'end', end: { tables: copied, sequences: await sequencesOf(client) } };
 }
 
-/** By a second link, which fails when somebody has made such a file meanwhile; a rename would replace it. */
+/** What file systems without hard links answer: FAT, many network shares. */
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+/**
+ * By a second link, which fails when somebody has made such a file meanwhile; a rename would replace it. Where there are no links,
+ * by a rename after looking.
+ */
 async function giveName(temporary: string, file: string): Promise<void> {
   try {
     await link(temporary, file);
   } catch (error) {
-    throw existsSync(file) ? alreadyThere(file) : error;
+    if (existsSync(file)) throw alreadyThere(file);
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!NO_LINKS.has(code)) throw error;
+    await rename(temporary, file);
   }
   const folder = await open(path.dirname(file));
-  await folder.sync().finally(() => folder.close());
+  // Some network shares cannot do so with a folder; the file itself is on the disk.
+  await folder
+    .sync()
+    .catch(() => undefined)
+    .finally(() => folder.close());
 }
 
 function alreadyThere(file: string): Error {

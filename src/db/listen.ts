@@ -95,8 +95,13 @@ class PgNotifications implements Notifications {
       client.on('error', () => this.#lost(client));
       client.on('end', () => this.#lost(client));
       client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
-      for (const channel of this.#listeners.keys()) await this.#confirm(client, channel);
-      for (const channel of this.#listeners.keys()) this.#deliver(channel, null);
+      for (const channel of this.#listeners.keys()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      if (this.#client !== client) return;
+      // Told of the gap first: nobody may rely on the channel with what was read before it.
+      for (const channel of this.#listeners.keys()) {
+        this.#deliver(channel, null);
+        this.#confirmed.add(channel);
+      }
       // Asked to close meanwhile.
       if (this.#closed) await client.end();
     } catch {

@@ -39,7 +39,13 @@ export async function settleInvoice(work: BillingWork, invoice: Invoice): Promis
 
 async function start(work: BillingWork, subscription: Subscription, invoice: Invoice): Promise<void> {
   const plan = await planById(work.ctx.db, invoice.planId);
-  await startSubscription(work, subscription, { plan, paid: priceOf(invoice), invoiceUid: invoice.uid });
+  const begun = { ...subscription, ...withoutPastEnd(overridesOf(subscription), work.at) };
+  await startSubscription(work, begun, { plan, paid: priceOf(invoice), invoiceUid: invoice.uid });
+}
+
+/** An end that has passed while the invoice waited is not kept: what was paid would end at once. */
+function withoutPastEnd<Own extends { readonly endsAt: Date | null }>(own: Own, at: Date): Own {
+  return own.endsAt !== null && own.endsAt <= at ? { ...own, endsAt: null } : own;
 }
 
 async function renew(work: BillingWork, subscription: Subscription, invoice: Invoice): Promise<void> {
@@ -52,7 +58,7 @@ async function change(work: BillingWork, subscription: Subscription, invoice: In
   const { db } = work.ctx;
   const [from, to] = [await planById(db, subscription.planId), await planById(db, invoice.planId)];
   const startsAt = invoice.periodStartsAt ?? work.at;
-  const own = overridesOf(subscription);
+  const own = withoutPastEnd(overridesOf(subscription), work.at);
   const overrides = invoice.keepsOverrides ? own : NO_OVERRIDES;
   const moved = onPlan(subscription, to, { startsAt, paid: priceOf(invoice), overrides });
   const next = await saveSubscription(db, moved, work.at);

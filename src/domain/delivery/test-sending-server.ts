@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { RateLimitedError, ValidationError, messageOf } from '../../lib/errors.ts';
 import { emailAddress, emailKey, parseInput, singleLine } from '../../lib/text.ts';
 import { SendingError, type OutgoingMessage, type SendingDriver } from '../../plugin-api/index.ts';
+import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { isSuppressed } from '../audience/suppression-store.ts';
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
@@ -39,12 +40,14 @@ export interface ServerTest {
 
 /**
  * Connects and logs in, and with `to` sends one message from the server's default address. A failed test is an answer. Throws
- * ValidationError (`to`, `settings.host`, ADDRESS_SUPPRESSED), RateLimitedError `TOO_MANY_TESTS`, NotFoundError,
+ * ValidationError (`to`, `settings.host`, ADDRESS_SUPPRESSED, no plan that allows sending), RateLimitedError `TOO_MANY_TESTS`, NotFoundError,
  * ForeignResourceError.
  */
 export async function testSendingServer(ctx: Context, given: z.input<typeof input>): Promise<ServerTest> {
   const { uid, to } = parseInput(input, given);
   const server = await findOwnedSendingServer(ctx, uid);
+  // A mail to somebody is sending (decision D55).
+  if (to && !server.isSystem) await requireRunningPlan(ctx.db, server.customerId);
   const message = to ? await composeTest(ctx, server, to) : undefined;
   await countTest(ctx, server, to ?? undefined);
   const startedAt = performance.now();
@@ -124,11 +127,13 @@ async function composeTest(ctx: Context, server: StoredServer, to: string): Prom
   const { filled, identity } = await composeTransactional(ctx, {
     customerId,
     customerUid: uid,
-    list: { uid, name, contact: NO_CONTACT },
-    from: { name, email: from },
-    subject: `Test of the sending server ${name}`,
+    list: { uid, name: '', contact: NO_CONTACT },
+    from: { name: '', email: from },
+    // The name is a value: a template in it is shown, not run.
+    subject: 'Test of the sending server {SERVER_NAME}',
+    fieldDefaults: { SERVER_NAME: '' },
     html: '<p>This message was sent to test a sending server. It works.</p>',
-    to: { email: to, uid, fields: {} },
+    to: { email: to, uid, fields: { SERVER_NAME: name } },
     // Two tests are two messages.
     purpose: randomUUID(),
   });

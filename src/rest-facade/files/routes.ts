@@ -89,8 +89,16 @@ interface Outcome {
 /** One file is answered or refused by itself; of several each has its result. */
 async function upload(call: Call, first: IncomingFile, subdirectory: string | undefined): Promise<Answer> {
   const attempts: { readonly outcome: Outcome; readonly refusal?: RestError }[] = [];
-  for (let file: IncomingFile | undefined = first; file; file = await file.next())
-    attempts.push(await attempt(file.name, uploadPart(call, file, subdirectory)));
+  try {
+    for (let file: IncomingFile | undefined = first; file; file = await file.next())
+      attempts.push(await attempt(file.name, uploadPart(call, file, subdirectory)));
+  } catch (error) {
+    await deleteStored(
+      call,
+      attempts.map(({ outcome }) => outcome),
+    );
+    throw error;
+  }
   const outcomes = attempts.map(({ outcome }) => outcome);
   const [only] = attempts;
   if (attempts.length === 1 && only?.refusal) throw only.refusal;
@@ -99,6 +107,12 @@ async function upload(call: Call, first: IncomingFile, subdirectory: string | un
   if (attempts.length === 1) return created('File uploaded', { url, file_uid });
   const message = `${stored.length} of ${outcomes.length} files uploaded`;
   return created(message, { url, file_uid, files: outcomes });
+}
+
+/** The caller of a request that fails as a whole learns no uids: nothing of it stays. */
+async function deleteStored(call: Call, outcomes: readonly Outcome[]): Promise<void> {
+  for (const { file_uid: uid } of outcomes)
+    if (uid !== undefined) await call.execute('DeleteFile', { uid }).catch(() => undefined);
 }
 
 /** The results that name a stored file. Throws RestError 422 with all of them when there is none. */
@@ -117,13 +131,18 @@ async function fetchAll(call: Call, wanted: readonly Wanted[]): Promise<readonly
     });
   }
   const outcomes: Outcome[] = [];
-  for (const { url, subdirectory } of wanted) {
-    const fetched = call.execute('UploadFileFromUrl', { input: { url, subdirectory } });
-    const { outcome } = await attempt(
-      url,
-      fetched.then(({ uploadFileFromUrl: file }) => file),
-    );
-    outcomes.push(outcome);
+  try {
+    for (const { url, subdirectory } of wanted) {
+      const fetched = call.execute('UploadFileFromUrl', { input: { url, subdirectory } });
+      const { outcome } = await attempt(
+        url,
+        fetched.then(({ uploadFileFromUrl: file }) => file),
+      );
+      outcomes.push(outcome);
+    }
+  } catch (error) {
+    await deleteStored(call, outcomes);
+    throw error;
   }
   storedOf(outcomes);
   return outcomes;
