@@ -106,7 +106,7 @@ async function addToWindows(db: Queryable, limits: readonly WindowLimit[], n: nu
      ${inOrder}
     ON CONFLICT (key) DO UPDATE SET (used, ends_at, times, totals) =
       (SELECT t.total - s.totals[1], excluded.ends_at, s.times, s.totals
-         FROM (SELECT w.totals[cardinality(w.totals)] + excluded.used AS total) t
+         FROM (SELECT coalesce(w.totals[cardinality(w.totals)], 0) + excluded.used AS total) t
         CROSS JOIN LATERAL hot.slide_window(w.times, w.totals, t.total, now(), excluded.ends_at - now()) s)`,
     'db.add_to_windows',
   );

@@ -207,3 +207,23 @@ test('an import obeys its column, rejects other words, and nobody who left is br
   for (const [name, status] of Object.entries(expected))
     expect(await personOf(other, `${name}@import.example`)).toMatchObject({ status });
 });
+
+test('an import obeys an opt-out also where other values of its line are wrong or missing, and reports these', async () => {
+  const list = await newList();
+  const addField = (body: object) => call('POST', `/lists/${list.uid}/add-field`, body);
+  await addField({ type: 'datetime', label: 'Born', tag: 'BORN' });
+  await created(list, 'wrong@out.example', { status: 'subscribed' });
+  await addField({ type: 'text', label: 'City', tag: 'CITY', required: 1 });
+  const file =
+    'email,status,born\nwrong@out.example,unsubscribed,never\nnew@out.example,unsubscribed,\nin@out.example,,\n';
+  const form = new FormData();
+  form.append('file', new Blob([file]), 'out.csv');
+  const begun = await app.rest(`/lists/${list.uid}/import`, { method: 'POST', body: form, token: owner.token });
+  const path = `/lists/${list.uid}/imports/${String(field(begun, 'import_uid'))}`;
+  await until(async () => (field(await call('GET', path), 'import', 'status') === 'done' ? true : undefined));
+  for (const name of ['wrong', 'new'])
+    expect(await personOf(list, `${name}@out.example`)).toMatchObject({ status: 'unsubscribed' });
+  // Without a value in the required field.
+  expect(await personOf(list, 'in@out.example')).toEqual({});
+  expect((await call('GET', `${path}/rejected`)).text).toMatch(/BORN.*wrong@out\.example/s);
+});

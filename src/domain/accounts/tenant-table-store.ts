@@ -106,6 +106,8 @@ export async function gatheredTables(db: Queryable, kind: Deletion['kind']): Pro
            LATERAL (SELECT coalesce(h.inhparent, c.oid) = ${counted}::regclass AS is_counted) k
      WHERE i.indpred IS NULL AND NOT EXISTS (
        SELECT 1 FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f')
+       -- The ledgers of a deleted list stay with its reports (decision D57): its people must be found to be erased.
+       AND NOT (${kind} = 'list' AND c.oid = 'hot.former_address'::regclass)
      ORDER BY is_counted DESC, 1, i.indisprimary DESC`,
   );
 }

@@ -25,6 +25,9 @@ export async function deleteList(ctx: Context, uid: string): Promise<MailList> {
     const busy = await campaignsUsingList(db, list, NAMED_CAMPAIGNS_MAX);
     if (busy.length > 0) throw listInUse(busy);
     await deleteListRow(db, list);
+    // Deleting waited for campaigns to it that were being started or scheduled meanwhile.
+    const begun = await campaignsUsingList(db, list, NAMED_CAMPAIGNS_MAX);
+    if (begun.length > 0) throw listInUse(begun);
     await enqueue(db, eraseDeletedJob, {}, { key: ERASE_DELETED_KEY });
     return list;
   });

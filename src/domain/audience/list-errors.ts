@@ -33,5 +33,11 @@ export const listImporting = () =>
     'An import into the list is under way. Wait until it is done, or cancel it, and try again.',
   );
 
+export const fieldChanged = () =>
+  new WrongStateError(
+    'FIELD_CHANGED',
+    'Somebody else has just changed this field. Read it again and repeat your change.',
+  );
+
 export const tooManyFields = (max: number) =>
   new ValidationError({ tag: [`A list may not have more than ${max} fields.`] }, 'TOO_MANY_FIELDS');

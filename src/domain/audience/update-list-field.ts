@@ -9,7 +9,7 @@ import { hasOptions, optionKey, readFieldValue, FIELD_VALUE_FAULTS, type FieldKi
 import { isImporting, segmentsOfField, valuesOfField } from './field-usage-read-model.ts';
 import { findListField, type ListFieldRef } from './find-list-field.ts';
 import { findOwnedList } from './find-owned-list.ts';
-import { fieldInUse, listImporting, listNotFound } from './list-errors.ts';
+import { fieldChanged, fieldInUse, listImporting, listNotFound } from './list-errors.ts';
 import {
   settingsFaults,
   updateListFieldInput,
@@ -32,7 +32,7 @@ const SHOWN_VALUE_MAX = 40;
 /**
  * Updates a field of the caller's list; absent values stay. Throws ValidationError (also `FIELD_BUILT_IN`; values or segments
  * that do not fit the new type), NotFoundError `LIST_NOT_FOUND` or `FIELD_NOT_FOUND`, ForeignResourceError, WrongStateError
- * `FIELD_IN_USE` or `LIST_IMPORTING`.
+ * `FIELD_IN_USE`, `LIST_IMPORTING` or `FIELD_CHANGED`.
  */
 export async function updateListField(
   ctx: Context,
@@ -41,7 +41,7 @@ export async function updateListField(
 ): Promise<ListField> {
   const list = await findOwnedList(ctx, ref.listUid);
   const before = await findListField(ctx, list, ref.field);
-  const changes = parseInput(updateListFieldInput, input);
+  const changes = parseInput(updateListFieldInput, withoutNulls(input));
   const { tag, settings } = changed(before, changes);
   const errors: FieldErrors = {
     ...(tag === before.tag ? {} : { tag: ['The tag of a field cannot be changed: add another field instead.'] }),
@@ -52,11 +52,23 @@ export async function updateListField(
   return inTransaction(ctx, async (inner) => {
     if (!(await lockListForChange(inner.db, list))) throw listNotFound();
     const field = await findListField(inner, list, before.uid);
-    await updateField(inner.db, { customerId: list.customerId, id: field.id }, withStoredDefault(settings));
+    // Somebody else has changed its kind meanwhile: what was checked is not what is stored.
+    if (changesKind(before, field) || changesKind(field, before)) throw fieldChanged();
+    const { settings: now } = changed(field, changes);
+    const faults = settingsFaults(now);
+    if (Object.keys(faults).length > 0) throw new ValidationError(faults);
+    await updateField(inner.db, { customerId: list.customerId, id: field.id }, withStoredDefault(now));
     // Messages that are being sent read the defaults again.
     await updateListRow(inner.db, list, {});
     return findListField(inner, list, before.uid);
   });
+}
+
+/** Null clears the default value and the place; elsewhere it is like an absent value. */
+function withoutNulls(input: UpdateListFieldInput): UpdateListFieldInput {
+  const { defaultValue, customOrder, ...others } = input;
+  const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null));
+  return { ...given, defaultValue, customOrder };
 }
 
 function changed(

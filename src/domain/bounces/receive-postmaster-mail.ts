@@ -32,7 +32,7 @@ export async function receivePostmasterMail(ctx: Context, { raw, client }: Postm
   const { verdict } = await readMailReport(raw);
   const mail = await readMailParts(raw);
   const [from, subject] = [mail.header('from'), mail.header('subject')].map((text) =>
-    oneLine(text).slice(0, LINE_LENGTH_MAX),
+    storable(oneLine(text), LINE_LENGTH_MAX),
   );
   if (verdict !== 'none') {
     ctx.log.info('bounces.postmaster_mail', { verdict, isForwarded: false });
@@ -43,7 +43,7 @@ export async function receivePostmasterMail(ctx: Context, { raw, client }: Postm
     { key: `postmaster:${client}`, max: MAILS_PER_SENDER_MAX, seconds: DAY_SECONDS },
   ]);
   if (refusedBy) return 'full';
-  const text = mail.text.slice(0, TEXT_LENGTH_MAX);
+  const text = storable(mail.text, TEXT_LENGTH_MAX);
   await enqueue(ctx.db, postmasterMailJob, {
     id: sha256(raw).toString('hex'),
     from: from ?? '',
@@ -52,4 +52,9 @@ export async function receivePostmasterMail(ctx: Context, { raw, client }: Postm
   });
   ctx.log.info('bounces.postmaster_mail', { verdict, isForwarded: true });
   return 'taken';
+}
+
+/** The beginning of a text as PostgreSQL can store it: without NUL and halves of characters. */
+function storable(text: string, lengthMax: number): string {
+  return text.replaceAll('\0', '').slice(0, lengthMax).toWellFormed();
 }

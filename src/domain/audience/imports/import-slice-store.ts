@@ -202,7 +202,7 @@ export async function removeIncomplete(
     DELETE FROM import_person p
      USING (SELECT g.row, (SELECT t.tag FROM unnest(${[...requiredTags]}::text[]) WITH ORDINALITY AS t (tag, no)
                             WHERE NOT g.fields ? t.tag ORDER BY t.no LIMIT 1) AS tag ${NEW}) x
-     WHERE x.row = p.row AND x.tag IS NOT NULL RETURNING p.row, x.tag`,
+     WHERE x.row = p.row AND x.tag IS NOT NULL AND p.status IS DISTINCT FROM 'unsubscribed' RETURNING p.row, x.tag`,
   );
 }
 

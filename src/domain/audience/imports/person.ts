@@ -32,6 +32,8 @@ export interface PersonLine {
   readonly tags: readonly string[];
   /** The person would have too many tags with these: the rest of the line is taken. */
   readonly areTagsLeftOut: boolean;
+  /** What is wrong with values that were left out of an opt-out. */
+  readonly fault?: RejectionReason | undefined;
   /** It repeats the person, with another status or other fields than the lines before it; with more tags. */
   readonly changes: boolean;
   readonly addsTags: boolean;
@@ -111,13 +113,16 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   const status = statusOf(cells[statusAt] ?? '');
   if (status === null) return { code: 'status_unknown', params: { status: shown(cells[statusAt] ?? '') } };
   const tags = tagsOf(unguarded(cells[tagsAt] ?? ''), commonTags);
-  if ('code' in tags) return tags;
   const read = fieldsOf(cells, reading.fieldColumns);
-  if ('code' in read) return read;
-  const areTagsLeftOut = tags.length > TAGS_MAX;
-  const taken = areTagsLeftOut ? [] : tags;
-  const lines = [{ line, cells, tags: taken, areTagsLeftOut, changes: false, addsTags: false }];
-  return { email, key: emailKey(email), status, fields: read.fields, tags: taken, lines };
+  const fault = 'code' in tags ? tags : 'code' in read ? read : undefined;
+  // An opt-out is obeyed even where other values of its line are wrong (decision D48): these are left out and reported.
+  if (fault && status !== 'unsubscribed') return fault;
+  const fields = 'code' in read ? {} : read.fields;
+  const right = 'code' in tags ? [] : tags;
+  const areTagsLeftOut = right.length > TAGS_MAX;
+  const taken = areTagsLeftOut ? [] : right;
+  const lines = [{ line, cells, tags: taken, areTagsLeftOut, fault, changes: false, addsTags: false }];
+  return { email, key: emailKey(email), status, fields, tags: taken, lines };
 }
 
 /** The values in their stored form, unless one is invalid. */

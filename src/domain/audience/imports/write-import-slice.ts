@@ -117,7 +117,7 @@ async function write(
   if (added > 0 && !run.checksLimit) await checkLimit(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
   await rememberNewTags(tx, run, left.values());
-  const notes = [...left.values()].flatMap(withoutTags);
+  const notes = [...left.values()].flatMap(leftOutOf);
   if (rejections.length + notes.length > 0) await insertRejections(tx, found, [...rejections, ...notes]);
   const repeats = countRepeats(left.values());
   await moveOn(tx, run, slice, {
@@ -145,11 +145,12 @@ async function leaveOutTags(
   if (limited.length > 0) await replaceTags(tx, limited);
 }
 
-/** The report of the lines whose tags were left out. */
-function withoutTags({ lines }: Person): Rejection[] {
-  return lines
-    .filter(({ areTagsLeftOut }) => areTagsLeftOut)
-    .map(({ line, cells }) => ({ line, cells, reason: { code: 'tags_left_out', params: {} } }));
+/** The report of the lines that were taken without their tags, or without values that were wrong. */
+function leftOutOf({ lines }: Person): Rejection[] {
+  return lines.flatMap(({ line, cells, areTagsLeftOut, fault }) => [
+    ...(areTagsLeftOut ? [{ line, cells, reason: { code: 'tags_left_out' as const, params: {} } }] : []),
+    ...(fault ? [{ line, cells, reason: fault }] : []),
+  ]);
 }
 
 /**

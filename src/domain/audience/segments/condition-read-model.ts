@@ -67,7 +67,8 @@ function endsWith(value: Sql, end: string): Sql {
 /** For the text of a field with options: several are separated by commas. */
 export function compileOptions(text: Sql, condition: OptionsCondition): Sql {
   if ('isEmpty' in condition) return compileText(text, condition);
-  const chosen = sql`regexp_split_to_array(hot.fold(${text}), '\\s*,\\s*')`;
+  // Several choices are separated by commas; a single one may have a comma in it.
+  const chosen = sql`array_prepend(hot.fold(${text}), regexp_split_to_array(hot.fold(${text}), '\\s*,\\s*'))`;
   if ('hasAny' in condition) return orFalse(sql`${chosen} && ${condition.hasAny.map(fold)}::text[]`);
   if ('hasAll' in condition) return orFalse(sql`${chosen} @> ${condition.hasAll.map(fold)}::text[]`);
   if ('hasNone' in condition) return sql`NOT ${orFalse(sql`${chosen} && ${condition.hasNone.map(fold)}::text[]`)}`;

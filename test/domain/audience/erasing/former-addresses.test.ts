@@ -5,7 +5,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { queryRows } from '../../../../scripts/support/query-rows.ts';
 import { sql } from '../../../../src/db/database.ts';
+import { eraseDeleted } from '../../../../src/domain/accounts/erase-deleted.ts';
 import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts';
+import { deleteList } from '../../../../src/domain/audience/delete-list.ts';
 import { deleteSubscriber } from '../../../../src/domain/audience/delete-subscriber.ts';
 import { erasePerson } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
@@ -58,6 +60,20 @@ async function erase(ctx: Context, email: string): Promise<void> {
   );
   await eraseTraces(base, row ?? { customerId: 0n, id: 0n });
 }
+
+test('people of a deleted list, whose reports stay (D57), are exported and erased', async () => {
+  const ctx = await createTenant(base);
+  const list = await newList(ctx);
+  const person = await addSubscriber(ctx, { listUid: list.uid, email: 'Report@person.example' });
+  await mailed(ctx, list, person);
+  await deleteList(ctx, list.uid);
+  expect(await eraseDeleted(base, { isStopping: () => false })).toBe(true);
+  expect(await addressesOf(ctx, list)).toEqual(['Report@person.example']);
+  const tables = await personalTables(ctx, 'report@person.example');
+  expect(tables.find(({ table }) => table === 'delivery')?.rows).toBe(1);
+  await erase(ctx, 'report@person.example');
+  expect((await addressesOf(ctx, list)).join()).not.toContain('person.example');
+});
 
 test('somebody who was deleted from the list before is exported and erased from the ledger', async () => {
   const ctx = await createTenant(base);
