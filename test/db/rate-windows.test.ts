@@ -65,3 +65,9 @@ test('many at once take exactly the number of a sliding window or fewer', async 
   expect(all.filter(({ refusedBy }) => !refusedBy).length).toBeLessThanOrEqual(10);
   expect((await takeFromWindows(db, [limit], 11)).refusedBy).toBeDefined();
 });
+
+test('a window without counts, as an earlier version left it, is begun anew', async () => {
+  await db.execute(sql`
+    INSERT INTO hot.rate_window (key, used, ends_at, times, totals) VALUES ('login:old', 4, now() - interval '1 hour', '{}', '{}')`);
+  expect((await takeFromWindows(db, [{ key: 'login:old', max: 10, seconds: 900 }])).refusedBy).toBeUndefined();
+});

@@ -267,6 +267,31 @@ describe('changing and removing', () => {
     expect(await personOf(list, 'two@x.co')).toMatchObject({ NICK: '7' });
   });
 
+  test('segments find a single choice with a comma in it', async () => {
+    const list = await newList();
+    const tag = 'CONSENT';
+    await addField(list, { type: 'dropdown', label: 'Consent', tag, options: ['Yes, please', 'No, thanks'] });
+    await add(list, { EMAIL: 'yes@x.co', [tag]: 'Yes, please' });
+    await add(list, { EMAIL: 'no@x.co', [tag]: 'No, thanks' });
+    const rule = { field: { tag, options: { hasNone: ['No, thanks'] } } };
+    const uid = String(field(await call('POST', `/lists/${list}/segments`, { name: 'S', rule }), 'segment_uid'));
+    const { body } = await call('GET', `/segments/${uid}/subscribers`);
+    expect(Object(body).data.map(({ email }: { email: string }) => email)).toEqual(['yes@x.co']);
+  });
+
+  test('null leaves a setting as it is; it clears the default value and the place', async () => {
+    const list = await newList();
+    await addField(list, { visible: 0, required: 1, default_value: 'Bo', custom_order: 3 });
+    const input = `{ listUid: "${list}", field: "NICK", visible: null, required: null, label: null, type: null, options: null, defaultValue: null, customOrder: null }`;
+    const data = await graphql(
+      `mutation { changed: updateListField(input: ${input}) { ... on ListField { label type isVisible: visible required defaultValue customOrder } ... on ValidationError { fields { field } } } }`,
+      {},
+    );
+    expect(data['changed']).toEqual({
+      ...{ label: 'Nick', type: 'text', isVisible: false, required: true, defaultValue: null, customOrder: null },
+    });
+  });
+
   test('segments use options, and neither they nor campaigns lose a field in silence', async () => {
     const list = await newList();
     await addField(list, COLOURS);

@@ -165,7 +165,11 @@ describe('several files in one form', () => {
   test('are 20 at most, and addresses do not come with them', async () => {
     const many = Array.from({ length: 21 }, (_, n): Part => [new Uint8Array(PNG), `${n}.png`]);
     expect(rowsIn(await send(many.slice(1)))).toHaveLength(20);
+    const stored = async () => Number((await app.rest('/files')).headers.get('x-total-count'));
+    const before = await stored();
     expect(await send(many)).toMatchObject({ status: 413, body: { message: 'A form may have 20 files.' } });
+    // Nobody was told their addresses: none of the first 20 stays.
+    expect(await stored()).toBe(before);
     const both = form(new Uint8Array(PNG), 'a.png', { files: JSON.stringify([{ url: `${origin}/logo.png` }]) });
     expect(await app.rest('/file/upload', { method: 'POST', body: both })).toMatchObject({
       status: 422,

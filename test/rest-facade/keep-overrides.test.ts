@@ -97,6 +97,19 @@ describe('what was set on a subscription beside its plan', () => {
     expect(await stateOf(assigned)).toEqual(state);
   });
 
+  test('an end that has passed while the invoice waited is not kept: what was paid would end at once', async () => {
+    const customer = await special();
+    const { body } = await post(`/customers/${customer.uid}/change-plan/${large}`, { keep_overrides: true });
+    await app.ctx.db.execute(
+      sql`UPDATE subscription SET ends_at = now() - interval '1 minute' WHERE customer_id = ${customer.customerId}`,
+    );
+    await post(`/invoices/${String(body['invoice_uid'])}/pay`);
+    expect(await stateOf(customer)).toEqual({
+      state: `${large} 77`,
+      note: expect.stringContaining('options list_max.'),
+    });
+  });
+
   test('is kept by administrators only, and asking otherwise replaces a change that waits for payment', async () => {
     const customer = await special();
     const own = await graphql(GRAPHQL.change, { input: { planUid: large, keepOverrides: true } }, customer.token);

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { SERVER_TESTS_PER_ADDRESS_AND_DAY_MAX } from '../../src/domain/delivery/test-sending-server.ts';
+import { endPlan } from '../support/plans.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
 
@@ -112,6 +113,35 @@ it("does not connect to a customer's server at a private address (D44), also whe
   const tested = await testServer(system, {}, { token: customer.token });
   expect(smtp.sessions.length, JSON.stringify(tested.body)).toBe(connected);
   expect(tested).toMatchObject({ status: 422, body: { errors: { 'settings.host': [expect.any(String)] } } });
+});
+
+it('sends nothing for a customer whose plan has ended (D55), and still connects', async () => {
+  const customer = await app.newTenant();
+  const uid = await newServer();
+  await app.ctx.db.execute(
+    sql`UPDATE sending_server SET is_system = false, customer_id = ${customer.customerId},
+               settings = settings || '{"host": "relay.example"}' WHERE uid = ${uid}`,
+  );
+  await endPlan(app.ctx.db, customer.customerId);
+  const accepted = smtp.accepted.length;
+  expect(await testServer(uid, { to: 'ann@example.org' }, { token: customer.token })).toMatchObject({
+    status: 422,
+    body: { message: expect.stringMatching(/subscription/i) },
+  });
+  expect(await testServer(uid, {}, { token: customer.token })).not.toMatchObject({
+    body: { message: expect.stringMatching(/subscription/i) },
+  });
+  expect(smtp.accepted.length).toBe(accepted);
+});
+
+it('shows the name of the server as it is, and runs no template in it', async () => {
+  const uid = await newServer({ name: 'Relay {{ 7 | times: 6 }} {% x' });
+  smtp.accepted.length = 0;
+  expect(await testServer(uid, { to: 'name@example.org' })).toMatchObject({
+    status: 200,
+    body: { test: { accepted: true } },
+  });
+  expect(smtp.accepted[0]?.content).toContain('Relay {{ 7 | times: 6 }} {% x');
 });
 
 it('limits how many mails an address gets', async () => {

@@ -55,6 +55,19 @@ test('nothing is remembered while the process is not told of changes', async () 
   await expect.poll(() => app.notifications.isListening('changed_access'), { timeout: 10_000 }).toBe(true);
 });
 
+test('after a lost connection the gap is told before the channel counts as heard', async () => {
+  const believed: boolean[] = [];
+  const stop = app.notifications.listen('changed_access', (payload) => {
+    if (payload === null) believed.push(app.notifications.isListening('changed_access'));
+  });
+  await app.ctx.db.execute(sql`
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'mailwright-listen'`);
+  await expect.poll(() => believed, { timeout: 10_000 }).toEqual([false]);
+  stop();
+  await expect.poll(() => app.notifications.isListening('changed_access')).toBe(true);
+});
+
 test('what was read before a change is not kept after it', async () => {
   await remembered('late');
   cache.clear();

@@ -133,3 +133,26 @@ test('a deleted list leaves the reports of its finished campaigns, with its name
   expect((await call('POST', '/campaigns', { ...LIST_BODY, list_uid: list.uid })).status).toBe(422);
   expect((await call('DELETE', `/campaigns/${sent}`)).status).toBe(200);
 });
+
+test('a list is not deleted while a campaign to it is being started (D57)', async () => {
+  const list = await newList();
+  const campaign = await newCampaign(list);
+  const { database } = app.ctx;
+  let deleting: ReturnType<typeof call> | undefined;
+  await database.transaction(async (tx) => {
+    // As a start does that has not committed yet.
+    await tx.execute(
+      sql`UPDATE campaign SET status = 'queued', snapshot_on = current_date, snapshot_at = now() WHERE uid = ${campaign}`,
+    );
+    deleting = call('DELETE', `/lists/${list.uid}`);
+    await until(async () => {
+      const waiting = await queryRows(
+        app.ctx.db,
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting.length > 0 ? true : undefined;
+    });
+  });
+  expect((await deleting)?.status).toBe(422);
+  expect((await call('GET', `/lists/${list.uid}`)).status).toBe(200);
+});
