@@ -51,7 +51,7 @@ async function measureSource(
   if (!existsSync(program)) return undefined;
   const args = [
     '-s',
-    '10',
+    '20',
     '-l',
     String(run.bytes),
     '-m',

@@ -2,7 +2,6 @@
  * What this process does regularly besides its work: it records that it is alive, watches the disk, and checks whether the
  * installation is on hold. The worker pauses while the disk is full or the installation is on hold; `/readyz` says so.
  */
-import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -24,6 +23,7 @@ import {
 import { guardRestoredBackup, guardState } from '../domain/installation/restore-guard.ts';
 import { flushMessageCounts } from '../domain/sending/count-messages.ts';
 import { messageOf } from '../lib/errors.ts';
+import { PROCESS_ID } from '../lib/process-id.ts';
 
 /** What is paused: the running worker, or undefined. */
 export interface Pausable {
@@ -72,7 +72,6 @@ export async function startHeartbeat(options: HeartbeatOptions): Promise<Process
 
 class Heartbeat implements ProcessHeartbeat {
   readonly #options: HeartbeatOptions;
-  readonly #id = randomUUID();
   #isHeld: boolean;
   #worker: Pausable | undefined;
   #seenAt: Date | undefined;
@@ -173,7 +172,7 @@ class Heartbeat implements ProcessHeartbeat {
   #state(): ProcessState {
     const { settings, version } = this.#options;
     return {
-      ...{ id: this.#id, host: hostname(), pid: process.pid, roles: settings.ROLES, version },
+      ...{ id: PROCESS_ID, host: hostname(), pid: process.pid, roles: settings.ROLES, version },
       memoryMb: Math.round(process.memoryUsage.rss() / 1_048_576),
       isWorking: this.#worker?.isWorking() ?? false,
     };

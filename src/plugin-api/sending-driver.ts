@@ -85,15 +85,12 @@ export type ConnectionTest = { readonly ok: true } | { readonly ok: false; reado
 
 /** A live connection (or pool of them) to one sending server. */
 export interface SendingDriver {
-  /** Messages it keeps in flight at once; the host never hands over more. */
+  /** Messages it keeps in flight at once; the host never hands over more. Changes only with `useConnections`. */
   readonly capacity: number;
   /** Hands one message over. Resolves when the server has accepted it; throws `SendingError` otherwise. */
   send(message: OutgoingMessage): Promise<SendResult>;
-  /**
-   * How many processes send through this server now, this one included: the driver uses only its share of the connections, at
-   * least one. Called often, mostly with the same number. `capacity` does not change.
-   */
-  shareWith?(processes: number): void;
+  /** How many connections this process may have open from now on; those beyond it end when their messages are done. */
+  useConnections?(count: number): void;
   /** Connects and logs in to the server, and sends nothing. */
   test(): Promise<ConnectionTest>;
   /** Finishes messages in flight, then closes every connection. */
@@ -102,16 +99,15 @@ export interface SendingDriver {
 
 /** What the host gives a driver besides the server's own settings. */
 export interface DriverOptions {
-  /** Upper bound of open connections to this server. */
+  /** Upper bound of open connections to this server. Of a fixed number it is this process's part. */
   readonly connectionsMax: number;
+  /** To be called when a connection could not be opened, so that there are fewer; when that began, by `performance.now()`. */
+  readonly onConnectionRefused?: ((beganAt: number) => void) | undefined;
   /** The name given in EHLO, a host name or address literal. */
   readonly clientName: string;
   /** How long one reply may take, in milliseconds (RFC 5321 4.5.3.2 asks for minutes). */
   readonly replyTimeoutMs: number;
-  /**
-   * Resolves every host name this driver connects to (`net.connect`'s `lookup`). Absent: as the system does. The
-   * host gives one for servers of customers: it fails for addresses that may not be reached.
-   */
+  /** Resolves every host name that is connected to; fails for those that a customer's server may not be at. Absent: any may. */
   readonly lookup?: LookupFunction | undefined;
   /**
    * Posts a form to a web address from the settings, and returns the body of a 200 (at most 64 KB); throws an Error with a
@@ -132,8 +128,13 @@ export interface SendingDriverRegistration {
   readonly type: string;
   readonly name: string;
   readonly description: string;
-  /** Keys of the server's settings, in the order of the form; the host refuses others. */
+  /**
+   * Keys of the server's settings, in the order of the form; the host refuses others. With `max_connections` the number of connections
+   * grows up to it (20 unless set), and `useConnections` is needed. Else the number is fixed: the setting `connections`, or 5.
+   */
   readonly configKeys: readonly string[];
+  /** Former names that `validate` still understands, with the present ones; no form shows them. */
+  readonly formerKeys?: Readonly<Record<string, string>>;
   /** Those that are credentials: stored encrypted, never returned. */
   readonly secretKeys: readonly string[];
   readonly iconUrl?: string;
@@ -144,15 +145,12 @@ export interface SendingDriverRegistration {
    * Absent: the vendor knows no such keys.
    */
   readonly idempotencyKeySeconds?: number;
-  /**
-   * The driver does not read a message's `content` after its `send` has resolved. It then gets the host's own bytes instead of a
-   * copy, and the host uses their memory again. Absent: it gets a copy that it may keep.
-   */
+  /** It does not read a message's `content` after `send` has resolved: it gets the host's own bytes. Absent: a copy to keep. */
   readonly releasesContent?: true;
   /** Checks and normalises the settings; errors are named by key. */
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */
   connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
-  /** Handles what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */
+  /** For what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */
   readonly webhook?: WebhookReceiver;
 }

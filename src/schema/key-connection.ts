@@ -20,12 +20,16 @@ interface ByKey<Row, Key> {
   /** Undefined: this is no cursor. */
   keyOf(cursor: string): Key | undefined;
   find(window: KeyWindow<Key>): Promise<readonly Row[]>;
+  /** Rows of all pages together: from counters, as numbered pages have them. Called when a document asks. */
+  count: Count;
 }
+
+type Count = () => number | Promise<number>;
 
 export const NO_CURSOR = 'This is no cursor of this connection.';
 
 /** A page of a connection. Throws ValidationError for an invalid cursor. */
-export function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf, find }: ByKey<Row, Key>) {
+export async function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf, find, count }: ByKey<Row, Key>) {
   const keyIn = (name: 'after' | 'before') => {
     const cursor = args[name];
     if (typeof cursor !== 'string') return undefined;
@@ -33,31 +37,37 @@ export function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf,
     if (key === undefined) throw new ValidationError({ [name]: [NO_CURSOR] });
     return key;
   };
-  return resolveCursorConnection(
+  const page = await resolveCursorConnection(
     { args, defaultSize: FIRST_DEFAULT, maxSize: FIRST_MAX, toCursor: cursorOf },
     async ({ limit, inverted }: ResolveCursorConnectionArgs) =>
       find({ after: keyIn('after'), before: keyIn('before'), limit, backward: inverted }),
   );
+  return { ...page, totalCount: count };
 }
 
 /** The same for rows that one id names. */
 export function idConnection<Row>(
   args: ConnectionArgs,
-  { idOf, find }: { find(window: KeyWindow<bigint>): Promise<readonly Row[]>; idOf(row: Row): bigint },
-) {
-  return keyConnection(args, { cursorOf: (row: Row) => String(idOf(row)), keyOf: idIn, find });
-}
-
-/** The same for rows that are read forward only. */
-export function forwardConnection<Row>(
-  args: ConnectionArgs,
   {
     idOf,
     find,
-  }: { find(window: { after: bigint | undefined; limit: number }): Promise<readonly Row[]>; idOf(row: Row): bigint },
+    count,
+  }: { idOf(row: Row): bigint; find(window: KeyWindow<bigint>): Promise<readonly Row[]>; count: Count },
 ) {
+  return keyConnection(args, { cursorOf: (row: Row) => String(idOf(row)), keyOf: idIn, find, count });
+}
+
+interface ForwardOnly<Row> {
+  idOf(row: Row): bigint;
+  find(window: { after: bigint | undefined; limit: number }): Promise<readonly Row[]>;
+  count: Count;
+}
+
+/** The same for rows that are read forward only. */
+export function forwardConnection<Row>(args: ConnectionArgs, { idOf, find, count }: ForwardOnly<Row>) {
   return idConnection(args, {
     idOf,
+    count,
     find: async ({ after, before, limit, backward }) => {
       if (backward || before !== undefined)
         throw new ValidationError({ before: ['This connection is read forward: use first and after.'] });

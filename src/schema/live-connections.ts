@@ -6,7 +6,7 @@
 import { rightsOfTokens } from '../domain/accounts/api-token-store.ts';
 import type { Context, Viewer } from '../domain/context.ts';
 import { messageOf } from '../lib/errors.ts';
-import { CONNECTIONS_CHECKED_EVERY_MS } from './limits.ts';
+import { CONNECTIONS_CHECKED_EVERY_MS, CONNECTIONS_PER_USER_MAX } from './limits.ts';
 
 export type EndReason = 'replaced' | 'token-ended' | 'maintenance' | 'shutdown';
 
@@ -47,21 +47,29 @@ export class LiveConnections {
     return () => void this.#open.delete(kept);
   }
 
-  countOf(userId: bigint): number {
-    let count = 0;
-    for (const { viewer } of this.#open) if (viewer.userId === userId) count++;
-    return count;
+  /**
+   * Whether the user may open one more, a websocket or an event stream: at the limit, one on which nothing runs gives its place.
+   * Nothing is ended yet.
+   */
+  hasPlaceFor(userId: bigint): boolean {
+    const own = this.#ofUser(userId);
+    return own.length < CONNECTIONS_PER_USER_MAX || own.some(({ isIdle }) => isIdle?.());
   }
 
-  /** Ends the oldest connection of the user on which nothing runs. False: something runs on all of them. */
-  endOldestIdle(userId: bigint): boolean {
-    for (const connection of this.#open) {
-      if (connection.viewer.userId !== userId || !connection.isIdle?.()) continue;
-      this.#open.delete(connection);
-      connection.end('replaced');
-      return true;
-    }
-    return false;
+  /** Makes the place for one that is certain to open: at the limit the oldest idle one is ended. False: none is idle. */
+  makePlaceFor(userId: bigint): boolean {
+    const own = this.#ofUser(userId);
+    if (own.length < CONNECTIONS_PER_USER_MAX) return true;
+    const oldestIdle = own.find(({ isIdle }) => isIdle?.());
+    if (!oldestIdle) return false;
+    this.#open.delete(oldestIdle);
+    oldestIdle.end('replaced');
+    return true;
+  }
+
+  /** The oldest first. */
+  #ofUser(userId: bigint): Kept[] {
+    return [...this.#open].filter(({ viewer }) => viewer.userId === userId);
   }
 
   /** Ends all connections and the watch. */

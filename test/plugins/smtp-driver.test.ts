@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 function driverFor(port: number, overrides: Record<string, unknown> = {}, replyTimeoutMs = 3000): SendingDriver {
-  const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', connections: 1, ...overrides });
+  const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', max_connections: 1, ...overrides });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   const driver = connectSmtp(checked.settings, { connectionsMax: 10, clientName: 'client.test', replyTimeoutMs });
   drivers.push(driver);
@@ -214,7 +214,7 @@ describe('connections', () => {
     expect(server.sessions.length).toBeLessThanOrEqual(4);
   });
 
-  it('keeps to its share of them when other processes send as well', async () => {
+  it('opens as many as the host says, at least one and at most its largest number', async () => {
     let open = 0;
     let most = 0;
     const answer: ScriptedOptions['answer'] = ({ verb, session }) => {
@@ -224,15 +224,16 @@ describe('connections', () => {
       return undefined;
     };
     await using server = await serve({ extensions: CHUNKED, answer });
-    const driver = driverFor(server.port, { connections: 6 });
+    const driver = driverFor(server.port, { max_connections: 6, window: 10 });
     expect(await fates(driver, numbered(120))).not.toContain('unavailable');
     expect(most).toBe(6);
-    driver.shareWith?.(4);
+    driver.useConnections?.(1);
+    expect(driver.capacity).toBe(10);
     await expect.poll(() => open).toBe(1);
     most = 0;
     expect(new Set(await fates(driver, numbered(120)))).toEqual(new Set(['sent']));
     expect(most).toBeLessThanOrEqual(1);
-    driver.shareWith?.(0);
+    driver.useConnections?.(50);
     expect(new Set(await fates(driver, numbered(120)))).toEqual(new Set(['sent']));
     expect(open).toBe(6);
   });
@@ -360,7 +361,6 @@ describe('settings', () => {
         username: '',
         password: '',
         allow_invalid_certificate: false,
-        connections: 5,
         window: 10,
       },
     });

@@ -75,7 +75,7 @@ describe('creating', () => {
         quota_value: 100,
         quota_base: 1,
         quota_unit: 'minute',
-        is_system: true,
+        ...{ is_system: true, connections: { now: 2, max: 20 } },
         domain_limits: {},
         warm_up: null,
         health: { state: 'closed', failures: 0, slots: 0, rests_until: null, last_error: null, mailboxes: [] },
@@ -147,7 +147,7 @@ describe('creating', () => {
       { name: 'a', type: 'smtp', settings, quota_value: 0, quota_base: -1, quota_unit: 'fortnight' },
       ['quota_value', 'quota_base', 'quota_unit'],
     ],
-    ['a quota that is no number', { name: 'a', type: 'smtp', settings: {}, quota_value: 'many' }, ['quota_value']],
+    ['a text as quota', { name: 'a', type: 'smtp', settings: {}, quota_value: 'x' }, ['quota_value', 'settings.host']],
   ])('%s is a 422 that names the fields, and nothing is stored', async (_what, body, fields) => {
     const count = () => rowsOf(sql`SELECT count(*) FROM sending_server`);
     const before = await count();

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { SERVER_TESTS_PER_ADDRESS_AND_DAY_MAX } from '../../src/domain/delivery/test-sending-server.ts';
+import { endHold, hold } from '../../src/domain/installation/restore-guard.ts';
 import { endPlan } from '../support/plans.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
@@ -75,6 +76,27 @@ it('answers what the server said, and what to do', async () => {
   });
   expect(await twin(uid, null)).toMatchObject({ data: { testSendingServer: { isAccepted: false } } });
   answer = undefined;
+});
+
+it('sends no mail while the installation is on hold as a restored backup, and still connects', async () => {
+  const uid = await newServer();
+  smtp.accepted.length = 0;
+  await hold(app.ctx.db, 'restored');
+  try {
+    for (const headers of [{}, { 'x-api-dialect': 'classic' }])
+      expect(await testServer(uid, { to: 'ann@example.org' }, { headers })).toMatchObject({
+        status: 422,
+        body: { message: expect.stringContaining('on hold as a restored backup') },
+      });
+    expect(await twin(uid, 'ann@example.org')).toMatchObject({
+      data: { testSendingServer: { message: expect.stringContaining('on hold as a restored backup') } },
+    });
+    expect(smtp.accepted).toEqual([]);
+    expect(await testServer(uid)).toMatchObject({ status: 200, body: { test: { accepted: true } } });
+  } finally {
+    await endHold(app.ctx, 'continue');
+  }
+  expect(await testServer(uid, { to: 'ann@example.org' })).toMatchObject({ body: { test: { accepted: true } } });
 });
 
 it('refuses what is wrong before it connects', async () => {

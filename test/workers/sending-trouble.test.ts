@@ -101,6 +101,21 @@ describe('many batches before one server', () => {
 });
 
 describe('a campaign', () => {
+  it('goes on when its server is back, however often a try found it down', async () => {
+    // Three refusals open the breaker; the next session is a try, of one message.
+    const REFUSED = 4;
+    await using server = await scriptedSmtpServer({
+      answer: ({ verb, session }) => (verb === 'CONNECT' && session.index < REFUSED ? '421 4.3.2 closing' : undefined),
+    });
+    const world = await campaignWorld(ctx, { recipients: 100, smtpPort: server.port, server: { connections: 1 } });
+    await withWorker(async () => {
+      await startCampaign(world.ctx, world.campaignUid);
+      await expect.poll(() => server.sessions.length, { timeout: 60_000 }).toBeGreaterThan(REFUSED);
+      await untilStatus(world, 'done');
+    });
+    expect(await balanceOf(world)).toMatchObject({ audience: 100, sent: 100 });
+  }, 120_000);
+
   it('that is resumed while its last messages are still in flight goes on at once', async () => {
     // Two connections, one slow: the fast one notices the pause, the slow one keeps the batch until after the resume.
     await using server = await scriptedSmtpServer({

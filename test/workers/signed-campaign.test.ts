@@ -10,6 +10,7 @@ import { freePort } from '../../src/db/free-port.ts';
 import { sql } from '../../src/db/database.ts';
 import { startDnsServer } from '../support/dns-zone.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
+import { frameAddress } from '../support/web-view.ts';
 
 const dns = await startDnsServer();
 const port = await freePort();
@@ -180,8 +181,10 @@ test('the web view, a preview and the mails of a list lead to its host, too', as
   const view = new RegExp(`${host}(/view/[\\w.-]+)`).exec(mail.html ?? '')?.[1] ?? '';
   const page = await ask(`links.pages.example:${port}`, view);
   expect(page.status).toBe(200);
+  const frame = new URL(frameAddress(page.body, `${host}${view}`));
+  const framed = await ask(frame.host, frame.pathname);
   const preview = await app.rest(`/campaigns/${uid}/preview`, { token: tenant.token });
-  for (const html of [page.body, preview.text]) {
+  for (const html of [framed.body, Reflect.get(Object(field(preview, 'preview')), 'html')]) {
     expect(html).toContain(`${host}/u/`);
     expect(html).not.toContain('mail.test');
   }

@@ -38,9 +38,11 @@ export class ConnectionPool {
   readonly #options: PoolOptions;
   readonly #connectionsMax: number;
   readonly #connections = new Set<SmtpConnection>();
+  /** Those of them that were too many. */
+  readonly #retiring = new WeakSet<SmtpConnection>();
   readonly #abort = new AbortController();
-  /** How many of `connectionsMax` this process may use. */
-  #share: number;
+  /** How many of `connectionsMax` may be open now. */
+  #usable: number;
   #waiting: Delivery[] = [];
   #openingCount = 0;
   /** Messages that waited here for long, for which the host is asked whether they may still be sent. */
@@ -57,22 +59,32 @@ export class ConnectionPool {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#connectionsMax = Math.max(1, Math.min(options.connectionsMax, options.settings.connections));
-    this.#share = this.#connectionsMax;
+    const { connectionsMax, settings } = options;
+    this.#connectionsMax = Math.max(1, Math.min(connectionsMax, settings.max_connections ?? connectionsMax));
+    this.#usable = this.#connectionsMax;
   }
 
-  get connectionsMax(): number {
-    return this.#connectionsMax;
+  /** Connections that may be open now. */
+  get usable(): number {
+    return this.#usable;
   }
 
-  /** Limits this process to its share of the connections; connections beyond it end when their messages are done. */
-  shareWith(processes: number): void {
-    const share = Math.max(1, Math.floor(this.#connectionsMax / Math.max(1, processes)));
-    if (share === this.#share) return;
-    this.#share = share;
-    const busiestLast = [...this.#connections].toSorted((a, b) => a.inFlightCount - b.inFlightCount);
-    for (const connection of busiestLast.slice(0, Math.max(0, busiestLast.length - share))) connection.retire();
+  /** So many may be open from now on; connections beyond them end when their messages are done. */
+  useConnections(count: number): void {
+    const usable = Math.max(1, Math.min(this.#connectionsMax, Math.floor(count)));
+    if (usable === this.#usable) return;
+    this.#usable = usable;
+    this.#retireSurplus();
     this.#pump();
+  }
+
+  #retireSurplus(): void {
+    const staying = [...this.#connections].filter((connection) => !this.#retiring.has(connection));
+    const busiestLast = staying.sort((a, b) => a.inFlightCount - b.inFlightCount);
+    for (const connection of busiestLast.slice(0, Math.max(0, busiestLast.length - this.#usable))) {
+      this.#retiring.add(connection);
+      connection.retire();
+    }
   }
 
   /** Hands one message to a connection, opens one if necessary, and settles with the message's result. */
@@ -118,7 +130,7 @@ export class ConnectionPool {
 
   /** The host is asked about no more messages at once than there are connections: if asked too early, it must be asked again. */
   get #hasNext(): boolean {
-    return this.#waiting.length > 0 && this.#askingCount < this.#share;
+    return this.#waiting.length > 0 && this.#askingCount < this.#usable;
   }
 
   #giveNext(connection: SmtpConnection): void {
@@ -151,7 +163,7 @@ export class ConnectionPool {
 
   #openMore(): void {
     const openCount = this.#connections.size + this.#openingCount;
-    const wanted = Math.min(this.#waiting.length - this.#openingCount, this.#share - openCount);
+    const wanted = Math.min(this.#waiting.length - this.#openingCount, this.#usable - openCount);
     for (let index = 0; index < wanted && this.#mayOpen(); index++) void this.#open();
   }
 
@@ -164,12 +176,14 @@ export class ConnectionPool {
 
   async #open(): Promise<void> {
     this.#openingCount++;
+    const beganAt = performance.now();
     try {
       const session = await openSession({ ...this.#options, signal: this.#abort.signal });
       this.#openingCount--;
       this.#admit(session);
     } catch (error) {
       this.#openingCount--;
+      if (!this.#isClosing) this.#options.onConnectionRefused?.(beganAt);
       this.#onTrouble(error instanceof SendingError ? error : unavailable(String(error)));
     }
     this.#pump();
@@ -186,6 +200,8 @@ export class ConnectionPool {
     const known = performance.now() < this.#limit.until ? this.#limit.messages : undefined;
     const messagesMax = known === undefined ? wanted : Math.min(wanted ?? known, known);
     this.#connections.add(new SmtpConnection({ session, mode, window, messagesMax, idleSeconds, listener }));
+    // The number may have become smaller while it was opened.
+    this.#retireSurplus();
   }
 
   #modeFor({ pipelining, chunking }: Capabilities): Mode {

@@ -1,6 +1,6 @@
 /** The bundled driver `smtp`: any server that speaks SMTP. */
 import { definePlugin } from '../../../src/plugin-api/index.ts';
-import { validateSettings } from './settings.ts';
+import { FORMER_CONNECTIONS, validateSettings } from './settings.ts';
 import { connectSmtp } from './smtp-driver.ts';
 
 export const plugin = definePlugin({
@@ -23,11 +23,12 @@ export const plugin = definePlugin({
         'oauth_client_id',
         'oauth_client_secret',
         'allow_invalid_certificate',
-        'connections',
+        'max_connections',
         'window',
         'messages_per_connection',
         'idle_seconds',
       ],
+      formerKeys: { [FORMER_CONNECTIONS]: 'max_connections' },
       secretKeys: ['password', 'oauth_access_token', 'oauth_refresh_token', 'oauth_client_secret'],
       releasesContent: true,
       validate: validateSettings,

@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import type { DriverSettings, FieldErrors, SettingsCheck, SettingsInput } from '../../../src/plugin-api/index.ts';
 
+/** The name of `max_connections` while the number was fixed; it is still understood. */
+export const FORMER_CONNECTIONS = 'connections';
 /** Above this, servers of every size begin to refuse one client. */
 const CONNECTIONS_MAX = 100;
 /** More in flight on one connection gains nothing measurable, and a lost connection costs more. */
@@ -82,7 +84,7 @@ const settingsSchema = z
     oauth_client_id: optionalText('client id'),
     oauth_client_secret: token('client secret'),
     allow_invalid_certificate: flag.default(false),
-    connections: z.preprocess(absentWhenBlank, count('connections', CONNECTIONS_MAX).default(5)),
+    max_connections: z.preprocess(absentWhenBlank, count('largest number of connections', CONNECTIONS_MAX).optional()),
     window: z.preprocess(absentWhenBlank, count('window', WINDOW_MAX).default(10)),
     messages_per_connection: z.preprocess(
       absentWhenBlank,
@@ -108,8 +110,8 @@ export type SmtpSettings = z.output<typeof settingsSchema>;
 
 /** Checks given settings; every fault is named by its key. Unknown keys are dropped. */
 export function validateSettings(input: SettingsInput): SettingsCheck {
-  const parsed = settingsSchema.safeParse(withoutNulls(input));
-  if (!parsed.success) return { ok: false, errors: fieldErrorsOf(parsed.error) };
+  const parsed = settingsSchema.safeParse(withoutNulls(underPresentName(input)));
+  if (!parsed.success) return { ok: false, errors: fieldErrorsOf(parsed.error, FORMER_CONNECTIONS in input) };
   return { ok: true, settings: withoutGaps(parsed.data) };
 }
 
@@ -123,7 +125,12 @@ function withoutGaps(settings: SmtpSettings): DriverSettings {
 
 /** Settings that passed `validateSettings`, typed; throws on others. */
 export function parseSettings(settings: DriverSettings): SmtpSettings {
-  return settingsSchema.parse(settings);
+  return settingsSchema.parse(underPresentName(settings));
+}
+
+/** It is never stored under its former name: who gives it so gives it now, and it counts. */
+function underPresentName({ [FORMER_CONNECTIONS]: former, ...settings }: SettingsInput): SettingsInput {
+  return former === undefined ? settings : { ...settings, max_connections: former };
 }
 
 /** A form sends `null` or nothing for what is left empty. */
@@ -135,8 +142,12 @@ function absentWhenBlank(value: unknown): unknown {
   return value === null || value === '' ? undefined : value;
 }
 
-function fieldErrorsOf(error: z.ZodError): FieldErrors {
+/** Named as they were given. */
+function fieldErrorsOf(error: z.ZodError, hasFormerName: boolean): FieldErrors {
   const fields: Record<string, string[]> = {};
-  for (const issue of error.issues) (fields[String(issue.path[0] ?? 'settings')] ??= []).push(issue.message);
+  for (const issue of error.issues) {
+    const key = String(issue.path[0] ?? 'settings');
+    (fields[hasFormerName && key === 'max_connections' ? FORMER_CONNECTIONS : key] ??= []).push(issue.message);
+  }
   return fields;
 }

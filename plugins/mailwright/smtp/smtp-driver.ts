@@ -24,7 +24,6 @@ export function connectSmtp(settings: DriverSettings, options: DriverOptions): S
 }
 
 class SmtpDriver implements SendingDriver {
-  readonly capacity: number;
   readonly #settings: SmtpSettings;
   readonly #options: DriverOptions;
   readonly #pool: ConnectionPool;
@@ -35,7 +34,10 @@ class SmtpDriver implements SendingDriver {
     this.#options = options;
     this.#tokens = new AccessTokens(settings, options.postForm);
     this.#pool = new ConnectionPool({ ...options, settings, tokens: this.#tokens });
-    this.capacity = this.#pool.connectionsMax * settings.window;
+  }
+
+  get capacity(): number {
+    return this.#pool.usable * this.#settings.window;
   }
 
   send(message: OutgoingMessage): Promise<SendResult> {
@@ -43,8 +45,8 @@ class SmtpDriver implements SendingDriver {
     return fault ? Promise.reject(fault) : this.#pool.send(message);
   }
 
-  shareWith(processes: number): void {
-    this.#pool.shareWith(processes);
+  useConnections(count: number): void {
+    this.#pool.useConnections(count);
   }
 
   /** Connects, logs in, sends NOOP and disconnects. */

@@ -113,8 +113,9 @@ class SendingLoop {
     }
   }
 
+  /** The same object: the gate knows by it whose outcome comes. */
   #permitted(recipient: Recipient): VersionedRecipient {
-    return { ...recipient, permission: new PermissionToSend(() => this.#markAgain(recipient)) };
+    return Object.assign(recipient, { permission: new PermissionToSend(() => this.#markAgain(recipient)) });
   }
 
   /** Marks a marked row again, which repeats all checks. */

@@ -9,6 +9,7 @@ import type { Permits } from '../sending/fair-permits.ts';
 import type { WaitingRecipient } from '../sending/routing/waiting.ts';
 import type { Admission } from '../sending/sending-gate.ts';
 import type { LeasedDelivery } from './delivery.ts';
+import { LoopMemory } from './message-memory.ts';
 
 /** A recipient at the gate of a server. */
 export interface Recipient extends WaitingRecipient {
@@ -25,16 +26,13 @@ export interface WindowInput {
   readonly messageBytes: number;
 }
 
-/** Copies of a message that one loop has in memory at once, in bytes: a process has several loops, and 250 MB for everything. */
-const OPEN_BYTES_MAX = 33_554_432;
-
 export class SendingWindow {
   readonly #input: WindowInput;
   readonly #permits: Permits;
   /** In reverse: the last one is next. */
   readonly #waiting: LeasedDelivery[];
-  /** For a message with large files, fewer than the server would take. */
-  readonly #openMax: number;
+  /** For large messages, fewer than the server would take. */
+  readonly #memory: LoopMemory;
   #open = 0;
   #sendsLeft: number;
 
@@ -42,7 +40,7 @@ export class SendingWindow {
     this.#input = input;
     this.#permits = input.channel.permits.of(input.customerId);
     this.#waiting = [...input.claimed].reverse();
-    this.#openMax = Math.max(1, Math.floor(OPEN_BYTES_MAX / input.messageBytes));
+    this.#memory = new LoopMemory(input.customerId, input.messageBytes);
     this.#sendsLeft = input.sendsMax;
   }
 
@@ -62,13 +60,15 @@ export class SendingWindow {
 
   /** Takes permits for the next ones; 0: none is free, or the memory is full. */
   takePermits(): number {
-    const freePlaces = Math.min(this.#waiting.length, this.#sendsLeft, this.#openMax - this.#open);
-    return freePlaces > 0 ? this.#permits.tryTake(freePlaces) : 0;
+    const fitting = this.#memory.tryTake(Math.min(this.#waiting.length, this.#sendsLeft));
+    const permits = fitting > 0 ? this.#permits.tryTake(fitting) : 0;
+    this.#memory.give(fitting - permits);
+    return permits;
   }
 
-  /** Resolves when a permit may be free; never while the memory is full. */
+  /** Resolves when a permit may be free, or memory when that is full. */
   whenPermitsAreFree(): Promise<void> {
-    return this.#open < this.#openMax ? this.#permits.whenFree() : new Promise(() => undefined);
+    return this.#memory.hasSpace() ? this.#permits.whenFree() : this.#memory.whenGiven();
   }
 
   /**
@@ -78,7 +78,8 @@ export class SendingWindow {
   async admit(ctx: Context, permits: number): Promise<Admission<Recipient>> {
     const { channel, customerId } = this.#input;
     const next = this.#waiting.splice(this.#waiting.length - permits, permits).reverse();
-    const recipients = next.map((delivery) => ({ delivery, domain: domainOf(delivery.email) }));
+    const beganAt = performance.now();
+    const recipients = next.map((delivery) => ({ delivery, domain: domainOf(delivery.email), beganAt }));
     let gone = 0;
     try {
       const admission = await channel.gate.admit(ctx, customerId, recipients);
@@ -88,7 +89,7 @@ export class SendingWindow {
       if (gone < recipients.length) this.#putBack(recipients, admission);
       return admission;
     } finally {
-      this.#permits.give(permits - gone);
+      this.#giveBack(permits - gone);
     }
   }
 
@@ -102,6 +103,11 @@ export class SendingWindow {
   close({ count, spent }: { count: number; spent: number }): void {
     this.#open -= count;
     this.#sendsLeft += count - spent;
+    this.#giveBack(count);
+  }
+
+  #giveBack(count: number): void {
     this.#permits.give(count);
+    this.#memory.give(count);
   }
 }

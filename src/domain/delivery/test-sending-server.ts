@@ -1,9 +1,10 @@
 /** Tests a stored sending server for its owner: the connection only, or one message through it. No ledger, pace or health changes. */
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { RateLimitedError, ValidationError, messageOf } from '../../lib/errors.ts';
+import { RateLimitedError, ValidationError, WrongStateError, messageOf } from '../../lib/errors.ts';
 import { emailAddress, emailKey, parseInput, singleLine } from '../../lib/text.ts';
 import { SendingError, type OutgoingMessage, type SendingDriver } from '../../plugin-api/index.ts';
+import { installationHold } from '../accounts/installation-hold-read-model.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { isSuppressed } from '../audience/suppression-store.ts';
 import { NO_CONTACT } from '../content/message.ts';
@@ -40,12 +41,13 @@ export interface ServerTest {
 
 /**
  * Connects and logs in, and with `to` sends one message from the server's default address. A failed test is an answer. Throws
- * ValidationError (`to`, `settings.host`, ADDRESS_SUPPRESSED, no plan that allows sending), RateLimitedError `TOO_MANY_TESTS`, NotFoundError,
- * ForeignResourceError.
+ * ValidationError (`to`, `settings.host`, ADDRESS_SUPPRESSED, no plan that allows sending), WrongStateError `INSTALLATION_HELD` (`to` only),
+ * RateLimitedError `TOO_MANY_TESTS`, NotFoundError, ForeignResourceError.
  */
 export async function testSendingServer(ctx: Context, given: z.input<typeof input>): Promise<ServerTest> {
   const { uid, to } = parseInput(input, given);
   const server = await findOwnedSendingServer(ctx, uid);
+  if (to) await requireNoHold(ctx);
   // A mail to somebody is sending (decision D55).
   if (to && !server.isSystem) await requireRunningPlan(ctx.db, server.customerId);
   const message = to ? await composeTest(ctx, server, to) : undefined;
@@ -55,6 +57,14 @@ export async function testSendingServer(ctx: Context, given: z.input<typeof inpu
     message ? sendOne(connection, message) : connect(connection),
   );
   return { server, ...outcome, durationMs: Math.round(performance.now() - startedAt) };
+}
+
+/** A restored installation sends nothing until an administrator has released it (docs/decisions/0115). */
+async function requireNoHold(ctx: Context): Promise<void> {
+  if ((await installationHold(ctx.db)) === undefined) return;
+  const sentence =
+    'The installation is on hold as a restored backup: no mail is sent until an administrator ends the hold. Test without `to`, which connects only.';
+  throw new WrongStateError('INSTALLATION_HELD', sentence);
 }
 
 type Outcome = Pick<ServerTest, 'isAccepted' | 'reply' | 'advice'>;

@@ -57,6 +57,9 @@ const PROCESS_ROW = row({
   isWorking: 'bool',
 });
 
+/** A process without a heartbeat for so long does not count as alive: five heartbeats. */
+export const ALIVE_SECONDS = 15;
+
 /** Processes with a heartbeat in the last minute, or in so many seconds. */
 export function livingProcesses(db: Queryable, seconds = 60): Promise<SeenProcess[]> {
   return db.query(

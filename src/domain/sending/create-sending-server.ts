@@ -16,10 +16,6 @@ import {
 } from './sending-server.ts';
 import { sealSecrets } from './server-secrets.ts';
 import { checkSettings, trySettings } from './try-settings.ts';
-import type { DriverSettings } from '../../plugin-api/index.ts';
-
-// For drivers without a setting: enough for every server, and not too many.
-const CONNECTIONS_DEFAULT = 5;
 
 /**
  * Stores the server when its settings work. Throws ValidationError on the input, `settings.<key>` or `connection`, and
@@ -46,7 +42,7 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
       sealedSettings: sealSecrets(ctx.installation.secret, uid, tried.secrets),
       isSystem,
       defaultFromEmail: wanted.defaultFromEmail ?? '',
-      connectionsMax: connectionsOf(tried.settings),
+      connectionsMax: tried.connectionsMax,
       ...quotaColumns(wanted),
       domainLimits: wanted.domainLimits ?? {},
       warmUp: wanted.warmUp ?? null,
@@ -71,10 +67,4 @@ async function requireServersLeft(
 ): Promise<void> {
   if (!isSystem) await requireWithinLimit(tx, { customerId, limit: 'sending_servers_max', field: 'name' });
   if ((await countServers(tx, customerId)) >= SERVERS_PER_CUSTOMER_MAX) throw tooManyServers();
-}
-
-/** The setting in which drivers have the number of their connections. */
-export function connectionsOf(settings: DriverSettings): number {
-  const connections = settings['connections'];
-  return typeof connections === 'number' ? connections : CONNECTIONS_DEFAULT;
 }

@@ -7,15 +7,18 @@ import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
+import { doesGrow } from './connections-setting.ts';
 import { FairPermits } from './fair-permits.ts';
 import { formPoster } from './form-poster.ts';
+import { shareOf } from './routing/connection-growth.ts';
 import { JobLine } from './routing/job-line.ts';
 import { parseDomainLimits } from './routing/domain-limits.ts';
 import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
 import { quotaOf } from './routing/paces.ts';
 import { pickServer } from './routing/pick-server.ts';
+import { ServerConnections } from './routing/server-connections.ts';
 import { ServerHealth } from './routing/server-health.ts';
-import { createSendingGate, type SendingGate } from './sending-gate.ts';
+import { createSendingGate, type ConnectionFeedback, type SendingGate } from './sending-gate.ts';
 import { serversFor, type RoutedServer } from './sending-server-read-model.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
@@ -65,19 +68,20 @@ const CUSTOMERS_MAX = 10_000;
 
 /** A pool with nothing connected. */
 export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions = {}): DriverPool {
-  const channels = new Map<bigint, { version: string; channel: SendingChannel }>();
+  const channels = new Map<bigint, Opened>();
   const health = new Map<bigint, ServerHealth>();
   const groups = createMailboxGroups(resolveMx);
   const sendsPerHour = new Map<bigint, number>();
   const complain = createComplaints();
+  const startedAt = performance.now();
   let last: Pick<Context, 'database' | 'log'> | undefined;
-  const gateOf = (server: RoutedServer): SendingGate => {
+  const gateOf = (server: RoutedServer, connections: ConnectionFeedback): SendingGate => {
     const known = health.get(server.id) ?? new ServerHealth(server.id);
     known.lookAgain();
     health.set(server.id, known);
     return createSendingGate(
       { ...pacedServer(server), paceOfCustomer: (customerId) => sendsPerHour.get(customerId) },
-      { health: known, groups },
+      { health: known, groups, connections },
     );
   };
   /** The open channel of a server that was chosen for the customer. */
@@ -87,19 +91,18 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
     if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
     else sendsPerHour.set(customerId, server.sends_per_hour);
     const known = channels.get(server.id);
-    if (known?.version === server.version) {
-      known.channel.driver.shareWith?.(server.processes);
+    if (known && isAsOpened(known, server)) {
+      known.connections.seen(server);
       return known.channel;
     }
     try {
-      const channel = openChannel(ctx, hooks, { server, gate: gateOf(server) });
-      channel.driver.shareWith?.(server.processes);
-      channels.set(server.id, { version: server.version, channel });
+      const opened = openChannel(ctx, hooks, { server, gateOf, startedAt });
+      channels.set(server.id, opened);
       // Messages in flight on the old one are finished there.
       known?.channel.driver
         .close()
         .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
-      return channel;
+      return opened.channel;
     } catch (error) {
       return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
     }
@@ -137,43 +140,72 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
   };
 }
 
-function openChannel(
-  ctx: Context,
-  hooks: Hooks,
-  { server, gate }: { server: RoutedServer; gate: SendingGate },
-): SendingChannel {
+interface Opened {
+  readonly version: string;
+  readonly channel: SendingChannel;
+  readonly connections: ServerConnections;
+  /** How many processes share its connections; undefined: their number grows, and the driver is told its part. */
+  readonly processes: number | undefined;
+}
+
+function isAsOpened({ version, processes }: Opened, server: RoutedServer): boolean {
+  return version === server.version && (processes === undefined || processes === server.processes);
+}
+
+interface Opening {
+  readonly server: RoutedServer;
+  readonly gateOf: (server: RoutedServer, connections: ConnectionFeedback) => SendingGate;
+  /** When this process began to send. */
+  readonly startedAt: number;
+}
+
+function openChannel(ctx: Context, hooks: Hooks, { server, gateOf, startedAt }: Opening): Opened {
   const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
   if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
+  const isGrowing = doesGrow(registration);
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
   const driver = registration.connect(
     { ...parsePublicSettings(server.settings), ...secrets },
     {
-      connectionsMax: server.connections_max,
+      connectionsMax: isGrowing ? server.connections_max : shareOf(server.connections_max, server.processes),
       clientName: clientName(ctx.installation.baseUrl),
       replyTimeoutMs: REPLY_TIMEOUT_MS,
       postForm: formPoster(ctx),
+      onConnectionRefused: (beganAt) => connections.pushedBack(beganAt),
       // A customer's server must still be at a public address when it is connected to (decision D44).
       ...(server.is_system ? {} : { lookup: addressGuard(ctx.installation.outboundAllowHosts).lookup }),
     },
   );
-  return {
+  const permits = new FairPermits(driver.capacity);
+  const connections = new ServerConnections({
+    ctx,
+    serverId: server.id,
+    max: server.connections_max,
+    driver,
+    permits,
+    startedAt,
+  });
+  connections.seen(server);
+  const channel = {
     serverId: server.id,
     serverUid: server.uid,
     serverName: server.name,
     driver: registration.releasesContent ? driver : withOwnCopies(driver),
     keySeconds: registration.idempotencyKeySeconds,
-    permits: new FairPermits(driver.capacity),
-    gate,
+    permits,
+    gate: gateOf(server, connections),
     line: new JobLine(),
   };
+  return { version: server.version, channel, connections, processes: isGrowing ? undefined : server.processes };
 }
 
 /** For a driver that may keep the content: the host reuses the memory of its own bytes. */
 function withOwnCopies(driver: SendingDriver): SendingDriver {
   return {
-    capacity: driver.capacity,
+    get capacity() {
+      return driver.capacity;
+    },
     send: (message) => driver.send({ ...message, content: new Uint8Array(message.content) }),
-    shareWith: (processes) => driver.shareWith?.(processes),
     test: () => driver.test(),
     close: () => driver.close(),
   };

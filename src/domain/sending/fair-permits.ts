@@ -23,8 +23,10 @@ interface Recipient {
 const CALL_MS = 100;
 
 export class FairPermits {
-  readonly #capacity: number;
+  #capacity: number;
+  /** Below zero after the capacity fell, until enough are given back. */
   #free: number;
+  #wasFull = false;
   readonly #recipients = new Map<bigint, Recipient>();
   /** Calls with a waiting job. */
   #callsWanted = 0;
@@ -32,6 +34,29 @@ export class FairPermits {
   constructor(capacity: number) {
     this.#capacity = capacity;
     this.#free = capacity;
+  }
+
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  get inFlight(): number {
+    return this.#capacity - this.#free;
+  }
+
+  /** Whether somebody wanted more than there were, since this was last asked. */
+  takeWasFull(): boolean {
+    const wasFull = this.#wasFull;
+    this.#wasFull = false;
+    return wasFull;
+  }
+
+  /** Changes how many there are; those in use stay in use. */
+  resize(capacity: number): void {
+    if (capacity === this.#capacity) return;
+    this.#free += capacity - this.#capacity;
+    this.#capacity = capacity;
+    if (this.#free > 0 && this.#callsWanted > 0) this.#callWaiting(performance.now());
   }
 
   /** The permits as one customer sees them. */
@@ -49,6 +74,7 @@ export class FairPermits {
     const taken = Math.max(0, Math.min(wanted, this.#free, this.#freePermitsFor(recipient)));
     recipient.used += taken;
     this.#free -= taken;
+    if (taken < wanted && this.#free <= 0) this.#wasFull = true;
     this.#remove(customerId, recipient);
     return taken;
   }

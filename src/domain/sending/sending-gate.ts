@@ -5,7 +5,7 @@
  */
 import type { SendingError } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
-import { judgeReply, type ServerWitness, type Verdict, type Witnesses } from './replies/judge-reply.ts';
+import { isPushBack, judgeReply, type ServerWitness, type Verdict, type Witnesses } from './replies/judge-reply.ts';
 import { restsAtOnce } from './routing/health-rules.ts';
 import { Line } from './routing/line.ts';
 import type { MailboxGroups } from './routing/mailbox-group.ts';
@@ -51,6 +51,14 @@ export interface Ending extends Pick<Witnesses, 'attempts' | 'campaign'> {
 export interface GateMemory {
   readonly health: ServerHealth;
   readonly groups: MailboxGroups;
+  /** Is told what the number of the server's connections depends on; absent: nothing does. */
+  readonly connections?: ConnectionFeedback | undefined;
+}
+
+export interface ConnectionFeedback {
+  accepted(): void;
+  /** The server is asked too much at once. */
+  pushedBack(beganAt: number): void;
 }
 
 /** Recipients that are refused while another process tries come again soon: a try is short. */
@@ -93,7 +101,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
 
     ended(ctx, recipient, ending) {
       release(recipient);
-      const { verdict, stop } = judge(ctx, recipient.domain, ending);
+      const { verdict, stop } = judge(ctx, recipient, ending);
       const isUnavailable = verdict.recipient.kind === 'unavailable';
       if (isUnavailable) pacing.giveBack([recipient], groups.groupOf);
       pacing.ended(ctx, { isSent: ending.error === undefined, isHardBounce: verdict.server.isHardBounce });
@@ -102,7 +110,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
       return { verdict, stop: stop ?? (stopsLoop ? TRY_AGAIN : undefined) };
     },
 
-    judgeOutcome: (ctx, domain, error) => judge(ctx, domain, { error, attempts: 0 }).verdict,
+    judgeOutcome: (ctx, domain, error) => judge(ctx, { domain }, { error, attempts: 0 }).verdict,
 
     withdraw(recipients) {
       for (const recipient of recipients) release(recipient);
@@ -112,7 +120,7 @@ export function createSendingGate(server: PacedServer, memory: GateMemory): Send
 }
 
 /** Judges outcomes, and records observations of the server and the recipients' providers. */
-function createJudge({ health, groups }: GateMemory) {
+function createJudge({ health, groups, connections }: GateMemory) {
   const refusals = new SetUpRefusals();
   /** Replies come in order, so the first message that fails with an error is the one it belongs to. */
   const judged = new WeakSet<SendingError>();
@@ -128,11 +136,14 @@ function createJudge({ health, groups }: GateMemory) {
       return isEcho;
     },
   });
-  return (ctx: Context, domain: string, { error, ...witnesses }: Ending) => {
+  return (ctx: Context, { domain, beganAt }: WaitingRecipient, { error, ...witnesses }: Ending) => {
     const verdict = judgeReply(error, { ...witnesses, server: witnessFor(domain) });
     const { server: ofServer, mailboxes } = verdict.server;
     const group = groups.groupOf(domain);
-    if (error === undefined) refusals.taken(group);
+    if (error === undefined) {
+      refusals.taken(group);
+      connections?.accepted();
+    } else if (isPushBack(error, verdict.server)) connections?.pushedBack(beganAt ?? performance.now());
     let stop: GateStop | undefined;
     if (ofServer === 'well') health.taken(WHOLE_SERVER);
     else if (ofServer) {

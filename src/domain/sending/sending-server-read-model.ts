@@ -6,6 +6,7 @@
  */
 import { empty, row, sql, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
 import { onlyInForce } from '../billing/subscription-read-model.ts';
+import { CONNECTIONS_NOW, SENDING_PROCESSES } from './routing/connections-store.ts';
 
 interface RouteQuestion {
   readonly customerId: Sql;
@@ -120,6 +121,8 @@ const ROUTED_SERVER = row({
   sends_per_hour: 'int?',
   version: 'text',
   processes: 'int',
+  knownMs: 'float8?',
+  connections: 'int',
   weight: 'int?',
   place: 'int',
   restSeconds: 'float8',
@@ -128,20 +131,17 @@ const ROUTED_SERVER = row({
 });
 export type RoutedServer = RowOf<typeof ROUTED_SERVER>;
 
-/** A process has a heartbeat every three seconds; after four missed ones it counts as dead. */
-const SEEN_SECONDS = 12;
-
 const ROUTED_COLUMNS = sql`s.id, s.uid, s.name, s.type, s.settings, s.sealed_settings, s.is_system, s.connections_max,
   s.quota_value, s.quota_base, s.quota_unit, s.domain_limits, s.warm_up, s.warm_up_started_at, s.warm_up_stopped_at,
   s.updated_at::text AS version,
-  (SELECT count(*) FROM hot.process p
-    WHERE p.is_working AND 'worker' = ANY(p.roles) AND p.seen_at > now() - make_interval(secs => ${SEEN_SECONDS}))::int AS processes,
+  ${SENDING_PROCESSES}, ${CONNECTIONS_NOW} AS connections,
   coalesce(greatest(0, extract(epoch FROM h.open_until - clock_timestamp())), 0)::float8 AS "restSeconds",
   coalesce(h.state = 'half-open' AND h.prober_until > clock_timestamp(), false) AS "isTried",
   s.warm_up IS NOT NULL AND (s.warm_up_stopped_at IS NOT NULL OR coalesce(d.taken >= hot.warm_up_limit(s.warm_up, d.day), false)) AS "isFull"`;
-/** The server's health, and the rest of its warm-up day. */
+/** The server's health, its connections, and the rest of its warm-up day. */
 const ROUTED_JOINS = sql`
   LEFT JOIN hot.sending_health h ON h.server_id = s.id AND h.mailbox_group = ''
+  LEFT JOIN hot.sending_connections c ON c.server_id = s.id
   LEFT JOIN hot.warm_up_day d ON s.warm_up IS NOT NULL AND d.server_id = s.id AND d.day = hot.warm_up_day_no(s.warm_up_started_at)`;
 
 /** The servers that may carry a customer's mail, and how they stand; campaign null: the mail is no campaign's. */
@@ -249,8 +249,8 @@ export async function isSystemServer(
 /** Servers of whichever customer with this type and uid, active or not, with their settings; at most `max`. */
 export function serversOfType(db: Queryable, { type, uid, max }: { type: string; uid: string; max: number }) {
   return db.query(
-    { customerId: 'bigint', id: 'bigint', settings: 'json', sealed: 'bytea?' },
-    sql`SELECT customer_id AS "customerId", id, settings, sealed_settings AS sealed FROM sending_server
+    { customerId: 'bigint', id: 'bigint', isSystem: 'bool', settings: 'json', sealed: 'bytea?' },
+    sql`SELECT customer_id AS "customerId", id, is_system AS "isSystem", settings, sealed_settings AS sealed FROM sending_server
          WHERE uid = ${uid} AND type = ${type} ORDER BY id LIMIT ${max}`,
     'sending.webhook_servers',
   );

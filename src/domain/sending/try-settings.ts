@@ -13,7 +13,8 @@ import type {
   SendingDriverRegistration,
   SettingsInput,
 } from '../../plugin-api/index.ts';
-import type { Context } from '../context.ts';
+import { endChecks, type Context } from '../context.ts';
+import { connectionsOf } from './connections-setting.ts';
 import { formPoster } from './form-poster.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors, type StoredServer } from './sending-server.ts';
@@ -21,8 +22,6 @@ import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 /** A person waits for the answer in a browser; a slower server is not fit for sending. */
 const TRY_TIMEOUT_MS = 15_000;
-/** The setting with the host name of a driver's server. */
-const HOST = 'host';
 
 export interface TrySettings {
   readonly type: string;
@@ -34,9 +33,9 @@ export interface TrySettings {
 }
 
 export interface TriedSettings {
-  /** The settings that may be shown. */
   readonly settings: DriverSettings;
   readonly secrets: DriverSettings;
+  readonly connectionsMax: number;
 }
 
 /** Checks and tests the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
@@ -44,16 +43,21 @@ export async function trySettings(ctx: Context, input: TrySettings): Promise<Tri
   const { driver, settings } = checkSettings(ctx, input);
   const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
   if (guard) await checkHost(guard, settings);
+  endChecks(ctx);
   await tryConnection(driver, settings, { guard, postForm: formPoster(ctx) });
-  return divide(driver, settings);
+  return { ...divide(driver, settings), connectionsMax: connectionsOf(driver, settings) };
 }
 
 /** Checks the settings without a connection. Throws ValidationError on `type` or `settings.<key>`. */
 export function checkSettings(ctx: Context, input: Omit<TrySettings, 'isSystem'>) {
   const driver = driverOf(ctx, input.type);
-  const unknown = unknownSettings(driver, input.given ?? Object.keys(input.settings));
+  const given = input.given ?? Object.keys(input.settings);
   const checked = driver.validate(input.settings);
-  const errors = { ...unknown, ...(checked.ok ? {} : checked.errors) };
+  const errors = {
+    ...unknownSettings(driver, given),
+    ...namedTwice(driver, given),
+    ...(checked.ok ? {} : checked.errors),
+  };
   if (!checked.ok || Object.keys(errors).length > 0) throw wrongSettings(settingsErrors(errors));
   return { driver, settings: checked.settings };
 }
@@ -67,15 +71,26 @@ export function driverOf(ctx: Context, type: string): SendingDriverRegistration 
 }
 
 /** A misspelt name would silently leave a setting at its default. */
-function unknownSettings({ type, configKeys }: SendingDriverRegistration, names: readonly string[]): FieldErrors {
-  const message = `There is no such setting for servers of type ${type}. Known are: ${configKeys.join(', ')}.`;
-  return Object.fromEntries(names.filter((name) => !configKeys.includes(name)).map((name) => [name, [message]]));
+function unknownSettings(driver: SendingDriverRegistration, names: readonly string[]): FieldErrors {
+  const known = [...driver.configKeys, ...Object.keys(driver.formerKeys ?? {})];
+  const message = `There is no such setting for servers of type ${driver.type}. Known are: ${driver.configKeys.join(', ')}.`;
+  return Object.fromEntries(names.filter((name) => !known.includes(name)).map((name) => [name, [message]]));
+}
+
+/** Under its present name and its former one: which of them was meant cannot be known. */
+function namedTwice({ formerKeys = {} }: SendingDriverRegistration, names: readonly string[]): FieldErrors {
+  const twice = Object.entries(formerKeys).filter(
+    ([former, present]) => names.includes(former) && names.includes(present),
+  );
+  const message = (former: string, present: string) =>
+    `${former} is the former name of ${present}: give only ${present}.`;
+  return Object.fromEntries(twice.map(([former, present]) => [former, [message(former, present)]]));
 }
 
 async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise<void> {
-  const host = settings[HOST];
+  const host = settings['host'];
   const refusal = typeof host === 'string' ? await guard.refusal(host) : undefined;
-  if (refusal) throw wrongSettings({ [`settings.${HOST}`]: [refusal] });
+  if (refusal) throw wrongSettings({ 'settings.host': [refusal] });
 }
 
 async function tryConnection(
@@ -148,7 +163,7 @@ async function withinTime(test: Promise<ConnectionTest>): Promise<ConnectionTest
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
-function divide(driver: SendingDriverRegistration, all: DriverSettings): TriedSettings {
+function divide(driver: SendingDriverRegistration, all: DriverSettings): Omit<TriedSettings, 'connectionsMax'> {
   const isSecret = ([key]: [string, unknown]) => driver.secretKeys.includes(key);
   const entries = Object.entries(all);
   return {

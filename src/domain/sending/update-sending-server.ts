@@ -2,7 +2,6 @@
 import { InputFaults } from '../../lib/input-faults.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
-import { connectionsOf } from './create-sending-server.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { tryAtOnce } from './reset-server-health.ts';
 import { typeFixed } from './sending-server-errors.ts';
@@ -75,7 +74,7 @@ async function triedSettings(ctx: Context, server: StoredServer, { settings }: C
   return {
     settings: tried.settings,
     sealedSettings: sealSecrets(secret, server.uid, tried.secrets),
-    connectionsMax: connectionsOf(tried.settings),
+    connectionsMax: tried.connectionsMax,
   };
 }
 

@@ -23,6 +23,7 @@ export function presentServer(server: RestSendingServerFragment) {
     status: server.status,
     settings: server.settings,
     default_from_email: server.defaultFromEmail,
+    connections: { now: server.connectionsNow, max: server.connectionsMax },
     quota_value: server.quotaValue ?? -1,
     quota_base: server.quotaBase,
     quota_unit: server.quotaUnit,

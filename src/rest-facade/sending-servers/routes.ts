@@ -94,6 +94,7 @@ export const sendingServerRows = [
   endpoint({
     method: 'POST',
     path: '/sending_servers/:uid/test',
+    actsOutside: true,
     access: 'token',
     summary: 'Tests a stored sending server; with `to` it sends one message through it.',
     details:

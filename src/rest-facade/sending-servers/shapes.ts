@@ -41,6 +41,10 @@ const serverShape = z
     ...row,
     settings: z.record(z.string(), z.unknown()).meta({ description: 'As its driver names them, without credentials.' }),
     default_from_email: z.string(),
+    connections: z.strictObject({
+      now: z.int().meta({ description: 'How many it may use now, over all processes: grows by itself.' }),
+      max: z.int().meta({ description: 'The largest number: the setting `max_connections`, or 20.' }),
+    }),
     quota_value: z.int().meta({ description: '-1: no limit.' }),
     quota_base: z.int().nullable(),
     quota_unit: z.string().nullable(),

@@ -7,6 +7,7 @@ import { setCustomerPace, setPlanRoutes, setSendingRoutes } from '../../domain/s
 import { updateSendingServer } from '../../domain/sending/update-sending-server.ts';
 import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
+import { ActiveStatus, QuotaUnit } from '../enums.ts';
 import { Plan } from '../plans/plan.ts';
 import { SendingServer } from './sending-server.ts';
 import { SendingRouteInput, SendingRouteType } from './sending-route.ts';
@@ -17,7 +18,6 @@ const LIMITS =
   'Messages an hour by provider or domain: `{"gmail.com": 2000, "*": 10000}`; `*` is each of the others. Null: none.';
 const WARM_UP =
   'How its daily number grows: `{"kind": "linear", "start": 50, "step": 50, "goal": 5000}`, `"exponential"` with `"factor"`, or `"days"` with a list; `bounce_rate_max` in percent stops it. Null: none.';
-const UNIT = '`second`, `minute`, `hour`, `day` or `month`.';
 
 builder.mutationField('createSendingServer', (t) =>
   t.prismaFieldWithInput({
@@ -32,7 +32,7 @@ builder.mutationField('createSendingServer', (t) =>
       defaultFromEmail: t.input.string(),
       quotaValue: t.input.int({ description: QUOTA }),
       quotaBase: t.input.int(),
-      quotaUnit: t.input.string({ description: UNIT }),
+      quotaUnit: t.input.field({ type: QuotaUnit }),
       domainLimits: t.input.field({ type: 'JsonObject', description: LIMITS }),
       warmUp: t.input.field({ type: 'JsonObject', description: WARM_UP }),
     },
@@ -57,10 +57,10 @@ builder.mutationField('updateSendingServer', (t) =>
       defaultFromEmail: t.input.string(),
       quotaValue: t.input.int({ description: QUOTA }),
       quotaBase: t.input.int(),
-      quotaUnit: t.input.string({ description: UNIT }),
+      quotaUnit: t.input.field({ type: QuotaUnit }),
       domainLimits: t.input.field({ type: 'JsonObject', description: LIMITS }),
       warmUp: t.input.field({ type: 'JsonObject', description: WARM_UP }),
-      status: t.input.string({ description: '`active` or `inactive`.' }),
+      status: t.input.field({ type: ActiveStatus }),
     },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, id } = await updateSendingServer(ctx, input);

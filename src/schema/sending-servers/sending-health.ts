@@ -1,4 +1,6 @@
-/** The state of a sending server: its health, its warm-up, its limits. */
+/** The state of a sending server: its health, its connections, its warm-up, its limits. */
+import { growingTypes } from '../../domain/sending/connections-setting.ts';
+import { connectionsOfServers } from '../../domain/sending/routing/connections-store.ts';
 import {
   healthOfServers,
   warmUpOfServers,
@@ -88,6 +90,15 @@ builder.prismaObjectField(SendingServer, 'mailboxHealth', (t) =>
     resolve: async ({ id }, _args, ctx) => (await loadBy(ctx, readHealth).load(id)).filter(({ group }) => group !== ''),
   }),
 );
+builder.prismaObjectField(SendingServer, 'connectionsNow', (t) =>
+  t.field({
+    type: 'Int',
+    description:
+      'How many connections it may use now, over all processes. The number grows by itself while more connections send more, and is halved when the server refuses some.',
+    select: { id: true },
+    resolve: ({ id }, _args, ctx) => loadBy(ctx, readConnections).load(id),
+  }),
+);
 builder.prismaObjectField(SendingServer, 'warmUp', (t) =>
   t.field({
     type: WarmUp,
@@ -117,6 +128,11 @@ const WELL: ShownHealth = {
 async function readHealth(ctx: GraphqlContext, ids: readonly bigint[]): Promise<HealthRow[][]> {
   const rows = await healthOfServers(ctx.db, ids);
   return ids.map((id) => rows.filter(({ serverId }) => serverId === id));
+}
+
+async function readConnections(ctx: GraphqlContext, ids: readonly bigint[]): Promise<number[]> {
+  const rows = await connectionsOfServers(ctx.db, ids, growingTypes(ctx.hooks));
+  return ids.map((id) => rows.find(({ serverId }) => serverId === id)?.connections ?? 0);
 }
 
 async function readWarmUp(ctx: GraphqlContext, ids: readonly bigint[]): Promise<(WarmUpState | undefined)[]> {

@@ -15,6 +15,9 @@ export const SendingServer = builder.prismaObject('SendingServer', {
     isSystem: t.exposeBoolean('isSystem'),
     isDevelopment: t.exposeBoolean('isDevelopment'),
     defaultFromEmail: t.exposeString('defaultFromEmail'),
+    connectionsMax: t.exposeInt('connectionsMax', {
+      description: 'The largest number of connections, over all processes: its setting, or 20. See `connectionsNow`.',
+    }),
     quotaValue: t.exposeInt('quotaValue', { nullable: true }),
     quotaBase: t.exposeInt('quotaBase', { nullable: true }),
     quotaUnit: t.expose('quotaUnit', { type: QuotaUnit, nullable: true }),

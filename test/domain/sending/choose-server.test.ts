@@ -119,7 +119,8 @@ describe('the footer of the plan', () => {
     });
     const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const campaignId = row?.id ?? 0n;
-    const shown = async () => (await compileCampaign(ctx.db, { customerId, campaignId }))?.webView(recipient) ?? '';
+    const shown = async () =>
+      (await (await compileCampaign(ctx.db, { customerId, campaignId }))?.texts(recipient))?.html;
     await givePlan(ctx.db, customerId, { email_footer_enabled: 'yes', html_footer: '<p>By House</p>' });
     expect(await shown()).toContain('By House');
     await changeOptions(ctx.db, customerId, { email_footer_trial_period_only: 'yes' });
@@ -132,7 +133,7 @@ describe('the footer of the plan', () => {
     );
     const cache = createActiveCampaigns();
     const sent = async () =>
-      (await cache.take(ctx, { customerId, campaignId }))?.edition.message.webView(recipient) ?? '';
+      (await (await cache.take(ctx, { customerId, campaignId }))?.edition.message.texts(recipient))?.html;
     expect(await sent()).toContain('By House');
     await changeOptions(ctx.db, customerId, { html_footer: '<p>By Another</p>' });
     expect(await sent()).toContain('By Another');

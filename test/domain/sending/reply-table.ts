@@ -179,7 +179,7 @@ export const providerReplyTable: readonly ReplyRow[] = [
     '432 4.3.2 STOREDRV.ClientSubmit; sender thread limit exceeded; concurrent connections limit exceeded',
     'rate_limit',
     'server',
-    'limit of the account',
+    'too many connections',
   ],
   [
     '550 5.7.133 RESOLVER.RST.SenderNotAuthenticatedForGroup; sender not authenticated for group',

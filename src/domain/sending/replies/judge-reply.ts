@@ -5,7 +5,7 @@
  * pass in what they have seen, and act on their part; nothing is stored here.
  */
 import type { SendingError, SendingErrorKind } from '../../../plugin-api/index.ts';
-import { CONNECTION, troubleOf, UNANSWERED, type Trouble } from '../routing/health-rules.ts';
+import { CONNECTION, restsAtOnce, troubleOf, UNANSWERED, type Trouble } from '../routing/health-rules.ts';
 import { reasonOfReply, type DeliveryReason } from '../delivery-reason.ts';
 import { classifyReply } from './classify-reply.ts';
 import type { ReplyMeaning } from './reply.ts';
@@ -118,6 +118,16 @@ export function judgeReply(error: SendingError | undefined, { attempts, campaign
 export function isAboutSetUp(error: SendingError): boolean {
   const { code, enhancedStatus, message } = error;
   return isOfSetUp(error, classifyReply({ code, enhancedStatus, text: message }));
+}
+
+/**
+ * Whether the server shows with it that it is asked too much at once. One that ends each connection after so many messages does
+ * not.
+ */
+export function isPushBack({ code, enhancedStatus, message }: SendingError, { server }: ServerVerdict): boolean {
+  if (server === undefined || server === 'well' || !restsAtOnce(server)) return false;
+  const { what } = classifyReply({ code, enhancedStatus, text: message });
+  return what !== 'too_many_messages_in_one_session';
 }
 
 function isOfSetUp({ kind, code }: SendingError, { class: replyClass, scope }: ReplyMeaning): boolean {

@@ -84,9 +84,15 @@ const outlook: readonly ReplyRule[] = [
     scope: 'server',
   },
   {
+    // Fewer connections are enough: the account itself needs no rest.
+    what: 'too_many_connections',
+    words: /concurrent connections limit exceeded|sending concurrency/,
+    class: 'rate_limit',
+    scope: 'server',
+  },
+  {
     what: 'limit_of_the_account',
-    words:
-      /submission quota exceeded|concurrent connections limit exceeded|sending concurrency|message submission rate|recipient limit (?:exceeded|reached)/,
+    words: /submission quota exceeded|message submission rate|recipient limit (?:exceeded|reached)/,
     class: 'rate_limit',
     scope: 'server',
     waitSeconds: HOUR_SECONDS,

@@ -7,6 +7,8 @@ export const BATCH_WAIT_SECONDS_MAX = 300;
 /** A recipient that waits; `domain` is the part of the address after the @, unchanged. */
 export interface WaitingRecipient {
   readonly domain: string;
+  /** When it came to the gate, by `performance.now()`. */
+  readonly beganAt?: number | undefined;
 }
 
 /** Why nobody may go for a while: a pace is reached, or the server cannot be used. */
