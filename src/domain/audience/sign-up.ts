@@ -14,6 +14,7 @@ import { checkFieldValues } from './field-values.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import type { MailList } from './list-fields.ts';
 import { lockPublicList } from './find-owned-list.ts';
+import { takeCaptcha } from './sign-up-captcha.ts';
 import { takeSignUp } from './sign-up-store.ts';
 import { listFull, wrongFields } from './subscriber-errors.ts';
 import { memberWithAddress } from './subscriber-read-model.ts';
@@ -27,6 +28,8 @@ export interface SignUpInput {
   readonly fieldValues?: Readonly<Record<string, unknown>> | null | undefined;
   /** An invisible field that robots fill in: then nothing happens, and the answer is the same. */
   readonly trap?: string | null | undefined;
+  /** The answer to a challenge (sign-up-captcha.ts), where the list needs one. */
+  readonly captcha?: string | null | undefined;
 }
 
 export interface SignedUp {
@@ -46,14 +49,17 @@ const BY = 'form';
 
 /**
  * Takes a sign-up: a person who is new, or on the list without consent, is asked by mail. Throws NotFoundError `LIST_NOT_FOUND`
- * (also for a list without public sign-up), ValidationError on EMAIL and the tags, RateLimitedError.
+ * (also for a list without public sign-up), ValidationError on EMAIL, the tags and
+ * `captcha` (`CAPTCHA_REQUIRED`), RateLimitedError.
  */
 export async function signUp(ctx: Context, input: SignUpInput): Promise<SignedUp> {
   await refuseTooMany(ctx);
   const ignoredFields = await inTransaction(ctx, async (inner) => {
     const list = await lockPublicList(inner, input.listUid);
     const person = await checkPerson(inner, list, input);
-    if (!input.trap?.trim()) await take(inner, list, person);
+    if (input.trap?.trim()) return person.unknown;
+    await takeCaptcha(inner, list, input.captcha);
+    await take(inner, list, person);
     return person.unknown;
   }).catch((error: unknown) => {
     throw isPlanFull(error) ? listFull() : error;

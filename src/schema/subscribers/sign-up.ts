@@ -1,4 +1,5 @@
 /** Public sign-up. */
+import { CHALLENGE_MINUTES, newChallenge } from '../../domain/audience/sign-up-captcha.ts';
 import { signUp, type SignedUp } from '../../domain/audience/sign-up.ts';
 import { builder } from '../builder.ts';
 
@@ -27,7 +28,32 @@ builder.mutationField('signUp', (t) =>
       trap: t.input.string({
         description: 'The value of a form field that people do not see. If it is filled in, the sign-up is ignored.',
       }),
+      captcha: t.input.string({
+        description:
+          'The answer of the ALTCHA widget to a challenge of `signUpChallenge`; needed by `signupCaptcha` of the list.',
+      }),
     },
     resolve: (_root, { input }, ctx) => signUp(ctx, input),
+  }),
+);
+
+const SignUpChallenge = builder.objectRef<{ readonly challenge: object }>('SignUpChallenge').implement({
+  authScopes: { public: true },
+  fields: (t) => ({
+    challenge: t.field({
+      type: 'JsonObject',
+      description: 'As the ALTCHA widget takes it (version 3).',
+      resolve: ({ challenge }) => ({ ...challenge }),
+    }),
+  }),
+});
+
+builder.queryField('signUpChallenge', (t) =>
+  t.field({
+    type: SignUpChallenge,
+    description: `A challenge for one sign-up to a list, to be answered within ${CHALLENGE_MINUTES} minutes. Needs no token.`,
+    authScopes: { public: true },
+    args: { listUid: t.arg.string({ required: true }) },
+    resolve: async (_root, { listUid }, ctx) => ({ challenge: await newChallenge(ctx, { listUid }) }),
   }),
 );
