@@ -7,6 +7,7 @@ import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from 's
 import { MAIL_BYTES_READ } from '../domain/bounces/mail-report.ts';
 import { receiveMailReport } from '../domain/bounces/receive-mail-report.ts';
 import { receivePostmasterMail } from '../domain/bounces/receive-postmaster-mail.ts';
+import { BOUNCE_SERVER } from '../domain/bounces/report-source-store.ts';
 import type { Context } from '../domain/context.ts';
 import { isReturnPathHost } from '../domain/sending/domains/sending-domain-read-model.ts';
 import { parseReturnPath, parseUnsubscribeAddress } from '../domain/tracking/return-path.ts';
@@ -146,7 +147,7 @@ async function note(
         refusal = smtpError(452, '4.2.2 The postmaster got too many mails today, try again tomorrow');
       continue;
     }
-    const { verdict, outcome } = await receiveMailReport(ctx, { raw: mail.raw, recipient });
+    const { verdict, outcome } = await receiveMailReport(ctx, { raw: mail.raw, recipient, source: BOUNCE_SERVER });
     ctx.log.debug('bounces.received', { by: 'smtp', verdict, outcome });
   }
   return refusal;

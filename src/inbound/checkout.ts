@@ -7,15 +7,19 @@ import type { CheckoutInvoice } from '../domain/billing/checkout-read-model.ts';
 import { claimByLink, readCheckout, type Checkout, type CheckoutState } from '../domain/billing/checkout.ts';
 import { readableMoney } from '../domain/billing/money.ts';
 import type { Context } from '../domain/context.ts';
-import { ExpectedError } from '../lib/errors.ts';
+import { ExpectedError, ValidationError } from '../lib/errors.ts';
 import { html, type Html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { sendBodyTooLarge, sendUnknownLink } from './notices.ts';
 import { sendPage } from './page.ts';
+import { wordsOfReader } from './page-language.ts';
 import { readForm } from './read-form.ts';
+import type { Words } from './words.ts';
 
 /** A note of 1,000 characters, each as up to twelve letters of a form. */
 const FORM_BYTES_MAX = 16_384;
+
+type Fault = 'checkout.fault' | 'checkout.fault.note' | 'checkout.fault.claims';
 
 /** `/checkout/offline/<token>`. */
 export function checkoutMount(ctx: Context): InboundMount {
@@ -31,7 +35,7 @@ export function checkoutMount(ctx: Context): InboundMount {
 }
 
 /** Reports the payment. Returns why that was refused; a link that does not work is told by the page that follows. */
-async function claim({ ctx, req, token }: LinkRequest): Promise<string | undefined> {
+async function claim({ ctx, req, token }: LinkRequest): Promise<Fault | 'too large' | undefined> {
   const form = await readForm(req, FORM_BYTES_MAX);
   if (!form) return 'too large';
   try {
@@ -39,91 +43,71 @@ async function claim({ ctx, req, token }: LinkRequest): Promise<string | undefin
     return undefined;
   } catch (error) {
     if (!(error instanceof ExpectedError)) throw error;
-    return error.message;
+    if (error instanceof ValidationError) return 'checkout.fault.note';
+    return error.code === 'TOO_MANY_CLAIMS' ? 'checkout.fault.claims' : 'checkout.fault';
   }
 }
 
-function answer({ ctx, res }: LinkRequest, checkout: Checkout, fault: string | undefined): void {
+function answer({ ctx, req, res }: LinkRequest, checkout: Checkout, fault: Fault | undefined): void {
   if (checkout.kind === 'unknown') return sendUnknownLink(res);
+  const words = wordsOfReader(req);
   if (checkout.kind === 'expired')
     return sendPage(res, 410, {
-      title: 'This link has expired',
-      body: html`<p>It worked for two weeks. Log in, or ask the person who sent it for a new one.</p>`,
+      words,
+      title: words.text('checkout.expired.title'),
+      body: html`<p>${words.text('checkout.expired.text')}</p>`,
     });
   const { state, invoice } = checkout;
-  const isRefused = fault !== undefined && (state === 'open' || state === 'rejected');
+  const isOpen = state === 'open' || state === 'rejected';
+  const isRefused = fault !== undefined && isOpen;
   sendPage(res, isRefused ? 422 : 200, {
-    title: TITLES[state],
-    body: html`${messageOf(state, invoice)}
-${isRefused ? html`<p class="error" role="alert">${fault}</p>` : html``}
-${details(invoice)}
-${state === 'open' || state === 'rejected' ? payment(ctx.installation, invoice.uid) : html``}`,
+    words,
+    title: words.text(`checkout.${state}.title`),
+    body: html`${messageOf(words, state, invoice)}
+${isRefused ? html`<p class="error" role="alert">${words.text(fault)}</p>` : html``}
+${details(words, invoice)}
+${isOpen ? payment(words, ctx.installation, invoice.uid) : html``}`,
   });
 }
 
-const TITLES: Readonly<Record<CheckoutState, string>> = {
-  open: 'Pay this invoice',
-  rejected: 'Your payment was not found',
-  claimed: 'Thank you: your payment is being checked',
-  paid: 'This invoice is paid',
-  withdrawn: 'This invoice was withdrawn',
-  disabled: 'This account is disabled',
-};
-
-function messageOf(state: CheckoutState, { payment: latest, paidAt }: CheckoutInvoice): Html {
-  switch (state) {
-    case 'open':
-      return html``;
-    case 'rejected':
-      return html`<p role="status">The payment that was reported could not be found.${reasonOf(latest?.reason)} Please check it, then
-report it again.</p>`;
-    case 'claimed':
-      return html`<p role="status">The payment was reported. The invoice is paid as soon as it is found in the bank account. You can
-close this page.</p>`;
-    case 'paid':
-      return html`<p role="status">Paid${paidAt ? html` on ${dateOf(paidAt)}` : html``}. There is nothing left to do.</p>`;
-    case 'withdrawn':
-      return html`<p role="status">It is no longer due. Please do not pay it.</p>`;
-    case 'disabled':
-      return html`<p role="status">Please do not pay this invoice before you have asked the operator.</p>`;
-  }
+function messageOf(words: Words, state: CheckoutState, { payment: latest, paidAt }: CheckoutInvoice): Html {
+  const sentences: string[] = [];
+  if (state === 'paid' && paidAt) sentences.push(words.text('checkout.paid.date', { date: words.date(paidAt) }));
+  if (state !== 'open') sentences.push(words.text(`checkout.${state}.text`));
+  if (state === 'rejected' && latest?.reason)
+    sentences.push(words.text('checkout.rejected.reason', { reason: latest.reason }));
+  return sentences.length > 0 ? html`<p role="status">${sentences.join(' ')}</p>` : html``;
 }
 
-function reasonOf(reason: string | null | undefined): Html {
-  return reason ? html` The operator says: ${reason}` : html``;
-}
-
-function details(invoice: CheckoutInvoice): Html {
+function details(words: Words, invoice: CheckoutInvoice): Html {
   const { currencyCode, dueAt } = invoice;
-  const amount = (minor: bigint) => readableMoney({ minor, currencyCode });
-  return html`<p>Invoice ${invoice.uid} for ${invoice.customerName}, plan ${invoice.planName}${
-    dueAt && invoice.status === 'pending' ? html`, due on ${dateOf(dueAt)}` : html``
-  }.</p>
+  const amount = (minor: bigint) => html`<bdi>${readableMoney({ minor, currencyCode })}</bdi>`;
+  const names = { number: invoice.uid, customer: invoice.customerName, plan: invoice.planName };
+  const isDue = dueAt && invoice.status === 'pending';
+  return html`<p>${words.text('checkout.invoice', names)}${
+    isDue ? html` ${words.text('checkout.due', { date: words.date(dueAt) })}` : html``
+  }</p>
 <table>
-<thead><tr><th scope="col">Item</th><th scope="col">Amount</th></tr></thead>
+<thead><tr><th scope="col">${words.text('checkout.item')}</th><th scope="col">${words.text('checkout.amount')}</th></tr></thead>
 <tbody>
 ${invoice.lines.map(
-  (line) => html`<tr><td>${line.description}</td><td>${amount(BigInt(line.amountMinor))}</td></tr>
+  (line) => html`<tr><td><bdi>${line.description}</bdi></td><td>${amount(BigInt(line.amountMinor))}</td></tr>
 `,
 )}</tbody>
-<tfoot><tr><th scope="row">Total</th><td><strong>${amount(invoice.totalMinor)}</strong></td></tr></tfoot>
+<tfoot><tr><th scope="row">${words.text('checkout.total')}</th><td><strong>${amount(invoice.totalMinor)}</strong></td></tr></tfoot>
 </table>`;
 }
 
 /** How to pay, in the operator's words, and the form. */
-function payment({ paymentInstructions = '' }: Context['installation'], uid: string): Html {
-  const lines = paymentInstructions.split(/\r?\n/).filter((line) => line.trim() !== '');
-  const words = lines.length > 0 ? lines : ['Please ask the operator of this service for the bank account.'];
-  return html`<h2>How to pay</h2>
-<p>${words.map((line, at) => (at === 0 ? html`${line}` : html`<br>${line}`))}</p>
-<p>Please name the invoice: ${uid}</p>
+function payment(words: Words, { paymentInstructions = '' }: Context['installation'], uid: string): Html {
+  const given = paymentInstructions.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const lines = given.length > 0 ? given : [words.text('checkout.ask')];
+  return html`<h2>${words.text('checkout.how')}</h2>
+<p dir="auto">${lines.map((line, at) => (at === 0 ? html`${line}` : html`<br>${line}`))}</p>
+<p>${words.text('checkout.name', { number: uid })}</p>
 <form method="post">
-<label for="note">Note (optional)</label>
-<textarea id="note" name="note" rows="2" maxlength="1000"></textarea>
-<button type="submit">I have paid</button>
+<label for="note">${words.text('checkout.note')}</label>
+<textarea id="note" name="note" rows="2" maxlength="1000" dir="auto"></textarea>
+<button type="submit">${words.text('checkout.button')}</button>
 </form>`;
-}
-
-function dateOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
 }

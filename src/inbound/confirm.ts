@@ -16,7 +16,9 @@ import { linkMount, type InboundMount, type LinkRequest } from './link-request.t
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
+import { wordsOfList } from './page-language.ts';
 import { readForm } from './read-form.ts';
+import type { Words } from './words.ts';
 
 /** `/confirm/<token>`. */
 export function confirmMount(ctx: Context): InboundMount {
@@ -30,9 +32,10 @@ export function confirmMount(ctx: Context): InboundMount {
       const person = await readRecipient(request.ctx, confirmation);
       if (!person) return sendNotOnList(request.res);
       if (request.method === 'POST') return confirm(request, confirmation, person);
-      if (person.status === 'subscribed') return sendPage(request.res, 200, donePage(person));
+      const words = wordsOfList(person, request.req);
+      if (person.status === 'subscribed') return sendPage(request.res, 200, donePage(words, person));
       const isLate = await isConfirmationLate(request.ctx, confirmation.expiresAt);
-      sendPage(request.res, isLate ? 410 : 200, isLate ? latePage(person) : buttonPage(person));
+      sendPage(request.res, isLate ? 410 : 200, isLate ? latePage(words, person) : buttonPage(words, person));
     },
   });
 }
@@ -46,43 +49,58 @@ async function confirm(
   if (!(await readForm(req))) return sendBodyTooLarge(res);
   const { customerId, listId, recipientId, expiresAt } = confirmation;
   const { kind } = await confirmSubscription(ctx, { customerId, listId, id: recipientId, expiresAt });
-  answer(res, kind, person);
+  answer(res, { kind, person, words: wordsOfList(person, req) });
 }
 
-function answer(res: LinkRequest['res'], kind: ConfirmationOutcome['kind'], person: RecipientCard): void {
+interface Answer {
+  readonly kind: ConfirmationOutcome['kind'];
+  readonly person: RecipientCard;
+  readonly words: Words;
+}
+
+function answer(res: LinkRequest['res'], { kind, person, words }: Answer): void {
   switch (kind) {
     case 'confirmed':
     case 'already-subscribed':
-      return sendPage(res, 200, donePage(person));
+      return sendPage(res, 200, donePage(words, person));
     case 'gone':
-      return sendNotOnList(res);
+      return sendNotOnList(res, words);
     case 'expired':
     case 'used':
-      return sendPage(res, 410, latePage(person));
+      return sendPage(res, 410, latePage(words, person));
   }
 }
 
-function buttonPage({ listName, email }: RecipientCard): Page {
+function buttonPage(words: Words, person: RecipientCard): Page {
+  const { listName, email } = person;
   return {
-    title: `Subscribe to ${listName}?`,
-    body: html`<p>Please confirm that ${maskEmail(email)} should get the mails of this list.</p>
+    words,
+    look: person,
+    title: words.text('confirm.title', { list: listName }),
+    body: html`<p>${words.text('confirm.text', { email: maskEmail(email) })}</p>
 <form method="post">
-<button type="submit" name="confirm" value="yes">Yes, subscribe me</button>
+<button type="submit" name="confirm" value="yes">${words.text('confirm.button')}</button>
 </form>
-<p>If you did not ask for this, close this page and nothing happens.</p>`,
+<p>${words.text('confirm.ignore')}</p>`,
   };
 }
 
-function donePage({ listName, email }: RecipientCard): Page {
+function donePage(words: Words, person: RecipientCard): Page {
+  const { listName, email } = person;
   return {
-    title: 'You are subscribed',
-    body: html`<p role="status">Thank you. ${maskEmail(email)} gets the mails of “${listName}” from now on.</p>`,
+    words,
+    look: person,
+    title: words.text('confirm.done.title'),
+    body: html`<p role="status">${words.text('confirm.done.text', { email: maskEmail(email), list: listName })}</p>`,
   };
 }
 
-function latePage({ listName }: RecipientCard): Page {
+function latePage(words: Words, person: RecipientCard): Page {
+  const { listName } = person;
   return {
-    title: 'This link no longer works',
-    body: html`<p>It was used before, or it has expired. Please sign up to “${listName}” again to get a new one.</p>`,
+    words,
+    look: person,
+    title: words.text('confirm.late.title'),
+    body: html`<p>${words.text('confirm.late.text', { list: listName })}</p>`,
   };
 }

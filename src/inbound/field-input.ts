@@ -17,11 +17,11 @@ export function fieldInput(field: RecipientField, faults: readonly string[] = []
   const need = required ? html` required` : undefined;
   const shownFaults = faults.map((fault) => html`<p class="error" id="${faultId}">${fault}</p>`);
   if (type === 'radio' || type === 'checkbox') {
-    return html`<fieldset id="${id}"${state}><legend>${label}</legend>
+    return html`<fieldset id="${id}"${state}><legend><bdi>${label}</bdi></legend>
 ${type === 'radio' ? radios(field, need) : checkboxes(field)}
 </fieldset>${shownFaults}`;
   }
-  return html`<label for="${id}">${label}</label>
+  return html`<label for="${id}"><bdi>${label}</bdi></label>
 ${control(field, html`id="${id}" name="${tag}"${need}${state}`)}${shownFaults}`;
 }
 
@@ -37,8 +37,8 @@ function control({ tag, type, value, required, options }: RecipientField, attrib
       return html`<input ${attributes} value="${value}" inputmode="decimal">`;
     default:
       return type === 'textarea' || value.includes('\n')
-        ? html`<textarea ${attributes} rows="4">${value}</textarea>`
-        : html`<input ${attributes} value="${value}">`;
+        ? html`<textarea ${attributes} rows="4" dir="auto">${value}</textarea>`
+        : html`<input ${attributes} value="${value}" dir="auto">`;
   }
 }
 

@@ -20,6 +20,8 @@ import { verifyAddressMount } from './verify-address.ts';
 import { unsubscribeMount } from './unsubscribe.ts';
 import { webhookMount } from './webhook.ts';
 import { webViewMount, type WebView } from './web-view.ts';
+import type { Framers } from './author-html.ts';
+import { previewMount, type ReadPreview } from './preview.ts';
 
 export interface Inbound {
   readonly mounts: readonly InboundMount[];
@@ -38,13 +40,16 @@ export interface InboundOptions {
   /** For writing and moving events behind the answers; absent: the same context. */
   readonly work?: Context;
   readonly webView: WebView;
+  readonly preview: ReadPreview;
+  /** Other origins whose pages may frame web views and previews. */
+  readonly framers?: Framers;
   readonly places?: GeoLocator;
 }
 
 /** All handlers of this module. `ctx` is the public's: nobody is logged in. */
 export async function createInbound(
   ctx: Context,
-  { work = ctx, webView, places = nowhere }: InboundOptions,
+  { work = ctx, webView, preview, framers = [], places = nowhere }: InboundOptions,
 ): Promise<Inbound> {
   // First: it throws when the database does not answer, and nothing else is open yet.
   const disabled = await watchDisabledCustomers(work);
@@ -57,7 +62,8 @@ export async function createInbound(
       clickMount(ctx, means),
       unsubscribeMount(ctx),
       confirmMount(ctx),
-      webViewMount(ctx, webView, disabled),
+      webViewMount(ctx, { webView, disabled, framers }),
+      previewMount(ctx, { preview, framers }),
       profileMount(ctx),
       signUpMount(ctx),
       fileMount(ctx),

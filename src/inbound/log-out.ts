@@ -13,16 +13,10 @@ import { programOf } from '../lib/user-agent.ts';
 import type { Caller, InboundMount } from './link-request.ts';
 import { sendBodyTooLarge } from './notices.ts';
 import { sendPage, setPublicHeaders, type Page } from './page.ts';
+import { wordsOfReader } from './page-language.ts';
 import { readForm } from './read-form.ts';
+import type { Words } from './words.ts';
 
-const DONE: Page = {
-  title: 'You are logged out',
-  body: html`<p role="status">Close this page, or log in again.</p>`,
-};
-const NOT_FROM_HERE: Page = {
-  title: 'You are still logged in',
-  body: html`<p>This request did not come from a page of this installation. Open <a href="/logout">the page</a> and press its button.</p>`,
-};
 const METHODS = ['GET', 'HEAD', 'POST'];
 
 /** `/logout`. */
@@ -37,10 +31,7 @@ export function logOutMount(ctx: Context): InboundMount {
         return void res.end();
       }
       if (method === 'POST') return end(ctx, { req, res, caller });
-      sendPage(res, 200, {
-        title: 'Log out?',
-        body: html`<form method="post"><button type="submit">Log out</button></form>`,
-      });
+      sendPage(res, 200, buttonPage(wordsOfReader(req)));
     },
   };
 }
@@ -53,14 +44,15 @@ interface LogOutRequest {
 
 async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<void> {
   if (!(await readForm(req))) return sendBodyTooLarge(res);
+  const words = wordsOfReader(req);
   const { baseUrl } = ctx.installation;
   const text = sessionOf(req.headers, baseUrl);
   const ipAddress = caller.ipAddress === '' ? null : caller.ipAddress;
   const found = text ? await authenticateToken(ctx, { text, isSession: true, ipAddress }) : null;
   // The page says "logged out" only if the session has ended.
   if (text === undefined && req.headers.cookie?.includes('mailwright_session='))
-    return sendPage(res, 403, NOT_FROM_HERE);
-  if (!found) return sendPage(res, 200, DONE);
+    return sendPage(res, 403, foreignPage(words));
+  if (!found) return sendPage(res, 200, donePage(words));
   const { viewer } = found;
   const asking = { ipAddress, client: programOf(req.headers['user-agent']), entryPoint: 'page' as const };
   const entry = { operation: 'logOut', actor: viewer, fields: [], ...asking };
@@ -69,5 +61,28 @@ async function end(ctx: Context, { req, res, caller }: LogOutRequest): Promise<v
   const { tokenUid, tokenKind } = viewer;
   ctx.securityEvents?.note(asking, { kind: 'changed', operation: 'logOut', account: viewer, tokenUid, tokenKind });
   res.setHeader('Set-Cookie', noSessionCookie(baseUrl));
-  sendPage(res, 200, DONE);
+  sendPage(res, 200, donePage(words));
+}
+
+function buttonPage(words: Words): Page {
+  const button = html`<button type="submit">${words.text('logout.button')}</button>`;
+  return { words, title: words.text('logout.title'), body: html`<form method="post">${button}</form>` };
+}
+
+function donePage(words: Words): Page {
+  return {
+    words,
+    title: words.text('logout.done.title'),
+    body: html`<p role="status">${words.text('logout.done.text')}</p>`,
+  };
+}
+
+/** The link leads to this page itself, whatever path a proxy has in front of ours. */
+function foreignPage(words: Words): Page {
+  return {
+    words,
+    title: words.text('logout.foreign.title'),
+    body: html`<p>${words.text('logout.foreign.text')}</p>
+<p><a href="?">${words.text('logout.foreign.link')}</a></p>`,
+  };
 }

@@ -10,6 +10,7 @@ import { html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { sendBodyTooLarge } from './notices.ts';
 import { sendPage, setPublicHeaders } from './page.ts';
+import { wordsOfReader } from './page-language.ts';
 import { readForm } from './read-form.ts';
 
 /** `/login/token/<token>`. */
@@ -44,18 +45,22 @@ function queryOf(url: string): URLSearchParams {
 
 /** Does not say whether the link still works: asking must not be a way to find out. */
 function sendButtonPage(res: LinkRequest['res']): void {
+  const words = wordsOfReader(res.req);
   sendPage(res, 200, {
-    title: 'Log in',
-    body: html`<p>This link logs you in, once.</p>
+    words,
+    title: words.text('login.title'),
+    body: html`<p>${words.text('login.text')}</p>
 <form method="post">
-<button type="submit">Log in</button>
+<button type="submit">${words.text('login.button')}</button>
 </form>`,
   });
 }
 
 function sendOver(res: LinkRequest['res']): void {
+  const words = wordsOfReader(res.req);
   sendPage(res, 404, {
-    title: 'This link does not work',
-    body: html`<p>It was used before, its ten minutes are over, or the address is incomplete. Request a new one.</p>`,
+    words,
+    title: words.text('login.over.title'),
+    body: html`<p>${words.text('login.over.text')}</p>`,
   });
 }

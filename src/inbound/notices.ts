@@ -2,41 +2,32 @@
 import type { ServerResponse } from 'node:http';
 import { html } from '../lib/html.ts';
 import { sendPage } from './page.ts';
+import { wordsOfReader } from './page-language.ts';
+import type { Words } from './words.ts';
 
 const BUSY_RETRY_SECONDS = 5;
 
+/** Each has a title and a text in the message files. */
+type Notice = 'unknownLink' | 'nowhere' | 'stopped' | 'notOnList' | 'messageGone' | 'tooLarge' | 'busy';
+
 /** The link is not ours, or was changed. */
 export function sendUnknownLink(res: ServerResponse): void {
-  sendPage(res, 404, {
-    title: 'This link does not work',
-    body: html`<p>The address is incomplete or was changed on its way. Please open the link in the message again, or copy
-the whole of it into your browser.</p>`,
-  });
+  sendNotice(res, 404, 'unknownLink');
 }
 
 /** The link is ours, but with the reader's values it is no web address. */
 export function sendNowhere(res: ServerResponse): void {
-  sendPage(res, 404, {
-    title: 'This link leads nowhere',
-    body: html`<p>The author of the message made a mistake in this link; your browser works correctly. Reply to the message to ask
-for the right address.</p>`,
-  });
+  sendNotice(res, 404, 'nowhere');
 }
 
 /** The link is ours, and its sender's account is disabled. */
 export function sendStoppedLink(res: ServerResponse): void {
-  sendPage(res, 410, {
-    title: 'This link no longer works',
-    body: html`<p>The account of the sender of this message is disabled. The link to unsubscribe in the message still works.</p>`,
-  });
+  sendNotice(res, 410, 'stopped');
 }
 
 /** The person or the list behind the link is gone. For a robot that unsubscribes this is a success. */
-export function sendNotOnList(res: ServerResponse): void {
-  sendPage(res, 200, {
-    title: 'You are not on this list',
-    body: html`<p>Your address is no longer on the mailing list of this message. You do not have to do anything.</p>`,
-  });
+export function sendNotOnList(res: ServerResponse, words?: Words): void {
+  sendNotice(res, 200, 'notOnList', words);
 }
 
 /**
@@ -44,23 +35,22 @@ export function sendNotOnList(res: ServerResponse): void {
  * so the answer is that of `sendNotOnList`: all links of a deleted list say the same.
  */
 export function sendMessageGone(res: ServerResponse): void {
-  sendPage(res, 200, {
-    title: 'This message is no longer here',
-    body: html`<p>Its sender has deleted it, or your address is no longer on the list of this message. You do not have to do
-anything.</p>`,
-  });
+  sendNotice(res, 200, 'messageGone');
 }
 
-export function sendBodyTooLarge(res: ServerResponse): void {
+export function sendBodyTooLarge(res: ServerResponse, words?: Words): void {
   res.setHeader('Connection', 'close');
-  sendPage(res, 413, { title: 'The form is too large', body: html`<p>The form was too large.</p>` });
+  sendNotice(res, 413, 'tooLarge', words);
 }
 
 /** Too many requests for the message of one address wait already. */
 export function sendBusy(res: ServerResponse): void {
   res.setHeader('Retry-After', String(BUSY_RETRY_SECONDS));
-  sendPage(res, 503, {
-    title: 'Please try again in a moment',
-    body: html`<p>Many people open their messages at this moment.</p>`,
-  });
+  sendNotice(res, 503, 'busy');
+}
+
+/** Without words of a list, in the language of the reader's browser. */
+function sendNotice(res: ServerResponse, status: number, notice: Notice, words = wordsOfReader(res.req)): void {
+  const title = words.text(`notice.${notice}.title`);
+  sendPage(res, status, { words, title, body: html`<p>${words.text(`notice.${notice}.text`)}</p>` });
 }

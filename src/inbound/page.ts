@@ -1,19 +1,27 @@
 /**
- * The frame of the public pages and the way they are sent: no script, no cookie, nothing from elsewhere, nothing
- * cached. Readable in light and dark, at any size, by keyboard and by screen reader.
+ * The frame of the public pages and the way they are sent: no script (except a captcha's), no cookie, nothing from elsewhere,
+ * nothing cached. Readable in light and dark, at any size, by keyboard and by screen reader.
  */
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { html, Html } from '../lib/html.ts';
+import { logoOf, PAPER, styleOfColor, type ListLook } from './list-look.ts';
+import type { Words } from './words.ts';
 
 export interface Page {
+  /** Of the page's language: `lang` and `dir` are theirs. */
+  readonly words: Words;
   readonly title: string;
   readonly body: Html;
+  /** Of the page's list. */
+  readonly look?: ListLook | undefined;
+  /** Elements of the head that may load our own scripts and style sheets. */
+  readonly scripts?: Html;
 }
 
 const STYLE = `
 :root { color-scheme: light dark; }
-body { font: 1.0625rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 0 auto; padding: 3rem 1.25rem; color: #1b1b1f; background: #fff; overflow-wrap: anywhere; }
+body { font: 1.0625rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 0 auto; padding: 3rem 1.25rem; color: #1b1b1f; background: ${PAPER.light}; overflow-wrap: anywhere; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 1rem; }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
 input, select, textarea { font: inherit; color: inherit; background: transparent; border: 1px solid #6b6b76; border-radius: .4rem; padding: .5rem .6rem; width: 100%; box-sizing: border-box; min-height: 2.75rem; }
@@ -21,15 +29,27 @@ option { color: #1b1b1f; background: #fff; }
 button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4rem; min-height: 2.75rem; border: 0; border-radius: .4rem; background: #1f4fd8; color: #fff; cursor: pointer; }
 :focus-visible { outline: 3px solid #7aa2ff; outline-offset: 2px; }
 table { width: 100%; border-collapse: collapse; }
-th, td { text-align: start; padding: .35rem .75rem .35rem 0; vertical-align: top; }
+th, td { text-align: start; padding-block: .35rem; padding-inline: 0 .75rem; vertical-align: top; }
 td:last-child { white-space: nowrap; }
+.logo { display: block; max-width: 100%; max-height: 6rem; margin: 0 0 1.5rem; box-sizing: border-box; }
+altcha-widget { display: block; margin-top: 1rem; }
 .error { color: #b3261e; margin: .25rem 0 0; }
-@media (prefers-color-scheme: dark) { body { color: #ececf1; background: #16161a; } .error { color: #ffb4ab; } }
+@media (prefers-color-scheme: dark) { body { color: #ececf1; background: ${PAPER.dark}; } .logo { background: #fff; padding: .5rem; border-radius: .4rem; } .error { color: #ffb4ab; } }
 `;
-const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64');
-const POLICY =
-  `default-src 'none'; style-src 'sha256-${STYLE_DIGEST}'; form-action 'self'; ` +
-  "base-uri 'none'; frame-ancestors 'none'";
+const STYLE_SOURCE = sourceOf(STYLE);
+const SCRIPT_SOURCES = "; script-src 'self'; connect-src 'self'; worker-src 'self'";
+
+/** Allows the styles of the page, its logo, and our own scripts if it has any. */
+function policyOf({ look, scripts }: Page): string {
+  const color = look?.color ? ` ${sourceOf(styleOfColor(look.color))}` : '';
+  const styles = `style-src ${STYLE_SOURCE}${color}${scripts ? " 'self'" : ''}`;
+  const others = `${scripts ? SCRIPT_SOURCES : ''}${look?.logo ? "; img-src 'self'" : ''}`;
+  return `default-src 'none'; ${styles}${others}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+function sourceOf(style: string): string {
+  return `'sha256-${createHash('sha256').update(style).digest('base64')}'`;
+}
 
 /** Headers that this module adds to those of every answer. */
 export const PUBLIC_HEADERS = [
@@ -40,25 +60,29 @@ export const PUBLIC_HEADERS = [
 const styleElement = new Html(`<style>${STYLE}</style>`);
 
 /** Ends the answer with the page. On HEAD Node omits the body automatically. */
-export function sendPage(res: ServerResponse, status: number, { title, body }: Page): void {
+export function sendPage(res: ServerResponse, status: number, page: Page): void {
+  const { words, title, body, look, scripts } = page;
   const { text } = html`<!doctype html>
-<html lang="en">
+<html lang="${words.language}" dir="${words.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title}</title>
 ${styleElement}
+${look?.color ? new Html(`<style>${styleOfColor(look.color)}</style>`) : undefined}
+${scripts}
 </head>
 <body>
 <main>
+${look && logoOf(look)}
 <h1>${title}</h1>
 ${body}
 </main>
 </body>
 </html>
 `;
-  res.setHeader('Content-Security-Policy', POLICY);
+  res.setHeader('Content-Security-Policy', policyOf(page));
   sendHtml(res, status, text);
 }
 

@@ -6,12 +6,15 @@ import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { ValidationError, type FieldErrors } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
+import { faultsOf } from './field-fault.ts';
 import { fieldInput, tagsOfMany } from './field-input.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
+import { wordsOfList } from './page-language.ts';
 import { readForm, type Form } from './read-form.ts';
+import type { Words } from './words.ts';
 
 /** A page of full fields; more than a person types. */
 const PROFILE_BYTES_MAX = 65_536;
@@ -28,7 +31,7 @@ export function profileMount(ctx: Context): InboundMount {
       const person = await readRecipient(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);
       if (request.method === 'POST') return update(request, recipient, person);
-      sendPage(request.res, 200, formPage(person));
+      sendPage(request.res, 200, formPage(wordsOfList(person, request.req), person));
     },
   });
 }
@@ -39,15 +42,17 @@ async function update(
   person: RecipientCard,
 ): Promise<void> {
   const form = await readForm(req, PROFILE_BYTES_MAX, tagsOfMany(person.fields));
-  if (!form) return sendBodyTooLarge(res);
+  const words = wordsOfList(person, req);
+  if (!form) return sendBodyTooLarge(res, words);
   const { customerId, listId, recipientId } = recipient;
   try {
     const isThere = await updatePersonFields(ctx, { customerId, listId, id: recipientId }, changesIn(form, person));
-    if (isThere) sendPage(res, 200, savedPage());
-    else sendNotOnList(res);
+    if (isThere) sendPage(res, 200, savedPage(words, person));
+    else sendNotOnList(res, words);
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
-    sendPage(res, 422, formPage(withGiven(person, form), error.fields));
+    const given = withGiven(person, form);
+    sendPage(res, 422, formPage(words, given, faultsOf(error, given.fields, words)));
   }
 }
 
@@ -72,17 +77,25 @@ function givenValue(form: Form, tag: string): string | undefined {
   return form.get(tag)?.replaceAll('\r\n', '\n');
 }
 
-function formPage({ listName, email, fields }: RecipientCard, errors: FieldErrors = {}): Page {
+function formPage(words: Words, person: RecipientCard, errors: FieldErrors = {}): Page {
+  const { listName, email, fields } = person;
   return {
-    title: 'Your details',
-    body: html`<p>The details of ${maskEmail(email)} on the list “${listName}”.</p>
+    words,
+    look: person,
+    title: words.text('profile.title'),
+    body: html`<p>${words.text('profile.text', { email: maskEmail(email), list: listName })}</p>
 <form method="post">
 ${fields.map((field) => fieldInput(field, errors[field.tag]))}
-<button type="submit">Save</button>
+<button type="submit">${words.text('profile.button')}</button>
 </form>`,
   };
 }
 
-function savedPage(): Page {
-  return { title: 'Saved', body: html`<p role="status">Your details were updated.</p>` };
+function savedPage(words: Words, look: RecipientCard): Page {
+  return {
+    words,
+    look,
+    title: words.text('profile.saved.title'),
+    body: html`<p role="status">${words.text('profile.saved.text')}</p>`,
+  };
 }

@@ -22,7 +22,7 @@ export async function readForm(
   bytesMax = FORM_BYTES_MAX,
   joined: ReadonlySet<string> = new Set(),
 ): Promise<Form | undefined> {
-  const bytes = await readBody(req, bytesMax);
+  const bytes = await readBody(req, { bytesMax });
   return bytes && parseForm(bytes, req.headers['content-type'] ?? '', joined);
 }
 

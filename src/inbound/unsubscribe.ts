@@ -5,23 +5,22 @@
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
 import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
-import { recordUnsubscribeOfReader } from '../domain/tracking/record-unsubscribe.ts';
+import { recordUnsubscribeOfReader, undoRecordedUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
 import { sameAddressNow } from '../domain/tracking/same-address-read-model.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { isUnsubscribeReason, unsubscribeReasons } from '../domain/tracking/unsubscribe-reason.ts';
-import { html } from '../lib/html.ts';
+import { readUndoToken, undoToken } from '../domain/tracking/undo-token.ts';
+import { isUnsubscribeReason, UNSUBSCRIBE_REASONS } from '../domain/tracking/unsubscribe-reason.ts';
+import { html, type Html } from '../lib/html.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
+import { wordsOfList, wordsOfReader } from './page-language.ts';
 import { readForm } from './read-form.ts';
+import type { Words } from './words.ts';
 
 /** Previews and tests carry links of subscriber 0. */
 const NOBODY = 0n;
-const TEST_PAGE: Page = {
-  title: 'This is a test link',
-  body: html`<p role="status">The link works. It is from a test message, so nobody was unsubscribed.</p>`,
-};
 
 /** `/u/<token>`. */
 export function unsubscribeMount(ctx: Context): InboundMount {
@@ -32,11 +31,16 @@ export function unsubscribeMount(ctx: Context): InboundMount {
     async serve(request) {
       const recipient = signer.read('unsubscribe', request.token);
       if (!recipient) return sendUnknownLink(request.res);
-      if (recipient.recipientId === NOBODY) return sendPage(request.res, 200, TEST_PAGE);
+      if (recipient.recipientId === NOBODY) return sendPage(request.res, 200, testPage(wordsOfReader(request.req)));
       if (request.method === 'POST') return unsubscribe(request, recipient);
       const person = await readerOf(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);
-      sendPage(request.res, 200, person.status === 'unsubscribed' ? donePage(person) : buttonPage(person));
+      const words = wordsOfList(person, request.req);
+      sendPage(
+        request.res,
+        200,
+        person.status === 'unsubscribed' ? donePage(words, person) : buttonPage(words, person),
+      );
     },
   });
 }
@@ -45,13 +49,42 @@ async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: T
   const form = await readForm(req);
   if (!form) return sendBodyTooLarge(res);
   const isOneClick = form.get('List-Unsubscribe') === 'One-Click';
+  const undo = form.get('undo');
+  if (undo !== undefined && !isOneClick) return undoByReader({ ctx, req, res }, recipient, undo);
   const given = form.get('reason') ?? '';
   const reason = isUnsubscribeReason(given) ? given : null;
   const leaving = { visitor, source: isOneClick ? 'one-click' : 'link', reason } as const;
-  await recordUnsubscribeOfReader(ctx, { recipient, ...leaving });
+  const recorded = await recordUnsubscribeOfReader(ctx, { recipient, ...leaving });
   const person = await readerOf(ctx, recipient);
   if (!person) return sendNotOnList(res);
-  sendPage(res, 200, donePage(person));
+  const { ended, isCounted = false } = recorded ?? {};
+  // A program gets no button that it could press.
+  const token =
+    ended && !isOneClick && !visitor.isMachine
+      ? undoToken(ctx.installation, recipient, { ended, isCounted })
+      : undefined;
+  sendPage(res, 200, donePage(wordsOfList(person, req), person, token));
+}
+
+/** The button of the page that followed the click. */
+async function undoByReader(
+  { ctx, req, res }: Pick<LinkRequest, 'ctx' | 'req' | 'res'>,
+  recipient: TrackedRecipient,
+  token: string,
+): Promise<void> {
+  const undoable = readUndoToken(ctx.installation, recipient, token);
+  const isUndone = undoable !== undefined && (await undoRecordedUnsubscribe(ctx, recipient, undoable));
+  const person = await readerOf(ctx, recipient);
+  if (!person) return sendNotOnList(res);
+  const words = wordsOfList(person, req);
+  const outcome = isUndone || (undoable && person.status === 'subscribed') ? 'done' : 'late';
+  const names = { email: maskEmail(person.email), list: person.listName };
+  sendPage(res, outcome === 'done' ? 200 : 410, {
+    words,
+    look: person,
+    title: words.text(`undo.${outcome}.title`),
+    body: html`<p role="status">${words.text(`undo.${outcome}.text`, names)}</p>`,
+  });
 }
 
 /** The person behind the link: by the row it names, or by the address that its mail went to. */
@@ -62,25 +95,47 @@ async function readerOf(ctx: Context, recipient: TrackedRecipient): Promise<Reci
   return now && readRecipient(ctx, now);
 }
 
-function buttonPage({ listName, email }: RecipientCard): Page {
+function testPage(words: Words): Page {
   return {
-    title: `Unsubscribe from ${listName}?`,
-    body: html`<p>${maskEmail(email)} will get no more mail from this list.</p>
+    words,
+    title: words.text('unsubscribe.test.title'),
+    body: html`<p role="status">${words.text('unsubscribe.test.text')}</p>`,
+  };
+}
+
+function buttonPage(words: Words, person: RecipientCard): Page {
+  const { listName, email } = person;
+  return {
+    words,
+    look: person,
+    title: words.text('unsubscribe.title', { list: listName }),
+    body: html`<p>${words.text('unsubscribe.text', { email: maskEmail(email) })}</p>
 <form method="post">
-<label for="reason">Reason (optional)</label>
+<label for="reason">${words.text('unsubscribe.reason')}</label>
 <select id="reason" name="reason">
-<option value="">No answer</option>
-${Object.entries(unsubscribeReasons).map(([code, text]) => html`<option value="${code}">${text}</option>`)}
+<option value="">${words.text('unsubscribe.reason.none')}</option>
+${UNSUBSCRIBE_REASONS.map((code) => html`<option value="${code}">${words.text(`unsubscribe.reason.${code}`)}</option>`)}
 </select>
-<button type="submit">Unsubscribe</button>
+<button type="submit">${words.text('unsubscribe.button')}</button>
 </form>`,
   };
 }
 
-function donePage({ listName, email }: RecipientCard): Page {
+function donePage(words: Words, person: RecipientCard, undo?: string): Page {
+  const { listName, email } = person;
   return {
-    title: 'You are unsubscribed',
-    body: html`<p role="status">${maskEmail(email)} gets no more mail from “${listName}”.</p>
-<p>You can close this page.</p>`,
+    words,
+    look: person,
+    title: words.text('unsubscribe.done.title'),
+    body: html`<p role="status">${words.text('unsubscribe.done.text', { email: maskEmail(email), list: listName })}</p>
+<p>${words.text('unsubscribe.done.close')}</p>
+${undo === undefined ? undefined : undoForm(words, undo)}`,
   };
+}
+
+function undoForm(words: Words, token: string): Html {
+  return html`<form method="post">
+<input type="hidden" name="undo" value="${token}">
+<button type="submit">${words.text('undo.button')}</button>
+</form>`;
 }

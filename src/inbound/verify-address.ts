@@ -12,6 +12,7 @@ import { linkMount, type InboundMount, type LinkRequest } from './link-request.t
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendUnknownLink } from './notices.ts';
 import { sendPage } from './page.ts';
+import { wordsOfReader } from './page-language.ts';
 import { readForm } from './read-form.ts';
 
 /** `/verify-address/<token>`. */
@@ -27,28 +28,32 @@ export function verifyAddressMount(ctx: Context): InboundMount {
   });
 }
 
-function answer({ res }: LinkRequest, state: AddressLinkState): void {
+function answer({ req, res }: LinkRequest, state: AddressLinkState): void {
+  const words = wordsOfReader(req);
   switch (state.kind) {
     case 'unknown':
       return sendUnknownLink(res);
     case 'expired':
       return sendPage(res, 410, {
-        title: 'This link has expired',
-        body: html`<p>It worked for seven days. Request a new one in the same way as this one.</p>`,
+        words,
+        title: words.text('verifyAddress.expired.title'),
+        body: html`<p>${words.text('verifyAddress.expired.text')}</p>`,
       });
     case 'verified':
       return sendPage(res, 200, {
-        title: 'The address is verified',
-        body: html`<p role="status">Mail may be sent from ${maskEmail(state.address.email)} now.</p>`,
+        words,
+        title: words.text('verifyAddress.done.title'),
+        body: html`<p role="status">${words.text('verifyAddress.done.text', { email: maskEmail(state.address.email) })}</p>`,
       });
     case 'open':
       return sendPage(res, 200, {
-        title: 'Send mail from this address?',
-        body: html`<p>Somebody wants to send mail in the name of ${maskEmail(state.address.email)}.</p>
+        words,
+        title: words.text('verifyAddress.title'),
+        body: html`<p>${words.text('verifyAddress.text', { email: maskEmail(state.address.email) })}</p>
 <form method="post">
-<button type="submit" name="verify" value="yes">Yes, this is right</button>
+<button type="submit" name="verify" value="yes">${words.text('verifyAddress.button')}</button>
 </form>
-<p>If you do not know about this, close this page and nothing happens.</p>`,
+<p>${words.text('verifyAddress.ignore')}</p>`,
       });
   }
 }

@@ -49,7 +49,7 @@ async function take(ctx: Context, req: IncomingMessage, caller: Caller): Promise
   const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: caller.ipAddress || null };
   const servers = await webhookServers(publicCtx, { type, uid });
   if (servers.length === 0) return NOT_FOUND;
-  const body = await readBody(req, BODY_BYTES_MAX);
+  const body = await readBody(req, { bytesMax: BODY_BYTES_MAX });
   if (!body) return TOO_LARGE;
   const request: WebhookRequest = {
     headers: headersOf(req),

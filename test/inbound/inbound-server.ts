@@ -4,6 +4,7 @@ import type { Context } from '../../src/domain/context.ts';
 import { sql } from '../../src/db/database.ts';
 import { linkSignerOf, type LinkSigner, type RecipientLinks } from '../../src/domain/tracking/link-signer.ts';
 import { startHttpServer } from '../../src/http/http-server.ts';
+import { readPreviewPage } from '../../src/domain/campaigns/read-preview-page.ts';
 import { createInbound } from '../../src/inbound/inbound-mounts.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
@@ -31,8 +32,8 @@ export async function startInboundServer(overrides: Partial<Context> = {}): Prom
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   const seeded = await seedCampaign(ctx.db, { subscribers: 5 });
   const webView = async (_ctx: Context, { sourceId }: { sourceId: bigint }) =>
-    sourceId === seeded.campaignId ? WEB_VIEW : undefined;
-  const inbound = await createInbound(ctx, { webView });
+    sourceId === seeded.campaignId ? { subject: 'News & more', html: WEB_VIEW, plain: '' } : undefined;
+  const inbound = await createInbound(ctx, { webView, preview: readPreviewPage });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
   afterFile(async () => {
     await server.close(100);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { untilCounted } from '../support/record-tracking-events.ts';
+import { frameAddress } from '../support/web-view.ts';
 import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
 import { startInboundServer, WEB_VIEW } from './inbound-server.ts';
 
@@ -170,14 +171,51 @@ describe('a tracked link', () => {
 });
 
 describe('the web view', () => {
-  test('comes in a cage', async () => {
-    const response = await fetch(here(links(0).webView()));
+  /** The address of the frame in a page that a browser has from `url`. */
+  test('is a page of ours around the message, which comes in a cage', async () => {
+    const url = `${here(links(0).webView())}?utm_source=x`;
+    const page = await fetch(url, { headers: { 'Sec-Fetch-Dest': 'document' } });
+    const text = await page.text();
+    expect(text).toContain('<title>News &amp; more</title>');
+    expect(text).not.toContain('script');
+    expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; .*frame-src 'self'; /);
+    const frame = frameAddress(text, url);
+    const response = await fetch(frame);
     expect(await response.text()).toBe(WEB_VIEW);
     const policy = response.headers.get('content-security-policy') ?? '';
     expect(policy).toMatch(/^sandbox /);
     expect(policy).not.toMatch(/allow-scripts|allow-same-origin|allow-forms/);
     expect(policy).toContain("default-src 'none'");
+    for (const one of [page, response]) {
+      expect(one.headers.get('content-security-policy')).toMatch(/; frame-ancestors 'self'$/);
+      expect(one.headers.get('x-frame-options')).toBe('SAMEORIGIN');
+    }
+    expect((await fetch(frame.slice(0, -3))).status).toBe(404);
   });
+
+  test('finds its frame below the path of BASE_URL, under the host of a sender, and behind a slash', async () => {
+    const view = here(links(0).webView());
+    const token = view.slice(`${origin}/view/`.length);
+    for (const end of ['', '/', '/x/', '?a=/'])
+      for (const base of [origin, 'http://mail.example/mail', 'https://news.example']) {
+        const text = await (await fetch(`${view}${end}`)).text();
+        expect(frameAddress(text, `${base}/view/${token}${end}`)).toBe(`${base}/view/nested/${token}`);
+      }
+  });
+
+  test.each(['iframe', undefined])(
+    'in a frame (%s) opens new windows and cannot replace the page around it',
+    async (to) => {
+      const url = here(links(0).webView());
+      const page = await (await fetch(url, { headers: to === undefined ? {} : { 'Sec-Fetch-Dest': to } })).text();
+      expect(page).toContain('<iframe sandbox="allow-popups allow-popups-to-escape-sandbox" ');
+      const inner = await fetch(frameAddress(page, url));
+      expect(inner.headers.get('content-security-policy')).toMatch(
+        /^sandbox allow-popups allow-popups-to-escape-sandbox;/,
+      );
+      expect(await inner.text()).not.toContain('_top');
+    },
+  );
 
   test('of a deleted campaign says so', async () => {
     const gone = signer.forRecipient({ ...recipient(0), sourceId: 424_242n }).webView();

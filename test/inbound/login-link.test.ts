@@ -54,6 +54,21 @@ describe('asking for one', () => {
     expect(await whoIs(cookieOf(await browse(link.url)))).toBe(email);
   });
 
+  test.each(['standard', 'classic'])(
+    'leads to a page of our own, and to no other, in the dialect %s',
+    async (dialect) => {
+      const { token } = await app.newTenant();
+      const headers = { 'X-Api-Dialect': dialect };
+      const ask = (next: string) => app.rest('/login-token', { method: 'POST', token, headers, body: { next } });
+      const { url } = (await ask('/inbox?page=2')).body as Link;
+      expect(url).toContain('?next=%2Finbox%3Fpage%3D2');
+      expect((await browse(url)).headers['location']).toBe(`${app.baseUrl}/inbox?page=2`);
+      for (const next of ['https://elsewhere.example/', '//elsewhere.example', 'inbox', '/\\elsewhere.example'])
+        expect(await ask(next)).toMatchObject({ status: 422, body: { errors: { next: [expect.any(String)] } } });
+      expect(((await ask('')).body as Link).url).not.toContain('next');
+    },
+  );
+
   test('an administrator names a customer by customer_uid, uid or email; others only themselves', async () => {
     const [one, other] = [await app.newTenant(), await app.newTenant()];
     const [row] = await queryRows<{ uid: string }>(

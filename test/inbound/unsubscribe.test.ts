@@ -96,7 +96,7 @@ describe('looking at the link', () => {
     const response = await fetch(here(links(0).unsubscribe()));
     const page = await response.text();
     expect(page).toContain('<form method="post">');
-    expect(page).toContain('<html lang="en">');
+    expect(page).toContain('<html lang="en" dir="ltr">');
     expect(page).toContain('name="viewport"');
     expect(page).toContain('p…@example.org');
     expect(page).not.toContain('p1@example.org');
@@ -244,7 +244,8 @@ describe('somebody who was deleted and added again', () => {
       expect(await answer.text()).toContain('You are unsubscribed');
       const before = await unsubscribes();
       await post(who, body);
-      expect(await unsubscribes()).toEqual(before);
+      // A second click on the page is kept in the history, because it ends the undo; a second one-click request is not.
+      expect(await unsubscribes()).toEqual({ ...before, consents: before.consents + (who === 2 ? 1 : 0) });
     }
   });
 

@@ -13,8 +13,10 @@ import {
   type SubscriberKey,
 } from './subscriber-store.ts';
 import type { ConsentSource, Subscriber, SubscriberRef } from './subscriber.ts';
+import { undoAddress } from './undo-address.ts';
+import { endUndoOf } from './undo-store.ts';
 
-/** Unsubscribes the caller's subscriber; repeating it changes nothing. Throws NotFoundError, ForeignResourceError. */
+/** Unsubscribes the caller's subscriber; repeating it only ends an undo. Throws NotFoundError, ForeignResourceError. */
 export async function unsubscribeSubscriber(ctx: Context, ref: SubscriberRef): Promise<Subscriber> {
   const found = await findSubscriber(ctx, ref);
   const outcome = await unsubscribePerson(ctx, found, 'api');
@@ -47,11 +49,20 @@ export interface UnsubscribeOutcome {
   readonly subscriber: Subscriber;
   /** False when the person was unsubscribed already. */
   readonly changed: boolean;
+  /** The subscription that this ended, for `undoUnsubscribe`; undefined: the person was not subscribed. */
+  readonly ended?: EndedSubscription | undefined;
+}
+
+export interface EndedSubscription extends SubscriberKey {
+  /** The event in the person's consent history. */
+  readonly eventId: bigint;
+  /** The address that unsubscribed, as `undoAddress`. */
+  readonly address: string;
 }
 
 /**
  * Unsubscribes by key, for entry points that know the person by a signed link and not by a token; undefined when the person is
- * gone. Repeating it changes nothing.
+ * gone. Repeating it only ends an undo.
  */
 export async function unsubscribePerson(
   ctx: Context,
@@ -66,13 +77,19 @@ export async function unsubscribePerson(
 
 /** Of a locked subscriber. */
 async function withdraw(
-  { db, ipAddress }: TransactionContext,
+  { db, ipAddress, installation }: TransactionContext,
   subscriber: Subscriber,
   source: ConsentSource,
 ): Promise<UnsubscribeOutcome> {
-  if (subscriber.status === 'unsubscribed') return { subscriber, changed: false };
+  if (subscriber.status === 'unsubscribed') {
+    await endUndoOf(db, subscriber, { source, ipAddress });
+    return { subscriber, changed: false };
+  }
   const unsubscribed = await writeSubscriber(db, subscriber, { ...subscriber, status: 'unsubscribed' });
   const entry = { status: 'unsubscribed', source, ipAddress } as const;
-  await afterUnsubscribe(db, subscriber, await insertConsentEvent(db, subscriber, entry));
-  return { subscriber: unsubscribed, changed: true };
+  const eventId = await insertConsentEvent(db, subscriber, entry);
+  await afterUnsubscribe(db, subscriber, eventId);
+  const { customerId, listId, id, email } = subscriber;
+  const ended = { customerId, listId, id, eventId, address: undoAddress(installation, email) };
+  return { subscriber: unsubscribed, changed: true, ended: subscriber.status === 'subscribed' ? ended : undefined };
 }

@@ -17,5 +17,5 @@ export async function unsubscribeByMail(ctx: Context, key: DeliveryKey): Promise
   const listId = await listOfRecipient(ctx.db, key);
   if (listId === null) return 'not found';
   const unsubscribe = { recipient: { ...key, listId }, visitor: BY_MAIL, source: 'mail', reason: null } as const;
-  return (await recordUnsubscribeOfReader(ctx, unsubscribe)) ? 'recorded' : 'not found';
+  return (await recordUnsubscribeOfReader(ctx, unsubscribe)) !== undefined ? 'recorded' : 'not found';
 }

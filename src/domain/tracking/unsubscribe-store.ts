@@ -41,6 +41,29 @@ export async function countUnsubscribe(db: Queryable, { recipient, visitor, reas
   return rows > 0;
 }
 
+/** Takes the unsubscribe of this recipient out again: event, activity and counter. Returns whether there was one. */
+export async function uncountUnsubscribe(db: Queryable, recipient: TrackedRecipient): Promise<boolean> {
+  const { customerId, sourceKind, sourceId, recipientId, occurrence } = recipient;
+  const rows = await db.execute(
+    sql`WITH undone AS (
+          UPDATE hot.recipient_activity SET unsubscribed_at = NULL
+           WHERE customer_id = ${customerId} AND source_kind = ${sourceKind} AND source_id = ${sourceId}
+             AND recipient_id = ${recipientId} AND occurrence = ${occurrence} AND unsubscribed_at IS NOT NULL
+          RETURNING customer_id, source_kind, source_id, recipient_id, occurrence
+        ), event AS (
+          DELETE FROM hot.unsubscribe_event e USING undone u
+           WHERE e.customer_id = u.customer_id AND e.source_kind = u.source_kind AND e.source_id = u.source_id
+             AND e.recipient_id = u.recipient_id AND e.occurrence = u.occurrence
+        ), counted AS (
+          UPDATE hot.tracking_counter t SET unsubscribe_count = t.unsubscribe_count - 1 FROM undone u
+           WHERE t.customer_id = u.customer_id AND t.source_kind = u.source_kind AND t.source_id = u.source_id
+        )
+        SELECT 1 FROM undone`,
+    'tracking.undo-unsubscribe',
+  );
+  return rows > 0;
+}
+
 /** The list that a message's recipient is on; for one who is gone, that of its campaign. Null: both are gone. */
 export async function listOfRecipient(
   db: Queryable,

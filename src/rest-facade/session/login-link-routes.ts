@@ -13,10 +13,15 @@ export const loginLinkRows = [
     access: 'token',
     summary:
       'Answers a link that logs the caller in, once and within ten minutes. An administrator may name a customer instead.',
+    details: '`next` is where the link leads: a path of this installation such as `/inbox`.',
     answers: answersBody(loginLinkShape),
     operation: 'CreateLoginLink',
     variables: (input) => ({
-      input: { customerUid: input.text('customer_uid', 'uid'), email: input.text('email') },
+      input: {
+        customerUid: input.text('customer_uid', 'uid'),
+        email: input.text('email'),
+        next: input.text('next') || undefined,
+      },
     }),
     present: ({ createLoginLink: { token, url } }) => ok({ token, url }),
   }),

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "mail_list" ADD COLUMN     "language" TEXT;
