@@ -1,4 +1,4 @@
-/** Serves one document that changes with the program's version only: a script, a style sheet, a description. */
+/** Serves one document that changes with the program's version only: a page, a script, a description. */
 import { preparePage, sendPreparedPage, type PreparedPage } from '../lib/prepared-page.ts';
 import type { Mount } from './http-server.ts';
 import { sendJson } from './send-json.ts';
@@ -6,12 +6,14 @@ import { sendJson } from './send-json.ts';
 export interface Asset {
   readonly path: string;
   readonly contentType: string;
+  /** The Content-Security-Policy of a page. */
+  readonly policy?: string;
   /** Called at the first request. */
-  read(): Promise<Buffer | string>;
+  read(): Buffer | string | Promise<Buffer | string>;
 }
 
 /** Answers GET and HEAD at exactly this path; a client that has it already gets a 304. */
-export function assetMount({ path, contentType, read }: Asset): Mount {
+export function assetMount({ path, contentType, policy, read }: Asset): Mount {
   let page: Promise<PreparedPage> | undefined;
   return {
     prefix: path,
@@ -22,11 +24,12 @@ export function assetMount({ path, contentType, read }: Asset): Mount {
         // Not a 405: one of these is among the addresses of the REST interface, whose contract has none.
         return sendJson(res, 404, { message: 'Only GET is answered here.' });
       }
-      page ??= read().then((content) => preparePage(content, contentType));
+      page ??= Promise.resolve(read()).then((content) => preparePage(content, contentType));
       const prepared = await page.catch((error: unknown) => {
         page = undefined;
         throw error;
       });
+      if (policy !== undefined) res.setHeader('Content-Security-Policy', policy);
       await sendPreparedPage(req, res, prepared);
     },
   };

@@ -14,18 +14,20 @@ const SAFE_LINK = /^(?:https?|mailto):/i;
 const TAB_NAMES: Readonly<Record<Tab, string>> = { html: 'HTML', text: 'Text', headers: 'Headers', source: 'Source' };
 
 const STYLE = `
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { max-width: 70rem; margin: 0 auto; padding: 1rem; }
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; background: #fff; color: #1b1b1f; }
+a { color: #1a4fc4; }
+body { max-width: 70rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
 table { width: 100%; border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid #8886; overflow-wrap: anywhere; }
-th { white-space: nowrap; }
+@media (min-width: 40rem) { th { white-space: nowrap; } }
 nav ul { display: flex; flex-wrap: wrap; gap: 1rem; list-style: none; padding: 0; }
 nav [aria-current] { font-weight: bold; text-decoration: none; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #8886; padding: 1rem; }
 iframe { width: 100%; height: 70vh; border: 1px solid #8886; background: #fff; }
 form { display: inline-block; margin: 0 1rem 1rem 0; }
 input, button { font: inherit; padding: .2rem .6rem; }
-.note { color: #767676; }
+.note { color: #595963; }
+@media (prefers-color-scheme: dark) { :root { background: #16161a; color: #ececf1; } a { color: #9db8ff; } .note { color: #b4b4bd; } }
 `;
 
 /** The policy under which these pages are sent: one style sheet by its digest, frames from here, nothing else. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { subscriberUid } from '../../lib/ids.ts';
 import { compileMessage } from '../content/compile-message.ts';
-import type { CompiledMessage, MessageSource } from '../content/message.ts';
+import type { CompiledMessage, MessageSource, MessageTexts } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
@@ -33,8 +33,8 @@ async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
   }
 }
 
-/** The html, or undefined when the campaign or the person is gone. It is the customer's: show it in a sandbox. */
-export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Promise<string | undefined> {
+/** The message, or undefined when the campaign or the person is gone. Its html is the customer's: show it in a sandbox. */
+export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Promise<MessageTexts | undefined> {
   const { customerId, listId, recipientId } = recipient;
   const isSample = isNobody(recipient);
   const person = isSample ? undefined : await personOnList(ctx.db, { customerId, listId, id: recipientId });
@@ -46,7 +46,7 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
   const source = await messageSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
   const message = await compileOnce(source);
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
-  return message.webView({
+  return message.texts({
     email: person?.email ?? SAMPLE_EMAIL,
     uid: subscriberUid(recipientId),
     fields: fieldValues(person?.fields ?? {}),

@@ -27,7 +27,7 @@ const write = (html: string) =>
     sql`UPDATE campaign SET html = ${html}, subject = 'S', from_email = 'news@sender.example', from_name = 'N' WHERE id = ${campaignId}`,
   );
 const view = (subscriberId: bigint) =>
-  webViewOf(ctx, recipientOfCampaign({ customerId, listId, campaignId, subscriberId }));
+  webViewOf(ctx, recipientOfCampaign({ customerId, listId, campaignId, subscriberId })).then((page) => page?.html);
 
 test('readers who come together cause one compilation, and each gets a page of their own', async () => {
   await write('<p>Hello {EMAIL}</p>');
