@@ -1,6 +1,6 @@
 /**
  * A stranger sends 1,100 requests on each of 20 connections and never reads an answer, against one public address after
- * the other: how much the process grows over what it has when idle, and how long `/readyz` takes meanwhile. No limit of
+ * the other, and a customer against those with much html: how much the process grows over what it has when idle, and how long `/readyz` takes meanwhile. No limit of
  * requests is set, as by default. Fails beyond 100 MB or one second (with --smoke twice and three times as much).
  *
  *   node bench/never-reads.ts [--smoke] [--sockets 20] [--requests 1100] [--seconds 6] [--only /graphql]
@@ -13,6 +13,7 @@ import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { ANSWER_PACE } from '../src/http/paced-connection.ts';
 import { attackFaults, failFor, measureAttack, residentMb, type AttackCost } from './support/attack-cost.ts';
 import { startProduct } from './support/product.ts';
+import { contentRequests } from './support/content-requests.ts';
 import { publicRequests, type PublicRequest } from './support/public-requests.ts';
 import { sendUnread } from './support/unread-load.ts';
 
@@ -49,7 +50,8 @@ try {
 failFor(faults);
 
 async function run(): Promise<void> {
-  const all = (await publicRequests(product)).filter(({ name }) => name.includes(values.only));
+  const named = [...(await publicRequests(product)), ...(await contentRequests(product))];
+  const all = named.filter(({ name }) => name.includes(values.only));
   const requests = values.smoke ? all.filter((_one, no) => no % SMOKE_EVERY === 0) : all;
   // What is made at the first request is part of the idle process.
   for (const { request } of requests) await playOnce(request);

@@ -1,13 +1,13 @@
 /** Parsers of what authors write: html and plain text with merge tags and Liquid. They run in threads that can be stopped. */
 import { planMessage } from '../../src/domain/content/plan-message.ts';
-import { NO_CONTACT, HTML_LENGTH_MAX, PLAIN_LENGTH_MAX } from '../../src/domain/content/message.ts';
+import { NO_CONTACT, HTML_BYTES_MAX, PLAIN_LENGTH_MAX } from '../../src/domain/content/message.ts';
 import type { PlanSource } from '../../src/domain/content/message-plan.ts';
 import { compileQuotedPrintable } from '../../src/domain/content/quoted-printable.ts';
 import { liquidContext, liquidEngine, parseLiquid, renderLiquid } from '../../src/domain/content/liquid-engine.ts';
 import { nearMiss, nested, repeated, whole, type GrowthCase } from './growth.ts';
 
 /** The limits of the threads (plan-thread.ts, liquid-thread.ts): nobody else waits for them. A message of the longest kind ends none. */
-const PLAN_CPU_MS_MAX = 3_000;
+const PLAN_CPU_MS_MAX = 6_000;
 const LIQUID_CPU_MS_MAX = 250;
 /** What is done with a message of the documented length on the main thread. */
 const LONGEST_MESSAGE_MS_MAX = 200;
@@ -37,7 +37,7 @@ const source: PlanSource = {
 export const contentCases: readonly GrowthCase[] = [
   {
     name: 'content: html',
-    lengthMax: HTML_LENGTH_MAX,
+    lengthMax: HTML_BYTES_MAX,
     boundMs: PLAN_CPU_MS_MAX,
     parse: (html) => planMessage({ ...source, html }),
     shapes: {
@@ -78,7 +78,7 @@ export const contentCases: readonly GrowthCase[] = [
   },
   {
     name: 'content: quoted-printable',
-    lengthMax: HTML_LENGTH_MAX,
+    lengthMax: HTML_BYTES_MAX,
     boundMs: LONGEST_MESSAGE_MS_MAX,
     parse: (text) => compileQuotedPrintable([text]),
     shapes: {

@@ -3,9 +3,12 @@
  * tiny values take it seconds, so values are counted first, in one pass over the characters.
  */
 import type { IncomingMessage } from 'node:http';
+import { LateBodyError, type LargeBodyRight } from './large-bodies.ts';
 
-/** A campaign's html may have a megabyte, which becomes three in a form; a piece of an import is one megabyte in base64. */
+/** Any content but the html of a campaign; a piece of an import is one megabyte in base64. */
 export const BODY_BYTES_MAX = 5 * 1024 * 1024;
+/** The html of a campaign may have 4 MB, which become 12 in a form or with the escapes of JSON; 2 MB are for the rest. */
+export const LARGE_BODY_BYTES_MAX = 14 * 1024 * 1024;
 /** For callers without a valid token: forms, logins, sign-ups. Any content of this size costs only milliseconds. */
 export const STRANGERS_BODY_BYTES_MAX = 256 * 1024;
 /** Values, lists and objects in one JSON text. Normal ones have some hundred; 5,000 parameters, each in its own list, fit. */
@@ -13,35 +16,74 @@ export const JSON_VALUES_MAX = 15_000;
 /** Levels in one JSON text; the code that reads the values has a tighter limit. */
 export const JSON_DEPTH_MAX = 64;
 
-/** How many bytes this body may have. `isKnown`, which checks the caller's token, is called only for large ones. */
-export async function bodyLimit({ headers }: IncomingMessage, isKnown: () => Promise<boolean>): Promise<number> {
+export interface BodyRule {
+  /** Whether the caller's token is valid; called only for bodies that strangers may not send. */
+  readonly isKnown: () => Promise<boolean>;
+  /** The right to more than `BODY_BYTES_MAX`, taken when it is needed; absent: no body may have more. */
+  readonly large?: LargeBodyRight | undefined;
+}
+
+/** The limit for callers with a valid token. */
+export function knownBytesMax({ large }: Pick<BodyRule, 'large'>): number {
+  return large ? LARGE_BODY_BYTES_MAX : BODY_BYTES_MAX;
+}
+
+/** How many bytes this body may have. */
+export async function bodyLimit({ headers }: IncomingMessage, rule: BodyRule): Promise<number> {
   const length = headers['content-length'];
   if (length !== undefined && Number(length) <= STRANGERS_BODY_BYTES_MAX) return STRANGERS_BODY_BYTES_MAX;
-  return (await isKnown()) ? BODY_BYTES_MAX : STRANGERS_BODY_BYTES_MAX;
+  return (await rule.isKnown()) ? knownBytesMax(rule) : STRANGERS_BODY_BYTES_MAX;
+}
+
+interface ReadingRule extends Pick<BodyRule, 'large'> {
+  readonly bytesMax: number;
+  /** Called once when that limit is reached, with the bytes so far; if it says yes, the limit is that of known callers. */
+  readonly mayGoOn?: (start: Buffer) => Promise<boolean>;
 }
 
 /**
- * The body, or undefined when it is larger than `bytesMax`. When that limit is reached `mayGoOn` is called once, with the bytes
- * that have come so far; if it says yes, the limit is `BODY_BYTES_MAX`.
+ * The body, or undefined when it is larger than its limit. Throws LateBodyError, and RateLimitedError `TOO_MANY_LARGE_BODIES`; who
+ * gave the right to a large body takes it back.
  */
-export async function readBody(
-  req: IncomingMessage,
-  bytesMax: number,
-  mayGoOn?: (start: Buffer) => Promise<boolean>,
+export async function readBody(req: IncomingMessage, rule: ReadingRule): Promise<Buffer | undefined> {
+  const announced = Number(req.headers['content-length'] ?? 0);
+  if (announced > (rule.mayGoOn ? knownBytesMax(rule) : rule.bytesMax)) return undefined;
+  // Before its first byte is read, so that waiting takes no memory.
+  if (announced > BODY_BYTES_MAX && rule.bytesMax > BODY_BYTES_MAX) await rule.large?.take();
+  // Not destroyed on an early end: the connection still has to carry the answer.
+  const pieces = req.iterator({ destroyOnReturn: false });
+  try {
+    const body = await readPieces(pieces, rule, announced);
+    await pieces.return?.();
+    return body;
+  } catch (error) {
+    // The piece that did not come in time is still waited for.
+    if (!(error instanceof LateBodyError)) await pieces.return?.();
+    throw error;
+  }
+}
+
+async function readPieces(
+  pieces: AsyncIterator<unknown>,
+  { bytesMax, mayGoOn, large }: ReadingRule,
+  announced: number,
 ): Promise<Buffer | undefined> {
-  if (Number(req.headers['content-length'] ?? 0) > (mayGoOn ? BODY_BYTES_MAX : bytesMax)) return undefined;
+  const most = knownBytesMax({ large });
+  // Without a known length as soon as it is no small one: while it waits for its right, its first part is in memory.
+  const mayBeLarge = (size: number) => (announced > 0 ? announced > BODY_BYTES_MAX : size > STRANGERS_BODY_BYTES_MAX);
   const chunks: Buffer[] = [];
   let size = 0;
   let limit = bytesMax;
-  // Not destroyed on an early end: the connection still has to carry the answer.
-  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    size += chunk.length;
-    if (size > limit && limit < BODY_BYTES_MAX && (await mayGoOn?.(Buffer.concat(chunks)))) limit = BODY_BYTES_MAX;
+  for (;;) {
+    const { done, value } = await (large?.inTime(pieces.next()) ?? pieces.next());
+    if (done) return Buffer.concat(chunks);
+    if (!Buffer.isBuffer(value)) continue;
+    size += value.length;
+    if (size > limit && limit < most && (await mayGoOn?.(Buffer.concat(chunks)))) limit = most;
     if (size > limit) return undefined;
-    chunks.push(chunk);
+    if (limit > BODY_BYTES_MAX && mayBeLarge(size)) await large?.take();
+    chunks.push(value);
   }
-  return Buffer.concat(chunks);
 }
 
 /** Whether `text` has at most `countMax` pairs of a form or query. It stops at the first one that is too many. */

@@ -10,14 +10,16 @@ export interface ConcurrencyLimitOptions {
   readonly runningPerKeyMax?: number;
   /** Waiting under one key; absent: unlimited. */
   readonly waitingPerKeyMax?: number;
-  /** Makes the error for work that finds too many waiting. */
+  /** Work that has waited for so long is refused; absent: it waits on. */
+  readonly waitMsMax?: number;
+  /** Makes the error for work that finds too many waiting, or has waited for too long. */
   readonly refuse?: () => Error;
 }
 
 export interface ConcurrencyLimit {
   /**
-   * Runs the work as soon as the limit allows it. If too many wait under the key, it throws what `refuse` returns and runs
-   * nothing.
+   * Runs the work as soon as the limit allows it. If too many wait under the key, or it has waited for too long, it throws what
+   * `refuse` returns and runs nothing.
    */
   run<T>(work: () => Promise<T>, key?: string): Promise<T>;
   /** Whether `run` would refuse work of this key now. */
@@ -34,6 +36,7 @@ export function createConcurrencyLimit({
   runningMax,
   runningPerKeyMax = runningMax,
   waitingPerKeyMax = Infinity,
+  waitMsMax,
   refuse = () => new Error('Too many requests are waiting.'),
 }: ConcurrencyLimitOptions): ConcurrencyLimit {
   const running = new Map<string, number>();
@@ -60,11 +63,23 @@ export function createConcurrencyLimit({
     enter(waiting.key);
     waiting.begin();
   };
+  const wait = (key: string) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting = { key, begin: resolve };
+    queue.push(waiting);
+    if (waitMsMax === undefined) return promise;
+    const timer = setTimeout(() => {
+      const at = queue.indexOf(waiting);
+      if (at >= 0) queue.splice(at, 1);
+      reject(refuse());
+    }, waitMsMax);
+    return promise.finally(() => clearTimeout(timer));
+  };
   return {
     async run(work, key = '') {
       if (isFull(key)) throw refuse();
       if (isFree(key)) enter(key);
-      else await new Promise<void>((begin) => queue.push({ key, begin }));
+      else await wait(key);
       try {
         return await work();
       } finally {

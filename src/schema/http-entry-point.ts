@@ -3,14 +3,17 @@
  * `CORS_ORIGINS` or from no page, a session's cookie only from our own pages.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { GraphQLSchema } from 'graphql';
+import { GraphQLError, type GraphQLSchema } from 'graphql';
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
+import { answerMade, answerMemoryOf } from '../lib/large-answers.ts';
+import { LargeBodyRight } from '../lib/large-bodies.ts';
 import { rateLimitHeaders, RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE, type CountRequest } from '../lib/rate-limit.ts';
 import { sessionOf } from '../domain/accounts/session-cookie.ts';
 import { isOwnOrigin } from './check-origin.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
-import { sendExplorer, wantsExplorer } from './explorer-page.ts';
+import { sendGraphqlPage, wantsPage } from './explorer-page.ts';
+import { CONNECTIONS_PER_USER_MAX } from './limits.ts';
 import type { LiveConnections } from './live-connections.ts';
 import { maskError } from './mask-error.ts';
 import { readOperation, type BodyRefusal } from './request-body.ts';
@@ -68,16 +71,21 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
   });
   return {
     async handle(req, res, { ipAddress }) {
-      // Answers are personal; the explorer's page sets another rule.
+      // Answers are personal; the pages for browsers set another rule.
       res.setHeader('Cache-Control', 'no-store');
       if (req.method === 'OPTIONS') return void res.writeHead(204, { allow: `${METHODS}, OPTIONS` }).end();
       const refusal = refusalOf(req, means.installation.baseUrl, options.origins);
       if (refusal) return refuse(res, refusal);
-      if (policy.introspectionForAll && wantsExplorer(req)) return sendExplorer(req, res);
+      if (policy.introspectionForAll && wantsPage(req)) return sendGraphqlPage(req, res);
       if (!(await passes(options, { req, res, ipAddress }))) return;
       if (req.method !== 'POST') return void (await yoga(req, res, { req, res, ipAddress }));
-      const isKnown = async () => (await contextOf({ req, res, ipAddress }, means)).viewer !== null;
-      const body = await readOperation(req, isKnown);
+      const large = new LargeBodyRight(ipAddress);
+      const isKnown = async () => {
+        const { viewer } = await contextOf({ req, res, ipAddress }, means);
+        if (viewer) large.ofCustomer(viewer.customerId);
+        return viewer !== null;
+      };
+      const body = await readOperation(req, { isKnown, large }).finally(() => large.giveBack());
       if ('refusal' in body) return refuse(res, body.refusal);
       await yoga(req, res, { req, res, ipAddress, params: body.params });
     },
@@ -108,6 +116,7 @@ function contextOf({ req, res, ipAddress }: NodeContext, means: Means): Promise<
   const setCookie = (cookie: string) => void res.appendHeader('Set-Cookie', cookie);
   return makeContext(means, {
     ...{ token, session, ipAddress, userAgent: req.headers['user-agent'], entryPoint: 'graphql', setCookie },
+    answer: answerMemoryOf(res),
   });
 }
 
@@ -116,7 +125,9 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
     onRequestParse({ serverContext: { params }, setRequestParser }) {
       if (params) setRequestParser(() => params);
     },
-    onResponse({ response: { headers } }) {
+    onResponse({ response: { headers }, serverContext: { res } }) {
+      // What Yoga does from here on does not end when the client goes away.
+      answerMade(res);
       // A proxy must not buffer events; nginx does so by default.
       if (headers.get('content-type')?.startsWith('text/event-stream')) headers.set('X-Accel-Buffering', 'no');
       headers.set('Cache-Control', 'no-store');
@@ -128,18 +139,37 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
     onExecute: ({ args }) => checkOperation(args, policy),
     onSubscribe: ({ args, context, setSubscribeFn }) => {
       checkOperation(args, policy);
-      watchStream(context, connections);
-      setSubscribeFn(subscribeFresh);
+      const { viewer } = graphqlContext(context);
+      if (viewer && !connections.hasPlaceFor(viewer.userId)) throw tooManyConnections();
+      setSubscribeFn(async (given) => {
+        const stream = await subscribeFresh(given);
+        // A subscription that is refused takes nobody's place.
+        if (!(Symbol.asyncIterator in stream) || watchStream(context, connections)) return stream;
+        await stream.return();
+        return { errors: [tooManyConnections()] };
+      });
     },
   };
 }
 
-/** An event stream ends with its token; without a token it ends at once, because all subscriptions need one. */
-function watchStream(context: NodeContext, connections: LiveConnections): void {
+/**
+ * An event stream ends with its token; without a token it ends at once, because all subscriptions need one. False: the user has
+ * too many connections.
+ */
+function watchStream(context: NodeContext, connections: LiveConnections): boolean {
   const { viewer } = graphqlContext(context);
-  if (!viewer) return;
   const { res } = context;
+  // Whoever left before the token was looked up would never be taken off again.
+  if (!viewer || res.closed) return true;
+  if (!connections.makePlaceFor(viewer.userId)) return false;
   res.once('close', connections.add({ viewer, end: () => void res.destroy() }));
+  return true;
+}
+
+function tooManyConnections(): GraphQLError {
+  return new GraphQLError(`At most ${CONNECTIONS_PER_USER_MAX} live connections of a user are open at once.`, {
+    extensions: { code: 'TOO_MANY_CONNECTIONS', http: { status: 429 } },
+  });
 }
 
 interface Refusal {
@@ -165,10 +195,11 @@ function refusalOf(req: IncomingMessage, baseUrl: string, origins: readonly stri
 }
 
 function refuse(res: ServerResponse, { status, message, ...refusal }: Refusal | BodyRefusal): void {
-  const code = 'code' in refusal ? refusal.code : 'REQUEST_REFUSED';
+  const extensions = { code: 'REQUEST_REFUSED', ...('extensions' in refusal ? refusal.extensions : {}) };
   res.writeHead(status, {
     'content-type': 'application/json; charset=utf-8',
     ...(status === 405 ? { allow: METHODS } : {}),
+    ...('headers' in refusal ? refusal.headers : {}),
   });
-  res.end(JSON.stringify({ errors: [{ message, extensions: { code } }] }));
+  res.end(JSON.stringify({ errors: [{ message, extensions }] }));
 }

@@ -4,21 +4,32 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { GraphQLParams } from 'graphql-yoga';
-import { BODY_BYTES_MAX, bodyLimit, excessOf, readBody, STRANGERS_BODY_BYTES_MAX } from '../lib/bounded-body.ts';
+import {
+  bodyLimit,
+  excessOf,
+  knownBytesMax,
+  readBody,
+  STRANGERS_BODY_BYTES_MAX,
+  type BodyRule,
+} from '../lib/bounded-body.ts';
+import { RateLimitedError } from '../lib/errors.ts';
+import { LateBodyError } from '../lib/large-bodies.ts';
 
 export interface BodyRefusal {
-  readonly status: 400 | 413;
-  readonly code: string;
+  readonly status: 400 | 408 | 413 | 429;
   readonly message: string;
+  readonly extensions: { readonly code: string; readonly retryAfterSeconds?: number };
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export type OperationBody = { readonly params: GraphQLParams } | { readonly refusal: BodyRefusal };
 
-/** The operation in the body of a POST. `isKnown`: whether the caller may send a large one. */
-export async function readOperation(req: IncomingMessage, isKnown: () => Promise<boolean>): Promise<OperationBody> {
-  const bytesMax = await bodyLimit(req, isKnown);
-  const bytes = await readBody(req, bytesMax);
-  if (!bytes) return { refusal: tooLarge(bytesMax) };
+/** The operation in the body of a POST; one with a campaign's html may be large. */
+export async function readOperation(req: IncomingMessage, rule: BodyRule): Promise<OperationBody> {
+  const bytesMax = await bodyLimit(req, rule);
+  const bytes = await readBody(req, { bytesMax, large: rule.large }).catch(refusedLarge);
+  if (bytes && 'refusal' in bytes) return bytes;
+  if (!bytes) return { refusal: tooLarge(bytesMax, knownBytesMax(rule)) };
   const text = bytes.toString();
   const excess = excessOf(text);
   if (excess !== undefined)
@@ -38,13 +49,27 @@ function isObject(value: unknown): value is GraphQLParams {
 }
 
 function broken(message: string): BodyRefusal {
-  return { status: 400, code: 'BAD_REQUEST', message };
+  return { status: 400, message, extensions: { code: 'BAD_REQUEST' } };
 }
 
-function tooLarge(bytesMax: number): BodyRefusal {
+function tooLarge(bytesMax: number, knownMax: number): BodyRefusal {
   const message =
     bytesMax === STRANGERS_BODY_BYTES_MAX
-      ? `A body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB without a valid token, and ${BODY_BYTES_MAX / 1024 / 1024} MB with one.`
-      : `A body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.`;
-  return { status: 413, code: 'REQUEST_ENTITY_TOO_LARGE', message };
+      ? `A body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB without a valid token, and ${knownMax / 1024 / 1024} MB with one.`
+      : `A body may have ${knownMax / 1024 / 1024} MB.`;
+  return { status: 413, message, extensions: { code: 'REQUEST_ENTITY_TOO_LARGE' } };
+}
+
+function refusedLarge(error: unknown): { readonly refusal: BodyRefusal } {
+  if (error instanceof RateLimitedError) {
+    const { code, message, retryAfterSeconds } = error;
+    const headers = { 'retry-after': String(retryAfterSeconds) };
+    return { refusal: { status: 429, message, headers, extensions: { code, retryAfterSeconds } } };
+  }
+  if (error instanceof LateBodyError) {
+    const { code, message } = error;
+    // The rest of the body is on its way, and nobody reads it.
+    return { refusal: { status: 408, message, headers: { connection: 'close' }, extensions: { code } } };
+  }
+  throw error;
 }

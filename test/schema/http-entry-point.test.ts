@@ -100,7 +100,7 @@ describe('bodies', () => {
   });
 
   test('above the limit are refused', async () => {
-    const huge = JSON.stringify({ query: '{ me { ... on User { uid } } }', variables: { x: 'x'.repeat(6_000_000) } });
+    const huge = JSON.stringify({ query: '{ me { ... on User { uid } } }', variables: { x: 'x'.repeat(15_000_000) } });
     expect((await send({ headers: json, body: huge })).status).toBe(413);
   });
 
@@ -128,8 +128,18 @@ test('a defect tells a reference and nothing else, and the log has the rest', as
   expect(app.logged.find((line) => line.includes(reference))).toContain('hunter2');
 });
 
-test('the explorer is served to browsers, runs its own script only, and needs nothing from elsewhere', async () => {
+test('a browser gets a light page without script that leads to the explorer and the reference', async () => {
   const answer = await fetch(app.url, { headers: { accept: 'text/html' } });
+  const page = await answer.text();
+  expect(page).toContain('href="graphql/explorer"');
+  expect(page).toContain('href="docs/graphql"');
+  expect(page).not.toContain('<script');
+  expect(page.length).toBeLessThan(10_000);
+});
+
+test('the explorer is served to browsers, runs its own script only, and needs nothing from elsewhere', async () => {
+  const explorer = `${app.url}/explorer`;
+  const answer = await fetch(explorer, { headers: { accept: 'text/html' } });
   const page = await answer.text();
   expect(page).toContain('<title>Mailwright</title>');
   expect(page).not.toMatch(/<(script|link|img)[^>]+(src|href)="https?:/);
@@ -138,7 +148,7 @@ test('the explorer is served to browsers, runs its own script only, and needs no
   expect(script).not.toContain('\r');
   expect(policy).toContain(`'sha256-${createHash('sha256').update(script).digest('base64')}'`);
   expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline/);
-  const again = await fetch(app.url, {
+  const again = await fetch(explorer, {
     headers: { accept: 'text/html', 'if-none-match': answer.headers.get('etag') ?? '' },
   });
   expect(again.status).toBe(304);
@@ -159,8 +169,10 @@ describe('without the explorer', async () => {
   });
 
   test('browsers get no page', async () => {
-    const answer = await fetch(closed.url, { headers: { accept: 'text/html' } });
-    expect(answer.headers.get('content-type') ?? '').not.toContain('text/html');
-    expect(await answer.text()).not.toContain('<html');
+    for (const address of [closed.url, `${closed.url}/explorer`]) {
+      const answer = await fetch(address, { headers: { accept: 'text/html' } });
+      expect(answer.headers.get('content-type') ?? '').not.toContain('text/html');
+      expect(await answer.text()).not.toContain('<html');
+    }
   });
 });

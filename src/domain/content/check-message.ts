@@ -1,7 +1,7 @@
 /** Refuses what cannot become a message; all faults at once, named by the API's fields. */
 import { ValidationError } from '../../lib/errors.ts';
 import { bareAddress, type BareAddress } from './mail-address.ts';
-import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX, type MessageSource } from './message.ts';
+import { HTML_BYTES_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX, type MessageSource } from './message.ts';
 
 export interface MessageAddresses {
   readonly from: BareAddress;
@@ -16,7 +16,7 @@ export function checkMessage(source: MessageSource): MessageAddresses {
   if (from === undefined) fields.fromEmail = ['The from email must be a plain mail address.'];
   if (source.replyTo && replyTo === undefined) fields.replyTo = ['The reply to must be a plain mail address.'];
   checkLength(fields, 'subject', { text: source.subject, lengthMax: SUBJECT_LENGTH_MAX });
-  checkLength(fields, 'html', { text: source.html, lengthMax: HTML_LENGTH_MAX });
+  checkLength(fields, 'html', { text: source.html, lengthMax: HTML_BYTES_MAX });
   checkLength(fields, 'plain', { text: source.plain, lengthMax: PLAIN_LENGTH_MAX });
   if (openTagsMax(source.html ?? '') > OPEN_TAGS_MAX) {
     fields.html = [`The html must not have more than ${OPEN_TAGS_MAX} tags open at once.`];

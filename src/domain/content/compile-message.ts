@@ -28,7 +28,6 @@ import type { MessagePlan } from './message-plan.ts';
 import { planInThread } from './plan-thread.ts';
 import { joinStatic, writeChunks } from './quoted-printable.ts';
 import { hiddenPreheader } from './preheader.ts';
-import { renderWebView } from './render-web-view.ts';
 import { SignedLink } from './signed-link.ts';
 import { FAULT_CODE } from './template-fault.ts';
 
@@ -63,7 +62,6 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
     warnings: plan.warnings,
     staticBytes: staticBytesOf(layout.of(TRIAL_RECIPIENT.links).chunks, body.tail),
     fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
-    webView: (recipient) => filled(recipient, false, (scope) => renderWebView({ html, plain }, scope)),
     texts: (recipient) => filled(recipient, false, (scope) => fillTexts({ subject, html, plain }, scope)),
   };
   await message.fill(TRIAL_RECIPIENT);

@@ -1,12 +1,15 @@
 /** Makes the plain text of a message that has only html. */
 import { compile, type FormatCallback } from 'html-to-text';
 import { withoutTrailing } from '../../lib/without-trailing.ts';
+import { HTML_BYTES_MAX } from './message.ts';
 import { cleanAddress } from './web-address.ts';
 
 type Walk = Parameters<FormatCallback>[1];
 type Builder = Parameters<FormatCallback>[2];
 type Children = Parameters<Walk>[0];
 
+/** The longest html, with the marks of its merge tags and the footer of the plan. */
+const INPUT_LENGTH_MAX = 2 * HTML_BYTES_MAX;
 /** Some editors nest a table for every box; deeper nesting is an attack on the stack. */
 const DEPTH_MAX = 1_200;
 /** Filler after a preheader, which keeps the rest of the message out of the list of mails: at least so much. */
@@ -125,7 +128,7 @@ const convert = compile({
     bulletList: indented('unorderedList'),
     numberedList: indented('orderedList'),
   },
-  limits: { maxDepth: DEPTH_MAX, maxInputLength: 1_500_000 },
+  limits: { maxDepth: DEPTH_MAX, maxInputLength: INPUT_LENGTH_MAX },
   selectors: [
     { selector: 'a', format: 'link' },
     { selector: 'img', format: 'alternativeText' },

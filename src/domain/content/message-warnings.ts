@@ -3,6 +3,18 @@ import { fieldLabel } from '../../lib/text.ts';
 import type { MessageAddresses } from './check-message.ts';
 import type { MarkedText } from './template-marks.ts';
 
+/** Gmail shows so many bytes of a message, and a link to the rest. */
+const CLIPPED_ABOVE_BYTES = 102 * 1024;
+
+/** Of the html as its author wrote it; what is filled in for each reader comes on top. */
+export function clippedWarnings(htmlBytes: number): string[] {
+  if (htmlBytes <= CLIPPED_ABOVE_BYTES) return [];
+  const kilobytes = Math.ceil(htmlBytes / 1024).toLocaleString('en');
+  return [
+    `The html has ${kilobytes} KB. Gmail clips messages above ${CLIPPED_ABOVE_BYTES / 1024} KB and shows a link to the rest.`,
+  ];
+}
+
 export function missingAddressWarning(part: string): string {
   return `The postal address of the list is not in ${part}; it is added at the end.`;
 }

@@ -4,8 +4,9 @@
  */
 import type { MessageFiles } from './message-files.ts';
 
-/** The big mailbox providers cut mails at about 100 KB; this limits compile time and memory. */
-export const HTML_LENGTH_MAX = 1_048_576;
+/** In UTF-8. Far more than any mailbox shows; this limits compile time and memory (decision record 0406). */
+export const HTML_MEGABYTES_MAX = 4;
+export const HTML_BYTES_MAX = HTML_MEGABYTES_MAX * 1_048_576;
 /** Half of the limit of html. */
 export const PLAIN_LENGTH_MAX = 524_288;
 /** The specification's limit (section 7), and that of a header line (RFC 5322 2.1.1). */
@@ -184,9 +185,7 @@ export interface CompiledMessage {
    * address is invalid or a Liquid template fails for this recipient.
    */
   fill(recipient: MessageRecipient): FilledMessage | Promise<FilledMessage>;
-  /** The page of the web view: no pixel. Treat it as hostile html (sandbox). */
-  webView(recipient: MessageRecipient): string | Promise<string>;
-  /** The visible message, without MIME and without pixel: for previews and checks. */
+  /** The visible message, without MIME and without pixel: for previews, checks and the web view. Its html is hostile: show it in a sandbox. */
   texts(recipient: MessageRecipient): MessageTexts | Promise<MessageTexts>;
 }
 

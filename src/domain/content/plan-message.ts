@@ -20,6 +20,7 @@ import {
   addressWarnings,
   BROKEN_LINKS_SHOWN_MAX,
   brokenLinkWarning,
+  clippedWarnings,
   missingAddressWarning,
   missingImageWarnings,
   unknownTagWarnings,
@@ -59,6 +60,7 @@ export function planMessage(source: PlanSource): MessagePlan {
     showsUnsubscribe,
     warnings: [
       ...addressWarnings(addresses),
+      ...clippedWarnings(Buffer.byteLength(source.html ?? '')),
       ...unknownTagWarnings(Object.values(marked)),
       ...missingImageWarnings(missingImages),
       ...(html?.addsAddress ? [missingAddressWarning('html')] : []),

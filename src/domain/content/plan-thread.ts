@@ -12,17 +12,17 @@ import type { PlanAnswer } from './plan-messages.ts';
 import { templateFault } from './template-fault.ts';
 import { WatchedThread } from '../../lib/watched-thread.ts';
 
-/** CPU time for one message. 1 MB of html, ten times what mailbox providers show, takes 0.1 to 1 s. */
-const CPU_MS_MAX = 3_000;
+/** CPU time for one message. 4 MB of html, forty times what Gmail shows, take 0.3 to 2 s, and slow machines need longer. */
+const CPU_MS_MAX = 6_000;
 const SILENCE_MS_MAX = 120_000;
-/** The heap of the thread: 1 MB of tags only needs 150 MB. */
+/** The heap of the thread: 1 MB of tags only needs 150 MB, 4 MB of text with tags around each sentence as much. */
 const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
 /** An idle thread costs 20 MB, a new one 0.1 s. */
 const IDLE_MS_MAX = 60_000;
 /** After a long message its heap has some hundred MB, which only its end frees. */
 const LONG_MESSAGE = 200_000;
 const IDLE_AFTER_LONG_MS_MAX = 1_000;
-/** Waiting characters per customer, to limit memory: 32 of the longest messages, thousands of usual ones. */
+/** Waiting characters per customer, to limit memory: 12 of the longest messages, thousands of usual ones. */
 const WAITING_LENGTH_MAX = 50_000_000;
 const COME_AGAIN_SECONDS = 5;
 

@@ -178,7 +178,7 @@ describe('the postal address of the list', () => {
 test('puts the pixel at the end of the body, and not into the web view', async () => {
   const { message, email } = await roundTrip({ trackOpens: true });
   expect(email.html).toMatch(/<img src="https:\/\/t\.example\.net\/o\/abc"[^>]*><\/body><\/html>$/);
-  expect(await message.webView(recipient())).not.toContain('/o/abc');
+  expect((await message.texts(recipient())).html).not.toContain('/o/abc');
 });
 
 test('fills tags of every kind, and leaves what is none', async () => {
@@ -221,7 +221,10 @@ test('plain text alone needs no multipart', async () => {
   expect(raw).toContain('Content-Type: text/plain; charset=utf-8\r\n');
   expect(raw).not.toContain('multipart');
   expect(email.text).toBe('Hi friend\n.\n..\nhttps://t.example.net/u/abc');
-  expect(await message.webView(recipient({ FIRST_NAME: '<b>' }))).toContain('Hi &lt;b&gt;');
+  expect(await message.texts(recipient({ FIRST_NAME: '<b>' }))).toMatchObject({
+    html: undefined,
+    plain: expect.stringContaining('Hi <b>'),
+  });
 });
 
 test('names every fault of the source at once', async () => {

@@ -97,7 +97,7 @@ test('hands the signer the address with values percent-encoded', async () => {
   const signer = { ...links, click: (no: number, url: string) => `https://t.test/${no}/${seen.push(url)}` };
   const fields = { CITY: 'São Paulo/&"', FIRST_NAME: "A&B '<" };
   const message = await compileMessage(messageSource({ html: source, plain: '{UNSUBSCRIBE_URL}' }));
-  await message.webView(recipient(fields, { links: signer }));
+  await message.texts(recipient(fields, { links: signer }));
   expect(seen).toEqual([
     'https://a.test/S%C3%A3o%20Paulo%2F%26%22?e=ada%40example.com&n=A%26B%20%27%3C',
     'https://a.test/?c=S%C3%A3o%20Paulo%2F%26%22',

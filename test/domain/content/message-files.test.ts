@@ -169,7 +169,7 @@ test('a picture is a part in the mail and an address in the page, however its au
   expect(message.warnings).toEqual(
     ['cid:nobody.png', 'cid:a.pngx'].map((cid) => `"${cid}" in html names no picture of the message.`),
   );
-  const page = await message.webView(recipient());
+  const { html: page } = await message.texts(recipient());
   expect(page).toContain('<img src="https://t.example.net/files/my%20logo.png">');
   expect(page).not.toContain('@example.org');
 });

@@ -121,5 +121,5 @@ async function faultOf(source: Partial<MessageSource>): Promise<ValidationError 
 
 async function honest(): Promise<string> {
   const html = '<p>{{ subscriber.first_name | upcase }}</p>{UNSUBSCRIBE_URL}';
-  return (await compileMessage(messageSource({ html }))).webView(recipient({ FIRST_NAME: 'Ada' }));
+  return (await (await compileMessage(messageSource({ html }))).texts(recipient({ FIRST_NAME: 'Ada' }))).html ?? '';
 }
