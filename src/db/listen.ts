@@ -83,7 +83,9 @@ class PgNotifications implements Notifications {
 
   async #confirm(client: pg.Client, channel: string): Promise<void> {
     await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
-    if (this.#client === client && this.#listeners.has(channel)) this.#confirmed.add(channel);
+    if (this.#client !== client || !this.#listeners.has(channel)) return;
+    this.#deliver(channel, null);
+    this.#confirmed.add(channel);
   }
 
   async #connect(): Promise<void> {

@@ -58,8 +58,9 @@ export function checkCost(schema: GraphQLSchema, { document, operationName, vari
   if (isDeeper(variables, VARIABLE_DEPTH_MAX))
     throw limitError(`Variables may be nested ${VARIABLE_DEPTH_MAX} levels deep.`);
   const operations = operationsOf(document);
-  const operation = operationName ? operations.find((one) => one.name?.value === operationName) : operations[0];
-  if (!operation) throw limitError('There is no such operation in the document.');
+  const named = operations.filter((one) => !operationName || one.name?.value === operationName);
+  const [operation] = named;
+  if (!operation || named.length > 1) throw noOperation();
   const measure = measureOperation(schema, { document, operation, variables: variables ?? undefined });
   checkMeasure(measure);
   return measure;
@@ -127,4 +128,10 @@ function refuseAbove(what: string, count: number, max: number): void {
 
 function limitError(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'DOCUMENT_TOO_EXPENSIVE', http: { status: 400 } } });
+}
+
+/** With the code that Yoga has for it. */
+function noOperation(): GraphQLError {
+  const message = 'The document has no such operation, or several and `operationName` does not say which.';
+  return new GraphQLError(message, { extensions: { code: 'OPERATION_RESOLUTION_FAILURE' } });
 }

@@ -6,6 +6,7 @@
 import type { CustomerStatus } from '../domain/accounts/customer.ts';
 import type { Deliverability as Deliverable } from '../domain/audience/deliverability-read-model.ts';
 import type { FieldType } from '../domain/audience/field-value.ts';
+import type { SETTABLE_STATUSES } from '../domain/audience/subscriber.ts';
 import type { SubscriberStatus as Status } from '../domain/audience/subscriber-fields.ts';
 import type { SuppressionReason as Reason } from '../domain/audience/suppression.ts';
 import type { AllowanceSource as Source } from '../domain/billing/allowance.ts';
@@ -117,6 +118,16 @@ export const SubscriberStatus = closedSet<Status>('SubscriberStatus', 'Whether a
   unconfirmed: 'Did not confirm in time, or was added without consent.',
   pending: 'Was asked to confirm.',
 });
+
+export const SettableSubscriberStatus = closedSet<(typeof SETTABLE_STATUSES)[number]>(
+  'SettableSubscriberStatus',
+  'The status that a caller gives to a person. `pending` comes only with a confirmation mail.',
+  {
+    subscribed: 'Gets mail; is asked to confirm first if the list has double opt-in.',
+    unsubscribed: 'Took the consent back.',
+    unconfirmed: 'Is on the list without consent.',
+  },
+);
 
 export const ErasableKind = closedSet<'list' | 'campaign'>('ErasableKind', 'What is being erased.', {
   list: 'A list with its people and campaigns.',

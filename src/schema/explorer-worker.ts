@@ -32,11 +32,18 @@ query Me {
 }
 `;
 
+/** What the package's page lacks for phones, screen readers and weak eyes. */
+const HEAD =
+  '<meta name="viewport" content="width=device-width, initial-scale=1"><style>h1{position:absolute;clip-path:inset(50%)}</style>';
+const ROOT = '<main><h1>GraphQL explorer</h1><div id="root"></div></main>';
+
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread is no window
 parentPort?.postMessage(makePage());
 
 function makePage(): ExplorerPage {
-  const page = renderGraphiQL({ title: 'Mailwright', defaultQuery: GREETING }).trim();
+  const rendered = renderGraphiQL({ title: 'Mailwright', defaultQuery: GREETING, endpoint: '../graphql' }).trim();
+  // Function forms: a `$` of the page is no pattern.
+  const page = rendered.replace('</head>', () => `${HEAD}</head>`).replace('<div id="root"></div>', () => ROOT);
   const etag = `"${createHash('sha256').update(page).digest('base64url')}"`;
   return { zipped: gzipSync(page), policy: policyFor(page), etag };
 }

@@ -1,15 +1,18 @@
 /** GraphQL as a server: HTTP and event streams, websockets, and `execute` for the REST facade, on one schema. */
+import { rolledBack } from '../db/rolled-back.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import { openTokenCache } from '../domain/accounts/token-cache.ts';
+import type { AnswerMemory } from '../lib/large-answers.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
 import { Documents } from './documents.ts';
 import { createHttpEntryPoint, type Caller, type EntryPointOptions } from './http-entry-point.ts';
 import { LiveConnections } from './live-connections.ts';
 import { maskResult } from './mask-error.ts';
+import type { GraphqlContext } from './context.ts';
 import { makeContext, type Means } from './request-context.ts';
 import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
 
@@ -23,16 +26,28 @@ export interface GraphqlServerOptions {
   readonly countRequest?: CountRequest | undefined;
 }
 
-/** What the REST facade passes: the token as the client sent it, or null. */
+/** What the REST facade passes: the token as the client sent it, or null; and the session of a page that uploads files. */
 export interface RestCredentials {
   readonly token: string | null;
+  readonly session?: string | undefined;
   readonly ipAddress: string;
   readonly userAgent: string | undefined;
+  /** The memory of the answer that the client gets. */
+  readonly answer?: AnswerMemory | undefined;
+}
+
+export interface RestOptions {
+  /** Finds faults and changes nothing. */
+  readonly checksOnly?: boolean;
 }
 
 export interface RestExecution extends ExecutionResult {
   /** The user of the token; null: no valid token. */
-  readonly viewer: { readonly isAdmin: boolean; readonly restDialect: RestDialect | null } | null;
+  readonly viewer: {
+    readonly customerId: bigint;
+    readonly isAdmin: boolean;
+    readonly restDialect: RestDialect | null;
+  } | null;
 }
 
 export interface GraphqlServer {
@@ -44,6 +59,7 @@ export interface GraphqlServer {
     document: DocumentNode,
     variables: Readonly<Record<string, unknown>>,
     credentials: RestCredentials,
+    options?: RestOptions,
   ): Promise<RestExecution>;
   /** Ends every connection that is still open. */
   close(): Promise<void>;
@@ -71,8 +87,8 @@ export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServe
     schema,
     handle: (req, res, caller) => http.handle(req, res, caller),
     upgrade: (req, socket, head, ipAddress) => sockets.upgrade(req, socket, head, ipAddress),
-    execute: (document, variables, credentials) =>
-      executeForRest({ schema, means }, { document, variables, credentials }),
+    execute: (document, variables, credentials, more) =>
+      executeForRest({ schema, means }, { document, variables, credentials, ...more }),
     close: async () => {
       connections.close();
       tokens.close();
@@ -81,7 +97,7 @@ export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServe
   };
 }
 
-interface RestOperation {
+interface RestOperation extends RestOptions {
   readonly document: DocumentNode;
   readonly variables: Readonly<Record<string, unknown>>;
   readonly credentials: RestCredentials;
@@ -89,11 +105,13 @@ interface RestOperation {
 
 async function executeForRest(
   { schema, means }: Pick<EntryPointOptions, 'schema' | 'means'>,
-  { document, variables, credentials }: RestOperation,
+  { document, variables, credentials, checksOnly }: RestOperation,
 ): Promise<RestExecution> {
   const { token, ...caller } = credentials;
-  const contextValue = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
+  const made = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
+  const contextValue: GraphqlContext = checksOnly ? { ...made, checksOnly, db: rolledBack(made.database) } : made;
   const result = maskResult(await execute({ schema, document, variableValues: variables, contextValue }), means.log);
   const { viewer, restDialect } = contextValue;
-  return { ...result, viewer: viewer && { isAdmin: viewer.isAdmin, restDialect } };
+  const user = viewer && { customerId: viewer.customerId, isAdmin: viewer.isAdmin, restDialect };
+  return { ...result, viewer: user };
 }

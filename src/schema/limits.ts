@@ -31,16 +31,25 @@ export const LIST_LENGTH_GUESSED = 5;
 /** Rows of a connection. */
 export const FIRST_DEFAULT = 25;
 export const FIRST_MAX = 100;
+/** Where no counter has the number of rows, so many are counted: their keys are read in some milliseconds. */
+export const COUNTED_MAX = 10_000;
 /** Rows of a numbered page (decision D2). */
 export const PER_PAGE_DEFAULT = 25;
 export const PER_PAGE_MAX = 1_000;
+
+/**
+ * Html and plain text of campaigns in one answer: a page of 1,000 campaigns of 32 KB each, or of eight with the largest html. An
+ * answer is in memory three times: as the database sends it, as values and as JSON.
+ */
+export const CONTENT_BYTES_MAX = 32 * 1024 * 1024;
 
 /** Parsed and validated documents in memory: a web app has some dozens. */
 export const DOCUMENTS_CACHED_MAX = 500;
 
 // Websockets (graphql-ws).
 export const SOCKETS_MAX = 4_000;
-export const SOCKETS_PER_USER_MAX = 10;
+/** Websockets and event streams together. */
+export const CONNECTIONS_PER_USER_MAX = 10;
 export const OPERATIONS_PER_SOCKET_MAX = 20;
 export const SOCKET_MESSAGE_BYTES_MAX = 64 * 1024;
 export const SOCKET_INIT_MS_MAX = 3_000;

@@ -7,7 +7,6 @@ import { queryFromInfo } from '@pothos/plugin-prisma';
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Scope } from '../domain/accounts/scopes.ts';
 import { viewerOf } from '../domain/context.ts';
-import { assert } from '../lib/errors.ts';
 import { builder } from './builder.ts';
 import type { GraphqlContext } from './context.ts';
 import { idConnection, type ConnectionArgs, type KeyWindow } from './key-connection.ts';
@@ -25,8 +24,8 @@ export interface RowsQuery<Where> {
 
 interface Noun<Row, Where> {
   readonly access: { readonly scope: Scope } | { readonly admin: true } | { readonly authenticated: true };
-  /** For numbered pages. Must stand before `find`: the compiler takes `Where` from the first that names it. */
-  count?(ctx: GraphqlContext, where: Where): Promise<number>;
+  /** Rows of all pages together. Must stand before `find`: the compiler takes `Where` from the first that names it. */
+  count(ctx: GraphqlContext, where: Where): Promise<number>;
   find(ctx: GraphqlContext, query: RowsQuery<Where>): Promise<Row[]>;
 }
 
@@ -59,7 +58,6 @@ export function nounIndex<Row extends { readonly id: bigint }, Where extends obj
 ) {
   /** Defines the type of its numbered pages. A field with a filter returns `Reading` with a window. */
   function definePage() {
-    assert(count, `${name} has pages, so its rows have to be counted.`);
     return builder.objectRef<PageWindow & Reading<Where>>(`${name}Page`).implement({
       authScopes: access,
       fields: (t) => ({
@@ -83,6 +81,7 @@ export function nounIndex<Row extends { readonly id: bigint }, Where extends obj
     const selection = queryFromInfo({ context: ctx, info, select: ID, paths: NODE_PATHS });
     return idConnection(args, {
       idOf: ({ id }: Row) => id,
+      count: () => count(ctx, reading.where),
       find: (window) => find(ctx, { ...selection, ...keyQuery(window, reading) }),
     });
   }

@@ -2,5 +2,6 @@
 import { builder } from './builder.ts';
 
 builder.subscriptionType({
-  description: 'Notifies of changes. Every event has the full current value, so a missed event loses nothing.',
+  description:
+    'Notifies of changes. Every event has the full current value, or says that something may be missing (`isGap`), so a missed event loses nothing.',
 });

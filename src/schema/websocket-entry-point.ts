@@ -8,6 +8,7 @@ import { execute, GraphQLError, type DocumentNode, type ExecutionArgs } from 'gr
 import { handleProtocols, makeServer, type Context, type Server, type SubscribePayload } from 'graphql-ws';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { messageOf } from '../lib/errors.ts';
+import { AnswerMemory } from '../lib/large-answers.ts';
 import { RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE } from '../lib/rate-limit.ts';
 import { sessionOf } from '../domain/accounts/session-cookie.ts';
 import { isOwnOrigin } from './check-origin.ts';
@@ -15,11 +16,11 @@ import { freshContext, type GraphqlContext } from './context.ts';
 import type { Documents } from './documents.ts';
 import type { EntryPointOptions } from './http-entry-point.ts';
 import {
+  CONNECTIONS_PER_USER_MAX,
   OPERATIONS_PER_SOCKET_MAX,
   SOCKET_INIT_MS_MAX,
   SOCKET_MESSAGE_BYTES_MAX,
   SOCKETS_MAX,
-  SOCKETS_PER_USER_MAX,
 } from './limits.ts';
 import type { EndReason } from './live-connections.ts';
 import { maskError } from './mask-error.ts';
@@ -29,6 +30,7 @@ import {
   GOING_AWAY_CODE,
   MAINTENANCE_CODE,
   REPLACED_CODE,
+  SLOW_READER_CODE,
   SocketTransport,
   TOKEN_ENDED_CODE,
   TOO_MANY_SOCKETS_CODE,
@@ -45,6 +47,8 @@ interface Extra {
   readonly ipAddress: string;
   readonly transport: SocketTransport;
   readonly socket: WebSocket;
+  /** The answers under way. The key is the object that `graphql-ws` read; a client may use an id again. */
+  readonly answers: Map<SubscribePayload, AnswerMemory>;
   context?: GraphqlContext;
 }
 
@@ -93,7 +97,7 @@ interface OpenedSocket {
 
 function serve(server: Server<Extra>, { opened, req, ipAddress, options }: OpenedSocket): void {
   const transport = new SocketTransport(opened);
-  const extra: Extra = { req, ipAddress, transport, socket: opened };
+  const extra: Extra = { req, ipAddress, transport, socket: opened, answers: new Map() };
   const closed = server.opened(
     {
       protocol: opened.protocol,
@@ -112,6 +116,7 @@ function serve(server: Server<Extra>, { opened, req, ipAddress, options }: Opene
     extra,
   );
   opened.once('close', (code, reason) => {
+    for (const answer of extra.answers.values()) answer.left();
     closed(code, String(reason)).catch((error: unknown) =>
       options.means.log.warn('graphql.socket_close_failed', { message: messageOf(error) }),
     );
@@ -128,6 +133,12 @@ function protocolOf(options: EntryPointOptions): Server<Extra> {
     subscribe: subscribeFresh,
     onNext: (_connection, _id, _payload, _args, { data, errors }) =>
       errors && { data: data ?? null, errors: errors.map((error) => maskError(error, log).toJSON()) },
+    // The client has taken the answer.
+    onComplete: ({ extra: { answers } }, _id, payload) => {
+      answers.get(payload)?.made();
+      answers.get(payload)?.left();
+      answers.delete(payload);
+    },
     onError: (_connection, _id, _payload, errors) => errors.map((error) => maskError(error, log).toJSON()),
   });
 }
@@ -146,17 +157,18 @@ async function admit(connection: Connection, { means, connections }: EntryPointO
     transport.close(TOKEN_ENDED_CODE, 'There is no valid token');
     return false;
   }
+  // It has gone while its token was looked up: nobody's place is taken for it.
+  if (socket.readyState !== socket.OPEN) return false;
   const { userId } = context.viewer;
-  if (connections.countOf(userId) >= SOCKETS_PER_USER_MAX && !connections.endOldestIdle(userId)) {
-    transport.close(TOO_MANY_SOCKETS_CODE, `At most ${SOCKETS_PER_USER_MAX} connections per user`);
+  if (!connections.makePlaceFor(userId)) {
+    transport.close(TOO_MANY_SOCKETS_CODE, `At most ${CONNECTIONS_PER_USER_MAX} connections per user`);
     return false;
   }
   extra.context = context;
   const end = (reason: EndReason) => transport.close(...GOODBYES[reason]);
   const isIdle = () => Object.keys(connection.subscriptions).length === 0;
   const remove = connections.add({ viewer: context.viewer, isIdle, end });
-  if (socket.readyState === socket.OPEN) socket.once('close', remove);
-  else remove();
+  socket.once('close', remove);
   return true;
 }
 
@@ -174,8 +186,9 @@ async function prepare(
   options: EntryPointOptions,
 ): Promise<ExecutionArgs | readonly GraphQLError[]> {
   const { schema, documents, policy, means } = options;
-  const { context } = connection.extra;
-  if (!context) return [new GraphQLError('The connection was not initialised.')];
+  const { context, answers, transport, socket } = connection.extra;
+  if (!context)
+    return [new GraphQLError('The connection was not initialised.', { extensions: { code: 'UNAUTHENTICATED' } })];
   if (Object.keys(connection.subscriptions).length > OPERATIONS_PER_SOCKET_MAX) {
     return [
       new GraphQLError(`At most ${OPERATIONS_PER_SOCKET_MAX} operations run on one connection.`, {
@@ -189,14 +202,17 @@ async function prepare(
     const document = parse(documents, payload.query);
     const faults = documents.validate(document);
     if (faults.length > 0) return faults.map((fault) => coded(fault, 'GRAPHQL_VALIDATION_FAILED'));
+    const answer = new AnswerMemory(() => transport.close(SLOW_READER_CODE, 'Reader too slow'));
     const args = {
       schema,
       document,
-      contextValue: freshContext(context),
+      contextValue: { ...freshContext(context), answer },
       operationName: payload.operationName ?? null,
       variableValues: payload.variables ?? null,
     };
     checkOperation(args, policy);
+    answers.set(payload, answer);
+    if (socket.readyState !== socket.OPEN) answer.left();
     return args;
   } catch (error) {
     return [maskError(error, means.log)];

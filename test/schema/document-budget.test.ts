@@ -47,7 +47,7 @@ function usageOf(document: DocumentNode): Record<string, number> {
 
 test('every operation of the REST facade keeps to half of each limit, with a page of a hundred', () => {
   expect(documents.length).toBeGreaterThan(30);
-  const above = documents.flatMap(([name, document]) =>
+  const above = documents.flatMap(([name, { document }]) =>
     Object.entries(usageOf(document))
       .filter(([, share]) => share > 0.5)
       .map(([limit, share]) => `${name}: ${Math.round(share * 100)} % of ${limit}`),

@@ -1,5 +1,5 @@
 /** States, kinds and units are enums with a sentence for each value; what stays a string is listed with its reason. */
-import { getNamedType, isEnumType, isObjectType } from 'graphql';
+import { getNamedType, isEnumType, isInputObjectType, isObjectType } from 'graphql';
 import { expect, test } from 'vitest';
 import { buildSchema } from '../../src/schema/build-schema.ts';
 
@@ -16,6 +16,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'DroppedMails.kind': 'names of jobs',
   'ConsentEvent.source': '`import:<uid>`',
   'Subscriber.source': '`import:<uid>`',
+  'CustomerContact.state': 'a part of an address',
   'Delivery.reason': 'a sentence',
   'PaymentIntent.reason': 'a sentence',
   'InstallationHold.reason': 'a sentence',
@@ -35,6 +36,36 @@ test('fields that answer one of a few words are enums', () => {
         .map((field) => `${type.name}.${field.name}`),
     );
   expect(open.toSorted()).toEqual(Object.keys(OPEN).toSorted());
+});
+
+/** Why inputs stay texts. */
+const OPEN_INPUTS: Readonly<Record<string, string>> = {
+  'CreateSendingServerInput.type': 'drivers of plugins',
+  'UpdateSendingServerInput.type': 'drivers of plugins',
+  'ListContactInput.state': 'a part of a country',
+  'ChangeListMailInput.kind': 'one of the words has a hyphen',
+  'Mutation.resetListMail(kind)': 'one of the words has a hyphen',
+  'Query.previewListMail(kind)': 'one of the words has a hyphen',
+  'Mutation.rejectPayment(reason)': 'a sentence',
+};
+
+test('inputs and arguments that take one of a few words are enums', () => {
+  const isOpen = (name: string, type: Parameters<typeof getNamedType>[0]) =>
+    WORDS.test(name) && String(getNamedType(type)) === 'String';
+  const inputs = types
+    .filter((type) => isInputObjectType(type))
+    .flatMap((type) =>
+      Object.values(type.getFields())
+        .filter((field) => isOpen(field.name, field.type))
+        .map((field) => `${type.name}.${field.name}`),
+    );
+  const args = types
+    .filter((type) => isObjectType(type))
+    .flatMap((type) => Object.values(type.getFields()).map((field) => ({ type, field })))
+    .flatMap(({ type, field }) =>
+      field.args.filter((arg) => isOpen(arg.name, arg.type)).map((arg) => `${type.name}.${field.name}(${arg.name})`),
+    );
+  expect([...inputs, ...args].toSorted()).toEqual(Object.keys(OPEN_INPUTS).toSorted());
 });
 
 test.each(types.filter((type) => isEnumType(type)).map((type) => [type.name, type] as const))(

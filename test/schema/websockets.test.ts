@@ -215,11 +215,12 @@ test('a reader that stops is closed within ten seconds, costs little, and the ot
 });
 
 describe('event streams', () => {
-  async function stream(token: string, name: string): Promise<Response> {
+  async function stream(token: string, name: string, signal: AbortSignal | null = null): Promise<Response> {
     return fetch(app.url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
       body: JSON.stringify({ query: TICKS, variables: { name, everyMs: 5 } }),
+      signal,
     });
   }
 
@@ -233,6 +234,60 @@ describe('event streams', () => {
     while (!seen.includes('"ticks":"x"')) seen += text.decode((await reader?.read())?.value);
     await reader?.cancel();
     await expect.poll(() => finished).toContain('stream');
+  });
+
+  test('are limited with the websockets of the user: an idle socket makes place, a busy one does not', async () => {
+    const token = await newToken();
+    const idle = await openAs(token);
+    const reading = await Promise.all(Array.from({ length: 10 }, (_, no) => stream(token, `limited-${no}`)));
+    expect(reading.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(await idle.closed).toBe(4429);
+    const refused = await stream(token, 'one-too-many');
+    expect(refused.status).toBe(429);
+    expect(await refused.text()).toContain('TOO_MANY_CONNECTIONS');
+    for (const { body } of reading) await body?.cancel();
+    await expect.poll(() => finished.filter((name) => name.startsWith('limited-')).length).toBe(10);
+    const next = await stream(token, 'after-others');
+    expect(next.status).toBe(200);
+    await next.body?.cancel();
+  });
+
+  test('that are refused end no idle socket', async () => {
+    const token = await newToken();
+    const idle = await openAs(token);
+    const reading = await Promise.all(Array.from({ length: 9 }, (_, no) => stream(token, `full-${no}`)));
+    const refused = await fetch(app.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query: 'subscription { campaignStatistics(uid: "0000000000000") { sentCount } }' }),
+    });
+    expect(await refused.text()).toContain('errors');
+    const answered = once(idle.socket, 'message');
+    idle.say({ type: 'ping' });
+    const [pong] = (await Promise.race([answered, idle.closed.then((code) => [code])])) as unknown[];
+    expect(String(pong)).toBe('{"type":"pong"}');
+    const next = await stream(token, 'full-9');
+    expect(next.status).toBe(200);
+    // Only the valid one has ended it.
+    expect(await idle.closed).toBe(4429);
+    for (const { body } of [...reading, next]) await body?.cancel();
+  });
+
+  test('of readers who left before the stream began take no place', async () => {
+    const token = await newToken();
+    const asked = Array.from({ length: 240 }, (_, no) => stream(token, `gone-${no}`, AbortSignal.timeout(no % 60)));
+    for (const answer of await Promise.allSettled(asked))
+      if (answer.status === 'fulfilled') await answer.value.body?.cancel().catch(() => undefined);
+    await expect
+      .poll(
+        async () => {
+          const next = await stream(token, 'after-the-gone');
+          await next.body?.cancel();
+          return next.status;
+        },
+        { timeout: 10_000, interval: 500 },
+      )
+      .toBe(200);
   });
 
   test('end with their token', async () => {

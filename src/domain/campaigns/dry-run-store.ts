@@ -1,5 +1,6 @@
 /** Reads and writes of dry runs. One at a time per campaign; a repeated job finds the previous progress. */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
+import { notify } from '../../db/listen.ts';
 import { storedParams } from '../../lib/coded-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { DryRunReason } from './status-reason.ts';
@@ -82,6 +83,10 @@ const COLUMNS = sql`id, customer_id AS "customerId", campaign_id AS "campaignId"
   checked, composed, faulty, total_bytes AS "totalBytes", largest_bytes AS "largestBytes", work_ms AS "workMs", skipped, faults,
   content_version AS "contentVersion", created_at AS "createdAt", started_at AS "startedAt", finished_at AS "finishedAt"`;
 
+/** The channel of changed runs; a payload is `<customer id>:<campaign id>`. */
+export const DRY_RUN_CHANNEL = 'dry_run';
+const ANNOUNCED = sql`SELECT pg_notify(${DRY_RUN_CHANNEL}, customer_id || ':' || campaign_id) FROM changed`;
+
 /** Writes a new one; undefined when one is open. Deletes the oldest. */
 export async function insertDryRun(
   db: Queryable,
@@ -96,6 +101,7 @@ export async function insertDryRun(
     INSERT INTO dry_run (customer_id, campaign_id) VALUES (${customerId}, ${campaignId})
     ON CONFLICT (customer_id, campaign_id) WHERE status IN ('queued', 'running') DO NOTHING RETURNING ${COLUMNS}`,
   );
+  if (run) await notify(db, DRY_RUN_CHANNEL, `${customerId}:${campaignId}`);
   return run;
 }
 
@@ -164,7 +170,7 @@ export async function addDryRunStep(
   step: DryRunStep,
 ): Promise<boolean> {
   const added = await db.execute(sql`
-    UPDATE dry_run SET cursor = ${step.cursor}, checked = checked + ${step.checked}, composed = composed + ${step.composed},
+    WITH changed AS (UPDATE dry_run SET cursor = ${step.cursor}, checked = checked + ${step.checked}, composed = composed + ${step.composed},
            faulty = faulty + ${step.faulty}, total_bytes = total_bytes + ${step.bytes}, largest_bytes = greatest(largest_bytes, ${step.largestBytes}),
            work_ms = work_ms + ${step.workMs},
            skipped = (SELECT coalesce(jsonb_object_agg(reason, n), '{}') FROM (
@@ -173,7 +179,8 @@ export async function addDryRunStep(
               GROUP BY reason) sums),
            faults = CASE WHEN jsonb_array_length(faults) >= ${FAULTS_KEPT_MAX} THEN faults
                          ELSE jsonb_path_query_array(faults || ${JSON.stringify(step.faults)}::jsonb, ${`$[0 to ${FAULTS_KEPT_MAX - 1}]`}::jsonpath) END
-     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running' AND cursor = ${cursor}`);
+     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'running' AND cursor = ${cursor}
+     RETURNING customer_id, campaign_id) ${ANNOUNCED}`);
   return added > 0;
 }
 
@@ -184,7 +191,8 @@ export async function endDryRun(
   { status, reason }: { status: DryRunStatus; reason?: DryRunReason },
 ): Promise<boolean> {
   const ended = await db.execute(sql`
-    UPDATE dry_run SET status = ${status}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? storedParams(reason) : null}::jsonb, finished_at = now()
-     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running')`);
+    WITH changed AS (UPDATE dry_run SET status = ${status}, reason_code = ${reason?.code ?? null}, reason_params = ${reason ? storedParams(reason) : null}::jsonb, finished_at = now()
+     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('queued', 'running')
+     RETURNING customer_id, campaign_id) ${ANNOUNCED}`);
   return ended > 0;
 }

@@ -5,7 +5,7 @@
 import type { Queryable } from '../../db/database.ts';
 import { writeProblem } from '../../db/full-disk.ts';
 import { readableTime } from '../../lib/units.ts';
-import { installationHold } from './installation-hold-read-model.ts';
+import { installationHold } from '../accounts/installation-hold-read-model.ts';
 
 /** As a sentence; null: nothing stops them. */
 export async function standstillOf(db: Queryable): Promise<string | null> {

@@ -8,6 +8,16 @@ import { identityVersion } from '../sending/domains/sending-domain-read-model.ts
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { UnknownPolicy } from './delivery.ts';
 
+/** What a list gives to each message that is sent to it. */
+const LIST_COLUMNS = {
+  list_uid: 'text',
+  list_name: 'text',
+  remind_message: 'text?',
+  customer_uid: 'text',
+  contact: typed<ListContact>('json?'),
+  field_defaults: typed<Record<string, string>>('json?'),
+} as const;
+
 const SOURCE_ROW = row({
   uid: 'text',
   name: 'text',
@@ -28,12 +38,7 @@ const SOURCE_ROW = row({
   snapshot_on: 'text?',
   content_version: 'int',
   list_id: 'bigint',
-  list_uid: 'text',
-  list_name: 'text',
-  remind_message: 'text?',
-  customer_uid: 'text',
-  contact: typed<ListContact>('json?'),
-  field_defaults: typed<Record<string, string>>('json?'),
+  ...LIST_COLUMNS,
 });
 export type SourceRow = RowOf<typeof SOURCE_ROW>;
 
@@ -55,6 +60,42 @@ export async function readSource(
   );
   return rows[0];
 }
+
+/** The same with what stands in for the sender and subject of a message. */
+const LIST_SOURCE_ROW = row({
+  from_name: 'text',
+  from_email: 'text',
+  default_subject: 'text',
+  ...LIST_COLUMNS,
+});
+
+/** The sources of an empty message to a list, as of a campaign that is not stored; undefined: there is no such list. */
+export async function readListSource(
+  db: Queryable,
+  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+): Promise<SourceRow | undefined> {
+  const [list] = await db.query(
+    LIST_SOURCE_ROW,
+    sql`SELECT l.from_name, l.from_email, l.default_subject, l.uid AS list_uid, l.name AS list_name, l.remind_message, u.uid AS customer_uid,
+               (SELECT ${CONTACT_OBJECT} FROM list_contact c WHERE c.customer_id = l.customer_id AND c.list_id = l.id) AS contact,
+               (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = l.customer_id AND f.list_id = l.id) AS field_defaults
+          FROM mail_list l
+          JOIN customer u ON u.id = l.customer_id
+         WHERE l.customer_id = ${customerId} AND l.id = ${listId}`,
+    'delivery.list_source',
+  );
+  if (!list) return undefined;
+  const { default_subject: subject, ...ofList } = list;
+  return { ...NOT_STORED, ...ofList, subject, list_id: listId };
+}
+
+/** What a campaign has from the beginning. */
+const NOT_STORED: Omit<SourceRow, 'list_id' | 'subject' | keyof RowOf<typeof LIST_SOURCE_ROW>> = {
+  ...{ uid: '', name: '', preheader: '', reply_to: '', html: '', plain: '' },
+  ...{ track_open: true, track_click: true, sign_dkim: true, skip_failed_messages: false, embed_images: false },
+  unknown_policy: 'park',
+  ...{ bounce_spike: null, snapshot_on: null, content_version: 0 },
+};
 
 /** Whether the campaign is being sent, and the version of its sources. */
 export async function readEditionHead(

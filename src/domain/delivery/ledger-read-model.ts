@@ -1,8 +1,8 @@
-/** Reads of the ledger: open work of a range, the balance, one recipient's history. */
-import { raw, sql, typed, row, type Queryable, type Sql } from '../../db/database.ts';
+/** Reads of the ledger: open work of a range, and the balance. */
+import { sql, typed, type Queryable, type Sql } from '../../db/database.ts';
 import { ofSource } from '../statistics/source-read-model.ts';
 import { atLaterSendTime } from './send-time-store.ts';
-import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange, type RecipientKey } from './delivery.ts';
+import { deliveryStates, type DeliveryState, type LedgerKey, type LedgerRange } from './delivery.ts';
 
 /** Rows `d` of a range of the ledger. */
 export function inRange(range: LedgerRange): Sql {
@@ -73,74 +73,4 @@ export async function isUnsent(db: Queryable, key: LedgerKey): Promise<boolean> 
                END AS "isUnsent"`,
   );
   return row?.isUnsent ?? false;
-}
-
-/** A recipient's row in the ledger. */
-export interface DeliveryRow extends RecipientKey {
-  readonly email: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly ambiguousCount: number;
-  readonly notBefore: Date | null;
-  readonly updatedAt: Date;
-  readonly serverId: bigint | null;
-  readonly reason: string | null;
-  readonly reply: string | null;
-  readonly runtimeMessageId: string | null;
-}
-
-export interface DeliveryPageInput {
-  readonly key: LedgerKey;
-  readonly afterId: bigint;
-  readonly limit: number;
-  readonly state: DeliveryState | null;
-}
-
-const DELIVERY_PAGE_ROW = row({
-  email: 'text',
-  state: typed<DeliveryState>('text'),
-  attempts: 'smallint',
-  ambiguousCount: 'smallint',
-  notBefore: 'timestamptz?',
-  updatedAt: 'timestamptz',
-  serverId: 'bigint?',
-  reason: 'text?',
-  reply: 'text?',
-  runtimeMessageId: 'text?',
-  occurrence: 'bigint',
-  recipientId: 'bigint',
-});
-
-/** Deliveries of a campaign, in order of the recipient's id, after a key. */
-export async function deliveryPage(
-  db: Queryable,
-  { key, afterId, limit, state }: DeliveryPageInput,
-): Promise<DeliveryRow[]> {
-  // Most campaigns have nobody in the requested state, and their whole ledger would be read to find that out.
-  if (state !== null && !(await isAnybodyIn(db, key, state))) return [];
-  return db.query(
-    DELIVERY_PAGE_ROW,
-    sql`SELECT recipient_id AS "recipientId", occurrence, email, state::text AS state, attempts, ambiguous_count AS "ambiguousCount", not_before AS "notBefore",
-               updated_at AS "updatedAt", server_id AS "serverId", reason, reply, runtime_message_id AS "runtimeMessageId"
-          FROM hot.delivery d
-         WHERE ${inLedger(key)} AND recipient_id > ${afterId} AND ${state === null ? sql`true` : inState(state)}
-         ORDER BY recipient_id LIMIT ${limit}`,
-  );
-}
-
-/**
- * Hides the state from the planner: if it knew that a state is rare, it would read the month's ledgers of all campaigns instead
- * of this one's by key.
- */
-function inState(state: DeliveryState): Sql {
-  return sql`CASE WHEN state = ${state}::hot.delivery_state THEN true ELSE false END`;
-}
-
-/** By the counters, which contain only the sum of open rows. */
-async function isAnybodyIn(db: Queryable, key: LedgerKey, state: DeliveryState): Promise<boolean> {
-  const counter = state === 'queued' || state === 'leased' || state === 'sending' ? 'open' : state;
-  const rows = await db.execute(
-    sql`SELECT 1 FROM hot.delivery_counter c WHERE ${ofSource('c', key)} AND ${raw(counter)} > 0`,
-  );
-  return rows > 0;
 }

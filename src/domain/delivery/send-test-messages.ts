@@ -7,6 +7,7 @@ import { SendingError } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import { emailKey } from '../../lib/text.ts';
+import { hasRunningPlan } from '../billing/require-allowed.ts';
 import { isSuppressed } from '../audience/suppression-store.ts';
 import { faultSentence } from '../content/template-fault.ts';
 import { SUBJECT_LENGTH_MAX, type CompiledMessage } from '../content/message.ts';
@@ -19,7 +20,7 @@ import { readSource, type SourceRow } from './campaign-source-read-model.ts';
 import { REPLY_LENGTH_MAX } from './delivery.ts';
 import { handOver } from './hand-over.ts';
 import { sampleLinks, sampleValues } from './sample-recipient.ts';
-import { settleTest, takeTest, type TestMessage } from './test-message-store.ts';
+import { settleTest, takeTest, type TestMessage, type TestReason } from './test-message-store.ts';
 
 /** So that nobody takes a test for the real message. */
 const MARK = '[Test] ';
@@ -49,6 +50,8 @@ export async function sendTestMessages(
   const { customerId, campaignId } = key;
   const row = await readSource(ctx.db, key);
   if (!row) return;
+  // It was checked when they were queued, and may have ended since.
+  if (!(await hasRunningPlan(ctx.db, customerId))) return failAll(ctx, { testIds, ...key }, 'no_plan');
   const channel = await drivers.channelFor(ctx, customerId, campaignId);
   const identity = await identityFor(ctx.db, {
     customerId,
@@ -71,6 +74,13 @@ export async function sendTestMessages(
       waits || outcome.state !== 'queued' ? outcome : { ...outcome, state: 'failed' },
     );
     if (waits) throw new Error(`A test could not be sent at present: ${outcome.reply}`);
+  }
+}
+
+async function failAll(ctx: Context, { customerId, testIds }: TestBatch, reason: TestReason): Promise<void> {
+  for (const id of testIds) {
+    const test = await takeTest(ctx.db, customerId, id);
+    if (test) await settleTest(ctx.db, { customerId, id }, { state: 'failed', reason, reply: null });
   }
 }
 

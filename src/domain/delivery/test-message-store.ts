@@ -8,6 +8,7 @@ export type TestMessageState = 'queued' | 'sending' | 'sent' | 'failed' | 'suppr
 /** A text for each code; null: the reply says it. */
 const TEXTS = {
   no_server: 'There is no sending server that can be used.',
+  no_plan: 'There was no running subscription any more when the test was to be sent.',
   suppressed: 'The address is suppressed.',
   not_composed: null,
 } as const;

@@ -1,10 +1,12 @@
 /** Deliveries: the result for each recipient of a campaign, from its ledger, by key. */
 import { ledgerOfCampaign, type deliveryStates } from '../../domain/delivery/delivery.ts';
-import { deliveryPage, type DeliveryRow, type LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
+import { countDeliveries, deliveryPage, type DeliveryRow } from '../../domain/delivery/delivery-page-read-model.ts';
+import type { LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { forwardConnection } from '../key-connection.ts';
+import { COUNTED_MAX } from '../limits.ts';
 import { Campaign } from './campaign.ts';
 
 export const DeliveryState = builder.enumType('DeliveryState', {
@@ -67,18 +69,19 @@ builder.prismaObjectField(Campaign, 'deliveries', (t) =>
   t.connection(
     {
       type: Delivery,
-      description: 'Its recipients in the order of their subscription; empty until it was started. Forward only.',
+      description: `Its recipients in the order of their subscription; empty until it was started, and after its month was dropped (KEEP_LEDGER_MONTHS). Forward only. In one of the open states \`totalCount\` counts up to ${COUNTED_MAX}.`,
       args: { state: t.arg({ type: DeliveryState, description: 'Only those in this state.' }) },
-      resolve: ({ id, customerId, snapshotOn }, args, ctx) =>
-        forwardConnection(args, {
+      resolve: ({ id, customerId, snapshotOn }, args, ctx) => {
+        const day = snapshotOn?.toISOString().slice(0, 10);
+        const key = day === undefined ? null : ledgerOfCampaign({ customerId, campaignId: id, snapshotOn: day });
+        const state = args.state ?? null;
+        return forwardConnection(args, {
           idOf: ({ recipientId }: DeliveryRow) => recipientId,
-          find: async ({ after = 0n, limit }) => {
-            if (snapshotOn === null) return [];
-            const day = snapshotOn.toISOString().slice(0, 10);
-            const key = ledgerOfCampaign({ customerId, campaignId: id, snapshotOn: day });
-            return deliveryPage(ctx.db, { key, afterId: after, limit, state: args.state ?? null });
-          },
-        }),
+          find: async ({ after = 0n, limit }) =>
+            key === null ? [] : deliveryPage(ctx.db, { key, afterId: after, limit, state }),
+          count: () => (key === null ? 0 : countDeliveries(ctx.db, { key, state, max: COUNTED_MAX })),
+        });
+      },
     },
     { name: 'DeliveryConnection' },
     { name: 'DeliveryEdge' },

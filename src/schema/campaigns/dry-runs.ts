@@ -7,11 +7,13 @@ import {
   latestDryRunOfEach,
   type DryRun,
 } from '../../domain/campaigns/dry-run-store.ts';
+import { watchDryRun } from '../../domain/campaigns/watch-dry-run.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { reasonText } from '../../domain/campaigns/status-reason.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
+import '../subscription-type.ts';
 import { Campaign } from './campaign.ts';
 
 const reading = { scope: 'campaigns:read' } as const;
@@ -87,6 +89,19 @@ builder.prismaObjectField(Campaign, 'dryRun', (t) =>
     description: 'The latest one.',
     select: { id: true },
     resolve: ({ id }, _args, ctx) => loadBy(ctx, readDryRuns).load(id),
+  }),
+);
+
+builder.subscriptionField('campaignDryRun', (t) =>
+  t.field({
+    type: DryRunType,
+    nullable: true,
+    description:
+      'The latest dry run of a campaign, null before the first; then each change of it and of later ones, at most four times a second. Ends when the campaign is deleted.',
+    authScopes: reading,
+    args: { uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }) },
+    subscribe: (_root, { uid }, ctx) => watchDryRun(ctx, ctx.notifications, uid),
+    resolve: ({ run }) => run,
   }),
 );
 

@@ -1,19 +1,22 @@
 /** Reading subscribers: one, all with an address, by numbered pages and by key. */
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
-import { findOwnedListHead } from '../../domain/audience/find-owned-list.ts';
-import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
+import { findOwnedList, findOwnedListHead } from '../../domain/audience/find-owned-list.ts';
+import { peopleIn } from '../../domain/audience/list-counter-store.ts';
 import {
   countSubscribers,
   subscriberPage,
   subscribersByKey,
+  subscribersOfListsByKey,
   type SubscriberFilter,
   type SubscriberPosition,
 } from '../../domain/audience/subscriber-page-read-model.ts';
+import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { keyConnection, type ConnectionArgs } from '../key-connection.ts';
-import { MailList } from '../lists/mail-list.ts';
+import { keyConnection, type ConnectionArgs, type KeyWindow } from '../key-connection.ts';
+import { MailList, readListCounters } from '../lists/mail-list.ts';
+import { loadBy } from '../loaders/load-by.ts';
 import { definePage, pageArgs, pageWindow } from '../page.ts';
 import { Subscriber } from './subscriber.ts';
 
@@ -88,7 +91,7 @@ builder.prismaObjectField(MailList, 'subscribers', (t) =>
       description: 'The people on the list, the oldest first.',
       authScopes: { scope: 'subscribers:read' },
       args: activityArgs(),
-      resolve: (list, args, ctx) => connection(ctx, filterOf(ctx, list, args), args),
+      resolve: (list, args, ctx) => connectionOfList(ctx, list.id, args),
     },
     { name: 'MailListSubscribersConnection' },
     { name: 'MailListSubscribersEdge' },
@@ -116,8 +119,51 @@ function connection(ctx: GraphqlContext, filter: SubscriberFilter, args: Connect
   return keyConnection(args, {
     keyOf: positionOf,
     find: (window) => subscribersByKey(ctx, filter, window),
-    cursorOf: ({ listId, id }) => `${listId}.${id}`,
+    count: () => countSubscribers(ctx, filter),
+    cursorOf,
   });
+}
+
+/** The same of one list, read for all lists of a document at once. */
+function connectionOfList(ctx: GraphqlContext, listId: bigint, args: ConnectionArgs & Activity) {
+  const activity = activityOf(args);
+  return keyConnection(args, {
+    keyOf: positionOf,
+    find: (window) => loadBy(ctx, readPages).load({ listId, activity, window }),
+    count: async () => {
+      const counters = await loadBy(ctx, readListCounters).load(listId);
+      return countSubscribers(ctx, filterOf(ctx, { id: listId }, args), peopleIn(counters));
+    },
+    cursorOf,
+  });
+}
+
+interface PageOfList {
+  readonly listId: bigint;
+  readonly activity: ReturnType<typeof activityOf>;
+  readonly window: KeyWindow<SubscriberPosition>;
+}
+
+/** Those with the same arguments in one statement: a field of a list has the same ones for every list of its page. */
+async function readPages(ctx: GraphqlContext, pages: readonly PageOfList[]) {
+  const { customerId } = viewerOf(ctx);
+  const together = Map.groupBy(pages, ({ activity, window }) =>
+    JSON.stringify([activity, window], (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+  );
+  const found = new Map<PageOfList, readonly SubscriberRow[]>();
+  for (const group of together.values()) {
+    const [first] = group;
+    if (!first) continue;
+    const { activity, window } = first;
+    const listIds = group.map(({ listId }) => listId);
+    const people = await subscribersOfListsByKey(ctx, { customerId, listIds, ...activity }, window);
+    for (const [at, page] of group.entries()) found.set(page, people[at] ?? []);
+  }
+  return pages.map((page) => found.get(page) ?? []);
+}
+
+function cursorOf({ listId, id }: SubscriberRow): string {
+  return `${listId}.${id}`;
 }
 
 function positionOf(cursor: string): SubscriberPosition | undefined {

@@ -2,6 +2,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
+import { countDeliveries } from '../../../src/domain/delivery/delivery-page-read-model.ts';
 import { dropPartitions } from '../../../src/domain/delivery/drop-partitions.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -34,7 +36,15 @@ it('drops old months, but no ledger of a campaign that is not done; counters sta
   );
   await ctx.db.execute(sql`
     INSERT INTO hot.delivery_counter (customer_id, source_kind, source_id, audience, open) SELECT customer_id, 1, id, 5, 5 FROM campaign`);
+  const [campaign] = await ctx.db.query(
+    { customerId: 'bigint', campaignId: 'bigint' },
+    sql`SELECT customer_id AS "customerId", id AS "campaignId" FROM campaign WHERE id = ${world.campaignId}`,
+  );
+  if (!campaign) throw new Error('There is no campaign.');
+  const key = ledgerOfCampaign({ ...campaign, snapshotOn: '2020-02-10' });
+  const totalCount = () => countDeliveries(ctx.db, { key, state: null, max: 10 });
   const dropped = await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 2 });
+  expect(await totalCount()).toBe(5);
   expect(dropped).toHaveLength(5 * 3 + 2);
   expect(await left('delivery')).toEqual(['delivery_2020_02']);
   expect(await left('click_event')).toEqual([]);
@@ -44,6 +54,7 @@ it('drops old months, but no ledger of a campaign that is not done; counters sta
   expect(await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 1 })).toEqual([]);
   await ctx.db.execute(sql`UPDATE campaign SET status = 'done'`);
   expect(await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 0 })).toEqual(['delivery_2020_02']);
+  expect(await totalCount()).toBe(0);
 });
 
 it('lets others write meanwhile, gives up on a month that somebody reads for long, and ends it the next time', async () => {

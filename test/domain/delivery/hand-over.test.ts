@@ -12,6 +12,7 @@ import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
+import { endPlan } from '../../support/plans.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -58,6 +59,21 @@ async function brokenWorld(smtpPort = NOBODY_LISTENS) {
   };
   return { ...world, customerId, firstUid: first?.uid ?? '', addSecond, failures, notice, test };
 }
+
+it('a test that was queued before the subscription ended is not sent after it', async () => {
+  await using server = await scriptedSmtpServer();
+  const world = await brokenWorld(server.port);
+  await world.test();
+  expect(server.accepted).toHaveLength(1);
+  await sendTestCampaign(world.ctx, { uid: world.campaignUid, emails: ['late@example.org'] });
+  await endPlan(ctx.db, world.customerId);
+  const due = sql`SELECT id, state, reason FROM test_message WHERE campaign_id = ${world.campaignId} AND email = 'late@example.org'`;
+  const testIds = (await queryRows<{ id: bigint }>(ctx.db, due)).map(({ id }) => id);
+  const key = { customerId: world.customerId, campaignId: world.campaignId };
+  await sendTestMessages(ctx, { ...key, testIds }, { drivers, isLastTry: false });
+  expect(server.accepted).toHaveLength(1);
+  expect(await queryRows(ctx.db, due)).toMatchObject([{ state: 'failed', reason: 'no_plan' }]);
+});
 
 it('a notice goes out through the next server, and the first one is known to be in trouble', async () => {
   await using second = await scriptedSmtpServer();

@@ -5,7 +5,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql, type Transaction } from '../../../src/db/database.ts';
-import { deliveryPage } from '../../../src/domain/delivery/ledger-read-model.ts';
+import { deliveryPage } from '../../../src/domain/delivery/delivery-page-read-model.ts';
 import { dueInRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists-read-model.ts';
 import { recordRefusals } from '../../../src/domain/bounces/record-refusals.ts';

@@ -8,7 +8,7 @@ export async function installationHold(db: Queryable): Promise<{ readonly since:
   const [held] = await db.query(
     { since: 'timestamptz?' },
     sql`SELECT (value ->> 'since')::timestamptz AS since FROM setting WHERE key = ${HOLD_KEY}`,
-    'campaigns.installation-hold',
+    'accounts.installation-hold',
   );
   return held;
 }
