@@ -1,11 +1,12 @@
 /** The figures of the whole installation for `/metrics`: each scrape reads them from the database. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Queryable } from '../db/database.ts';
 import { stalledCampaigns } from '../domain/campaigns/campaign-progress-store.ts';
 import type { Context } from '../domain/context.ts';
 import { campaignsByStatus, queueByTask } from '../domain/installation/monitoring-read-model.ts';
-import { livingProcesses } from '../domain/installation/process-store.ts';
+import { ALIVE_SECONDS, livingProcesses } from '../domain/installation/process-store.ts';
 import { holdOf } from '../domain/installation/restore-guard.ts';
+import { growingTypes } from '../domain/sending/connections-setting.ts';
+import { connectionsInAll } from '../domain/sending/routing/connections-store.ts';
 import { restingServers } from '../domain/sending/routing/sending-health-read-model.ts';
 import { sendingTotals } from '../domain/sending/sending-total-store.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -13,11 +14,12 @@ import { messageOf } from '../lib/errors.ts';
 
 /** Several scrapers, or one that asks often, read the database once in this time. */
 const CACHE_MS = 2_000;
-/** Five heartbeats. */
-const ALIVE_SECONDS = 15;
 
 /** Returns what reads the figures. When the database is away, only `mailwright_database_up` and this process have figures. */
-export function addInstallationMetrics(registry: Registry, { db }: Context): (exchange: Exchange) => Promise<void> {
+export function addInstallationMetrics(
+  registry: Registry,
+  { db, hooks }: Context,
+): (exchange: Exchange) => Promise<void> {
   const metrics = installationMetrics(registry);
   const up = new Gauge({
     name: 'mailwright_database_up',
@@ -29,7 +31,7 @@ export function addInstallationMetrics(registry: Registry, { db }: Context): (ex
   return async ({ log }) => {
     if (performance.now() - readAt < CACHE_MS) return reading;
     readAt = performance.now();
-    reading = readInstallation(db, metrics).then(
+    reading = readInstallation({ db, hooks }, metrics).then(
       () => up.set(1),
       (error: unknown) => {
         log.warn('metrics.not_read', { message: messageOf(error) });
@@ -62,6 +64,11 @@ function installationMetrics(registry: Registry) {
       registers: [registry],
     }),
     resting: gauge('sending_servers_resting', 'Sending servers that are paused because they had trouble.'),
+    connections: gauge(
+      'sending_connections',
+      'Connections that an active sending server may use now, by server: the uid of a system server, or "customers" for the sum of theirs.',
+      ['server'],
+    ),
     processes: gauge('processes', 'Processes that were alive in the last 15 seconds.', ['role']),
     working: gauge('workers_working', 'Processes whose worker takes jobs.'),
     memory: gauge('processes_memory_bytes', 'Resident memory of all processes.'),
@@ -69,13 +76,17 @@ function installationMetrics(registry: Registry) {
   };
 }
 
-async function readInstallation(db: Queryable, metrics: ReturnType<typeof installationMetrics>): Promise<void> {
-  const [queue, byStatus, stalls, totals, resting, alive, hold] = await Promise.all([
+async function readInstallation(
+  { db, hooks }: Pick<Context, 'db' | 'hooks'>,
+  metrics: ReturnType<typeof installationMetrics>,
+): Promise<void> {
+  const [queue, byStatus, stalls, totals, resting, servers, alive, hold] = await Promise.all([
     queueByTask(db),
     campaignsByStatus(db),
     stalledCampaigns(db),
     sendingTotals(db),
     restingServers(db),
+    connectionsInAll(db, growingTypes(hooks)),
     livingProcesses(db, ALIVE_SECONDS),
     holdOf(db),
   ]);
@@ -91,6 +102,7 @@ async function readInstallation(db: Queryable, metrics: ReturnType<typeof instal
   metrics.stalled.set(stalls.length);
   for (const { server, outcome, messages } of totals) metrics.messages.inc({ server, outcome }, messages);
   metrics.resting.set(resting);
+  for (const { server, connections } of servers) metrics.connections.set({ server }, connections);
   for (const { roles } of alive) for (const role of roles) metrics.processes.inc({ role });
   metrics.working.set(alive.filter(({ isWorking }) => isWorking).length);
   metrics.memory.set(alive.reduce((sum, { memoryMb }) => sum + memoryMb * 1_048_576, 0));

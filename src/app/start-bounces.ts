@@ -1,6 +1,7 @@
 /** The SMTP server for bounces, in processes that have a port for it. */
 import { hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
+import { BOUNCE_SERVER, watchReportSource } from '../domain/bounces/report-source-store.ts';
 import type { Context } from '../domain/context.ts';
 import { startBounceServer } from '../inbound/bounce-server.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -22,6 +23,7 @@ export async function startBounces(ctx: Context, settings: Settings): Promise<Ru
       { cause: error },
     );
   });
+  await watchReportSource(ctx.db, BOUNCE_SERVER);
   ctx.log.info('bounces.listening', { host, port: server.port });
   return server;
 }

@@ -13,7 +13,6 @@ import {
 import { deleteAllMessages } from './bounce-message-store.ts';
 
 const BOUNCE_HANDLER_ROW = columnsOf(handlerColumns);
-
 const COLUMNS = selectList(handlerColumns);
 const KEY_PURPOSE = 'bounce-handler';
 

@@ -11,6 +11,7 @@ import { deleteMessages, knownMessages, messageKey, noteAttempt, noteOutcome } f
 import type { Mailbox } from './mailbox.ts';
 import { openMailbox } from './open-mailbox.ts';
 import { receiveMailReport, type ReceivedReport } from './receive-mail-report.ts';
+import { watchReportSource, type ReportSource } from './report-source-store.ts';
 
 /** Bounces are not urgent, and servers dislike frequent polls. */
 const POLL_SECONDS = 120;
@@ -39,6 +40,7 @@ export async function pollBounceHandler(ctx: Context, key: BounceHandlerKey, abo
     const mailbox = await openMailbox(ctx, { address, isSystem: handler.isSystem });
     try {
       const isMore = await readMailbox({ ctx, handler, mailbox, abortSignal });
+      if (handler.isSystem) await watchReportSource(ctx.db, sourceOf(handler));
       await releaseHandler(ctx.db, key, { error: null, nextSeconds: isMore ? AGAIN_SECONDS : POLL_SECONDS });
     } finally {
       await mailbox.close();
@@ -116,12 +118,14 @@ function foundIn({ verdict, outcome }: ReceivedReport): 'bounce' | 'complaint' |
   return verdict === 'complaint' ? 'complaint' : 'bounce';
 }
 
+const sourceOf = ({ uid }: BounceHandler): ReportSource => ({ kind: 'mailbox', uid });
+
 function receive(
   ctx: Context,
   handler: BounceHandler,
   { name, raw }: { name: string; raw: Buffer },
 ): Promise<ReceivedReport> {
-  const owner = handler.isSystem ? {} : { customerId: handler.customerId };
+  const owner = handler.isSystem ? { source: sourceOf(handler) } : { customerId: handler.customerId };
   return withPartitions(ctx, () =>
     inTransaction(ctx, async (inner) => {
       const report = await receiveMailReport(inner, { raw, ...owner });

@@ -8,6 +8,7 @@ import type { ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery, type ReportOutcome } from '../tracking/report-on-delivery.ts';
 import { unsubscribeByMail } from '../tracking/unsubscribe-by-mail.ts';
 import type { MailReport, MailVerdict } from './mail-report.ts';
+import { noteReport, type ReportSource } from './report-source-store.ts';
 import { deliveryReferenced, unsubscribeAddressed } from './signed-reference.ts';
 import { readMailReport } from './read-mail-report.ts';
 
@@ -17,12 +18,16 @@ export interface ReceivedMail {
   readonly recipient?: string;
   /** Only for messages of this customer: the mailbox is its own. Absent: for all. */
   readonly customerId?: bigint;
+  /** The operator's own way on which it came: its time is noted when it is about a message of ours. */
+  readonly source?: ReportSource;
 }
 
 /**
  * `nothing`: it says nothing about a message. `unmarked`: not provably about one of ours. `foreign`: about another customer's.
  */
 export type MailOutcome = ReportOutcome | 'nothing' | 'unmarked' | 'foreign';
+
+const NOT_OURS: ReadonlySet<MailOutcome> = new Set(['nothing', 'unmarked', 'foreign']);
 
 export interface ReceivedReport {
   readonly verdict: MailVerdict | 'unsubscribe';
@@ -39,7 +44,9 @@ export async function receiveMailReport(ctx: Context, mail: ReceivedMail): Promi
     const isForeign = mail.customerId !== undefined && leaving.customerId !== mail.customerId;
     return { verdict: 'unsubscribe', outcome: isForeign ? 'foreign' : await unsubscribeByMail(ctx, leaving) };
   }
-  return { verdict: report.verdict, outcome: await record(ctx, mail, report) };
+  const outcome = await record(ctx, mail, report);
+  if (mail.source && !NOT_OURS.has(outcome)) await noteReport(ctx.db, mail.source, report.verdict === 'complaint');
+  return { verdict: report.verdict, outcome };
 }
 
 async function record(ctx: Context, mail: ReceivedMail, report: MailReport): Promise<MailOutcome> {

@@ -15,6 +15,7 @@ import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
 import { REPORT_WORD_LENGTH_MAX, type ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
 import { oneLine } from './one-line.ts';
+import { noteReport } from './report-source-store.ts';
 import { insertWebhookEvents, type WebhookSource } from './webhook-event-store.ts';
 
 /** Specification 4.13. */
@@ -63,10 +64,15 @@ export function checkWebhookEvents(events: readonly WebhookEvent[]): MessageEven
   return events.filter((event) => event.kind !== 'ignored').map((event) => messageEvent.parse(event));
 }
 
-/** Enqueues new events. */
+export interface WebhookSender extends WebhookSource {
+  readonly uid: string;
+  readonly isSystem: boolean;
+}
+
+/** Enqueues new events, and notes that the operator's vendor has reported. */
 export async function enqueueWebhookEvents(
   ctx: Context,
-  source: WebhookSource,
+  { uid, isSystem, ...source }: WebhookSender,
   given: readonly MessageEvent[],
 ): Promise<TakenEvents> {
   const byKey = new Map(given.map((event) => [keyOf(event).toString('hex'), event]));
@@ -78,6 +84,8 @@ export async function enqueueWebhookEvents(
     }
     return fresh.length;
   });
+  const isComplaint = given.some(({ kind }) => kind === 'complained');
+  if (isSystem) await noteReport(ctx.db, { kind: 'webhook', uid }, isComplaint);
   return { taken, repeated: given.length - taken };
 }
 

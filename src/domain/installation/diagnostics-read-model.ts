@@ -1,5 +1,6 @@
 /** What the checks of an installation read: figures and uids of system objects, nothing of a customer. */
 import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
+import { typed } from '../../db/row.ts';
 
 const DATABASE_ROW = row({
   now: 'timestamptz',
@@ -89,4 +90,40 @@ export async function returnsFacts(db: Queryable): Promise<ReturnsFacts> {
           FROM bounce_handler WHERE status = 'active'`,
   );
   return facts ?? { mailboxes: 0, failing: [], failingOfCustomers: 0, sincePollHours: null, sinceReportHours: null };
+}
+
+/** An operator has a few; a longer list nobody reads. */
+const SOURCES_MAX = 100;
+
+const REPORT_SOURCE_ROW = row({
+  kind: typed<'webhook' | 'mailbox' | 'bounce_server'>('text'),
+  /** Of the sending server or the bounce handler; empty: the server for bounces. */
+  uid: 'text',
+  /** Of the sending server; empty for the others. */
+  type: 'text',
+  watchedHours: 'float8',
+  /** Since the last bounce or event of a vendor; null: none has come. */
+  sinceReportHours: 'float8?',
+  sinceComplaintHours: 'float8?',
+  /** Messages that were sent since the last report, or since it is watched, of those that it may report on. */
+  sentSince: 'float8',
+});
+export type ReportSourceFacts = RowOf<typeof REPORT_SOURCE_ROW>;
+
+/** The operator's ways for bounces and complaints that are in use: active ones, and not what was deleted. */
+export function reportSources(db: Queryable): Promise<ReportSourceFacts[]> {
+  return db.query(
+    REPORT_SOURCE_ROW,
+    sql`SELECT r.kind, r.uid, coalesce(s.type, '') AS type, extract(epoch FROM now() - r.since)::float8 / 3600 AS "watchedHours",
+               extract(epoch FROM now() - r.reported_at)::float8 / 3600 AS "sinceReportHours",
+               extract(epoch FROM now() - r.complained_at)::float8 / 3600 AS "sinceComplaintHours",
+               greatest(0, t.sent - r.sent)::float8 AS "sentSince"
+          FROM hot.report_source r
+          LEFT JOIN sending_server s ON r.kind = 'webhook' AND s.uid = r.uid AND s.is_system AND s.status = 'active'
+          LEFT JOIN bounce_handler h ON r.kind = 'mailbox' AND h.uid = r.uid AND h.is_system AND h.status = 'active'
+         CROSS JOIN LATERAL (SELECT coalesce(sum(messages), 0) AS sent FROM hot.sending_total
+                              WHERE outcome = 'sent' AND (r.kind <> 'webhook' OR server = r.uid)) t
+         WHERE r.kind = 'bounce_server' OR s.id IS NOT NULL OR h.id IS NOT NULL
+         ORDER BY r.kind, r.uid LIMIT ${SOURCES_MAX}`,
+  );
 }

@@ -14,6 +14,7 @@ import { fault, ok, warning, type CheckResult, type CheckStatus } from './check-
 import { baseUrlCheck, bounceDomainCheck, diskCheck, secretCheck } from './machine-checks.ts';
 import { queueByTask } from './monitoring-read-model.ts';
 import { livingProcesses } from './process-store.ts';
+import { age, reportSourceChecks } from './report-source-checks.ts';
 import { holdOf } from './restore-guard.ts';
 
 export interface Diagnosis extends CheckResult {
@@ -65,14 +66,19 @@ const checks: Readonly<Record<string, Check>> = {
 
 /** Runs all checks; one that cannot run is an error of its own. */
 export async function diagnose(means: DiagnosticsMeans): Promise<Diagnosis[]> {
-  return Promise.all(
-    Object.entries(checks).map(async ([name, check]) => {
-      const result = await check(means).catch((error: unknown) =>
-        fault(`It could not be checked: ${messageOf(error)}`, 'Check the database first, then try again.'),
-      );
-      return { name, ...result };
+  const reports = reportSourceChecks(means.db, means.installation.bounceDomain);
+  const results = await Promise.all([
+    ...Object.entries(checks).map(async ([name, check]) => {
+      const result = await check(means).catch(notChecked);
+      return [{ name, ...result }];
     }),
-  );
+    reports.catch((error: unknown) => [{ name: 'reports', ...notChecked(error) }]),
+  ]);
+  return results.flat();
+}
+
+function notChecked(error: unknown): CheckResult {
+  return fault(`It could not be checked: ${messageOf(error)}`, 'Check the database first, then try again.');
 }
 
 /** The gravest status. */
@@ -256,8 +262,4 @@ async function checkReturns({ db, installation }: DiagnosticsMeans): Promise<Che
     ? `the last report of a vendor is ${age(sinceReportHours)} old`
     : 'no vendor has reported yet';
   return ok(`${mailboxes} bounce mailboxes are read; ${last}.`);
-}
-
-function age(hours: number): string {
-  return hours < 1 ? `${Math.round(hours * 60)} minutes` : `${Math.round(hours)} hours`;
 }

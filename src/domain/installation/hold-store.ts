@@ -1,6 +1,6 @@
 /** The hold of the installation: one row of the table `setting`. */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
-import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
+import { HOLD_KEY } from '../accounts/installation-hold-read-model.ts';
 
 const GUARD_ROW = row({
   key: 'text',

@@ -5,7 +5,7 @@
 import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { EVERY_CAMPAIGN, moveCampaigns, PAUSABLE } from '../campaigns/campaign-state-store.ts';
-import { HOLD_KEY } from '../campaigns/installation-hold-read-model.ts';
+import { HOLD_KEY } from '../accounts/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { insertHold, storedGuard } from './hold-store.ts';
 import { notHeld } from './installation-errors.ts';

@@ -8,6 +8,8 @@ import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 export interface WebhookServer {
   readonly customerId: bigint;
   readonly serverId: bigint;
+  readonly uid: string;
+  readonly isSystem: boolean;
   readonly receiver: WebhookReceiver;
   /** Credentials among them. */
   readonly settings: DriverSettings;
@@ -24,9 +26,11 @@ export async function webhookServers(
   const receiver = hooks.collect('register_sending_server_driver').find((driver) => driver.type === type)?.webhook;
   if (!receiver || !isUid(uid)) return [];
   const rows = await serversOfType(db, { type, uid, max: SERVERS_MAX });
-  return rows.map(({ customerId, id, settings, sealed }) => ({
+  return rows.map(({ customerId, id, isSystem, settings, sealed }) => ({
     customerId,
     serverId: id,
+    uid,
+    isSystem,
     receiver,
     settings: { ...parsePublicSettings(settings), ...unsealSecrets(installation.secret, uid, sealed) },
   }));

@@ -5,6 +5,7 @@ import { testBounceHandler, type MailboxTest } from '../../domain/bounces/try-ma
 import { updateBounceHandler } from '../../domain/bounces/update-bounce-handler.ts';
 import { updateBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
 import { builder } from '../builder.ts';
+import { ActiveStatus, MailboxEncryption, MailboxProtocol } from '../enums.ts';
 import { BounceHandler } from './bounce-handler.ts';
 import { BouncePolicy } from './bounce-policy.ts';
 
@@ -22,10 +23,10 @@ builder.mutationField('createBounceHandler', (t) =>
     ...ONCE,
     input: {
       name: t.input.string({ required: true }),
-      protocol: t.input.string({ description: '`imap` (default) or `pop3`.' }),
+      protocol: t.input.field({ type: MailboxProtocol, description: '`imap` by default.' }),
       host: t.input.string({ required: true }),
       port: t.input.int({ description: PORT }),
-      encryption: t.input.string({ description: '`tls` (default), `starttls` or `none`.' }),
+      encryption: t.input.field({ type: MailboxEncryption, description: '`tls` by default.' }),
       username: t.input.string({ required: true }),
       password: t.input.string({ required: true }),
       folder: t.input.string({ description: 'The folder of an IMAP mailbox; `INBOX` by default.' }),
@@ -50,15 +51,15 @@ builder.mutationField('updateBounceHandler', (t) =>
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
-      protocol: t.input.string(),
+      protocol: t.input.field({ type: MailboxProtocol }),
       host: t.input.string(),
       port: t.input.int({ description: PORT }),
-      encryption: t.input.string(),
+      encryption: t.input.field({ type: MailboxEncryption }),
       username: t.input.string(),
       password: t.input.string(),
       folder: t.input.string(),
       keepsReports: t.input.boolean(),
-      status: t.input.string({ description: '`active` or `inactive`.' }),
+      status: t.input.field({ type: ActiveStatus }),
     },
     resolve: async (query, _root, { input }, ctx) => {
       const { customerId, id } = await updateBounceHandler(ctx, input);

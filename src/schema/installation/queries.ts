@@ -7,7 +7,7 @@ import { builder } from '../builder.ts';
 
 const forAdministrators = { admin: true } as const;
 
-const ProcessOfInstallation = builder.objectRef<SeenProcess>('InstallationProcess').implement({
+export const ProcessOfInstallation = builder.objectRef<SeenProcess>('InstallationProcess').implement({
   description: 'A process that reported itself in the last minute.',
   authScopes: forAdministrators,
   fields: (t) => ({
