@@ -63,6 +63,7 @@ describe('creating', () => {
         first_name: 'Ada',
         last_name: 'Lovelace',
         image: null,
+        contact: {},
         timezone: 'Europe/London',
         language_id: 1,
         status: 'active',

@@ -43,6 +43,7 @@ test('/me answers the user at the top level', async () => {
     first_name: expect.any(String),
     last_name: expect.any(String),
     timezone: expect.any(String),
+    image: null,
     status: 'active',
     is_admin: true,
     customer: { uid: expect.any(String), name: expect.any(String), status: 'active' },

@@ -3,6 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
+import { browse, cookieOf } from '../support/browser.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 // Some tests wait for the next step of codes before they begin.
@@ -65,6 +66,54 @@ async function newTenantWithTwoFactor() {
   const { recoveryCodes } = await confirm(tenant.token, codeOf(secret, -1));
   return { tenant, secret, recoveryCodes };
 }
+
+const SIGN_IN = `mutation ($input: SignInInput!) { signIn(input: $input) {
+  __typename ... on SignedIn { user { email } } ... on Error { code message } } }`;
+
+/** As a page signs in: the answer, and what its cookie opens. */
+async function signIn({ email, password }: RestTenant, more: object = {}) {
+  const post = (query: string, variables: object, cookie?: string) =>
+    browse(`${app.baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { origin: app.baseUrl, 'content-type': 'application/json', ...(cookie ? { cookie } : {}) },
+      body: JSON.stringify({ query, variables }),
+    });
+  const answer = await post(SIGN_IN, { input: { email, password, ...more } });
+  const me = await post('{ me { __typename ... on User { email } } }', {}, cookieOf(answer));
+  return {
+    ...JSON.parse(answer.text).data.signIn,
+    hasCookie: cookieOf(answer) !== '',
+    me: JSON.parse(me.text).data.me,
+  };
+}
+
+test('a page is signed in by email, password and code: it is told that a code is needed, and each code works once', async () => {
+  const { tenant, secret, recoveryCodes } = await newTenantWithTwoFactor();
+  const refused = { hasCookie: false, me: { __typename: 'UnauthenticatedError' }, __typename: 'UnauthenticatedError' };
+  const code = codeOf(secret);
+  expect(await signIn(tenant)).toEqual({
+    ...refused,
+    ...{ code: 'TWO_FACTOR_CODE_REQUIRED', message: expect.stringMatching(/code/i) },
+  });
+  const wrong = code === '000000' ? '000001' : '000000';
+  expect(await signIn(tenant, { code: wrong })).toMatchObject({ ...refused, code: 'TWO_FACTOR_CODE_WRONG' });
+  // Nobody learns without the password whether a code is needed.
+  expect(await signIn({ ...tenant, password: 'wrong password' }, { code })).toMatchObject({
+    ...refused,
+    code: 'WRONG_CREDENTIALS',
+  });
+  const entered = {
+    __typename: 'SignedIn',
+    hasCookie: true,
+    user: { email: tenant.email },
+    me: { email: tenant.email },
+  };
+  expect(await signIn(tenant, { code })).toMatchObject(entered);
+  expect(await signIn(tenant, { code })).toMatchObject({ ...refused, code: 'TWO_FACTOR_CODE_WRONG' });
+  const [recovery] = recoveryCodes;
+  expect(await signIn(tenant, { code: recovery })).toMatchObject(entered);
+  expect(await signIn(tenant, { code: recovery })).toMatchObject({ ...refused, code: 'TWO_FACTOR_CODE_WRONG' });
+});
 
 test('begins with a secret for the app, changes nothing until a code proves it, and gives ten recovery codes', async () => {
   await awaitFreshStep();

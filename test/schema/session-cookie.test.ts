@@ -1,6 +1,7 @@
 /**
  * A session's cookie at every entry point (hard cases D6, E5, E7, E21): our own pages may use it, no other site changes or reads
- * anything with it, REST does not know it, and it is never taken for an API token nor a token for it.
+ * anything with it, REST does not know it, and it is never taken for an API token nor a token for it. For uploads see
+ * rest-facade/upload-by-session.test.ts.
  */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -73,11 +74,14 @@ describe('our own pages', () => {
       { origin: 'null', 'sec-fetch-site': 'cross-site' },
       {},
     ]) {
-      const { status } = await browse(`${app.baseUrl}/logout`, {
+      const { status, text } = await browse(`${app.baseUrl}/logout`, {
         method: 'POST',
         headers: { ...headers, cookie: byPage },
       });
       expect(status).toBe(403);
+      // Also where BASE_URL has a path.
+      const link = /<a href="([^"]*)"/.exec(text)?.[1] ?? '/';
+      expect(new URL(link, 'http://mail.example/mail/logout').pathname).toBe('/mail/logout');
       expect(await isIn(byPage), JSON.stringify(headers)).toBe(true);
     }
     // As browsers send the form of a page with `Referrer-Policy: no-referrer`.

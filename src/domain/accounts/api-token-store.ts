@@ -156,15 +156,15 @@ export async function findTokenId(db: Queryable, digest: Buffer): Promise<bigint
   return row?.id;
 }
 
-/** Whose API token this is. As `authenticateToken` finds it: a kept answer is for nobody who would not be let in. */
-export async function findCaller(db: Queryable, token: string) {
+/** Whose credential this is. As `authenticateToken` finds it: a kept answer is for nobody who would not be let in. */
+export async function findCaller(db: Queryable, { text, isSession }: Pick<TokenUse, 'text' | 'isSession'>) {
   const [row] = await db.query(
     { customerId: 'bigint', tokenId: 'bigint' },
     sql`SELECT t.customer_id AS "customerId", t.id AS "tokenId"
           FROM api_token t
           JOIN app_user u ON u.customer_id = t.customer_id AND u.id = t.user_id
           JOIN customer c ON c.id = t.customer_id
-         WHERE t.digest = ${sha256(token)} AND t.kind <> 'session' AND t.revoked_at IS NULL
+         WHERE t.digest = ${sha256(text)} AND (t.kind = 'session') = ${isSession}::boolean AND t.revoked_at IS NULL
            AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.status = 'active' AND c.status = 'active'`,
     'accounts.idempotent_caller',
   );

@@ -1,5 +1,5 @@
 /** Reading the audit trail by key, the newest first. */
-import { empty, sql, row, type Queryable, type RowOf } from '../../db/database.ts';
+import { empty, sql, row, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
 
 const AUDIT_EVENT_ROW = row({
   id: 'bigint',
@@ -43,10 +43,27 @@ export async function auditPage(db: Queryable, { customerId, beforeId, limit }: 
            CASE WHEN ${own} THEN u.email END AS "userEmail", CASE WHEN ${own} THEN e.token_uid END AS "tokenUid",
            e.token_kind AS "tokenKind"
       FROM (SELECT * FROM hot.audit_event e
-             WHERE ${customerId === null ? sql`true` : sql`e.customer_id = ${customerId}`}
+             WHERE ${ofCustomer(customerId)}
                    ${beforeId === null ? empty : sql`AND e.id < ${beforeId}`}
              ORDER BY e.id DESC LIMIT ${limit}) e
       LEFT JOIN app_user u ON u.customer_id = e.actor_customer_id AND u.uid = e.user_uid
      ORDER BY e.id DESC`,
   );
+}
+
+/** How many rows the trail has, counted up to `max`. */
+export async function countAuditEvents(
+  db: Queryable,
+  { customerId, max }: { readonly customerId: bigint | null; readonly max: number },
+): Promise<number> {
+  const [row] = await db.query(
+    { rows: 'int' },
+    sql`SELECT count(*)::int AS rows
+          FROM (SELECT 1 FROM hot.audit_event e WHERE ${ofCustomer(customerId)} LIMIT ${max}) counted`,
+  );
+  return row?.rows ?? 0;
+}
+
+function ofCustomer(customerId: bigint | null): Sql {
+  return customerId === null ? sql`true` : sql`e.customer_id = ${customerId}`;
 }

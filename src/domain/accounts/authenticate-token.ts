@@ -3,7 +3,7 @@
  * remembered (token-cache.ts). One prepared statement finds the viewer and, at most once a minute, records the use.
  */
 import { viewerOf, type Context } from '../context.ts';
-import { currentTokenIds, useToken } from './api-token-store.ts';
+import { currentTokenIds, rightsOfTokens, useToken } from './api-token-store.ts';
 import type { Authentication } from './authentication.ts';
 import type { TokenCache } from './token-cache.ts';
 
@@ -56,4 +56,11 @@ async function lookUp({ database, installation }: Means, credential: Credential)
 /** The ids of the caller's valid tokens. A user has a few hundred at most. */
 export function currentTokensOf(ctx: Context): Promise<bigint[]> {
   return currentTokenIds(ctx.db, viewerOf(ctx), ctx.installation.limits.sessionDays);
+}
+
+/** Whether the caller's token still allows something: for what outlasts the request in which it was checked. */
+export async function isTokenCurrent(ctx: Context): Promise<boolean> {
+  const viewer = viewerOf(ctx);
+  const rights = await rightsOfTokens(ctx.db, [viewer], ctx.installation.limits.sessionDays);
+  return rights.has(viewer.tokenId);
 }

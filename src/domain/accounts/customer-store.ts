@@ -2,7 +2,7 @@
 import { empty, join, sql, typed, row, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, type ValuesOf } from '../../db/fields.ts';
 import { customerFields, userFields } from './customer-fields.ts';
-import type { Customer, CustomerStatus } from './customer.ts';
+import type { ContactChanges, Customer, CustomerStatus } from './customer.ts';
 
 type CustomerRow = Customer & Record<string, unknown>;
 
@@ -16,6 +16,7 @@ const CUSTOMER_ROW = row({
   email: 'text',
   firstName: 'text',
   lastName: 'text',
+  image: 'text?',
 });
 
 /** The customer, or undefined; `lock` locks it until the transaction ends (NO KEY: rows that refer to it must not wait). */
@@ -32,7 +33,7 @@ export async function findCustomer(
     CUSTOMER_ROW,
     sql`
     SELECT c.id, c.uid, c.status, c.is_operator AS "isOperator", u.id AS "userId", u.is_admin AS "isAdmin", u.email,
-           u.first_name AS "firstName", u.last_name AS "lastName"
+           u.first_name AS "firstName", u.last_name AS "lastName", c.image
       FROM customer c
       JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true
      WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR NO KEY UPDATE OF c` : empty}`,
@@ -83,6 +84,12 @@ export async function writeCustomer(
   await db.execute(sql`UPDATE customer SET ${join(written)} WHERE id = ${customerId}`);
 }
 
+/** The contact with these fields changed, so that two changes at once both count; null: no contact. */
+export function changedContactValue(changes: ContactChanges | null | undefined): CustomerValues['contact'] {
+  if (!changes) return changes;
+  return sql`NULLIF(jsonb_strip_nulls(COALESCE(contact, '{}') || ${JSON.stringify(changes)}::jsonb), '{}')`;
+}
+
 /** Whether a write failed because the address is taken. */
 export function isEmailConflict(error: unknown): boolean {
   return (
@@ -109,6 +116,24 @@ export async function lockOperator(db: Queryable, id: bigint): Promise<boolean> 
   return (await db.execute(sql`SELECT 1 FROM customer WHERE id = ${id} AND is_operator FOR UPDATE`)) > 0;
 }
 
+/** A picture that is deleted is nobody's any more. It is rare, and there is one row for each account: no index. */
+export async function removePicture(db: Queryable, image: string): Promise<void> {
+  await db.execute(sql`UPDATE customer SET image = NULL, updated_at = now() WHERE image = ${image}`);
+  await db.execute(sql`UPDATE app_user SET image = NULL, updated_at = now() WHERE image = ${image}`);
+}
+
+/** The user's picture: its place below `/files/`. */
+export async function pictureOfUser(
+  db: Queryable,
+  { customerId, userId }: { customerId: bigint; userId: bigint },
+): Promise<string | null> {
+  const [user] = await db.query(
+    { image: 'text?' },
+    sql`SELECT image FROM app_user WHERE customer_id = ${customerId} AND id = ${userId}`,
+  );
+  return user?.image ?? null;
+}
+
 /** Enables or disables a customer. */
 export async function writeCustomerStatus(db: Queryable, id: bigint, status: CustomerStatus): Promise<void> {
   await db.execute(
@@ -119,7 +144,7 @@ export async function writeCustomerStatus(db: Queryable, id: bigint, status: Cus
 /** The first step of deleting: it is not found any more. Its name and picture are a person's: they go at once. */
 export async function hideCustomer(db: Queryable, id: bigint): Promise<void> {
   await db.execute(
-    sql`UPDATE customer SET status = 'deleting', name = '', image = NULL, updated_at = now() WHERE id = ${id}`,
+    sql`UPDATE customer SET status = 'deleting', name = '', image = NULL, contact = NULL, updated_at = now() WHERE id = ${id}`,
   );
 }
 

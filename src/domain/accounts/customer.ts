@@ -2,9 +2,23 @@
 import { z } from 'zod';
 import { emailAddress, optionalLine } from '../../lib/text.ts';
 import { PERSON_NAME_LENGTH_MAX } from './account-limits.ts';
+import { isLanguageId } from './languages.ts';
 
 /** `deleting`: no longer visible, and being erased from the tables. */
 export type CustomerStatus = 'active' | 'disabled' | 'deleting';
+
+/** Company and address, by the names of a list's contact; absent fields are empty. */
+export type CustomerContact = Readonly<Record<string, string | number>>;
+
+/** New values of its fields; undefined changes nothing, null clears. */
+export type ContactChanges = Readonly<Record<string, string | number | null | undefined>>;
+
+const contactRow = z.record(z.string(), z.union([z.string(), z.number()])).nullable();
+
+/** The contact in a row. */
+export function storedContact(value: unknown): CustomerContact | null {
+  return contactRow.parse(value);
+}
 
 export interface Customer {
   readonly id: bigint;
@@ -17,12 +31,12 @@ export interface Customer {
   readonly email: string;
   readonly firstName: string;
   readonly lastName: string;
+  /** The place of its picture below `/files/`. */
+  readonly image: string | null;
 }
 
 /** Names of zones are shorter. */
 const TIMEZONE_LENGTH_MAX = 64;
-/** Languages are numbered by translators; a larger number is a mistake. */
-const LANGUAGE_ID_MAX = 10_000;
 
 const personName = optionalLine(PERSON_NAME_LENGTH_MAX).nullish();
 
@@ -39,7 +53,7 @@ export const profileInput = z.object({
 });
 
 export const customerInput = profileInput.extend({
-  languageId: z.int().min(1).max(LANGUAGE_ID_MAX).nullish(),
+  languageId: z.int().refine(isLanguageId, 'must be the number of a language with a translation').nullish(),
 });
 
 export const newCustomerInput = customerInput.extend({ email: emailAddress() });

@@ -15,6 +15,8 @@ import { deleteCall, findCall, keepAnswer, leaseCall, renewLease, type CallKey }
 
 export interface KeyedCall {
   readonly token: string | null;
+  /** Used only without a token. */
+  readonly session?: string | undefined;
   readonly ipAddress: string;
   readonly key: string;
   readonly content: string;
@@ -61,9 +63,10 @@ export function createKeptCalls<Answer>(
   /** Calls that run in this process, so that repeats of them need not ask the database. */
   const local = new Map<string, Promise<void>>();
 
-  async function keyOf({ token, ipAddress, key, content }: KeyedCall): Promise<CallKey | undefined> {
-    const caller = token === null ? undefined : await findCaller(database, token);
-    if (token !== null && !caller) return undefined;
+  async function keyOf({ token, session, ipAddress, key, content }: KeyedCall): Promise<CallKey | undefined> {
+    const text = token ?? session;
+    const caller = text === undefined ? undefined : await findCaller(database, { text, isSession: token === null });
+    if (text !== undefined && !caller) return undefined;
     const name = caller ? `token:${caller.tokenId}` : `address:${addressBlock(ipAddress)}`;
     return {
       customerId: caller?.customerId ?? NOBODY,

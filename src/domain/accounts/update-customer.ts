@@ -1,16 +1,27 @@
 /** What an administrator changes of a customer: its first user's address, names and password, time zone, language. */
 import type { Queryable } from '../../db/database.ts';
-import { ValidationError } from '../../lib/errors.ts';
-import { checkInput, emailKey } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
+import { emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { emailTaken } from './account-errors.ts';
 import { auditInTransaction } from './audit-trail.ts';
-import { isEmailConflict, writeCustomer, writeUser } from './customer-store.ts';
-import { changedCustomerInput, customerName, type Customer } from './customer.ts';
+import { changedContactValue, isEmailConflict, writeCustomer, writeUser } from './customer-store.ts';
+import { changedCustomerInput, customerName, type ContactChanges, type Customer } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { knownCustomer, requireFullTokenFor } from './known-customer.ts';
 import { faultsOfNewPassword, ownerOfPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
+
+/** A value that another module checks; undefined changes nothing, null clears. Throws ValidationError. */
+export type Change<T> = () => Promise<T | null | undefined>;
+
+/** A file that was chosen as the picture of a user or customer. */
+export interface ChosenPicture {
+  /** Below `/files/`. */
+  readonly place: string;
+  /** Keeps the file from being deleted before the transaction ends. Throws ValidationError when it was deleted meanwhile. */
+  hold(tx: Queryable): Promise<void>;
+}
 
 export interface UpdateCustomerInput {
   readonly uid: string;
@@ -20,6 +31,10 @@ export interface UpdateCustomerInput {
   readonly lastName?: string | null | undefined;
   readonly timezone?: string | null | undefined;
   readonly languageId?: number | null | undefined;
+  /** What changes of the contact (`contactChanges`): its faults are told with the others. */
+  readonly contact?: Change<ContactChanges>;
+  /** The picture (`chooseCustomerPicture`), likewise. */
+  readonly image?: Change<ChosenPicture>;
 }
 
 /**
@@ -28,14 +43,16 @@ export interface UpdateCustomerInput {
  */
 export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): Promise<{ id: bigint; uid: string }> {
   const customer = await knownCustomer(ctx, input.uid);
-  const values = await checkedValues(ctx, input, customer);
+  const { image, contact, ...values } = await checkedValues(ctx, input, customer);
   if (values.email !== undefined || values.passwordHash !== undefined) requireFullTokenFor(viewerOf(ctx), customer);
   const { id, uid, userId } = customer;
   await inTransaction(ctx, async (inner) => {
     const { db } = inner;
+    await image?.hold(db);
     await writeUser(db, { customerId: id, userId }, values);
     const { timezone, languageId } = values;
-    await writeCustomer(db, id, { timezone, languageId, name: newName(customer, values) });
+    const tenant = { timezone, languageId, image: image && image.place, contact: changedContactValue(contact) };
+    await writeCustomer(db, id, { ...tenant, name: newName(customer, values) });
     if (values.passwordHash !== undefined)
       await endOtherLogins(db, { customerId: id, userId, ...ownLogin(ctx, userId) });
     await auditInTransaction(inner, { customerId: id, targetUid: uid });
@@ -46,16 +63,22 @@ export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): 
 }
 
 async function checkedValues({ db }: Context, input: UpdateCustomerInput, customer: Customer) {
-  const { uid: _, email, password, ...others } = input;
+  const { uid: _, email, password, image, contact, ...others } = input;
+  const faults = new InputFaults();
   // A form sends every field. An address or a password cannot be removed, so an empty one changes nothing.
-  const { data, errors } = checkInput(changedCustomerInput, { ...others, ...(email ? { email } : {}) });
-  const faults = password ? await faultsOfNewPassword(password, await newOwner(db, input, customer)) : [];
-  if (errors || faults.length > 0)
-    throw new ValidationError({ ...errors, ...(faults.length > 0 ? { password: faults } : {}) });
+  const data = faults.readRight(changedCustomerInput, { ...others, ...(email ? { email } : {}) });
+  const wrong = password ? await faultsOfNewPassword(password, await newOwner(db, input, customer)) : [];
+  if (wrong.length > 0) faults.add({ password: wrong });
+  const changes = {
+    image: await faults.gather(async () => image?.()),
+    contact: await faults.gather(async () => contact?.()),
+  };
+  faults.check();
   return {
     email: data.email,
     emailKey: data.email && emailKey(data.email),
     ...profileValues(data),
+    ...changes,
     languageId: data.languageId,
     passwordHash: password ? await hashPassword(password) : undefined,
   };

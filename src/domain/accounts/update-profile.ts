@@ -1,6 +1,6 @@
 /** What users change of themselves: names, time zone, address and password. The last two need the present password. */
-import { ValidationError } from '../../lib/errors.ts';
-import { checkInput, emailKey } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
+import { emailKey } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { emailTaken } from './account-errors.ts';
 import { auditInTransaction } from './audit-trail.ts';
@@ -10,7 +10,7 @@ import { changedCustomerInput } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
 import { checkNewPassword, ownerOfPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
-import { profileValues } from './update-customer.ts';
+import { profileValues, type Change, type ChosenPicture } from './update-customer.ts';
 
 export interface UpdateProfileInput {
   readonly firstName?: string | null | undefined;
@@ -19,6 +19,8 @@ export interface UpdateProfileInput {
   readonly email?: string | null | undefined;
   /** Needed with a new address: a stolen token must not be enough to take over the account. */
   readonly currentPassword?: string | null | undefined;
+  /** The picture (`chooseOwnPicture`): its faults are told with the others. */
+  readonly image?: Change<ChosenPicture>;
 }
 
 interface UserKey {
@@ -31,12 +33,20 @@ const profile = changedCustomerInput.omit({ languageId: true });
 /** Changes the given values. Throws ValidationError. */
 export async function updateProfile(ctx: Context, input: UpdateProfileInput): Promise<UserKey> {
   const { customerId, userId, userUid } = viewerOf(ctx);
-  const { currentPassword, email, ...names } = input;
-  const { data, errors } = checkInput(profile, { ...names, ...(email ? { email } : {}) });
-  if (errors) throw new ValidationError(errors);
-  if (data.email !== undefined) await confirmPassword(ctx, currentPassword ?? '', 'currentPassword');
-  const values = { ...profileValues(data), email: data.email, emailKey: data.email && emailKey(data.email) };
+  const { currentPassword, email, image, ...names } = input;
+  const faults = new InputFaults();
+  const data = faults.readRight(profile, { ...names, ...(email ? { email } : {}) });
+  const picture = await faults.gather(async () => image?.());
+  if (email) await faults.gather(() => confirmPassword(ctx, currentPassword ?? '', 'currentPassword'));
+  faults.check();
+  const values = {
+    ...profileValues(data),
+    image: picture && picture.place,
+    email: data.email,
+    emailKey: data.email && emailKey(data.email),
+  };
   await inTransaction(ctx, async (inner) => {
+    await picture?.hold(inner.db);
     await writeUser(inner.db, { customerId, userId }, values);
     await auditInTransaction(inner, { customerId, targetUid: userUid });
   }).catch((error: unknown) => {

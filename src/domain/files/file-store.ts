@@ -125,6 +125,19 @@ export async function countOpenUploads(tx: Transaction, customerId: bigint): Pro
   return row?.open ?? 0;
 }
 
+/** The customer's complete file with this uid; optionally nobody can delete it before the transaction ends. */
+export async function findReadyFile(
+  db: Queryable,
+  { customerId, uid }: { customerId: bigint; uid: string },
+  hold = false,
+): Promise<StoredFile | undefined> {
+  const [file] = await db.query(
+    STORED_FILE_ROW,
+    sql`SELECT ${COLUMNS} FROM uploaded_file WHERE customer_id = ${customerId} AND uid = ${uid} AND status = 'ready' ${hold ? sql`FOR SHARE` : sql``}`,
+  );
+  return file;
+}
+
 /** The complete file behind a public address. */
 export async function findFileByToken(db: Queryable, token: string): Promise<StoredFile | undefined> {
   const [file] = await db.query(

@@ -81,6 +81,7 @@ export const accountRows = [
   endpoint({
     method: 'POST',
     path: '/two_factor',
+    actsOutside: true,
     access: 'token',
     summary:
       'Begins two-factor login: answers the secret for an authenticator app. It is on when a code was confirmed.',
@@ -93,6 +94,7 @@ export const accountRows = [
   endpoint({
     method: 'POST',
     path: '/two_factor/confirm',
+    actsOutside: true,
     access: 'token',
     summary:
       'Turns two-factor login on with a code of the app, and answers recovery codes; they are shown only this once.',
@@ -105,6 +107,7 @@ export const accountRows = [
   endpoint({
     method: 'POST',
     path: '/two_factor/recovery_codes',
+    actsOutside: true,
     access: 'token',
     summary: 'Makes new recovery codes; the old ones stop working.',
     answers: answersBody(recoveryCodesShape),
@@ -116,6 +119,7 @@ export const accountRows = [
   endpoint({
     method: 'DELETE',
     path: '/two_factor',
+    actsOutside: true,
     access: 'token',
     summary: 'Turns two-factor login off.',
     answers: answersBody(twoFactorEndedShape),

@@ -1,5 +1,6 @@
 /** How REST shows a customer (specification 2.7): the tenant and its first user as one. */
 import type { RestCustomerFragment } from '../../generated/operations.ts';
+import { presentContact } from '../lists/present.ts';
 import { restTime } from '../timestamps.ts';
 
 export function presentCustomer(customer: RestCustomerFragment) {
@@ -11,6 +12,7 @@ export function presentCustomer(customer: RestCustomerFragment) {
     first_name: owner?.firstName ?? '',
     last_name: owner?.lastName ?? '',
     image: customer.image,
+    contact: presentContact(customer.contact),
     timezone: owner?.timezone ?? customer.timezone,
     language_id: customer.languageId,
     status: customer.status,

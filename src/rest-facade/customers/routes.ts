@@ -1,11 +1,18 @@
 /** Customers, for administrators (specification 4.7; decision D32). Their plans have rows of their own. */
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
-import { endpoint } from '../endpoint.ts';
-import type { Input } from '../input.ts';
+import { customEndpoint, endpoint } from '../endpoint.ts';
+import { UPLOAD_OPERATIONS, withImage } from '../files/upload-incoming.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import { contactOf, person } from './input.ts';
 import { presentCustomer } from './present.ts';
-import { customerActionShape, customerCreatedShape, customerShape, oneCustomerShape } from './shapes.ts';
+import {
+  customerActionShape,
+  customerCreatedShape,
+  customerShape,
+  languagesShape,
+  oneCustomerShape,
+} from './shapes.ts';
 
 export const customerRows = [
   endpoint({
@@ -56,22 +63,47 @@ export const customerRows = [
     variables: (input) => ({ email: input.param('email') }),
     present: ({ customerByEmail }) => ok({ customer: presentCustomer(customerByEmail) }),
   }),
-  endpoint({
+  customEndpoint({
     method: 'PATCH',
     path: '/customers/:uid',
     access: 'admin',
     summary: 'Changes a customer: only what is given. A new password ends every login of the user.',
+    details:
+      '`image` is the uid of an uploaded picture, or a file of a multipart form: PNG, JPEG, WebP or GIF, 2 MB at most; empty ' +
+      'removes it. `contact[...]` has the fields of a list’s contact, each optional. `quota` sets `sending_quota` of the present subscription, `options[...]` any of its options. ' +
+      'JSON null clears `contact`, its `country_id` and `language_id`; with `quota` null the plan’s counts again.',
     answers: answersBody(oneCustomerShape),
-    operation: 'UpdateCustomer',
-    variables: (input) => ({
-      input: {
-        ...person(input),
-        uid: input.param('uid'),
-        email: input.text('email'),
-        password: input.text('password'),
-      },
-    }),
-    present: ({ updateCustomer }) => ok({ customer: presentCustomer(updateCustomer) }),
+    takesFile: true,
+    dialectFirst: true,
+    operations: [...UPLOAD_OPERATIONS, 'UpdateCustomer'],
+    fieldName,
+    run: (call) =>
+      withImage(call, async (input, image) => {
+        const options = input.plainObject('options');
+        const changes = {
+          ...person(input),
+          uid: input.param('uid'),
+          email: input.text('email'),
+          password: input.text('password'),
+          quota: input.isNull('quota') ? null : input.integer('quota'),
+          options: options && { ...options },
+          contact: contactOf(input, call.view().dialect),
+          image,
+        };
+        await call.checkAll('UpdateCustomer', { input: changes }, input);
+        const { updateCustomer } = await call.execute('UpdateCustomer', { input: changes });
+        return ok({ customer: presentCustomer(updateCustomer) });
+      }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/languages',
+    access: 'token',
+    summary: 'Lists the languages with a translation, with their numbers for `language_id`.',
+    answers: answersBody(languagesShape),
+    operation: 'Languages',
+    variables: () => ({}),
+    present: ({ languages }) => ok(languages.nodes),
   }),
   endpoint({
     method: 'PATCH',
@@ -106,11 +138,7 @@ export const customerRows = [
   }),
 ];
 
-function person(input: Input) {
-  return {
-    firstName: input.text('first_name'),
-    lastName: input.text('last_name'),
-    timezone: input.text('timezone'),
-    languageId: input.integer('language_id'),
-  };
+/** Options keep their names. */
+function fieldName(path: string): string | undefined {
+  return path.startsWith('options.') ? path : undefined;
 }

@@ -10,6 +10,7 @@ export function presentUser(user: SessionUserFragment) {
     first_name: user.firstName,
     last_name: user.lastName,
     timezone: user.timezone,
+    image: user.image,
     status: user.status,
     is_admin: user.isAdmin,
     customer: user.customer,

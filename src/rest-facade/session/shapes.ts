@@ -17,6 +17,7 @@ export const userShape = z
     first_name: z.string(),
     last_name: z.string(),
     timezone: z.string(),
+    image: z.string().nullable().meta({ description: 'The public address of the picture.' }),
     status: z.string(),
     is_admin: z.boolean(),
     customer: z.strictObject({ uid: uidShape, name: z.string(), status: z.string() }).nullable(),

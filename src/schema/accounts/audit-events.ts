@@ -1,5 +1,5 @@
 /** The audit trail: a customer reads its own, an administrator everybody's. Nothing here changes it. */
-import { auditPage, type AuditEvent } from '../../domain/accounts/audit-read-model.ts';
+import { auditPage, countAuditEvents, type AuditEvent } from '../../domain/accounts/audit-read-model.ts';
 import { knownCustomer } from '../../domain/accounts/known-customer.ts';
 import { holdsScope } from '../../domain/accounts/scopes.ts';
 import { viewerOf } from '../../domain/context.ts';
@@ -8,6 +8,7 @@ import { builder } from '../builder.ts';
 import { ApiTokenKind, EntryPoint } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { forwardConnection } from '../key-connection.ts';
+import { COUNTED_MAX } from '../limits.ts';
 
 const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
   description:
@@ -48,8 +49,7 @@ builder.queryField('auditEvents', (t) =>
   t.connection(
     {
       type: AuditEventType,
-      description:
-        'What was changed, the newest first: of the own customer; of all, or of one, for administrators. Forward only.',
+      description: `What was changed, the newest first: of the own customer; of all, or of one, for administrators. Forward only. \`totalCount\` counts up to ${COUNTED_MAX} of them.`,
       authScopes: { scope: 'account:read' },
       args: {
         customerUid: t.arg.string({ description: 'For administrators.' }),
@@ -59,6 +59,7 @@ builder.queryField('auditEvents', (t) =>
         const customerId = await whose(ctx, args);
         return forwardConnection(args, {
           find: ({ after, limit }) => auditPage(ctx.db, { customerId, beforeId: after ?? null, limit }),
+          count: () => countAuditEvents(ctx.db, { customerId, max: COUNTED_MAX }),
           idOf: ({ id }) => id,
         });
       },

@@ -2,8 +2,9 @@
 import { noSessionCookie } from '../../domain/accounts/session-cookie.ts';
 import { logOut } from '../../domain/accounts/log-out.ts';
 import { changePassword, updateProfile } from '../../domain/accounts/update-profile.ts';
+import { chooseOwnPicture } from '../../domain/files/choose-picture.ts';
 import { builder } from '../builder.ts';
-import { User } from './user.ts';
+import { PICTURE_INPUT, User } from './user.ts';
 
 const WRITING = { scope: 'account:write' } as const;
 
@@ -19,9 +20,11 @@ builder.mutationField('updateProfile', (t) =>
       timezone: t.input.string({ description: 'A name of the IANA database.' }),
       email: t.input.string({ description: 'Needs `currentPassword`.' }),
       currentPassword: t.input.string(),
+      image: t.input.string({ description: PICTURE_INPUT }),
     },
     resolve: async (query, _root, { input }, ctx) => {
-      const { customerId, userId: id } = await updateProfile(ctx, input);
+      const image = () => chooseOwnPicture(ctx, input.image);
+      const { customerId, userId: id } = await updateProfile(ctx, { ...input, image });
       return ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),

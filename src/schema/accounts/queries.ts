@@ -3,7 +3,7 @@ import { currentTokensOf } from '../../domain/accounts/authenticate-token.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
-import { nounIndex, ownRows, type RowsQuery } from '../noun-index.ts';
+import { nounIndex, ownRows } from '../noun-index.ts';
 import { ApiToken } from './api-token.ts';
 import { User } from './user.ts';
 
@@ -21,7 +21,8 @@ builder.queryField('me', (t) =>
 
 const tokens = nounIndex('ApiToken', ApiToken, {
   access: { scope: 'account:read' },
-  find: (ctx, query: RowsQuery<CurrentTokens>) => ctx.prisma.apiToken.findMany(query),
+  count: (ctx, where: CurrentTokens) => ctx.prisma.apiToken.count({ where }),
+  find: (ctx, query) => ctx.prisma.apiToken.findMany(query),
 });
 const CURRENT = "The user's tokens that still work, the newest first.";
 tokens.connection('apiTokens', { description: CURRENT, order: 'desc', whereOf: currentTokens });

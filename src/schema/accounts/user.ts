@@ -1,4 +1,5 @@
 /** Users and customers, as they are seen by themselves. */
+import { pictureAddress } from '../../domain/files/choose-picture.ts';
 import { builder } from '../builder.ts';
 import { AccountStatus } from '../enums.ts';
 
@@ -19,6 +20,10 @@ export const Customer = builder.prismaObject('Customer', {
   }),
 });
 
+/** For descriptions of the input. */
+export const PICTURE_INPUT =
+  'The uid of an uploaded picture (PNG, JPEG, WebP or GIF, 2 MB at most); null or an empty text removes the present one.';
+
 export const User = builder.prismaObject('User', {
   authScopes: findOwnUser,
   // Scopes granted by a field are known to fields only.
@@ -30,6 +35,12 @@ export const User = builder.prismaObject('User', {
     firstName: t.exposeString('firstName'),
     lastName: t.exposeString('lastName'),
     timezone: t.exposeString('timezone'),
+    image: t.string({
+      nullable: true,
+      description: 'The public address of the user’s picture.',
+      select: { image: true },
+      resolve: ({ image }, _args, ctx) => image && pictureAddress(ctx.installation.baseUrl, image),
+    }),
     status: t.expose('status', { type: AccountStatus }),
     isAdmin: t.exposeBoolean('isAdmin'),
     hasTwoFactor: t.boolean({

@@ -3,9 +3,12 @@ import { createCustomer, type CreatedCustomer } from '../../domain/accounts/crea
 import { deleteCustomer } from '../../domain/accounts/delete-customer.ts';
 import { setAdministrator } from '../../domain/accounts/set-administrator.ts';
 import { disableCustomer, enableCustomer } from '../../domain/accounts/set-customer-status.ts';
-import { updateCustomer } from '../../domain/accounts/update-customer.ts';
-import { Customer, User } from '../accounts/user.ts';
+import { changeCustomer } from '../../domain/billing/change-customer.ts';
+import { chooseCustomerPicture } from '../../domain/files/choose-picture.ts';
+import { Customer, PICTURE_INPUT, User } from '../accounts/user.ts';
+import { contactChanges } from '../../domain/audience/customer-contact.ts';
 import { builder } from '../builder.ts';
+import { ListContactInput } from '../lists/list-contact.ts';
 import type { GraphqlContext } from '../context.ts';
 
 const ADMIN = { admin: true } as const;
@@ -35,7 +38,7 @@ builder.mutationField('createCustomer', (t) =>
       firstName: t.input.string(),
       lastName: t.input.string(),
       timezone: t.input.string({ description: 'A name of the IANA database; UTC without one.' }),
-      languageId: t.input.int(),
+      languageId: t.input.int({ description: 'See `languages`.' }),
     },
     resolve: (_root, { input }, ctx) => createCustomer(ctx, input),
   }),
@@ -54,9 +57,26 @@ builder.mutationField('updateCustomer', (t) =>
       firstName: t.input.string(),
       lastName: t.input.string(),
       timezone: t.input.string(),
-      languageId: t.input.int(),
+      languageId: t.input.int({ description: 'See `languages`.' }),
+      image: t.input.string({ description: PICTURE_INPUT }),
+      contact: t.input.field({
+        type: ListContactInput,
+        description: 'What changes of its company and address; all of it is optional. null: none of it.',
+      }),
+      quota: t.input.int({
+        description:
+          'Sets `sending_quota` of the present subscription: messages in a window of the plan’s length. -1: unlimited; null: as the plan says.',
+      }),
+      options: t.input.field({
+        type: 'JsonObject',
+        description: 'Options of the present subscription by name; null: the plan’s value counts again.',
+      }),
     },
-    resolve: async (query, _root, { input }, ctx) => reread(query, await updateCustomer(ctx, input), ctx),
+    resolve: async (query, _root, { input }, ctx) => {
+      const image = () => chooseCustomerPicture(ctx, input.uid, input.image);
+      const contact = async () => contactChanges(input.contact);
+      return reread(query, await changeCustomer(ctx, { ...input, image, contact }), ctx);
+    },
   }),
 );
 
