@@ -36,7 +36,15 @@ export class NotFoundError extends ExpectedError {}
  * It exists but belongs to another tenant: REST says 403, GraphQL the same as for an unknown uid. So it has the code and message
  * of the NotFoundError that would be thrown if it did not exist.
  */
-export class ForeignResourceError extends ExpectedError {}
+export class ForeignResourceError extends ExpectedError {
+  /** What would be thrown instead if nobody had it; undefined: a NotFoundError. */
+  readonly unlessForeign: ValidationError | undefined;
+
+  constructor(code: string, message: string, unlessForeign?: ValidationError) {
+    super(code, message);
+    this.unlessForeign = unlessForeign;
+  }
+}
 
 /** The caller is known but lacks the right. REST 403. */
 export class ForbiddenError extends ExpectedError {}

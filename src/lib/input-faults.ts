@@ -3,7 +3,7 @@
  * check refuses the state of the thing.
  */
 import type { z } from 'zod';
-import { ValidationError, WrongStateError, type FieldErrors } from './errors.ts';
+import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError, type FieldErrors } from './errors.ts';
 import { checkInput } from './text.ts';
 
 /** The field under which a wrong state stands beside wrong fields; REST names it so, too. */
@@ -12,7 +12,7 @@ const STATE = 'status';
 export class InputFaults {
   readonly #fields = new Map<string, readonly string[]>();
   /** What was thrown: alone, it is thrown again as it was. */
-  readonly #thrown: (ValidationError | WrongStateError)[] = [];
+  readonly #thrown: (ValidationError | WrongStateError | NotFoundError | ForeignResourceError)[] = [];
   #isPlain = true;
 
   add(fields: FieldErrors): void {
@@ -50,31 +50,47 @@ export class InputFaults {
     }
   }
 
-  /** The result of `work`; a ValidationError or a WrongStateError of it is recorded. */
-  async gather<T>(work: () => Promise<T>): Promise<T | undefined> {
+  /**
+   * The result of `work`; a ValidationError or a WrongStateError of it is recorded, and a NotFoundError or a ForeignResourceError
+   * under the field that names the thing, if that is given.
+   */
+  async gather<T>(work: () => Promise<T>, field?: string): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
-      this.#record(error);
+      this.#record(error, field);
       return undefined;
     }
   }
 
-  /** Throws the only error that was recorded, or a ValidationError with all. */
-  check(): void {
+  /**
+   * Throws the only error that was recorded, or a ValidationError with all. `areMore`: the caller knows of further faults, so the
+   * only one is no answer by itself.
+   */
+  check({ areMore = false }: { areMore?: boolean | undefined } = {}): void {
     const [first, ...others] = this.#thrown;
-    if (first && this.#isPlain && others.length === 0) throw first;
-    if (this.#fields.size > 0) throw new ValidationError(Object.fromEntries(this.#fields));
+    if (first && this.#isPlain && others.length === 0 && !areMore) throw first;
+    if (this.#fields.size === 0) return;
+    const all = new ValidationError(Object.fromEntries(this.#fields));
+    // Among others, too, a thing of another tenant is answered like one that nobody has.
+    const foreign = this.#thrown.find((error) => error instanceof ForeignResourceError);
+    throw foreign ? new ForeignResourceError(foreign.code, foreign.message, all) : all;
   }
 
-  #record(error: unknown): void {
-    if (!(error instanceof ValidationError) && !(error instanceof WrongStateError)) throw error;
+  #record(error: unknown, field?: string): void {
+    if (error instanceof ValidationError) this.#merge(error.fields);
+    else if (error instanceof WrongStateError) this.#merge({ [STATE]: [error.message] });
+    else if (isUnknown(error) && field !== undefined) this.#merge({ [field]: [error.message] });
+    else throw error;
     this.#thrown.push(error);
-    this.#merge(error instanceof ValidationError ? error.fields : { [STATE]: [error.message] });
   }
 
   #merge(fields: FieldErrors): void {
     for (const [name, messages] of Object.entries(fields))
       this.#fields.set(name, [...(this.#fields.get(name) ?? []), ...messages]);
   }
+}
+
+function isUnknown(error: unknown): error is NotFoundError | ForeignResourceError {
+  return error instanceof NotFoundError || error instanceof ForeignResourceError;
 }

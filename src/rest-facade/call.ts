@@ -1,5 +1,7 @@
 /** One call of a row: its input, the operations it may run under the caller's own token, and the dialect. */
-import { Kind, OperationTypeNode, type DocumentNode } from 'graphql';
+import type { DocumentNode } from 'graphql';
+import type { FieldErrors } from '../lib/errors.ts';
+import type { AnswerMemory } from '../lib/large-answers.ts';
 import type { Log } from '../lib/log.ts';
 import type { RequestParameters } from './request-parameters.ts';
 import type { Dialect } from './dialects.ts';
@@ -8,7 +10,9 @@ import {
   RestError,
   defectAnswer,
   failureAnswer,
+  failureFields,
   graphqlErrorAnswer,
+  invalid,
   isFailure,
   restFieldName,
   unauthenticated,
@@ -19,12 +23,17 @@ import { inputOf, type NameTree } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
 import type { Call, Row, View } from './row.ts';
+import { compareWords } from './words.ts';
 
 /** The caller as the request states it; not verified yet. */
 export interface Credentials {
   readonly token: string | null;
+  /** The text of a session's cookie, from a page of our own; used only without a token. */
+  readonly session?: string | undefined;
   readonly ipAddress: string;
   readonly userAgent: string | undefined;
+  /** The memory of the answer's content. */
+  readonly answer?: AnswerMemory | undefined;
 }
 
 /** The result of an operation, with the user of the token. */
@@ -32,7 +41,11 @@ export interface Execution {
   readonly data?: Readonly<Record<string, unknown>> | null | undefined;
   readonly errors?: readonly OperationError[] | undefined;
   /** null: no valid token. */
-  readonly viewer: { readonly isAdmin: boolean; readonly restDialect: Dialect | null } | null;
+  readonly viewer: {
+    readonly customerId: bigint;
+    readonly isAdmin: boolean;
+    readonly restDialect: Dialect | null;
+  } | null;
 }
 
 /** The facade's only access: an operation with the caller's credentials. `app` passes it in. */
@@ -40,6 +53,8 @@ export type Execute = (
   document: DocumentNode,
   variables: Readonly<Record<string, unknown>>,
   credentials: Credentials,
+  /** `checksOnly`: finds the faults of a mutation and changes nothing. */
+  options?: { readonly checksOnly?: boolean },
 ) => Promise<Execution>;
 
 export interface CallParts {
@@ -69,19 +84,34 @@ export interface CallOptions {
 export function beginCall(parts: CallParts, options: CallOptions): Call {
   let viewer: Execution['viewer'] | undefined;
   const { row, given, file } = parts;
-  const run = async (name: string, variables: Readonly<Record<string, unknown>>): Promise<Execution> => {
-    const document = options.documents.get(name);
-    if (!document) throw new Error(`The REST facade has no operation ${name}.`);
+  type Values = Readonly<Record<string, unknown>>;
+  const run = async (name: string, variables: Values, more?: { checksOnly: boolean }): Promise<Execution> => {
+    const operation = operationNamed(name);
     // The schema may allow customers to do for themselves what this row is not for: refused before the change.
-    if (row.access === 'admin' && viewer === undefined && isMutation(document)) await run('Identify', {});
-    const execution = await options.execute(document, variables, parts.credentials);
+    if (row.access === 'admin' && viewer === undefined && operation.isMutation) await run('Identify', {});
+    const execution = await options.execute(operation.document, variables, parts.credentials, more);
     viewer = execution.viewer;
     checkAccess(row, viewer);
     return execution;
   };
+  const operationNamed = (name: string) => {
+    const operation = options.documents.get(name);
+    if (!operation) throw new Error(`The REST facade has no operation ${name}.`);
+    return operation;
+  };
   const view = () => ({ ...options.view, dialect: parts.dialect ?? viewer?.restDialect ?? options.view.dialect });
+  const input = inputOf(given, parts);
+  const faultsOf = async (name: string, variables: Values) => {
+    const { data } = await run(name, variables, { checksOnly: true });
+    const [failure] = Object.values(data ?? {}).filter(isFailure);
+    // Without one the variables did not fit the schema.
+    if (!failure) return {};
+    const answer = failureAnswer(failure, fieldNames(row));
+    if ([401, 403, 404].includes(answer.status)) throw answer;
+    return failureFields(failure, fieldNames(row));
+  };
   return {
-    input: inputOf(given, parts),
+    input,
     upload: file && { file, completeInput: async () => inputOf(await parts.completeParameters(), parts) },
     async execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>) {
       const execution = await run(name, variables);
@@ -92,15 +122,28 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
       // The document was validated at the start, and the type was generated from that document.
       return data as DataOf<Name>;
     },
+    async checkAll(name, variables, read = input) {
+      const { isMutation, variableTypes } = operationNamed(name);
+      const { right, wrong } = compareWords(variableTypes, variables);
+      const words = [...wrong].map(([path, sentence]) => [fieldNames(row)(path.replace(/^input\./, '')), [sentence]]);
+      const own: FieldErrors = { ...Object.fromEntries(words), ...read.faults() };
+      if (Object.keys(own).length === 0) return;
+      const isChecked = isMutation && row.access !== 'public' && !row.actsOutside;
+      const found = isChecked ? await faultsOf(name, right) : {};
+      // What is missing in an object that was not read is no fault of the caller's, nor is what was judged without it.
+      const isUnknown = (name: string) =>
+        Object.keys(own).some((unread) => name.startsWith(`${unread}.`) || JUDGED_BY[name] === unread);
+      const others = Object.entries(found).filter(([name]) => !isUnknown(name));
+      throw invalid({ ...own, ...Object.fromEntries(others), ...own });
+    },
     view,
     identify: async () => void (await run('Identify', {})),
     identified: () => viewer !== undefined,
   };
 }
 
-function isMutation({ definitions: [operation] }: DocumentNode): boolean {
-  return operation?.kind === Kind.OPERATION_DEFINITION && operation.operation === OperationTypeNode.MUTATION;
-}
+/** A segment is right or wrong for its list, options are for the type of their field. */
+const JUDGED_BY: Readonly<Record<string, string>> = { segment_uid: 'list_uid', options: 'type' };
 
 function checkAccess(row: Row, viewer: Execution['viewer']): void {
   if (row.access === 'public') return;

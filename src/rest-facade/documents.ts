@@ -6,6 +6,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import {
   Kind,
+  OperationTypeNode,
   parse,
   validate,
   visit,
@@ -15,8 +16,15 @@ import {
   type GraphQLSchema,
   type OperationDefinitionNode,
 } from 'graphql';
+import { variableTypesOf, type VariableTypes } from './words.ts';
 
-export type Documents = ReadonlyMap<string, DocumentNode>;
+interface Operation {
+  readonly document: DocumentNode;
+  readonly isMutation: boolean;
+  readonly variableTypes: VariableTypes;
+}
+
+export type Documents = ReadonlyMap<string, Operation>;
 
 /** Every operation of the facade as a document with its fragments. Throws on any fault. */
 export function loadDocuments(schema: GraphQLSchema, folder: string = import.meta.dirname): Documents {
@@ -26,12 +34,16 @@ export function loadDocuments(schema: GraphQLSchema, folder: string = import.met
       .filter((definition) => definition.kind === Kind.FRAGMENT_DEFINITION)
       .map((fragment) => [fragment.name.value, fragment]),
   );
-  const documents = new Map<string, DocumentNode>();
+  const documents = new Map<string, Operation>();
   for (const operation of definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)) {
     const name = operation.name?.value;
     if (name === undefined) throw new Error('An operation of the REST facade has no name.');
     if (documents.has(name)) throw new Error(`Two operations of the REST facade are called ${name}.`);
-    documents.set(name, checked(documentOf(operation, fragments), schema));
+    documents.set(name, {
+      document: checked(documentOf(operation, fragments), schema),
+      isMutation: operation.operation === OperationTypeNode.MUTATION,
+      variableTypes: variableTypesOf(operation, schema),
+    });
   }
   return documents;
 }

@@ -22,7 +22,7 @@ export function endpoint<Name extends OperationName>(row: Endpoint<Name>): Row {
     operations: [operation],
     async run(call) {
       const values = variables(call.input, call.view());
-      call.input.check();
+      await call.checkAll(operation, values);
       const data = await call.execute(operation, values);
       return present(data, call.view(), call.input);
     },

@@ -94,14 +94,20 @@ export function failureAnswer(failure: Failure, nameOf: (path: string) => string
       return new RestError(401, { message }, { 'WWW-Authenticate': 'Bearer' });
     case 'ValidationError':
       // The fixed text of specification 7; the schema's own text is not used.
-      return invalid(renamed(failure.fields ?? [], nameOf));
+      return invalid(failureFields(failure, nameOf));
     case 'WrongStateError':
-      return invalid({ status: [message] }, message);
+      return invalid(failureFields(failure, nameOf), message);
     case 'RateLimitedError':
       return new RestError(429, { message }, { 'Retry-After': String(failure.retryAfterSeconds ?? 60) });
     default:
       return new RestError(STATUS[failure.__typename], { message });
   }
+}
+
+/** The faults in a failure member by their names in REST. */
+export function failureFields(failure: Failure, nameOf: (path: string) => string): FieldErrors {
+  if (failure.__typename === 'WrongStateError') return { status: [failure.message] };
+  return renamed(failure.fields ?? [], nameOf);
 }
 
 /** An error outside the data: an expected one, or a defect (already masked and logged by the schema). */

@@ -29,6 +29,8 @@ export function parseKeptAnswer(json: string): KeptAnswer {
 
 export interface IdempotentCall {
   readonly token: string | null;
+  /** Used only without a token. */
+  readonly session?: string | undefined;
   readonly ipAddress: string;
   readonly key: string;
   /** A text of everything that identifies the call. */

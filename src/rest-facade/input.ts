@@ -3,6 +3,7 @@
  * all; whether a value is required or too long is decided by verbs. Absent is `undefined`: no change.
  */
 import type { RequestParameters, ParameterValue } from './request-parameters.ts';
+import type { FieldErrors } from '../lib/errors.ts';
 import { invalid } from './errors.ts';
 import { flagOf } from './flags.ts';
 import { fromJsonText } from './json-text.ts';
@@ -14,6 +15,8 @@ export interface Input {
   /** A part of the path, decoded. */
   param(name: string): string;
   has(name: string): boolean;
+  /** Whether JSON null is given; forms have none. */
+  isNull(name: string): boolean;
   /** The given names that the row does not declare: perhaps tags of a list's fields. The row says which it did not use. */
   others(): readonly string[];
   /** A text; numbers and booleans are written out; null is the empty text. */
@@ -40,6 +43,8 @@ export interface Input {
   ignore(...names: readonly string[]): void;
   /** Records that this parameter is wrong. */
   refuse(name: string, message: string): void;
+  /** What was refused, by name. */
+  faults(): FieldErrors;
   /** Throws RestError 422 when anything was refused. */
   check(): void;
 }
@@ -105,6 +110,7 @@ function reader(given: RequestParameters, scope: Scope): Input {
   return {
     param: (name) => scope.params[name] ?? '',
     has: (name) => given[name] !== undefined,
+    isNull: (name) => given[name] === null,
     others: () => Object.keys(given).filter((name) => !scope.declared.has(name)),
     text: (...names) => read(names, textOf, 'a text'),
     choice: (name, words) =>
@@ -133,6 +139,7 @@ function reader(given: RequestParameters, scope: Scope): Input {
     raw: (name) => given[name],
     ignore: (...names) => names.forEach((name) => scope.ignored.add(scope.prefix + name)),
     refuse,
+    faults: () => Object.fromEntries(scope.problems),
     check: () => {
       if (scope.problems.size > 0) throw invalid(Object.fromEntries(scope.problems));
     },

@@ -70,6 +70,12 @@ const REFUSALS = {
     shape: messageShape,
     example: { message: 'No list has this uid.' },
   },
+  408: {
+    name: 'TooSlow',
+    description: 'A body above 5 MB did not arrive within 60 seconds.',
+    shape: messageShape,
+    example: { message: 'A large body must arrive within 60 seconds.' },
+  },
   413: {
     name: 'TooLarge',
     description: 'The body is too large.',
@@ -234,8 +240,11 @@ function allFailed(shape: z.ZodType, book: SchemaBook): JsonSchema {
 /** A parameter that identifies something may name something that does not exist. */
 const NAMES_A_THING = /(^|_)(uid|id|email|subscriber)\]?$/;
 
-function refusalsOf({ access, path, operations }: Row, parameters: readonly RowParameter[]): RefusalStatus[] {
-  const always: RefusalStatus[] = [413, 415, 422, 429, 500, 503];
+function refusalsOf(
+  { access, path, operations, takesHtml }: Row,
+  parameters: readonly RowParameter[],
+): RefusalStatus[] {
+  const always: RefusalStatus[] = [...(takesHtml ? ([408] as const) : []), 413, 415, 422, 429, 500, 503];
   if (operations.length === 0) return always;
   const isNamed = path.includes(':') || parameters.some(({ names }) => names.some((name) => NAMES_A_THING.test(name)));
   const mayBeRefused = access !== 'public' || path.includes('login');

@@ -2,7 +2,7 @@
  * The contract as an OpenAPI 3.1 document, made from the rows only: the parameters of a row are found by letting it read, its
  * answer is the shape that it names. The tests compare every answer with this document.
  */
-import { BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../lib/bounded-body.ts';
+import { BODY_BYTES_MAX, LARGE_BODY_BYTES_MAX, STRANGERS_BODY_BYTES_MAX } from '../lib/bounded-body.ts';
 import { NAME_LENGTH_MAX, PARAMETERS_MAX } from './request-parameters.ts';
 import type { Examples } from './examples.ts';
 import { IGNORED_COMPONENT, refusalComponents, responsesOf } from './openapi-answers.ts';
@@ -72,7 +72,7 @@ and \`contact[company]\` nests in all of them. \
 An index of the standard dialect refuses a parameter that it does not know; every other call ignores it and says so, in the header \
 \`X-Ignored-Parameters\` and, if it changes something, in \`ignored\`. Names that begin with \`_\` are free. A request may have \
 ${PARAMETERS_MAX} parameters, whose names have at most ${NAME_LENGTH_MAX} characters; a body without files at most \
-${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the \`Authorization\` header, the query or the beginning of the body. Times are UTC, \`YYYY-MM-DD HH:MM:SS\`. \
+${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the \`Authorization\` header, the query or the beginning of the body (${LARGE_BODY_BYTES_MAX / 1024 / 1024} MB as JSON or form where html of a campaign comes in). Times are UTC, \`YYYY-MM-DD HH:MM:SS\`. \
 Flags may be written 1/0, true/false, yes/no, on/off.
 
 A list answers in pages: \`page\` from 1, \`per_page\` at most 1000; past the end is an empty page.
@@ -102,6 +102,13 @@ const SECURITY_SCHEMES = {
     name: 'api_token',
     description: 'The same token, if the client cannot set a header.',
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-mailwright_session',
+    description:
+      'The cookie of a session (GraphQL: `signIn`), for uploads from a page of the installation itself. The browser has to name this page, by `Origin` or `Sec-Fetch-Site`: requests of other sites are refused. Without https the name is `mailwright_session`.',
+  },
 };
 
 interface Part {
@@ -126,9 +133,14 @@ async function operationOf({ row, method, examples }: Part, book: SchemaBook): P
     parameters: [...parametersIn(taken), ...headersOf(row, method)],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: responsesOf(taken, book),
-    security: row.access === 'public' ? [] : [{ bearer: [] }, { api_token: [] }],
+    security: securityOf(row),
     'x-access': row.access,
   };
+}
+
+function securityOf({ access, takesFile }: Row): JsonSchema[] {
+  if (access === 'public') return [];
+  return [{ bearer: [] }, { api_token: [] }, ...(takesFile ? [{ session: [] }] : [])];
 }
 
 function headersOf(row: Row, method: Method): JsonSchema[] {

@@ -19,7 +19,19 @@ type Signature<Name extends OperationName> = Documents[`${Name}Document` & keyof
   ? { variables: Variables; data: Data }
   : never;
 
-export type VariablesOf<Name extends OperationName> = Signature<Name>['variables'] & Readonly<Record<string, unknown>>;
+/** The words of enums are texts here: a call compares them with the schema's (words.ts). */
+export type VariablesOf<Name extends OperationName> = AnyText<Signature<Name>['variables']> &
+  Readonly<Record<string, unknown>>;
+
+type AnyText<Value> = Value extends string
+  ? string
+  : Value extends Uint8Array
+    ? Value
+    : Value extends readonly (infer Item)[]
+      ? readonly AnyText<Item>[]
+      : Value extends object
+        ? { [Key in keyof Value]: AnyText<Value[Key]> }
+        : Value;
 
 /** An operation's data when none of its results is a failure. */
 export type DataOf<Name extends OperationName> = {

@@ -5,9 +5,12 @@ import {
   bodyLimit,
   excessOf,
   hasFewPairs,
+  knownBytesMax,
   readBody,
   STRANGERS_BODY_BYTES_MAX,
 } from '../lib/bounded-body.ts';
+import { RateLimitedError } from '../lib/errors.ts';
+import { LateBodyError, type LargeBodyRight } from '../lib/large-bodies.ts';
 import {
   mergeParameters,
   PARAMETERS_MAX,
@@ -31,6 +34,8 @@ export interface Reading {
   readonly files: FilesTaken;
   /** Whether the token in the header or the query, or else this one, is valid: only then may a body be large. */
   isKnown(inBody?: string): Promise<boolean>;
+  /** Absent: the row takes no html of a campaign, and so no large body. */
+  readonly large: LargeBodyRight | undefined;
 }
 
 /** Reads everything except the file. Throws RestError 413, 415 or 422. */
@@ -40,11 +45,12 @@ export async function readRequest(req: IncomingMessage, reading: Reading): Promi
   const type = (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
   refuseEncoded(req);
   if (type === 'multipart/form-data' && hasBody(req)) {
-    const bytesMax = await bodyLimit(req, () => reading.isKnown());
+    // Nothing is escaped here: the usual limit is enough for any html.
+    const bytesMax = await bodyLimit(req, { isKnown: () => reading.isKnown() });
     const { parameters, file, later } = await readMultipart(req, {
       files,
       bytesMax,
-      tooLong: tooLarge(bytesMax),
+      tooLong: tooLarge(bytesMax, BODY_BYTES_MAX),
     });
     const completeParameters = async () => mergeParameters([...fromQuery, ...parameters, ...(await later())]);
     return { given: mergeParameters([...fromQuery, ...parameters]), ...(file ? { file } : {}), completeParameters };
@@ -66,10 +72,11 @@ function refuseEncoded(req: IncomingMessage): void {
     throw new RestError(415, { message: 'Send the body without Content-Encoding.' });
 }
 
-async function readText(req: IncomingMessage, { isKnown }: Reading): Promise<string> {
-  const bytesMax = await bodyLimit(req, () => isKnown());
-  const bytes = await readBody(req, bytesMax, (start) => isKnown(tokenIn(start)));
-  if (!bytes) throw tooLarge(bytesMax);
+async function readText(req: IncomingMessage, { isKnown, large }: Reading): Promise<string> {
+  const bytesMax = await bodyLimit(req, { isKnown: () => isKnown(), large });
+  const mayGoOn = (start: Buffer) => isKnown(tokenIn(start));
+  const bytes = await readBody(req, { bytesMax, large, mayGoOn }).catch(refusedLarge);
+  if (!bytes) throw tooLarge(bytesMax, knownBytesMax({ large }));
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -130,10 +137,19 @@ function withBlanks(text: string): string {
 const PLUS = 0x2b;
 const BLANK = 0x20;
 
-function tooLarge(bytesMax: number): RestError {
+function refusedLarge(error: unknown): never {
+  if (error instanceof RateLimitedError)
+    throw new RestError(429, { message: error.message }, { 'Retry-After': String(error.retryAfterSeconds) });
+  // The rest of the body is on its way, and nobody reads it.
+  if (error instanceof LateBodyError) throw new RestError(408, { message: error.message }, { Connection: 'close' });
+  throw error;
+}
+
+function tooLarge(bytesMax: number, knownMax: number): RestError {
+  const megabytes = `${knownMax / 1024 / 1024} MB`;
   const message =
     bytesMax === STRANGERS_BODY_BYTES_MAX
-      ? `A request body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${BODY_BYTES_MAX / 1024 / 1024} MB with a valid token in the Authorization header, the query, or the first ${STRANGERS_BODY_BYTES_MAX / 1024} KB of the body.`
-      : `A request body may have ${BODY_BYTES_MAX / 1024 / 1024} MB.`;
+      ? `A request body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB, and ${megabytes} with a valid token in the Authorization header, the query, or the first ${STRANGERS_BODY_BYTES_MAX / 1024} KB of the body.`
+      : `A request body may have ${megabytes}.`;
   return new RestError(413, { message });
 }

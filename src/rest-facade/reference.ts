@@ -1,73 +1,110 @@
 /**
- * The REST reference as a page, made from the rows: a plain table without script, which scripts replace by the viewer of the
- * OpenAPI document.
+ * The REST reference as one page, made from the OpenAPI document: every endpoint with its parameters, an example and its answers.
+ * All of it is readable, linkable and searchable without script; a small script adds a form to try each request.
  */
-import { escapeHtml } from '../lib/html.ts';
+import { html, type Html } from '../lib/html.ts';
 import { htmlPage } from '../lib/html-page.ts';
-import { parametersOf, type RowParameter } from './row-parameters.ts';
-import { viewerHead } from './reference-viewer.ts';
-import type { Row, View } from './row.ts';
+import type { OpenApiDocument } from './openapi.ts';
+import { nameIn, referenceDocument, type Answer, type ReferenceDocument } from './reference-document.ts';
+import { endpoint, JSON_BODY, parameterLine, pretty } from './reference-endpoint.ts';
+import { fieldsOf, marked, shapeInWords } from './reference-shapes.ts';
+import type { View } from './row.ts';
 
-const KIND = {
-  text: '',
-  integer: 'number',
-  flag: 'flag',
-  time: 'time',
-  object: 'object',
-  file: 'file',
-  any: '',
-} as const;
-const ACCESS = { public: 'nobody needs a token', token: 'token', admin: 'token of an administrator' } as const;
+/** Our own script, the document, and requests of the forms; nothing from elsewhere. */
+export const REFERENCE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self'; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+// Endpoints out of sight are laid out when they come into sight: the page has 160 of them.
+const STYLE = `
+<style>
+html{scroll-padding-top:1rem}
+section.endpoint{content-visibility:auto;contain-intrinsic-size:auto 12rem;border-top:1px solid #8886;padding:.2rem 0 .8rem}
+h2{margin:2.5rem 0 .5rem}h3{margin:.6rem 0 .2rem;font-size:1.05rem}p{margin:.3rem 0}
+.chapters{columns:11rem;padding:0;list-style:none}
+summary{cursor:pointer;padding:.2rem 0}dl{margin:.2rem 0 .2rem 1rem}dd{margin:0 0 .3rem 1rem}
+pre{white-space:pre-wrap;border:1px solid #8886;padding:.6rem;margin:.3rem 0;font:.85rem/1.45 ui-monospace,monospace}
+label{display:block;margin:.5rem 0 .1rem}
+input,select,textarea,button{font:inherit;max-width:100%;box-sizing:border-box;padding:.25rem .5rem}
+input:not([type=file]),textarea{width:32rem}textarea{font:.85rem/1.45 ui-monospace,monospace}
+button{margin:.6rem 0}
+@media (scripting:none){.scripted{display:none}}
+</style>`;
 
 export interface ReferenceOptions {
-  readonly rows: readonly Row[];
+  readonly document: OpenApiDocument;
   /** The prefix of all rows: `/api/v1`. */
   readonly prefix: string;
   readonly product: View['product'];
-  /** The path of the viewer's files relative to the page: `docs`. */
-  readonly folder: string;
+  /** The path of the script relative to the page: `docs/try-request.js`. */
+  readonly script: string;
+  /** That of the page about GraphQL; null: there is none. */
+  readonly graphqlPath: string | null;
 }
 
-/** The page as HTML. */
-export async function restReference({ rows, prefix, product, folder }: ReferenceOptions): Promise<string> {
-  const lines = await Promise.all(rows.map((row) => lineOf(row, prefix)));
+/** The page as HTML. Addresses are relative: the installation may be below a path. */
+export function restReference({ document: given, prefix, product, script, graphqlPath }: ReferenceOptions): string {
+  const document = referenceDocument.parse(given);
   const title = `${product.name} ${product.version}: REST reference`;
-  // Relative, like all addresses of the page: the installation may be below a path.
-  const document = `${prefix.slice(1)}/openapi.json`;
-  return htmlPage(
-    title,
-    `<div id="viewer" data-document="${escapeHtml(document)}"></div>
-<div id="plain">
-<h1>${escapeHtml(title)}</h1>
-${introduction(product.baseUrl + prefix)}
-<p>As a document for programs: <a href="${escapeHtml(document)}">OpenAPI 3.1</a>. Everything here can be done <a href="${folder}/graphql">in GraphQL</a> too.</p>
-<table>
-<thead><tr><th>Method</th><th>Path</th><th>What it does</th><th>Parameters</th><th>Needs</th></tr></thead>
-<tbody>
-${lines.join('\n')}
-</tbody>
-</table>
-</div>`,
-    viewerHead(folder),
+  const address = `${prefix.slice(1)}/openapi.json`;
+  const inGraphql = graphqlPath === null ? 'in GraphQL' : html`<a href="${graphqlPath}">in GraphQL</a>`;
+  const main = html`<h1>${title}</h1>
+${introduction(document, product.baseUrl + prefix)}
+<p>For programs: <a href="${address}">OpenAPI 3.1</a>. Everything here can also be done ${inGraphql}.</p>
+<div class="scripted"><label for="token">API token for requests that you try on this page. The page forgets it when you leave.</label>
+<input id="token" type="password" autocomplete="off" spellcheck="false"></div>
+<h2 id="chapters">Chapters</h2>
+<ul class="chapters">${document.tags.map(({ name }) => html`<li><a href="#${idOf(name)}">${name}</a></li>`)}
+<li><a href="#shapes">Shapes of answers</a></li><li><a href="#refusals">Refusals</a></li></ul>
+${document.tags.map(({ name }) => chapter(name, document, prefix))}
+<h2 id="shapes">Shapes of answers</h2>
+${shapesOf(document)}
+<h2 id="refusals">Refusals</h2>
+${Object.entries(document.components.responses).map(([name, refusal]) => refusalSection(name, refusal))}
+<h2 id="headers">Headers of every call</h2>
+<dl>${Object.values(document.components.parameters).map(parameterLine)}</dl>`;
+  return htmlPage(title, main.text, `${STYLE}\n<script src="${script}" data-document="${address}" defer></script>`);
+}
+
+function introduction({ info }: ReferenceDocument, apiUrl: string): Html {
+  return html`<p>Every address begins with <code>${apiUrl}</code>. Send the token as <code>Authorization: Bearer …</code>, or as the
+parameter <code>api_token</code>. A refusal has a <code>message</code>; a 422 also has <code>errors</code>, from parameter to sentences.</p>
+${info.description.split('\n\n').map((paragraph) => html`<p>${marked(paragraph)}</p>`)}`;
+}
+
+function idOf(chapterName: string): string {
+  return `chapter.${chapterName.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+function chapter(name: string, { paths, components }: ReferenceDocument, prefix: string): Html {
+  const sections = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { tags }]) => tags[0] === name)
+      .map(([method, operation]) =>
+        endpoint({ method: method.toUpperCase(), path: path === '/' ? prefix : prefix + path, operation }, components),
+      ),
   );
+  return html`<h2 id="${idOf(name)}">${name}</h2>
+${sections}`;
 }
 
-function introduction(apiUrl: string): string {
-  return `<p>Every address begins with <code>${escapeHtml(apiUrl)}</code>. Send the token as <code>Authorization: Bearer …</code>, or as the parameter <code>api_token</code>.</p>
-<p>Parameters may come in the query, as JSON, as a form or as multipart, on every method; <code>contact[company]</code> nests in all of them. A list answers in pages: <code>page</code>, <code>per_page</code> (at most 1000). Times are UTC, <code>YYYY-MM-DD HH:MM:SS</code>. Flags may be written 1/0, true/false, yes/no, on/off.</p>
-<p>A refusal has a <code>message</code>; a 422 also has <code>errors</code>, from parameter to sentences. Older clients send <code>X-Api-Dialect: classic</code>: lists are bare arrays then, and a create answers 200.</p>`;
+/** The shared shapes that answers name; bodies stand at their endpoints. */
+function shapesOf({ components, paths }: ReferenceDocument): Html[] {
+  const bodies = new Set(
+    Object.values(paths)
+      .flatMap((operations) => Object.values(operations))
+      .flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}))
+      .map(({ schema }) => nameIn(schema?.$ref ?? '')),
+  );
+  return Object.entries(components.schemas)
+    .filter(([name]) => !bodies.has(name))
+    .map(
+      ([name, schema]) =>
+        html`<section class="endpoint" id="shape.${name}"><h3>${name}</h3>${schema.description === undefined ? '' : html`<p>${marked(schema.description)}</p>`}${fieldsOf(schema) ?? html`<p>${shapeInWords(schema)}</p>`}</section>`,
+    );
 }
 
-async function lineOf(row: Row, prefix: string): Promise<string> {
-  const methods = [row.method].flat().join(', ');
-  const path = row.path === '/' ? prefix : prefix + row.path;
-  const parameters = (await parametersOf(row)).map((one) => parameterText(one, row.required ?? [])).join(', ');
-  const cells = [`<code>${escapeHtml(path)}</code>`, escapeHtml(row.summary), parameters, ACCESS[row.access]];
-  return `<tr><td>${methods}</td>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
-}
-
-function parameterText({ names, kind }: RowParameter, required: readonly string[]): string {
-  const spellings = names.map((name) => `<code>${escapeHtml(name)}</code>`).join(' or ');
-  const words = [KIND[kind], required.includes(names[0] ?? '') ? 'required' : ''].filter((word) => word !== '');
-  return words.length === 0 ? spellings : `${spellings} (${words.join(', ')})`;
+function refusalSection(name: string, { description = '', content }: Answer): Html {
+  const example = content?.[JSON_BODY]?.example;
+  return html`<section id="refusal.${name}"><h3>${name}</h3><p>${marked(description)}</p>${example === undefined ? '' : html`<pre>${pretty(example)}</pre>`}</section>`;
 }

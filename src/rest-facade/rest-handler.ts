@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from 'find-my-way';
 import { messageOf } from '../lib/errors.ts';
+import { answerMemoryOf } from '../lib/large-answers.ts';
 import { isUnavailable, unavailableMessage } from '../lib/is-unavailable.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import type { Execute } from './call.ts';
@@ -16,10 +17,12 @@ import type { IdempotentCalls, KeptAnswer } from './idempotency.ts';
 import { hasBody } from './read-request.ts';
 import { requestGate } from './request-gate.ts';
 import type { Row, View } from './row.ts';
-import { runRow, tokenOf, type Download, type RestExchange } from './run-row.ts';
+import { runRow, tokenOf, type Download, type RestExchange, type SessionOf } from './run-row.ts';
 
 // An address of 254 octets, each of them percent-encoded.
 const PATH_PARAMETER_LENGTH_MAX = 800;
+/** Characters. */
+const SHORT_BODY = 65_536;
 const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const;
 
 export interface RestHandlerOptions {
@@ -37,6 +40,7 @@ export interface RestHandlerOptions {
   readonly countRequest?: CountRequest | undefined;
   /** Absent: `Idempotency-Key` is ignored. */
   readonly idempotentCalls?: IdempotentCalls | undefined;
+  readonly sessionOf?: SessionOf | undefined;
 }
 
 export type RestHandler = (req: IncomingMessage, res: ServerResponse, exchange: RestExchange) => Promise<void>;
@@ -62,7 +66,8 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
       const { row, params } = find([router, unbuilt], req.method ?? 'GET', path.slice(options.prefix.length) || '/');
       exchange.route = `${options.prefix}${row.path}`;
       const url = view.apiUrl + path.slice(options.prefix.length);
-      const answer = await runRow({ req, query, url, exchange, gate, row, params }, { ...options, view });
+      const request = { req, query, url, exchange, gate, answer: answerMemoryOf(res), row, params };
+      const answer = await runRow(request, { ...options, view });
       if ('stream' in answer) await writeStream(req, res, answer);
       else write(req, res, answer);
     } catch (error) {
@@ -132,13 +137,15 @@ function slotsOf({ path }: Row): number {
 }
 
 function write(req: IncomingMessage, res: ServerResponse, { status, headers, body }: Omit<KeptAnswer, 'upload'>): void {
+  // A long text takes three times its length until the client has it; a short one goes out with its head at once.
+  const whole = body.length > SHORT_BODY ? Buffer.from(body) : body;
   res.writeHead(status, {
     ...headers,
     'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
+    'Content-Length': Buffer.byteLength(whole),
     'Cache-Control': 'no-store',
   });
-  res.end(req.method === 'HEAD' ? undefined : body);
+  res.end(req.method === 'HEAD' ? undefined : whole);
 }
 
 /**

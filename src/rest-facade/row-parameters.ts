@@ -86,6 +86,7 @@ async function record(
     input,
     upload: undefined,
     execute: stop,
+    checkAll: stop,
     view: () => ({ ...view, dialect }),
     identify: async () => undefined,
     identified: () => true,
@@ -116,6 +117,7 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path, others }: Re
     // Parameters in the path are not listed again.
     param: (name) => (path.split('/').includes(`:${name}`) ? name : ''),
     has: () => false,
+    isNull: () => false,
     others,
     text: read('text'),
     choice: (name, words) => {
@@ -132,6 +134,7 @@ function recorder(found: Map<string, RowParameter>, { nameOf, path, others }: Re
     raw: read('any'),
     ignore: () => undefined,
     refuse: () => undefined,
+    faults: () => ({}),
     check: () => undefined,
   };
 }

@@ -36,6 +36,10 @@ export interface RowHead {
   readonly refusesWithRows?: z.ZodType;
   /** For refusals that the classic dialect words differently. */
   refuseClassic?(failure: Failure): RestError | undefined;
+  /** Its operation acts outside of its transaction (connects, counts tries of a password): `checkAll` does not run it. */
+  readonly actsOutside?: boolean;
+  /** Takes the html of a campaign: its body may be larger than others. */
+  readonly takesHtml?: boolean;
   /** The token's dialect is looked up before the variables are made, because they depend on it. */
   readonly dialectFirst?: boolean;
 }
@@ -62,6 +66,11 @@ export interface Call {
   readonly upload: Upload | undefined;
   /** Runs an operation. Throws RestError for every failure in its data. */
   execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>): Promise<DataOf<Name>>;
+  /**
+   * Throws RestError 422 when the input has faults: all of them, also those that this mutation finds itself. It is run for them
+   * and changes nothing; what refuses the caller or does not exist is thrown instead.
+   */
+  checkAll<Name extends OperationName>(name: Name, variables: VariablesOf<Name>, input?: Input): Promise<void>;
   /** The dialect may be uncertain before the first operation. */
   view(): View;
   /** Looks up the caller. Throws RestError 401 or 403 when the row is not for them. */

@@ -1,10 +1,11 @@
 /** One request for one row: caller, parameters, result; run only once if the client demands it. */
-import type { IncomingMessage } from 'node:http';
-import type { OperationDefinitionNode } from 'graphql';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { AnswerMemory } from '../lib/large-answers.ts';
+import { LargeBodyRight } from '../lib/large-bodies.ts';
 import type { Log } from '../lib/log.ts';
 import type { TextStream } from './answer.ts';
 import type { RequestParameters } from './request-parameters.ts';
-import { beginCall, type Credentials, type CallOptions } from './call.ts';
+import { beginCall, type Credentials, type CallOptions, type Execution } from './call.ts';
 import { dialectOf, refuseUnknownDialect, shape } from './dialects.ts';
 import { RestError, unauthenticated } from './errors.ts';
 import {
@@ -45,6 +46,7 @@ export interface RowRequest {
   readonly url: string;
   readonly exchange: RestExchange;
   readonly gate: RequestGate;
+  readonly answer: AnswerMemory;
   readonly row: Row;
   readonly params: Readonly<Record<string, string | undefined>>;
 }
@@ -55,27 +57,46 @@ export interface Download {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/**
+ * The session of a request from a page of our own; undefined for every other request. Only rows that take files ask: everything
+ * else pages do over GraphQL, which takes no forms.
+ */
+export type SessionOf = (headers: IncomingHttpHeaders) => string | undefined;
+
 interface RowOptions extends CallOptions {
   readonly idempotentCalls?: IdempotentCalls | undefined;
+  /** Absent: there are no sessions. */
+  readonly sessionOf?: SessionOf | undefined;
 }
 
 /** Runs the row. Throws RestError for faults of the caller, any other error for a defect. */
 export async function runRow(request: RowRequest, options: RowOptions): Promise<KeptAnswer | Download> {
-  const { req, query, exchange, gate, row, params } = request;
-  const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'] };
-  const isKnown = (inBody?: string) => isValidToken({ ...caller, token: tokenOf(req, query, inBody) }, options);
-  const reading = { query, files: filesTakenBy(row), isKnown };
-  const { given: everything, file, completeParameters } = await readRequest(req, reading);
+  const { req, query, exchange, gate, answer, row, params } = request;
+  const session = row.takesFile ? options.sessionOf?.(req.headers) : undefined;
+  const caller = { ipAddress: exchange.ipAddress, userAgent: req.headers['user-agent'], session, answer };
+  const large = row.takesHtml ? new LargeBodyRight(exchange.ipAddress) : undefined;
+  const isKnown = async (inBody?: string) => {
+    const viewer = await identified({ ...caller, token: tokenOf(req, query, inBody) }, options);
+    if (viewer) large?.ofCustomer(viewer.customerId);
+    return viewer !== null;
+  };
+  const reading = { query, files: filesTakenBy(row), isKnown, large };
+  const {
+    given: everything,
+    file,
+    completeParameters,
+  } = await readRequest(req, reading).finally(() => large?.giveBack());
   const { api_token: givenToken, ...given } = everything;
   const token = tokenOf(req, query, givenToken);
-  await gate.pass(token);
-  if (token === null && row.access !== 'public') throw unauthenticated();
+  const credential = token ?? session ?? null;
+  await gate.pass(credential);
+  if (credential === null && row.access !== 'public') throw unauthenticated();
   const credentials = { ...caller, token };
   const { log, requestId } = exchange;
   const dialect = dialectOf(req.headers['x-api-dialect']);
   const upload = file && uploadOf(file, completeParameters);
   const declared = await declarationOf(row);
-  const ignored = new Set(unknownNames(given, declared, params));
+  const ignored = new Set<string>();
   const parts = {
     ...{ row, params, given, declared: declared.names, ignored, file: upload?.file, completeParameters },
     ...{ credentials, dialect, log, requestId },
@@ -83,13 +104,15 @@ export async function runRow(request: RowRequest, options: RowOptions): Promise<
   const call = beginCall(parts, options);
   const answering = { request, given, call, declared, ignored, upload };
   try {
+    // A tree in a JSON text may be too large: a 422, which a stranger does not get.
+    for (const name of unknownNames(given, declared, params)) ignored.add(name);
     refuseUnknownDialect(req.headers['x-api-dialect']);
     // For an unknown caller a large upload is not read.
     if (row.takesFile || (row.dialectFirst && !dialect)) await call.identify();
     const key = isWrite(row, options) ? idempotencyKeyOf(req.headers['idempotency-key']) : undefined;
     if (key === undefined || req.method !== 'POST' || !options.idempotentCalls) return await answerOf(answering);
     const content = contentOf(['POST', row.path, JSON.stringify(params), dialect ?? ''], given);
-    const begun = await options.idempotentCalls.begin({ token, ipAddress: exchange.ipAddress, key, content });
+    const begun = await options.idempotentCalls.begin({ token, session, ipAddress: exchange.ipAddress, key, content });
     return await runOnce(
       begun,
       async () => ({ ...(await keptAnswerOf(answering)), upload: (await upload?.digest()) ?? null }),
@@ -142,22 +165,16 @@ async function keptAnswerOf(answering: Answering): Promise<KeptAnswer> {
   }
 }
 
-async function isValidToken(credentials: Credentials, { documents, execute }: RowOptions): Promise<boolean> {
+/** The user of a valid token. */
+async function identified(credentials: Credentials, { documents, execute }: RowOptions): Promise<Execution['viewer']> {
   const identify = documents.get('Identify');
-  if (credentials.token === null || !identify) return false;
-  return (await execute(identify, {}, credentials)).viewer !== null;
+  if ((credentials.token ?? credentials.session) === undefined || !identify) return null;
+  return (await execute(identify.document, {}, credentials)).viewer;
 }
 
 /** A row that only reads may be repeated. */
 function isWrite(row: Row, { documents }: RowOptions): boolean {
-  return row.operations.some((name) =>
-    documents
-      .get(name)
-      ?.definitions.some(
-        (definition): definition is OperationDefinitionNode =>
-          definition.kind === 'OperationDefinition' && definition.operation === 'mutation',
-      ),
-  );
+  return row.operations.some((name) => documents.get(name)?.isMutation);
 }
 
 /** A stranger learns nothing about a row's parameters: 401 and 403 come before 422, although the input was read first. */

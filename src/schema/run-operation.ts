@@ -35,6 +35,7 @@ export async function subscribeFresh(
   if (!(Symbol.asyncIterator in stream)) return stream;
   const ctx = graphqlContext(args.contextValue);
   return mapSourceToResponseEvent(validated, stream, (event) =>
-    executeSubscriptionEvent({ ...event, contextValue: freshContext(ctx) }),
+    // A stream's answer has no end: its content would never be given back.
+    executeSubscriptionEvent({ ...event, contextValue: { ...freshContext(ctx), answer: undefined } }),
   );
 }

@@ -59,7 +59,6 @@ describe('creating', () => {
     ],
     ['a time', { delivery_at: '2999-01-01 00:00:00' }],
     ['a segment', { segment_uid: 'x'.repeat(65) }],
-    ['a type', { type: 'plain-text' }],
   ])('names the faults of %s by the parameter, and in GraphQL by its own field', async (_, wrong) => {
     const { body } = await ask('/campaigns', 'POST', { list_uid: listUid, ...fields, ...wrong });
     const { list_uid: _listUid, ...words } = { list_uid: listUid, ...fields, ...wrong };

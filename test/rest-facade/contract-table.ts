@@ -56,16 +56,15 @@ function section(name: string, ...lines: readonly Cells[]): ContractLine[] {
   }));
 }
 
+const user = object(
+  ...['id', 'uid', 'email', 'first_name', 'last_name', 'timezone', 'image'],
+  ...['status', 'is_admin', 'customer', 'created_at'],
+);
+
 const session = section(
   '4.1',
   ['POST', '/user/login', 'public', 200, action('token', 'api_token', 'user')],
-  [
-    ...(['GET', '/me', 'token', 200] as const),
-    object(
-      ...['id', 'uid', 'email', 'first_name', 'last_name', 'timezone'],
-      ...['status', 'is_admin', 'customer', 'created_at'],
-    ),
-  ],
+  [...(['GET', '/me', 'token', 200] as const), user],
   ['POST', '/login-token', 'token', 200, object('token', 'url')],
 );
 
@@ -98,9 +97,9 @@ const subscribers = section(
 const campaigns = section(
   '4.4',
   ['GET', '/campaigns', 'token', 200, index],
-  ['POST', '/campaigns', 'token', 201, action('campaign_uid', 'attributes', 'campaign')],
+  ['POST', '/campaigns', 'token', 201, action('campaign_uid', 'attributes', 'warnings', 'campaign')],
   ['GET', '/campaigns/:uid', 'token', 200, object('campaign', 'statistics')],
-  ['PATCH', '/campaigns/:uid', 'token', 200, campaign],
+  ['PATCH', '/campaigns/:uid', 'token', 200, action('campaign_uid', 'warnings', 'campaign')],
   ['POST', '/campaigns/:uid/run', 'token', 200, campaign],
   ['POST', '/campaigns/:uid/pause', 'token', 200, campaign],
   ['GET', '/campaigns/:uid/pause', 'token', 200, campaign],
@@ -199,6 +198,7 @@ export const decided: readonly ContractLine[] = [
     ['POST', '/notification/bounce', 'token', 200, action()],
     ['GET', '/notification/feedback', 'token', 200, action()],
     ['POST', '/notification/feedback', 'token', 200, action()],
+    ['GET', '/public/lists/:list_uid/captcha', 'public', 200, object('parameters', 'signature')],
     ['POST', '/public/subscribers', 'public', 200, action()],
   ),
   ...section('D15', ['GET', '/countries', 'token', 200, array]),
@@ -207,6 +207,7 @@ export const decided: readonly ContractLine[] = [
     ['PATCH', '/lists/:list_uid/fields/:uid', 'token', 200, action('field')],
     ['DELETE', '/lists/:list_uid/fields/:uid', 'token', 200, action('field_uid')],
   ),
+  ...section('D61', ['GET', '/languages', 'token', 200, array], ['PATCH', '/me', 'token', 200, user]),
   ...section('D32', ['DELETE', '/customers/:uid', 'admin', 200, action('customer_uid')]),
   ...section(
     'D33',
@@ -244,6 +245,7 @@ export const extensions: readonly ContractLine[] = [
     ['POST', '/campaigns/:uid/attachments', 'token', 201, action('campaign_uid', 'attachment_uid', 'attachment')],
     ['DELETE', '/campaigns/:uid/attachments/:attachment_uid', 'token', 200, action('campaign_uid')],
     ['GET', '/campaigns/:uid/preview', 'token', 200, object('preview')],
+    ['POST', '/campaigns/preview', 'token', 200, object('preview')],
     ['POST', '/campaigns/:uid/test', 'token', 201, action('campaign_uid', 'tests')],
     ['GET', '/campaigns/:uid/tests', 'token', 200, object('tests')],
     ['POST', '/campaigns/:uid/dry-run', 'token', 201, action('campaign_uid', 'dry_run')],

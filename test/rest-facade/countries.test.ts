@@ -52,6 +52,28 @@ test('ISO codes of two and three letters do in both, in any case; names are the 
   }
 });
 
+test('JSON null clears the country of a list where a contact may be without one, and is refused elsewhere', async () => {
+  for (const { token, isClassic } of [
+    { token: standard.token, isClassic: false },
+    { token: classic.token, isClassic: true },
+  ]) {
+    const body = { ...LIST_BODY, contact: { ...CONTACT, country_id: 'DE' } };
+    const uid = String(Object((await app.rest('/lists', { method: 'POST', body, token })).body).list_uid);
+    const country = async () => Object((await app.rest(`/lists/${uid}`, { token })).body).contact.country;
+    const patch = (contact: object) => app.rest(`/lists/${uid}`, { method: 'PATCH', body: { contact }, token });
+    // An empty text is a form's field that nobody has filled: it changes nothing.
+    expect((await patch({ country_id: '' })).status).toBe(200);
+    expect(await country()).toBe('Germany');
+    const cleared = await patch({ country_id: null });
+    expect(cleared).toMatchObject(
+      isClassic
+        ? { status: 200 }
+        : { status: 422, body: { errors: { 'contact.country_id': [expect.stringContaining('required')] } } },
+    );
+    expect(await country()).toBe(isClassic ? '' : 'Germany');
+  }
+});
+
 test('currencies: 1 is USD in classic, and a code is taken where an id is', async () => {
   const plan = { name: 'Gold', price: '5', frequency_amount: 1, frequency_unit: 'month' };
   const currencyOf = async (currency: object, dialect: string) => {

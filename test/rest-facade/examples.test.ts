@@ -9,7 +9,7 @@ import { rows } from '../../src/rest-facade/rows.ts';
 import { theContract } from '../support/contract.ts';
 import { placesOf, playRow } from '../support/play-row.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { bodyOf } from '../support/rest-world.ts';
+import { bodyOf } from '../support/request-row.ts';
 import { scrubber } from '../support/scrub.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
 
@@ -41,6 +41,18 @@ describe.each(places)('$name', (place) => {
     const hint = 'The example is of another make: run `npm run examples`, then `npm run openapi:print`.';
     expect(differences(kept[place.name], example), hint).toEqual([]);
   });
+});
+
+test('an example is the same at each recording', () => {
+  const runs = [
+    { link: '65f0c0de00004.tpp9c0.u27WUFdP59sFvSz0EIBeqw', port: 24355, duration_ms: 129 },
+    { link: '76f0c0de00009.tpp9d7.Q03JSZHQzkiTSX5KSGDiA-', port: 26056, duration_ms: 133 },
+  ].map(({ link, port, duration_ms }) => {
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const checkout_url = `${baseUrl}/checkout/offline/${link}`;
+    return scrubber(baseUrl)({ checkout_url, uri: `otpauth://totp/X(127.0.0.1%3A${port})`, duration_ms });
+  });
+  expect(runs[0]).toEqual(runs[1]);
 });
 
 test('no example is left of a row that is gone', () => {

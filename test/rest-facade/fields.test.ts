@@ -237,7 +237,7 @@ describe('public pages', () => {
     const page = await (await fetch(`${app.baseUrl}${path}`)).text();
     expect(page).toContain('<input type="checkbox" name="COLOURS" value="Red" checked>');
     const [status, text] = await post(path, new URLSearchParams({ NICK: '', COLOURS: '', HIDDEN: 'x' }));
-    expect([status, text.includes('The NICK field is required.')]).toEqual([422, true]);
+    expect([status, text.includes('Please fill in this field.')]).toEqual([422, true]);
     expect((await post(path, new URLSearchParams({ NICK: 'Pia', COLOURS: '', HIDDEN: 'x' })))[0]).toBe(200);
     expect(await personOf(list, 'p@x.co')).toMatchObject({ NICK: 'Pia', COLOURS: '', HIDDEN: '' });
   });

@@ -19,7 +19,7 @@ const OPERATOR = 'Rare acts of an operator, done by hand.';
 const ALONE: Readonly<Record<string, string>> = {
   ...of(BY_CURSOR, ['campaigns', 'customers', 'files', 'invoices', 'lists', 'segments', 'segmentSubscribers']),
   ...of(BY_CURSOR, ['sendingDomains', 'sendingServers', 'subscribers']),
-  ...of(PAGES, ['changePassword', 'updateProfile', 'signIn', 'logOut']),
+  ...of(PAGES, ['changePassword', 'signIn', 'logOut']),
   ...of(FIGURES, ['allowance', 'customerAllowance', 'creditBalances', 'mySubscription', 'campaignLedger']),
   ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions', 'file']),
   ...of(OPERATOR, ['endHold', 'resetTwoFactor', 'setAdministrator', 'setCustomerPace', 'decideUnknownDeliveries']),
@@ -37,7 +37,7 @@ const run = new Set(rows.flatMap((row) => row.operations.flatMap(rootFieldsOf)))
 const roots = [schema.getQueryType(), schema.getMutationType()].flatMap((type) => Object.keys(type?.getFields() ?? {}));
 
 function rootFieldsOf(operation: string): string[] {
-  const [definition] = documents.get(operation)?.definitions ?? [];
+  const [definition] = documents.get(operation)?.document.definitions ?? [];
   if (definition?.kind !== Kind.OPERATION_DEFINITION) throw new Error(`There is no operation ${operation}.`);
   return definition.selectionSet.selections.flatMap((one) => (one.kind === Kind.FIELD ? [one.name.value] : []));
 }

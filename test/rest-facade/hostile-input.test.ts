@@ -13,7 +13,8 @@ import type { ParameterKind, RowParameter } from '../../src/rest-facade/row-para
 import { rows } from '../../src/rest-facade/rows.ts';
 import { parametersIn } from '../support/known-in.ts';
 import { startRestApp, type RestAnswer, type RestRequest } from '../support/rest-app.ts';
-import { requestRow, newWorld, pathIn, rightValue, type RowRequest, type World } from '../support/rest-world.ts';
+import { requestRow, type RowRequest } from '../support/request-row.ts';
+import { newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
 import { changedSince, stateOf } from '../support/table-states.ts';
 
 const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);

@@ -12,7 +12,8 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { parametersOf, type RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { requestRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow } from '../support/request-row.ts';
+import { newWorld, rightValue, type World } from '../support/rest-world.ts';
 import { tablesOf } from '../support/table-states.ts';
 import { comparable, storedBy } from '../support/stored-rows.ts';
 

@@ -15,7 +15,11 @@ const shared = { dialect: 'standard', smtp: receiver.settings } as const;
 const places = placesOf(rows).map((place) => ({ ...place, name: `${place.method} ${place.row.path}` }));
 
 /** Rows that want one of several things, of which none is required by itself: one of them. */
-const ONE_OF: Readonly<Record<string, string>> = { 'POST /plans': 'currency_code', 'POST /file/upload': 'files' };
+const ONE_OF: Readonly<Record<string, string>> = {
+  'POST /plans': 'currency_code',
+  'POST /file/upload': 'files',
+  'POST /campaigns/preview': 'campaign_uid',
+};
 
 /** What may also be called otherwise is missing when both are. */
 const ALSO_CALLED: Readonly<Record<string, string>> = { emails: 'email' };

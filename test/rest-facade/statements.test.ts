@@ -9,7 +9,8 @@ import { rows } from '../../src/rest-facade/rows.ts';
 import { cloneEverything } from '../support/clone-rows.ts';
 import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { requestRow, newWorld, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow } from '../support/request-row.ts';
+import { newWorld, rightValue, type World } from '../support/rest-world.ts';
 import { argumentsIn, rootFields, runRootField } from '../support/root-fields.ts';
 
 const app = await startRestApp();

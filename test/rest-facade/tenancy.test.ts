@@ -10,16 +10,18 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { badCredentials, disable, plantCanary, type BadCredential } from '../support/credentials.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
-import { requestRow, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow } from '../support/request-row.ts';
+import { newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
 import { changedSince, stateOf, type TableStates } from '../support/table-states.ts';
 
 /** Whoever adds to this list opens a row to the whole world. */
-const PUBLIC_ROWS = ['POST /user/login', 'POST /public/subscribers', 'GET /'];
+const PUBLIC_ROWS = ['POST /user/login', 'POST /public/subscribers', 'GET /public/lists/:list_uid/captcha', 'GET /'];
 /** Rows that whoever has a valid token may ask, whatever its scopes: they hold nothing of a tenant's. */
 const NEED_NO_SCOPE = new Set([
   'GET /me',
   'GET /countries',
   'GET /currencies',
+  'GET /languages',
   'GET /',
   'GET /plans',
   'GET /plans/:uid',

@@ -15,7 +15,8 @@ import type { Row } from '../../src/rest-facade/row.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
 import { startRestApp } from '../support/rest-app.ts';
-import { requestRow, bodyOf, newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
+import { requestRow, bodyOf } from '../support/request-row.ts';
+import { newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
 import { tablesOf } from '../support/table-states.ts';
 import { comparable, storedBy } from '../support/stored-rows.ts';
 
@@ -99,6 +100,7 @@ async function operationOf(row: Row, world: World): Promise<Operation> {
       captured = { name, variables };
       throw new Captured();
     },
+    checkAll: async () => undefined,
     view: () => ({ dialect: 'standard', apiUrl: '', product: { name: '', version: '', baseUrl: '' } }),
     identify: async () => undefined,
     identified: () => true,
@@ -122,12 +124,12 @@ function paramsIn(pattern: string, path: string): Record<string, string> {
 }
 
 async function ask({ name, variables }: Operation, token: string): Promise<{ status: number; text: string }> {
-  const document = documents.get(name);
-  if (!document) throw new Error(`There is no operation ${name}.`);
+  const operation = documents.get(name);
+  if (!operation) throw new Error(`There is no operation ${name}.`);
   const response = await fetch(`${app.baseUrl}/graphql`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ query: print(document), variables }),
+    body: JSON.stringify({ query: print(operation.document), variables }),
   });
   return { status: response.status, text: await response.text() };
 }

@@ -8,6 +8,9 @@ interface FieldOfList {
   readonly tag: string;
 }
 
+/** Of a segment's rule, at any depth: the conditions on the field `$tag`. */
+const FIELD_IN_RULE = sql`'$.**.field ? (@.tag == $tag)'`;
+
 const SEGMENT_OF_FIELD = row({ name: 'text', rule: typed<SegmentRule>('json') });
 
 /** Segments whose rule has a condition on the field. */
@@ -19,12 +22,15 @@ export function segmentsOfField(
     SEGMENT_OF_FIELD,
     sql`SELECT name, rule FROM segment
          WHERE customer_id = ${customerId} AND list_id = ${listId}
-           AND jsonb_path_exists(rule, '$.**.field ? (@.tag == $tag)', jsonb_build_object('tag', ${tag}::text))
+           AND jsonb_path_exists(rule, ${FIELD_IN_RULE}, jsonb_build_object('tag', ${tag}::text))
          ORDER BY id`,
   );
 }
 
-/** Names of campaigns to the list that are scheduled or under way and name the field in their message. */
+/**
+ * Names of campaigns to the list that are scheduled or under way and name the field in their message, or in the rule that they
+ * took from their segment when they began: the segment may have another one since.
+ */
 export async function campaignsOfField(
   db: Queryable,
   { customerId, listId, tag }: FieldOfList,
@@ -36,7 +42,8 @@ export async function campaignsOfField(
     { name: 'text' },
     sql`SELECT name FROM campaign
          WHERE customer_id = ${customerId} AND list_id = ${listId} AND status IN ('scheduled', 'queued', 'sending', 'paused')
-           AND concat_ws(' ', subject, preheader, from_name, html, plain) ~* ${named}
+           AND (concat_ws(' ', subject, preheader, from_name, html, plain) ~* ${named}
+                OR jsonb_path_exists(segment_snapshot, ${FIELD_IN_RULE}, jsonb_build_object('tag', ${tag}::text)))
          ORDER BY id LIMIT ${max}`,
   );
   return rows.map(({ name }) => name);

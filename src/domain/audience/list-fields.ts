@@ -4,8 +4,14 @@ import { checksOf } from '../../db/fields.ts';
 import { typed } from '../../db/row.ts';
 import type { Fields, RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { emailAddress, flag, isEmailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { LANGUAGES, languageOf } from '../accounts/languages.ts';
+import type { Change } from '../accounts/update-customer.ts';
 import { countryByCode, countryOf } from './countries.ts';
 import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
+
+/** When a public sign-up needs a captcha; `flood`: only while more people sign up for the list than usual. */
+export const CAPTCHA_MODES = ['never', 'flood', 'always'] as const;
+export type CaptchaMode = (typeof CAPTCHA_MODES)[number];
 
 /** Names are shown in one line of a page and are used in List-Id and merge tags. */
 export const LIST_NAME_MAX = 255;
@@ -42,6 +48,12 @@ const webAddress = optionalLine(URL_MAX).refine(
   'must be a web address that begins with http:// or https://',
 );
 
+const LANGUAGE_CODES = LANGUAGES.map(({ code }) => code).join(', ');
+const languageCode = z
+  .string()
+  .transform((code) => languageOf(code) ?? '')
+  .refine((code) => code !== '', `must be one of ${LANGUAGE_CODES}`);
+
 const optionalFlag = flag.nullish().transform((value) => value ?? undefined);
 
 export const listFields = {
@@ -59,6 +71,28 @@ export const listFields = {
   unsubscribeNotification: { column: 'unsubscribe_notification', type: 'bool', check: optionalFlag },
   sendGoodbyeEmail: { column: 'send_goodbye_email', type: 'bool', check: optionalFlag },
   publicSignup: { column: 'public_signup', type: 'bool', check: optionalFlag },
+  signupCaptcha: {
+    column: 'signup_captcha',
+    type: typed<CaptchaMode>('text'),
+    check: z
+      .enum(CAPTCHA_MODES)
+      .nullish()
+      .transform((value) => value ?? undefined),
+  },
+} satisfies Fields;
+
+const rgbColor = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .regex(/^#[0-9a-f]{6}$/, 'must be a color as #rrggbb, for example #1f4fd8');
+
+/** Its public pages; optional when it is made. */
+const pageFields = {
+  language: { column: 'language', type: 'text?', check: languageCode.nullable() },
+  color: { column: 'color', type: 'text?', check: rgbColor.nullable() },
+  /** Checked by `chooseLogo`. */
+  logo: { column: 'logo', type: 'text?' },
 } satisfies Fields;
 
 /** Times of sending to the list's people; optional when it is made. */
@@ -79,10 +113,10 @@ const key = {
   customerId: { column: 'customer_id', type: 'bigint' },
   uid: { column: 'uid', type: 'text' },
 } satisfies Fields;
-export const newListFields = { ...key, ...listFields, ...timeFields };
-export const changedListFields = { ...listFields, ...timeFields };
+export const newListFields = { ...key, ...listFields, ...timeFields, ...pageFields };
+export const changedListFields = { ...listFields, ...timeFields, ...pageFields };
 
-const { name, subscribeConfirmation, sendWelcomeEmail } = listFields;
+const { name, subscribeConfirmation, sendWelcomeEmail, signupCaptcha } = listFields;
 /** The columns that verbs read of a list. */
 export const mailListColumns = {
   ...key,
@@ -91,6 +125,7 @@ export const mailListColumns = {
   /** Double opt-in: new people stay `pending` until the confirmation link is clicked. */
   subscribeConfirmation,
   sendWelcomeEmail,
+  signupCaptcha,
 } satisfies Fields;
 
 export const contactFields = {
@@ -145,19 +180,24 @@ const contactBrief = z.object({
 });
 
 const { timezone, timezoneTag, quietHours: quiet } = checksOf(timeFields);
+const { language, color } = checksOf(pageFields);
 const times = { timezone: timezone.optional(), timezoneTag: timezoneTag.optional(), quietHours: quiet.optional() };
+const options = { ...times, language: language.optional(), color: color.optional() };
 
-export const createListInput = z.object({ ...checks, ...times, contact: contactWhole });
+export const createListInput = z.object({ ...checks, ...options, contact: contactWhole });
 export const createListInputClassic = z.object({
   ...checks,
-  ...times,
+  ...options,
   defaultSubject: emptyOr(optionalLine(SUBJECT_MAX)),
   contact: contactBrief,
 });
-export const updateListInput = z.object({ ...checks, ...times, contact: z.object(contact).partial() }).partial();
+export const updateListInput = z.object({ ...checks, ...options, contact: z.object(contact).partial() }).partial();
 export const updateListInputClassic = z
-  .object({ ...checks, ...times, defaultSubject: optionalLine(SUBJECT_MAX), contact: contactBrief.partial() })
+  .object({ ...checks, ...options, defaultSubject: optionalLine(SUBJECT_MAX), contact: contactBrief.partial() })
   .partial();
+
+/** Of a customer's contact every field is optional. */
+export const customerContactInput = z.object({ contact: z.object(contact).partial() });
 
 /** Input of callers; missing values are found when it is parsed. */
 type Given<T> = { readonly [Name in keyof T]?: T[Name] | null | undefined };
@@ -169,6 +209,8 @@ export type ListContactGiven = Given<NonNullable<UpdateFields['contact']>> & {
 export type UpdateListInput = Given<Omit<UpdateFields, 'contact'> & { readonly contact?: ListContactGiven }> & {
   /** The contact may be empty, and the default subject, too. */
   readonly briefContact?: boolean | null | undefined;
+  /** The place of the logo (`chooseLogo`): its faults are told with the others. */
+  readonly logo?: Change<string>;
 };
 export type CreateListInput = UpdateListInput;
 

@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { checksOf } from '../../db/fields.ts';
 import { typed } from '../../db/row.ts';
 import type { Field, RowOfFields, ValuesOf } from '../../db/fields.ts';
-import { emailAddress, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { emailAddress, longText, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
 import { localTime, quietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
-import { HTML_LENGTH_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../content/message.ts';
+import { HTML_MEGABYTES_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../content/message.ts';
 import type { UnknownPolicy } from '../delivery/delivery.ts';
 import { sendingRoutes, type SendingRoute } from '../sending/routing/routes.ts';
 import type { CampaignStatus } from './campaign-state-store.ts';
@@ -65,7 +65,7 @@ export const campaignFields = {
   fromEmail: { column: 'from_email', type: 'text', check: given(emailAddress()), late: unsent },
   fromName: { column: 'from_name', type: 'text', check: given(optionalLine(SENDER_NAME_LENGTH_MAX)), late: unsent },
   replyTo: { column: 'reply_to', type: 'text', check: given(z.union([z.literal(''), emailAddress()])), late: unsent },
-  html: { column: 'html', type: 'text', check: given(multiLine(HTML_LENGTH_MAX)), late: unsent },
+  html: { column: 'html', type: 'text', check: given(longText(HTML_MEGABYTES_MAX)), late: unsent },
   plain: { column: 'plain', type: 'text', check: given(multiLine(PLAIN_LENGTH_MAX)), late: unsent },
   trackOpen: { column: 'track_open', type: 'bool', check: given(z.boolean()), late: unsent },
   trackClick: { column: 'track_click', type: 'bool', check: given(z.boolean()), late: unsent },

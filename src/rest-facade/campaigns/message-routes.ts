@@ -83,7 +83,7 @@ export const campaignMessageRows = [
     access: 'token',
     summary: 'Composes the message as a subscriber would get it, and sends nothing.',
     details:
-      "`subscriber`: uid, id or address of somebody on the list. The html is its author's: show it in a sandbox.",
+      "`subscriber`: uid, id or address of somebody on the list; it needs the scope `subscribers:read` too. The html is its author's: show it in a sandbox, or in a frame by `url`, a page that needs no token and expires.",
     answers: answersBody(previewShape),
     operation: 'CampaignPreview',
     variables: (input) => ({ uid: input.param('uid'), subscriber: input.text('subscriber', 'subscriber_uid') }),
@@ -91,11 +91,36 @@ export const campaignMessageRows = [
   }),
   endpoint({
     method: 'POST',
+    path: '/campaigns/preview',
+    access: 'token',
+    takesHtml: true,
+    summary: 'Composes a message that is not saved, and stores and sends nothing.',
+    details:
+      'A new message to a list (`list_uid`; its sender and subject are used where none is given), or a campaign with changes ' +
+      '(`campaign_uid`; what is not given is as it is stored; `list_uid` is another list than its own). `subscriber`: somebody on the list; it needs the scope `subscribers:read` too, and `list_uid` the scope `lists:read`. `url` is null.',
+    answers: answersBody(previewShape),
+    operation: 'PreviewMessage',
+    variables: (input) => ({
+      listUid: input.text('list_uid'),
+      campaignUid: input.text('campaign_uid'),
+      subscriber: input.text('subscriber', 'subscriber_uid'),
+      subject: input.text('subject'),
+      preheader: input.nullableText('preheader'),
+      fromEmail: input.text('from_email'),
+      fromName: input.text('from_name'),
+      replyTo: input.text('reply_to'),
+      html: input.text('html'),
+      plain: input.text('plain'),
+    }),
+    present: ({ previewMessage }) => ok({ preview: presentPreview(previewMessage) }),
+  }),
+  endpoint({
+    method: 'POST',
     path: '/campaigns/:uid/test',
     access: 'token',
     summary: 'Sends the message to a few addresses, as recipients would get it.',
     details:
-      '`emails`: up to 10, as an array or separated by commas; 100 an hour. The subject begins with "[Test]" unless ' +
+      '`emails`: up to 10, as an array or separated by commas; 100 an hour. `subscriber`: whose values it shows; it needs the scope `subscribers:read` too. The subject begins with "[Test]" unless ' +
       '`mark_subject` is off; links belong to nobody, and nothing is counted.',
     answers: answersCreated(testsQueuedShape),
     required: ['emails'],

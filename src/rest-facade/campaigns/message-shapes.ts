@@ -32,6 +32,8 @@ export const previewShape = z.strictObject({
       size: z.int(),
       links: z.array(z.string()),
       warnings: z.array(z.string()),
+      url: z.string().nullable(),
+      url_expires_at: timeShape.nullable(),
     })
     .meta({ id: 'CampaignPreview' }),
 });

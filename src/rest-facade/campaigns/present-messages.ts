@@ -1,8 +1,8 @@
 /** How REST shows attachments, previews, tests and dry runs. */
 import type {
-  CampaignPreviewQuery,
   RestAttachmentFragment,
   RestDryRunFragment,
+  RestPreviewFragment,
   RestTestMessageFragment,
 } from '../../generated/operations.ts';
 import { restTime } from '../timestamps.ts';
@@ -19,13 +19,12 @@ export function presentAttachment(attachment: RestAttachmentFragment) {
   };
 }
 
-type Preview = Extract<CampaignPreviewQuery['campaignPreview'], { sizeBytes: number }>;
-
-export function presentPreview(preview: Preview) {
-  const { subject, html, plain, headers, sizeBytes, links, warnings } = preview;
+export function presentPreview(preview: RestPreviewFragment) {
+  const { subject, html, plain, headers, sizeBytes, links, warnings, url, urlExpiresAt } = preview;
   return {
     ...{ subject, html, plain, headers: headers.map(({ name, value }) => ({ name, value })) },
-    ...{ size: sizeBytes, links: links.map(({ url }) => url), warnings },
+    ...{ size: sizeBytes, links: links.map((link) => link.url), warnings },
+    ...{ url, url_expires_at: restTime(urlExpiresAt) },
   };
 }
 

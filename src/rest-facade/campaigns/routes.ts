@@ -34,6 +34,8 @@ export const campaignRows = [
     path: '/campaigns',
     access: 'token',
     summary: 'Lists the campaigns.',
+    details:
+      'Every row has its html and plain text, at most 32 MB of them in one answer: ask for a smaller page when it is refused with `errors.per_page`.',
     answers: answersPage(campaignRowShape),
     operation: 'Campaigns',
     variables: pageArguments,
@@ -44,6 +46,7 @@ export const campaignRows = [
     path: '/campaigns',
     access: 'token',
     summary: 'Makes a campaign.',
+    takesHtml: true,
     answers: answersCreated(campaignCreatedShape),
     required: ['list_uid', 'name', 'subject', 'from_email', 'from_name', 'html'],
     operation: 'CreateCampaign',
@@ -52,6 +55,7 @@ export const campaignRows = [
       created('Campaign was successfully created', {
         campaign_uid: campaign.uid,
         attributes: { uid: campaign.uid },
+        warnings: campaign.warnings,
         campaign: presentNewCampaign(campaign),
       }),
   }),
@@ -71,11 +75,16 @@ export const campaignRows = [
     path: '/campaigns/:uid',
     access: 'token',
     summary: 'Changes a campaign: only what is given.',
+    takesHtml: true,
     answers: answersBody(campaignUpdatedShape),
     operation: 'UpdateCampaign',
     variables: (input) => ({ input: { uid: input.param('uid'), ...content(input), ...optional(input) } }),
     present: ({ updateCampaign: campaign }) =>
-      done('Campaign was successfully updated', { campaign_uid: campaign.uid, campaign: presentCampaign(campaign) }),
+      done('Campaign was successfully updated', {
+        campaign_uid: campaign.uid,
+        warnings: campaign.warnings,
+        campaign: presentCampaign(campaign),
+      }),
   }),
   launch('/campaigns/:uid/run'),
   launch('/campaigns/:uid/send'),

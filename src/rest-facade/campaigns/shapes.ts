@@ -63,14 +63,23 @@ const statisticsShape = z
   })
   .meta({ id: 'CampaignStatistics' });
 
+const warningsShape = z
+  .array(z.string())
+  .meta({ description: 'For the author; they do not prevent sending: the html is so long that Gmail clips it.' });
+
 export const oneCampaignShape = z.strictObject({ campaign: campaignShape, statistics: statisticsShape });
 export const campaignCreatedShape = actionShape({
   campaign_uid: uidShape,
   // Some clients look for the uid here (wire facts, answers, 8).
   attributes: z.strictObject({ uid: uidShape }),
+  warnings: warningsShape,
   campaign: newCampaignShape,
 });
-export const campaignUpdatedShape = actionShape({ campaign_uid: uidShape, campaign: campaignShape });
+export const campaignUpdatedShape = actionShape({
+  campaign_uid: uidShape,
+  warnings: warningsShape,
+  campaign: campaignShape,
+});
 export const campaignDeletedShape = actionShape({ campaign_uid: uidShape });
 /** Starting and stopping answer with a text (specification 2.12). */
 export const campaignMovedShape = z.strictObject({

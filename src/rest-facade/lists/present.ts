@@ -55,6 +55,10 @@ function presentOptions(list: OneList) {
     unsubscribe_notification: list.unsubscribeNotification ? 1 : 0,
     send_goodbye_email: list.sendGoodbyeEmail ? 1 : 0,
     public_signup: list.publicSignup ? 1 : 0,
+    signup_captcha: list.signupCaptcha,
+    language: list.language,
+    logo: list.logo,
+    color: list.color,
     timezone: list.timezone,
     timezone_tag: list.timezoneTag,
     quiet_hours: list.quietHours && presentQuietHours(list.quietHours),
@@ -82,7 +86,8 @@ function presentField(field: RestListFieldFragment) {
   };
 }
 
-function presentContact(contact: OneList['contact']) {
+/** The contact of a list or a customer; empty without one. */
+export function presentContact(contact: OneList['contact']) {
   if (!contact) return {};
   const { company, state, city, zip, phone, email, url } = contact;
   return {

@@ -123,6 +123,10 @@ function options(input: Input) {
     unsubscribeNotification: input.flag('unsubscribe_notification'),
     sendGoodbyeEmail: input.flag('send_goodbye_email'),
     publicSignup: input.flag('public_signup'),
+    signupCaptcha: input.choice('signup_captcha', ['never', 'flood', 'always']),
+    language: input.nullableText('language'),
+    logo: input.nullableText('logo'),
+    color: input.nullableText('color'),
     timezone: input.nullableText('timezone'),
     timezoneTag: input.nullableText('timezone_tag'),
     quietHours: quietHoursIn(input),
@@ -137,7 +141,8 @@ function defaultSubject(input: Input, dialect: Dialect): string | undefined {
   return input.text('default_subject', 'subject') ?? inContact;
 }
 
-function contact(input: Input, dialect: Dialect) {
+/** The `contact` of a list or a customer; the numbers of countries are the dialect's (D51). JSON null clears the country. */
+export function contact(input: Input, dialect: Dialect) {
   const given = input.object('contact');
   const country = given && classicCountries.read(given, 'country_id', dialect);
   return (
@@ -149,7 +154,7 @@ function contact(input: Input, dialect: Dialect) {
       state: given.text('state'),
       zip: given.text('zip'),
       phone: given.text('phone'),
-      countryId: country?.number,
+      countryId: given.isNull('country_id') ? null : country?.number,
       countryCode: country?.code,
       email: given.text('email'),
       url: given.text('url'),

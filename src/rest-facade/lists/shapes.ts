@@ -39,7 +39,7 @@ const field = {
 const fieldShape = z.strictObject(field).meta({ id: 'ListField' });
 const newFieldShape = z.strictObject({ id: z.int(), mail_list_id: z.int(), ...field }).meta({ id: 'NewListField' });
 
-const contactShape = z
+export const contactShape = z
   .strictObject({
     company: z.string(),
     state: z.string(),
@@ -74,6 +74,10 @@ const optionsShape = {
   unsubscribe_notification: flagShape,
   send_goodbye_email: flagShape,
   public_signup: flagShape,
+  signup_captcha: z.enum(['never', 'flood', 'always']),
+  language: z.string().nullable(),
+  logo: z.string().nullable(),
+  color: z.string().nullable(),
   timezone: z.string().nullable(),
   timezone_tag: z.string().nullable(),
   quiet_hours: quietHoursShape.nullable(),

@@ -25,6 +25,11 @@ const erasureShape = z
 /** A field of the form that people do not see. */
 const TRAP = 'homepage';
 
+const challengeShape = z.strictObject({
+  parameters: z.record(z.string(), z.unknown()),
+  signature: z.string(),
+});
+
 export const personalDataRows = [
   customEndpoint({
     method: 'GET',
@@ -81,12 +86,25 @@ export const personalDataRows = [
         email: emailText(input) ?? '',
         fieldValues: fieldValues(input),
         trap: input.text(TRAP),
+        captcha: input.text('captcha', 'altcha'),
       },
     }),
     present({ signUp: { message, ignoredFields } }, _view, input) {
       input.ignore(...ignoredFields);
       return done(message);
     },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/public/lists/:list_uid/captcha',
+    access: 'public',
+    summary: 'Makes a challenge for one sign-up, which the ALTCHA widget answers.',
+    details:
+      'Its answer is the `captcha` of `POST /public/subscribers`. `signup_captcha` of the list says when one is needed.',
+    answers: answersBody(challengeShape),
+    operation: 'SignUpChallenge',
+    variables: (input) => ({ listUid: input.param('list_uid') }),
+    present: ({ signUpChallenge }) => ok(challengeShape.parse(signUpChallenge.challenge)),
   }),
 ];
 

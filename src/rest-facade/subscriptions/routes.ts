@@ -123,6 +123,7 @@ export const subscriptionRows = [
   endpoint({
     method: 'POST',
     path: '/customers/:uid/change-plan/:plan_uid',
+    actsOutside: true,
     access: 'admin',
     summary: 'Moves a customer to another plan and charges the difference; at once if nothing is due.',
     answers: answersBody(planChangedShape),

@@ -1,5 +1,9 @@
-/** A campaign's fields in GraphQL: those of the type `Campaign`, and those of the inputs. Checks and columns are in the domain's file. */
+/**
+ * A campaign's fields in GraphQL: those of the type `Campaign` but its html and plain text (campaign-content.ts), and those of the
+ * inputs. Checks and columns are in the domain's file.
+ */
 import { builder } from '../builder.ts';
+import { CampaignType } from '../enums.ts';
 import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
 import { SendingRouteInput, SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';
 import { Campaign } from './campaign.ts';
@@ -22,8 +26,6 @@ builder.prismaObjectFields(Campaign, (t) => ({
   fromEmail: t.exposeString('fromEmail'),
   fromName: t.exposeString('fromName'),
   replyTo: t.exposeString('replyTo'),
-  html: t.exposeString('html'),
-  plain: t.exposeString('plain', { description: 'The plain text part; empty: made from the html.' }),
   trackOpen: t.exposeBoolean('trackOpen'),
   trackClick: t.exposeBoolean('trackClick'),
   signDkim: t.exposeBoolean('signDkim'),
@@ -55,7 +57,7 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 
 /** Fields of both create and update. */
 export const optionalFields = (input: InputFields) => ({
-  type: input.string({ description: 'Only `regular`, which is the default.' }),
+  type: input.field({ type: CampaignType, description: '`regular` by default.' }),
   segmentUid: input.string({ description: 'Only the people of this segment get it. Null: everybody on the list.' }),
   preheader: input.string({ description: `${PREHEADER} Null: none.` }),
   replyTo: input.string(),

@@ -1,13 +1,12 @@
 /** Adding, changing and removing the custom fields of a list (decision D58). */
 import { addListField } from '../../domain/audience/add-list-field.ts';
 import { deleteListField } from '../../domain/audience/delete-list-field.ts';
-import { FIELD_TYPES } from '../../domain/audience/field-value.ts';
 import { updateListField } from '../../domain/audience/update-list-field.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { ListFieldType } from '../enums.ts';
 import { ListField } from './mail-list.ts';
 
-const TYPE = FIELD_TYPES.map((type) => `\`${type}\``).join(', ');
 const TAG = 'Letters, digits and underscores; upper-cased.';
 const DEFAULT = 'The value of people who are added without one.';
 const REQUIRED = 'Nobody is added without a value, unless there is a default.';
@@ -24,7 +23,7 @@ builder.mutationField('addListField', (t) =>
     authScopes: { scope: 'lists:write' },
     input: {
       listUid: t.input.string({ required: true }),
-      type: t.input.string({ required: true, description: TYPE }),
+      type: t.input.field({ type: ListFieldType, required: true }),
       label: t.input.string({ required: true }),
       tag: t.input.string({ required: true, description: TAG }),
       defaultValue: t.input.string({ description: DEFAULT }),
@@ -50,7 +49,7 @@ builder.mutationField('updateListField', (t) =>
     input: {
       listUid: t.input.string({ required: true }),
       field: t.input.string({ required: true, description: FIELD }),
-      type: t.input.string({ description: TYPE }),
+      type: t.input.field({ type: ListFieldType }),
       label: t.input.string(),
       tag: t.input.string({ description: 'Cannot be changed; only the tag that it has is accepted.' }),
       defaultValue: t.input.string({ description: `${DEFAULT} Null: none.` }),
