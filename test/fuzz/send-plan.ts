@@ -3,7 +3,8 @@ import { Agent, request as openRequest } from 'node:http';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RowPlace } from '../support/play-row.ts';
 import type { RestApp } from '../support/open-rest-app.ts';
-import { bodyOf, pathIn, rightValue, type World } from '../support/rest-world.ts';
+import { bodyOf } from '../support/request-row.ts';
+import { pathIn, rightValue, type World } from '../support/rest-world.ts';
 import type { Planned, RequestPlan } from './row-requests.ts';
 
 export interface FuzzAnswer {

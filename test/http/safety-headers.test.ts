@@ -87,7 +87,7 @@ test.each(methods)('%s on every address', async (method) => {
 });
 
 test('pages of browsers, in full', async () => {
-  for (const address of ['/', '/graphql', '/docs', '/inbox']) {
+  for (const address of ['/', '/graphql', '/graphql/explorer', '/docs', '/inbox']) {
     const answer = await fetch(origin + address, { headers: { Accept: 'text/html' } });
     const page = (await answer.text()).replace(/<script>[^]*<\/script>/, '');
     expect([address, answer.status, faultsOf(answer.headers)]).toEqual([address, 200, []]);

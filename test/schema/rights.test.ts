@@ -17,7 +17,7 @@ import { FIRST_MAX, PER_PAGE_MAX } from '../../src/schema/limits.ts';
 const schema = buildSchema();
 
 /** Whoever adds to this list opens the list to the whole world. */
-const PUBLIC_FIELDS = ['Mutation.logIn', 'Mutation.signIn', 'Mutation.signUp'];
+const PUBLIC_FIELDS = ['Mutation.logIn', 'Mutation.signIn', 'Mutation.signUp', 'Query.signUpChallenge'];
 
 /** What holds no data of its own. */
 const SHELLS = /^(PageInfo|FieldError|.*Error|.*Connection|.*Edge)$/;
@@ -29,6 +29,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
     'once in the life of a restored installation, a row for each kind and list with mails',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
   'ListField.options': 'FIELD_OPTIONS_MAX of a field',
+  'Campaign.warnings': 'a sentence that the html is clipped',
   'Campaign.testMessages': 'TESTS_SHOWN of a campaign',
   'Installation.processes': 'the processes of an installation, cut at a thousand',
   'Installation.stalledCampaigns': 'cut at a thousand',
@@ -55,6 +56,10 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'Allowance.limits': 'one for each limit that plans count',
   'AuditEvent.fields': 'the names of one input (AUDIT_FIELDS_MAX)',
   'SignUp.ignoredFields': 'the fields of one form',
+  'InstallationQueue.processes': 'the processes of an installation, cut at a thousand',
+  'InstallationQueue.tasks': 'one for each kind of job',
+  'CampaignChanges.changed': 'CHANGES_MAX in an event',
+  'CampaignChanges.deletedUids': 'CHANGES_MAX in an event',
   'Installation.diagnostics': 'one for each check that the program has',
   'UnsubscribedFromLists.subscribers': 'one for each list of the customer that has the address',
   'RecoveryCodes.recoveryCodes': 'ten',
@@ -74,6 +79,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'RejectedImportLine.cells': 'one line of a file, two thousand at most (CELLS_MAX)',
   'CountriesSuccess.nodes': 'the countries of the world',
   'CurrenciesSuccess.nodes': 'the currencies of the world',
+  'LanguagesSuccess.nodes': 'the languages of this product',
   'CreditBalancesSuccess.nodes': 'one a currency that the customer paid in',
   'Plan.optionsWithoutEffect': 'three at most',
   'Invoice.lines': 'four at most (proration.ts)',
@@ -158,6 +164,24 @@ describe('one channel of errors', () => {
     const subscriptions = rootFields.filter(([name]) => name.startsWith('Subscription.'));
     expect(subscriptions.filter(([, field]) => !isObjectType(getNamedType(field.type)))).toEqual([]);
   });
+});
+
+test('every argument for a number of rows says its limit', () => {
+  const sizes = allFields.flatMap(([name, field]) =>
+    field.args
+      .filter((argument) => ['first', 'last', 'perPage'].includes(argument.name))
+      .map((argument) => ({ name, field, argument })),
+  );
+  expect(sizes.length).toBeGreaterThan(40);
+  const silent = sizes.filter(({ field, argument }) => {
+    const result = getNamedType(field.type);
+    const members = (isUnionType(result) ? result.getTypes() : [result]).map((type) => type.name);
+    const isConnection = members.some((member) => member.endsWith('Connection'));
+    const isPage = field.args.some((one) => one.name === 'page');
+    const limit = isConnection ? FIRST_MAX : isPage ? PER_PAGE_MAX : '\\d+';
+    return !new RegExp(`at most ${limit}\\b`, 'i').test(argument.description ?? '');
+  });
+  expect(silent.map(({ name, argument }) => `${name}(${argument.name})`)).toEqual([]);
 });
 
 test('every list is bounded by an argument, or short by nature', () => {

@@ -231,6 +231,32 @@ describe('pages', () => {
     expect(broken.data['subscribers']).toEqual({ __typename: 'ValidationError' });
   });
 
+  test('of several lists are read at once, each with its own people and arguments', async () => {
+    const lists = [await newList(), await newList(), await newList()];
+    for (const [at, list] of lists.slice(0, 2).entries())
+      await app.ctx.db.execute(sql`
+        INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+        SELECT ${list.customerId}, ${list.id}, n || '@' || ${at} || '.co', n || '@' || ${at} || '.co', 'subscribed', '{}'
+          FROM generate_series(1, 3) n`);
+    const inner =
+      'first: subscribers(first: 2) { totalCount nodes { email } } last: subscribers(last: 1) { nodes { email } }';
+    const document = `{ lists(last: 3) { ... on MailListConnection { nodes { ${inner} } } } }`;
+    const { result, statements } = await countStatements(() => app.run(document, {}, owner.token));
+    const nodes = (...emails: string[]) => ({ nodes: emails.map((email) => ({ email })) });
+    expect(result.data).toEqual({
+      lists: {
+        nodes: [
+          ...[0, 1].map((at) => ({
+            first: { totalCount: 3, ...nodes(`1@${at}.co`, `2@${at}.co`) },
+            last: nodes(`3@${at}.co`),
+          })),
+          { first: { totalCount: 0, nodes: [] }, last: nodes() },
+        ],
+      },
+    });
+    expect(statements.filter((text) => text.includes('AS people'))).toHaveLength(2);
+  });
+
   test('take as many statements for 100 people as for 10', async () => {
     const document =
       'query ($first: Int!) { subscribers(first: $first) { ... on SubscriberConnection { nodes { email fieldValues list { name fields { tag } counters { pending } } consentEvents { status } } } } }';

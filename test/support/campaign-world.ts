@@ -23,7 +23,10 @@ interface WorldOptions {
   readonly smtpPort: number;
   readonly campaign?: Partial<CreateCampaignInput>;
   readonly server?: {
+    /** The largest number. */
     connections?: number;
+    /** The present one, if not the largest. */
+    grownTo?: number;
     window?: number;
     quotaValue?: number;
     quotaBase?: number;
@@ -48,17 +51,21 @@ export async function campaignWorld(
         SELECT ${customerId}, ${list.id}, 'p' || n || '@example.org', 'p' || n || '@example.org', 'subscribed', '{}', jsonb_build_object('FIRST_NAME', 'Name' || n)
           FROM generate_series(1, ${recipients}::int) n`,
   );
+  const connections = server.connections ?? 4;
   const settings = {
     host: '127.0.0.1',
     port: smtpPort,
     encryption: 'none',
-    connections: server.connections ?? 4,
+    max_connections: connections,
     window: server.window ?? 4,
   };
+  // As after a while of sending: with all connections that it may have.
   await ctx.db.execute(
-    sql`INSERT INTO sending_server (customer_id, uid, name, type, settings, connections_max, quota_value, quota_base, quota_unit)
-        VALUES (${customerId}, ${newUid()}, 'Test', 'smtp', ${JSON.stringify(settings)}::jsonb, ${settings.connections},
-                ${server.quotaValue ?? null}, ${server.quotaBase ?? null}, ${server.quotaUnit ?? null})`,
+    sql`WITH made AS (
+          INSERT INTO sending_server (customer_id, uid, name, type, settings, connections_max, quota_value, quota_base, quota_unit)
+          VALUES (${customerId}, ${newUid()}, 'Test', 'smtp', ${JSON.stringify(settings)}::jsonb, ${connections},
+                  ${server.quotaValue ?? null}, ${server.quotaBase ?? null}, ${server.quotaUnit ?? null}) RETURNING id)
+        INSERT INTO hot.sending_connections (server_id, connections, hold_ms) SELECT id, ${server.grownTo ?? connections}::int, 2000 FROM made`,
   );
   const input = {
     listUid: list.uid,

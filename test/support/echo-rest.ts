@@ -111,8 +111,8 @@ async function* pieces() {
 }
 
 const viewers: Readonly<Record<string, Execution['viewer']>> = {
-  plain: { isAdmin: false, restDialect: null },
-  classic: { isAdmin: false, restDialect: 'classic' },
+  plain: { customerId: 1n, isAdmin: false, restDialect: null },
+  classic: { customerId: 1n, isAdmin: false, restDialect: 'classic' },
 };
 
 export type Init = NonNullable<Parameters<typeof fetch>[1]>;
@@ -130,11 +130,13 @@ export interface EchoRest {
   call(path: string, init?: Init): Promise<EchoAnswer>;
 }
 
+const IDENTIFY = { document: parse('query Identify { __typename }'), isMutation: false, variableTypes: new Map() };
+
 /** Starts it; it ends after the file's last test. */
 export async function startEchoRest(): Promise<EchoRest> {
   const handler = createRestHandler({
     rows,
-    documents: new Map([['Identify', parse('query Identify { __typename }')]]),
+    documents: new Map([['Identify', IDENTIFY]]),
     execute: async (_document, _variables, { token }) => ({ data: {}, viewer: viewers[token ?? ''] ?? null }),
     dialect: 'standard',
     prefix: '/api/v1',

@@ -114,8 +114,10 @@ function rightOf(mutation: string, { name, type }: { name: string; type: GraphQL
     const given = named.isOneOf ? fields.filter((field) => field.name === only) : fields;
     return Object.fromEntries(given.map((field) => [field.name, rightOf(mutation, field, world)]));
   }
-  const value =
-    rightLeaf(mutation, name, world) ?? (isEnumType(named) ? named.getValues()[0]?.name : fallback[named.name]);
+  const leaf = rightLeaf(mutation, name, world);
+  // The words of one name differ by enum.
+  const words = isEnumType(named) ? named.getValues().map((word) => word.name) : undefined;
+  const value = words ? (words.find((word) => word === leaf) ?? words[0]) : (leaf ?? fallback[named.name]);
   return isListType(getNullableType(type)) ? [value] : value;
 }
 
@@ -135,6 +137,8 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     importUid: world.importUid,
     segmentUid: world.segmentUid,
     fileUid: world.pictureUid,
+    // The picture of a customer is a file of the administrator, who has none.
+    image: mutation === 'updateProfile' ? world.pictureUid : '',
     attachmentUid: world.attachmentUid,
     listUid: world.listUid,
     subscriber: world.subscriberUid,
@@ -149,6 +153,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     countryCode: 'AT',
     field: 'FIRST_NAME',
     timezoneTag: 'FIRST_NAME',
+    language: 'de',
+    logo: world.pictureUid,
+    color: '#1F4FD8',
     to: `${newUid()}@person.example`,
     trap: '',
     // A new one has to differ from the one before.

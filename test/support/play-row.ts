@@ -5,7 +5,8 @@ import type { Dialect } from '../../src/rest-facade/dialects.ts';
 import type { Method, Row } from '../../src/rest-facade/row.ts';
 import { parametersIn } from './known-in.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
-import { requestRow, newWorld, rightValue, type World } from './rest-world.ts';
+import { requestRow } from './request-row.ts';
+import { newWorld, rightValue, type World } from './rest-world.ts';
 
 export interface RowPlace {
   readonly row: Row;

@@ -4,6 +4,14 @@ const DATE = '2026-01-31';
 const TIME = '08:00:00';
 const BASE_URL = 'https://mail.example.com';
 const UID_START = 0x65f0c0de00000;
+/** Time of expiry and signature of a checkout link. */
+const CHECKOUT_SIGNATURE = 'tpp9c0.u27WUFdP59sFvSz0EIBeqw';
+
+/** Numbers that differ from run to run, by the name of their field. */
+const FIXED_NUMBERS: Readonly<Record<string, number>> = {
+  ...{ port: 587, duration_ms: 120 },
+  expiresAt: 1_769_846_400,
+};
 
 /** Scrubs any number of values; the same thing is the same in all of them. */
 export function scrubber(baseUrl: string): (value: unknown) => unknown {
@@ -15,12 +23,16 @@ export function scrubber(baseUrl: string): (value: unknown) => unknown {
       .replaceAll(/\bmw[0-9a-f]{10}\b/g, 'mw0123456789')
       .replaceAll(baseUrl, BASE_URL)
       .replaceAll(/http:\/\/127\.0\.0\.1(:\d+)?/g, 'https://files.example.com')
+      .replaceAll(/(?<=127\.0\.0\.1)%3A\d+/g, '%3A8025')
       .replaceAll('127.0.0.1', 'smtp.example.com')
       .replaceAll(/\b(?:user-)?[0-9a-f]{13}@[a-z]+\.example\b/g, people)
+      .replaceAll(/(?<=\/preview\/)[\w-]{100,}/g, '<PREVIEW>')
       .replaceAll(/(?<![0-9A-Za-z])[0-9A-Za-z]{60}(?![0-9A-Za-z])/g, '<API_TOKEN>')
       .replaceAll(/(?<![0-9A-Za-z_-])[0-9A-Za-z_-]{43}(?![0-9A-Za-z_-])/g, '<TOKEN>')
       .replaceAll(/^(\d{6}|[0-9a-zA-Z]{4}-[0-9a-zA-Z]{4}-[0-9a-zA-Z]{2,4})$/g, '<CODE>')
+      .replaceAll(/(?<=\/checkout\/offline\/[0-9a-f]{13}\.)[0-9a-z]+\.[\w-]{22}(?![\w-])/g, CHECKOUT_SIGNATURE)
       .replaceAll(/\b[A-Z2-7]{32}\b/g, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP')
+      .replaceAll(/\b[0-9a-f]{64}\b/g, '<DIGEST>')
       .replaceAll(/\b[0-9a-f]{32}\b/g, '0123456789abcdef0123456789abcdef')
       .replaceAll(/(?<![0-9a-z])[0-9a-f]{13}(?![0-9a-z])/gi, uids)
       .replaceAll(
@@ -29,7 +41,7 @@ export function scrubber(baseUrl: string): (value: unknown) => unknown {
       );
   const scrub = (value: unknown, name: string): unknown => {
     if (typeof value === 'string') return /(^|_)id$/.test(name) && /^\d+$/.test(value) ? '1' : text(value);
-    if (typeof value === 'number') return /(^|_)id$/.test(name) ? 1 : name === 'port' ? 587 : value;
+    if (typeof value === 'number') return /(^|_)id$/.test(name) ? 1 : (FIXED_NUMBERS[name] ?? value);
     if (Array.isArray(value)) return value.map((item) => scrub(item, name));
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), scrub(inner, key)]));

@@ -31,7 +31,9 @@ const SOURCES: Readonly<Record<string, string>> = {
   // An upload that is refused at its end is kept as cancelled: that there was one changes nothing.
   'public.mail_list_import': "(SELECT xmin FROM mail_list_import WHERE status <> 'cancelled')",
   // A failed try to get in is written down: that it was tried changes nothing.
-  'hot.audit_event': '(SELECT xmin FROM hot.audit_event WHERE failure IS NULL)',
+  // So is the file of a form that is refused at its end, which was stored and deleted again; files are watched themselves.
+  'hot.audit_event': `(SELECT xmin FROM hot.audit_event
+    WHERE failure IS NULL AND operation NOT IN ('startFileUpload', 'appendToFile', 'finishFileUpload', 'deleteFile'))`,
   // Every process watches campaigns: one that was run here, where nobody sends, is called stalled after three minutes.
   // Its contents are long, and are not changed without the time of the change.
   'public.campaign': `(SELECT hashtext(concat_ws(' ', id, name, subject, from_email, from_name, reply_to, status, type,

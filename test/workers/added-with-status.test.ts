@@ -27,14 +27,21 @@ const created = (list: { uid: string }, EMAIL: string, more: object, dialect = '
     body: { list_uid: list.uid, EMAIL, ...more },
   });
 
-async function graphql(query: string, variables: object) {
+interface GraphqlAnswer {
+  data: Record<string, unknown>;
+  errors?: { message: string }[];
+}
+
+async function graphqlAnswer(query: string, variables: object): Promise<GraphqlAnswer> {
   const answer = await fetch(`${app.baseUrl}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${owner.token}` },
     body: JSON.stringify({ query, variables }),
   });
-  return ((await answer.json()) as { data: Record<string, unknown> }).data;
+  return (await answer.json()) as GraphqlAnswer;
 }
+
+const graphql = async (query: string, variables: object) => (await graphqlAnswer(query, variables)).data;
 
 const personOf = async (list: { uid: string }, email: string) =>
   (
@@ -142,10 +149,10 @@ test('GraphQL obeys it alike', async () => {
     (await graphql(ADD, { input: { listUid: list.uid, email, status } })).addSubscriber;
   expect(await add('out@twin.example', 'unsubscribed')).toEqual({ __typename: 'Subscriber', status: 'unsubscribed' });
   expect(await add('no@twin.example', 'unconfirmed')).toEqual({ __typename: 'Subscriber', status: 'unconfirmed' });
-  expect(await add('pending@twin.example', 'pending')).toMatchObject({
-    __typename: 'ValidationError',
-    fields: [{ field: 'status' }],
-  });
+  const asked = { listUid: list.uid, email: 'pending@twin.example', status: 'pending' };
+  expect((await graphqlAnswer(ADD, { input: asked })).errors).toMatchObject([
+    { message: expect.stringContaining('Value "pending" does not exist in "SettableSubscriberStatus" enum.') },
+  ]);
   await listMailsOver();
   expect(await mailsTo('out@twin.example')).toEqual([]);
 });

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { field, mailWorld } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
+import { framedMessage } from '../support/web-view.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
 const owner = await app.newTenant();
@@ -80,6 +81,6 @@ test("is in mails, tests and the web view, each with its reader's values; a paus
   expect(mail.html).toMatch(/^<div style="display:none[^>]*>News for Pia&/);
   expect(mail.text).not.toContain('News for');
   const view = /href="([^"]+)">view/.exec(mail.html ?? '')?.[1];
-  expect(await (await fetch(here(view))).text()).toContain('>News for Pia&');
+  expect(await framedMessage(here(view))).toContain('>News for Pia&');
   expect((await call('PATCH', `/campaigns/${campaign}`, { preheader: 'x' })).status).toBe(422);
 });
