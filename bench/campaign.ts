@@ -1,22 +1,28 @@
 /**
- * A whole campaign against another program's SMTP receiver, beside what that program's own source reaches against the
- * same receiver in the same run: messages a second, processor time a message, the ledger's balance. With `--verify`
+ * A whole campaign against another program's SMTP receiver, beside what that program's own source reaches against the same
+ * receiver in the same run, in turns: messages a second and their ratio, processor time a message of the product and of
+ * PostgreSQL, the ledger's balance. The server has its defaults: its connections grow by themselves. With `--verify`
  * every message that arrived is read; with `--kill` the product is killed in the middle and started again; with
  * `--plan` the customer has a plan whose credits are just enough, so that every job leases its slice of them.
  *
- *   node bench/campaign.ts [--smoke] [--recipients 20000] [--verify] [--kill] [--plan]
+ *   node bench/campaign.ts [--smoke] [--recipients 20000] [--rounds 3] [--verify] [--kill] [--plan]
+ *     [--connections 20] [--window 10]     the largest numbers, instead of the defaults
  *
  * Needs Postfix's smtp-sink and smtp-source (Debian's package postfix); SMTP_SINK=/path names the sink where it is not
  * in the usual places. Without them nothing is measured, and that is said.
  */
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { openDatabase } from '../src/db/database.ts';
+import { silentLog } from '../src/lib/log.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { givePlan } from './support/give-plan.ts';
+import { median } from './support/median.ts';
+import { cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 import { startProduct, type Product } from './support/product.ts';
 import { postfixFolder, startSmtpSink, type Sink } from './support/smtp-sink.ts';
 
@@ -27,12 +33,16 @@ const { values } = parseArgs({
     verify: { type: 'boolean', default: false },
     kill: { type: 'boolean', default: false },
     plan: { type: 'boolean', default: false },
-    connections: { type: 'string', default: '5' },
-    window: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '1' },
+    connections: { type: 'string' },
+    window: { type: 'string' },
   },
 });
 const RECIPIENTS = Number(values.recipients ?? (values.smoke ? 200 : 20_000));
 const MESSAGE_BYTES = 11_000;
+/** Of smtp-source over 20 connections. */
+const GOAL = 0.6;
+const SENDER = { from_email: 'news@shop.example', from_name: 'Shop' };
 const PARAGRAPH = 'Our new collection is here, made of linen and wool, in six colours. '.repeat(12);
 const HTML = `<html><body><h1>Hello {FIRST_NAME}</h1>${[1, 2, 3, 4, 5]
   .map((n) => `<p>${PARAGRAPH} <a href="https://shop.example/offer/${n}?for={EMAIL}">Offer ${n}</a></p>`)
@@ -61,42 +71,110 @@ async function main(folder: string): Promise<void> {
   }
 }
 
+interface Figures {
+  readonly rate: number;
+  /** Of smtp-source; undefined where there is none. */
+  readonly source: number | undefined;
+  /** Processor time a message, in microseconds. */
+  readonly product: number;
+  readonly postgres: number;
+}
+
 async function measure(databaseUrl: string, sink: Sink, dump: string | undefined): Promise<void> {
-  const source = values.verify ? undefined : await sink.measureSource(RECIPIENTS, MESSAGE_BYTES);
-  let product = await startProduct(databaseUrl);
+  const database = openDatabase({ url: databaseUrl, poolSize: 1, log: silentLog });
   const client = new pg.Client(databaseUrl);
   await client.connect();
-  const uid = await prepare(product, client, sink);
+  const world: World = {
+    databaseUrl,
+    client,
+    sink,
+    postmaster: await postmasterOf(database),
+    product: await startProduct(databaseUrl),
+  };
+  await database.close();
+  const listUid = await prepare(world);
   if (values.plan)
     await givePlan((text, args) => client.query(text, [...args]), { email_max: RECIPIENTS, sending_quota: RECIPIENTS });
-  const [startedAt, cpuBefore] = [performance.now(), product.cpuSeconds()];
-  await product.rest('POST', `/campaigns/${uid}/run`);
-  if (values.kill) product = await killInTheMiddle(product, client, databaseUrl);
+  const rounds: Figures[] = [];
+  for (let round = 0; round < Number(values.rounds); round++) rounds.push(await sendOnce(world, listUid));
+  if (rounds.length > 1) showMedians(rounds);
+  if (dump) verify(dump, await unknownOutcomes(client));
+  await client.end();
+  await world.product.stop();
+}
+
+interface World {
+  readonly databaseUrl: string;
+  readonly client: pg.Client;
+  readonly sink: Sink;
+  readonly postmaster: number;
+  /** Another one after a kill. */
+  product: Product;
+}
+
+/** smtp-source, then a campaign. */
+async function sendOnce(world: World, listUid: string): Promise<Figures> {
+  const { client, databaseUrl, postmaster, sink } = world;
+  const source = values.verify ? undefined : await sink.measureSource(RECIPIENTS, MESSAGE_BYTES);
+  const uid = await newCampaign(world.product, listUid);
+  const before = { product: world.product.cpuSeconds(), postgres: cpuMsOfAll(postmaster), at: performance.now() };
+  await world.product.rest('POST', `/campaigns/${uid}/run`);
+  if (values.kill) world.product = await killInTheMiddle(world.product, client, databaseUrl);
   await untilDone(client);
-  const seconds = (performance.now() - startedAt) / 1_000;
-  const rate = RECIPIENTS / seconds;
+  const seconds = (performance.now() - before.at) / 1_000;
+  const figures = {
+    rate: RECIPIENTS / seconds,
+    source,
+    product: values.kill ? Number.NaN : ((world.product.cpuSeconds() - before.product) / RECIPIENTS) * 1e6,
+    postgres: ((cpuMsOfAll(postmaster) - before.postgres) / RECIPIENTS) * 1e3,
+  };
   const { rows } = await client.query(
     'SELECT audience, open, sent, failed, skipped, suppressed, unknown FROM hot.delivery_counter ORDER BY source_id DESC LIMIT 1',
   );
-  console.log(
-    `campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, ${Math.round(rate)} messages/s, peak ${Math.round(product.peakMegabytes())} MB`,
+  const { rows: servers } = await client.query<{ connections: number }>(
+    'SELECT max(connections) AS connections FROM hot.sending_connections',
   );
-  if (!values.kill)
-    console.log(
-      `processor time of the product: ${(((product.cpuSeconds() - cpuBefore) / RECIPIENTS) * 1e6).toFixed(0)} us a message`,
-    );
+  console.log(
+    `campaign to ${RECIPIENTS}: ${seconds.toFixed(1)} s, peak ${Math.round(world.product.peakMegabytes())} MB, ${servers[0]?.connections ?? 0} connections at the end; load ${(loadavg()[0] ?? 0).toFixed(1)}`,
+  );
+  show(figures);
   console.log(`ledger: ${JSON.stringify(rows[0])}`);
-  if (source !== undefined)
-    console.log(
-      `smtp-source, same receiver, same run: ${Math.round(source)} messages/s; ratio ${(rate / source).toFixed(2)}`,
-    );
-  if (dump) verify(dump, Number(rows[0]?.unknown ?? 0));
-  await client.end();
-  await product.stop();
+  return figures;
 }
 
-/** A list, people, a server and a campaign; answers the campaign's uid. */
-async function prepare(product: Product, client: pg.Client, sink: Sink): Promise<string> {
+function show({ rate, source, product, postgres }: Figures): void {
+  console.log(
+    `  ${Math.round(rate)} messages/s; processor time a message: product ${product.toFixed(0)} us, PostgreSQL ${postgres.toFixed(0)} us`,
+  );
+  console.log(
+    source === undefined
+      ? '  No smtp-source: the ratio is skipped.'
+      : `  smtp-source, same receiver, same run: ${Math.round(source)} messages/s; ratio ${(rate / source).toFixed(2)} (goal ${GOAL})`,
+  );
+}
+
+function showMedians(rounds: readonly Figures[]): void {
+  console.log(`medians of ${rounds.length} rounds, each figure by itself:`);
+  const of = (pick: (figures: Figures) => number): number => median(rounds.map(pick));
+  const ratio = of(({ rate, source }) => rate / (source ?? Number.NaN));
+  show({
+    rate: of(({ rate }) => rate),
+    source: undefined,
+    product: of(({ product }) => product),
+    postgres: of(({ postgres }) => postgres),
+  });
+  console.log(`  ratio ${ratio.toFixed(2)} (goal ${GOAL})`);
+}
+
+async function unknownOutcomes(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ unknown: number }>(
+    'SELECT sum(unknown)::int AS unknown FROM hot.delivery_counter',
+  );
+  return rows[0]?.unknown ?? 0;
+}
+
+/** A list with people, and a server; answers the list's uid. */
+async function prepare({ product, client, sink }: World): Promise<string> {
   const contact = {
     company: 'Shop',
     address_1: '1 High Street',
@@ -107,11 +185,10 @@ async function prepare(product: Product, client: pg.Client, sink: Sink): Promise
     country_id: 1,
     email: 'shop@shop.example',
   };
-  const sender = { from_email: 'news@shop.example', from_name: 'Shop' };
   const { list_uid } = await product.rest<{ list_uid: string }>('POST', '/lists', {
     name: 'Bench',
     default_subject: 'News',
-    ...sender,
+    ...SENDER,
     contact,
   });
   await product.rest('POST', `/lists/${list_uid}/add-field`, { type: 'text', label: 'City', tag: 'CITY' });
@@ -127,15 +204,19 @@ async function prepare(product: Product, client: pg.Client, sink: Sink): Promise
     host: '127.0.0.1',
     port: sink.port,
     encryption: 'none',
-    connections: Number(values.connections),
-    window: Number(values.window),
+    ...(values.connections === undefined ? {} : { max_connections: Number(values.connections) }),
+    ...(values.window === undefined ? {} : { window: Number(values.window) }),
   };
   await product.rest('POST', '/sending_servers', { name: 'Sink', type: 'smtp', settings });
+  return list_uid;
+}
+
+async function newCampaign(product: Product, list_uid: string): Promise<string> {
   const campaign = {
     list_uid,
     name: 'Bench',
     subject: 'News for {FIRST_NAME}',
-    ...sender,
+    ...SENDER,
     html: HTML,
     track_open: 1,
     track_click: 1,
@@ -146,7 +227,7 @@ async function prepare(product: Product, client: pg.Client, sink: Sink): Promise
 
 async function untilDone(client: pg.Client): Promise<void> {
   for (;;) {
-    const { rows } = await client.query<{ status: string }>('SELECT status FROM campaign');
+    const { rows } = await client.query<{ status: string }>('SELECT status FROM campaign ORDER BY id DESC LIMIT 1');
     if (rows[0]?.status === 'done') return;
     await sleep(50);
   }

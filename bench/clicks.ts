@@ -380,7 +380,10 @@ async function serveInbound(url: string): Promise<void> {
     ...{ db: database, database, tx: undefined, hooks: createHookBus(silentLog), clock: systemClock, log: silentLog },
     ...{ viewer: null, ipAddress: null, installation },
   };
-  const inbound = await createInbound(ctx, { webView: async () => undefined });
+  const inbound = await createInbound(ctx, {
+    webView: async () => undefined,
+    preview: async () => ({ kind: 'unknown' }),
+  });
   const server = await startHttpServer({ host: '127.0.0.1', port: 0, mounts: inbound.mounts, log: silentLog });
   process.send?.(server.port);
   process.once('disconnect', () => process.exit(1));

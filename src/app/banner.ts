@@ -28,7 +28,7 @@ function bannerLines({ baseUrl, roles, inboxPort }: BannerFacts, startedInMs: nu
   return [
     `Mailwright is ready at ${baseUrl} (${seconds} s)`,
     '',
-    `  GraphQL explorer  ${baseUrl}/graphql`,
+    `  GraphQL explorer  ${baseUrl}/graphql/explorer`,
     `  REST reference    ${baseUrl}/docs  (the API itself: ${baseUrl}/api/v1)`,
     ...(inboxPort === null
       ? []

@@ -8,20 +8,23 @@ import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { createRequestLimit } from '../domain/accounts/count-requests.ts';
 import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
+import { readPreviewPage } from '../domain/campaigns/read-preview-page.ts';
 import { webViewOf } from '../domain/delivery/web-view.ts';
 import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
+import { assetMount } from '../http/asset-mount.ts';
 import { crossOrigin } from '../http/cross-origin.ts';
 import { healthMounts, type ReadinessChecks } from '../http/health-handlers.ts';
 import type { HttpsOnly } from '../http/exchange.ts';
-import { startHttpServer } from '../http/http-server.ts';
-import { pageMount } from '../http/page-mount.ts';
+import { startHttpServer, type Mount } from '../http/http-server.ts';
+import { PLAIN_POLICY } from '../http/own-page.ts';
+import { captchaFiles } from '../inbound/captcha.ts';
 import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
-import { createGraphqlServer } from '../schema/graphql-server.ts';
+import { createGraphqlServer, type GraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { landingMounts } from './landing.ts';
-import { restMounts } from './rest-mounts.ts';
+import { GRAPHQL_REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
 import { createMetrics } from './metrics.ts';
@@ -67,7 +70,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     origins: settings.CORS_ORIGINS,
     countRequest,
   });
-  const inbound = await createInbound(ctx, { work: options.ctx, webView: webViewOf, places });
+  const inbound = await createInbound(ctx, { work: options.ctx, ...PAGES, framers: settings.CORS_ORIGINS, places });
   const metrics = createMetrics({ ctx, settings, pools: { requests: ctx.database, work: options.ctx.database } });
   const server = await startHttpServer({
     observe: metrics.observe,
@@ -86,21 +89,21 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
           () => settings.CORS_ORIGINS,
         ),
         // An operator who hides the schema hides its reference, too.
-        ...(settings.GRAPHQL_EXPLORER === 'on'
-          ? [pageMount('/docs/graphql', graphqlReference(graphql.schema, 'Mailwright'))]
-          : []),
-        ...(await restMounts({
+        ...(settings.GRAPHQL_EXPLORER === 'on' ? [schemaMount(graphql.schema)] : []),
+        ...restMounts({
           documents: loadDocuments(graphql.schema),
           execute: graphql.execute,
           dialect: settings.REST_DIALECT,
           baseUrl: ctx.installation.baseUrl,
           origins: settings.CORS_ORIGINS,
+          hasGraphqlReference: settings.GRAPHQL_EXPLORER === 'on',
           countRequest,
           idempotentCalls: createKeptCalls(
             { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
             parseKeptAnswer,
           ),
-        })),
+        }),
+        ...captchaFiles.map(assetMount),
         ...inbound.mounts,
         ...inbox.mounts,
         ...landingMounts(ctx, { hasInbox: inbox.port !== null, hasExplorer: settings.GRAPHQL_EXPLORER === 'on' }),
@@ -119,6 +122,16 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       await prisma.$disconnect();
     },
   };
+}
+
+/** What pages show that the module of the pages cannot compose by itself. */
+const PAGES = { webView: webViewOf, preview: readPreviewPage };
+
+function schemaMount(schema: GraphqlServer['schema']): Mount {
+  const read = () => graphqlReference(schema, 'Mailwright');
+  return assetMount({
+    ...{ path: GRAPHQL_REFERENCE_PATH, contentType: 'text/html; charset=utf-8', policy: PLAIN_POLICY, read },
+  });
 }
 
 /** The context for requests, with separate connections and shorter time limits. */

@@ -142,7 +142,7 @@ export const settings = {
     kind: origins,
     default: '',
     about:
-      'Origins of web pages elsewhere that may call REST and GraphQL with a token, such as `https://app.example.com`. Cookies do not work there. `/api/v1/public` may be called by all pages.',
+      'Origins of web pages elsewhere that may call REST and GraphQL with a token, such as `https://app.example.com`. Cookies do not work there. They may also show previews and web views in a frame. `/api/v1/public` may be called by all pages.',
   },
   OUTBOUND_ALLOW_HOSTS: {
     kind: hosts,
@@ -195,7 +195,7 @@ export const settings = {
   GRAPHQL_EXPLORER: {
     kind: onOff,
     default: 'on',
-    about: 'Serves the GraphQL explorer to browsers at `/graphql`.',
+    about: 'Serves browsers the GraphQL explorer at `/graphql/explorer`, and at `/graphql` a page that leads there.',
   },
   GEOIP_FILE: {
     kind: orEmpty(folder),

@@ -2,7 +2,7 @@
 import type { Database, Queryable, Transaction } from '../db/database.ts';
 import type { Hooks } from '../plugin-api/index.ts';
 import type { Clock } from '../lib/clock.ts';
-import { UnauthenticatedError } from '../lib/errors.ts';
+import { UnauthenticatedError, ValidationError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
 import type { SecurityEvents } from './security-event.ts';
@@ -51,6 +51,8 @@ export interface Context {
   readonly securityEvents?: SecurityEvents;
   /** The change of this request, if its row of the audit trail is written within it. */
   readonly change?: Change;
+  /** The entry point found faults of the input itself: verbs find theirs, and nothing is changed (`endChecks`). */
+  readonly checksOnly?: boolean;
   readonly installation: Installation;
 }
 
@@ -103,7 +105,19 @@ export interface Installation {
 /** Runs `work` in one transaction: the open one, or a new one. */
 export async function inTransaction<T>(ctx: Context, work: (ctx: TransactionContext) => Promise<T>): Promise<T> {
   if (ctx.tx) return work({ ...ctx, tx: ctx.tx });
-  return ctx.database.transaction((tx) => work({ ...ctx, db: tx, tx }));
+  return ctx.database.transaction(async (tx) => {
+    const done = await work({ ...ctx, db: tx, tx });
+    endChecks(ctx);
+    return done;
+  });
+}
+
+/**
+ * Ends a call that only checks: its transaction is rolled back. Verbs call it themselves before they act outside of the database.
+ * Throws ValidationError `CHECKS_PASSED` without fields.
+ */
+export function endChecks({ checksOnly = false }: Context): void {
+  if (checksOnly) throw new ValidationError({}, 'CHECKS_PASSED');
 }
 
 /** The viewer of a verb that needs one. Throws UnauthenticatedError for the public. */

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { messageOf } from '../lib/errors.ts';
 import { isUnavailable, UNAVAILABLE_RETRY_SECONDS, unavailableMessage } from '../lib/is-unavailable.ts';
+import { answerMade } from '../lib/large-answers.ts';
 import type { Log } from '../lib/log.ts';
 import { clientAddressReader } from './client-address.ts';
 import { beginExchange, safetyHeaders, type AnsweredRequest, type Exchange, type HttpsOnly } from './exchange.ts';
@@ -107,6 +108,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     const exchangeOptions = { log: options.log, ipAddress: addressOf(req), httpsOnly, observe };
     state.running += 1;
     void serve(req, res, beginExchange(req, res, exchangeOptions), options.mounts).then(() => {
+      answerMade(res);
       state.running -= 1;
       if (state.running === 0) state.idle?.();
     });

@@ -46,6 +46,15 @@ export function emailAddress() {
   return z.string().trim().min(1, { abort: true }).refine(isEmailAddress, 'must be a valid email address');
 }
 
+/** Text of several lines, at most so many megabytes in UTF-8; may be empty; not trimmed. */
+export function longText(megabytesMax: number) {
+  const isShort = (text: string) => Buffer.byteLength(text) <= megabytesMax * BYTES_PER_MEGABYTE;
+  const fits = z.string().refine(isShort, { error: `may not be greater than ${megabytesMax} MB`, abort: true });
+  return fits.refine(isPlainText, 'must not contain control characters');
+}
+
+const BYTES_PER_MEGABYTE = 1_048_576;
+
 const FLAGS: Readonly<Record<string, boolean>> = {
   '1': true,
   true: true,

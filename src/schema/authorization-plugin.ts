@@ -12,7 +12,7 @@ import SchemaBuilder, {
   type TypeParam,
 } from '@pothos/core';
 import { type GraphQLFieldResolver, type GraphQLResolveInfo } from 'graphql';
-import type { ChangedThing } from '../domain/context.ts';
+import { endChecks, type ChangedThing } from '../domain/context.ts';
 import {
   ForbiddenError,
   ForeignResourceError,
@@ -92,6 +92,8 @@ function audited<Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver
     };
     try {
       const result: unknown = await resolver(source, args, context, info);
+      // Of a verb without a transaction.
+      endChecks(ctx);
       const entry = auditEntryOf({ operation, args, result, about: written, ctx });
       if (!written) await ctx.audit.record(entry);
       if (changesAccess(entry)) noteChange(ctx, entry);
@@ -149,7 +151,7 @@ function pathOfBrokenText(value: unknown, path: readonly string[]): readonly str
 function answerToForeign(error: ForeignResourceError, ctx: GraphqlContext): Error {
   if (ctx.entryPoint === 'rest')
     return new ForbiddenError('FOREIGN_RESOURCE', 'This resource belongs to somebody else.');
-  return new NotFoundError(error.code, error.message);
+  return error.unlessForeign ?? new NotFoundError(error.code, error.message);
 }
 
 /**

@@ -34,6 +34,8 @@ interface BuilderTypes {
   DefaultNodeNullability: false;
   WithInputArgRequired: true;
   DefaultAuthStrategy: 'all';
+  /** Every connection knows how many rows it has; a function is called when a document asks. */
+  Connection: { readonly totalCount: number | (() => number | Promise<number>) };
   Scalars: {
     ID: { Input: string; Output: string };
     DateTime: { Input: Date; Output: Date };
@@ -101,6 +103,10 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   relay: {
     cursorType: 'String',
     nodesOnConnection: true,
+    firstArgOptions: { description: `Rows from the start, at most ${FIRST_MAX}; ${FIRST_DEFAULT} unless given.` },
+    lastArgOptions: { description: `Rows from the end, at most ${FIRST_MAX}.` },
+    afterArgOptions: { description: 'A cursor: only rows after it.' },
+    beforeArgOptions: { description: 'A cursor: only rows before it.' },
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     edgesFieldOptions: { nullable: false },
@@ -124,6 +130,12 @@ builder.queryType({
   description:
     'Reads data. Everything here belongs to the customer of the token. Expected errors are members of the result union.',
 });
+builder.globalConnectionField('totalCount', (t) =>
+  t.int({
+    description: 'Rows of all pages together, by the same filters.',
+    resolve: ({ totalCount }) => (typeof totalCount === 'function' ? totalCount() : totalCount),
+  }),
+);
 builder.mutationType({ description: 'Changes data. Expected errors are members of the result union.' });
 
 function capitalised(name: string): string {

@@ -6,6 +6,7 @@ import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import type { TokenCache } from '../domain/accounts/token-cache.ts';
 import type { Change, Context } from '../domain/context.ts';
 import { assert } from '../lib/errors.ts';
+import type { AnswerMemory } from '../lib/large-answers.ts';
 
 /** The entry point of the operation. It only decides how a foreign uid is answered. */
 export type EntryPoint = 'graphql' | 'rest';
@@ -25,6 +26,8 @@ export interface GraphqlContext extends Context {
   readonly restDialect: RestDialect | null;
   /** Sets a cookie with the answer; absent where there is no answer of its own, as on a websocket. */
   readonly setCookie?: ((cookie: string) => void) | undefined;
+  /** The memory of the answer's content; absent where nothing waits for its reader, as for an event. */
+  readonly answer?: AnswerMemory | undefined;
   /** How often a limited field (`executionsMax`) ran in this request. */
   readonly executions: Map<string, number>;
 }

@@ -25,8 +25,11 @@ export interface PageWindow {
 /** The arguments of a field with numbered pages: spread it into `args`. */
 export function pageArgs() {
   return builder.args((t) => ({
-    page: t.int({ defaultValue: 1 }),
-    perPage: t.int({ defaultValue: PER_PAGE_DEFAULT }),
+    page: t.int({ defaultValue: 1, description: 'Counted from 1.' }),
+    perPage: t.int({
+      defaultValue: PER_PAGE_DEFAULT,
+      description: `Rows of a page, at most ${PER_PAGE_MAX}; a larger number is reduced to that.`,
+    }),
   }));
 }
 

@@ -25,7 +25,9 @@ type Named = GraphQLArgument | GraphQLInputField;
 const STYLE = `<style>
 h3{margin:1.6rem 0 .2rem;font-size:1.05rem}
 dl{margin:.2rem 0 0 1rem}dd{margin:0 0 .3rem 1rem}p{margin:.2rem 0}
-small{opacity:.75}nav{columns:14rem;font-size:.9rem}nav a{display:block}
+nav{columns:14rem;font-size:.9rem}nav a{display:block;line-height:1.7rem}
+p a,dt a,dd a{display:inline-block;line-height:1.6rem}
+section{content-visibility:auto;contain-intrinsic-size:auto 8rem}
 </style>`;
 
 /** The page as HTML. */
@@ -44,9 +46,10 @@ export function graphqlReference(schema: GraphQLSchema, product: string): string
     <p>Operations go to <code>/graphql</code> over HTTP, server-sent events and websockets. The expected refusals of an
     operation are members of its result; every one has a <code>code</code> that stays and a <code>message</code>.</p>
     ${operations.map(
-      (group) => html`<h2>${group.title}</h2><nav>${group.fields.map(({ name }) => anchorTo(group.title, name))}</nav>`,
+      (group) =>
+        html`<h2>${group.title}</h2><nav aria-label="${group.title}">${group.fields.map(({ name }) => anchorTo(group.title, name))}</nav>`,
     )}
-    <h2>Types</h2><nav>${types.toSorted(byName).map(({ name }) => html`<a href="#${name}">${name}</a>`)}</nav>
+    <h2>Types</h2><nav aria-label="Types">${types.toSorted(byName).map(({ name }) => html`<a href="#${name}">${name}</a>`)}</nav>
     ${operations.map(
       (group) => html`<h2>${group.title}</h2>${group.fields.map((field) => operation(group.title, field))}`,
     )}

@@ -7,6 +7,7 @@ import type { Authentication } from '../domain/accounts/authentication.ts';
 import type { TokenCache } from '../domain/accounts/token-cache.ts';
 import { noteRefusedToken } from '../domain/accounts/note-refused-token.ts';
 import type { Context, Viewer } from '../domain/context.ts';
+import type { AnswerMemory } from '../lib/large-answers.ts';
 import { programOf } from '../lib/user-agent.ts';
 import type { EntryPoint, GraphqlContext } from './context.ts';
 
@@ -30,11 +31,12 @@ export interface Credentials {
   readonly userAgent: string | undefined;
   readonly entryPoint: EntryPoint;
   readonly setCookie?: ((cookie: string) => void) | undefined;
+  readonly answer?: AnswerMemory | undefined;
 }
 
 /** Looks up the token, once per request. An invalid one makes the viewer null; fields then refuse. */
 export async function makeContext(means: Means, credentials: Credentials): Promise<GraphqlContext> {
-  const { token, session, ipAddress, userAgent, entryPoint, setCookie } = credentials;
+  const { token, session, ipAddress, userAgent, entryPoint, setCookie, answer } = credentials;
   const text = token ?? session;
   const client = programOf(userAgent);
   const isSession = token === undefined;
@@ -50,6 +52,7 @@ export async function makeContext(means: Means, credentials: Credentials): Promi
     client,
     entryPoint,
     setCookie,
+    answer,
     executions: new Map(),
     change: { write: undefined },
   };

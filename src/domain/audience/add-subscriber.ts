@@ -4,6 +4,8 @@
  * list already is refused whatever its status, and whatever status is asked for: a person who unsubscribed comes back by
  * `subscribeSubscriber`, which asks for consent. A suppressed address is refused too.
  */
+import { assert } from '../../lib/errors.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { requireSubscribersLeft } from '../billing/require-within-limit.ts';
@@ -39,8 +41,11 @@ export interface AddSubscriberInput {
  */
 export async function addSubscriber(ctx: Context, input: AddSubscriberInput): Promise<Subscriber> {
   return inTransaction(ctx, async (inner) => {
-    const list = await lockOwnedList(inner, input.listUid);
-    const person = await checkPerson(inner, list, input);
+    const faults = new InputFaults();
+    const list = await faults.gather(() => lockOwnedList(inner, input.listUid), 'listUid');
+    const person = await faults.gather(() => checkPerson(inner, list, input));
+    faults.check({ areMore: ctx.checksOnly });
+    assert(list && person, 'a person without faults was not read');
     const key = emailKey(person.email);
     const digest = addressDigest(ctx.installation, key);
     // Erased and suppressed are answered alike: the caller need not know that the person existed.
@@ -50,11 +55,13 @@ export async function addSubscriber(ctx: Context, input: AddSubscriberInput): Pr
   });
 }
 
-async function checkPerson(ctx: TransactionContext, list: MailList, input: AddSubscriberInput) {
+/** Without a list nothing is known of its fields. */
+async function checkPerson(ctx: TransactionContext, list: MailList | undefined, input: AddSubscriberInput) {
   const { email, status, ipAddress } = input;
   const person = checkInput(addSubscriberInput, { EMAIL: email, tags: input.tags ?? [], status, ipAddress });
   const options = { ignoreUnknown: input.ignoreUnknownFields ?? false, isNew: true };
-  const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, options);
+  const fields = list ? await fieldsOfList(ctx.db, list) : [];
+  const values = checkFieldValues(fields, list ? (input.fieldValues ?? {}) : {}, options);
   const errors = { ...person.errors, ...values.errors };
   if (!person.data || Object.keys(errors).length > 0) throw wrongFields(errors);
   const { EMAIL, ...checked } = person.data;

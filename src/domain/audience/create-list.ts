@@ -1,5 +1,5 @@
 /** A new list with its contact and the two fields every list begins with (decisions D14, D16). */
-import { parseInput } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import {
@@ -31,10 +31,7 @@ const NAME_SETTINGS: Omit<NewField, 'tag' | 'label'> = {
  */
 export async function createList(ctx: Context, input: CreateListInput): Promise<MailList> {
   const { customerId } = viewerOf(ctx);
-  const { contact, ...list } = parseInput(
-    input.briefContact ? createListInputClassic : createListInput,
-    withCountryNumber(input),
-  );
+  const { contact, ...list } = await checkedList(input);
   return inTransaction(ctx, async ({ db, tx }) => {
     await requireWithinLimit(tx, { customerId, limit: 'list_max', field: 'name' });
     const created = await insertList(db, { customerId, ...list });
@@ -42,4 +39,14 @@ export async function createList(ctx: Context, input: CreateListInput): Promise<
     for (const field of FIRST_FIELDS) await insertField(db, created, { ...NAME_SETTINGS, ...field });
     return created;
   });
+}
+
+async function checkedList(input: CreateListInput) {
+  const { logo: chooseLogo, ...values } = withCountryNumber(input);
+  const schema = input.briefContact ? createListInputClassic : createListInput;
+  const faults = new InputFaults();
+  const list = faults.read(schema, values);
+  const logo = await faults.gather(async () => chooseLogo?.());
+  faults.check();
+  return { ...(list ?? schema.parse(values)), logo };
 }

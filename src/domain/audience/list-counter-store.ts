@@ -95,10 +95,15 @@ export async function listCounters(
   return listIds.map((id) => byList.get(id) ?? NONE);
 }
 
+/** How many people there are: all, those who ever opened, those who ever clicked. */
+export function peopleIn({ subscribed, unsubscribed, unconfirmed, pending, openers, clickers }: ListCounters) {
+  return { everybody: subscribed + unsubscribed + unconfirmed + pending, openers, clickers };
+}
+
 /** The statistics block of a list: counts, and rates from 0 to 1 with four places (D17, D23). */
 export function listStatistics(counters: ListCounters): ListStatistics {
   const { subscribed, unsubscribed, unconfirmed, pending, sentCount, uniqOpenCount, uniqClickCount } = counters;
-  const everybody = subscribed + unsubscribed + unconfirmed + pending;
+  const { everybody } = peopleIn(counters);
   return {
     subscriberCount: everybody,
     openUniqRate: rate(Number(uniqOpenCount), Number(sentCount)),

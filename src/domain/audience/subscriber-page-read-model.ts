@@ -156,6 +156,25 @@ export function subscribersByKey(ctx: Context, filter: SubscriberFilter, window:
   return rowsInOrder(ctx.db, filter, { direction: backward ? 'backward' : 'forward', limit, offset: 0, after, before });
 }
 
+/** The same page of each of several lists, in the order asked for. */
+export async function subscribersOfListsByKey(
+  ctx: Context,
+  filter: Omit<SubscriberFilter, 'list'> & { readonly listIds: readonly bigint[] },
+  { limit, after, before, backward }: KeyWindow,
+): Promise<Subscriber[][]> {
+  const { listIds, ...everywhere } = filter;
+  const place = { ...everywhere, list: { id: sql`l.id` } };
+  const reading: Reading = { direction: backward ? 'backward' : 'forward', limit, offset: 0, after, before };
+  const statement = sql`SELECT l.id, ${peopleAsJson(place, reading)} AS people FROM unnest(${[...listIds]}::bigint[]) AS l (id)`;
+  const rows = await ctx.db.query(
+    { id: 'bigint', people: typed<PersonJson[]>('json') },
+    statement,
+    preparedName('audience.pages', statement),
+  );
+  const byList = new Map(rows.map(({ id, people }) => [id, people]));
+  return listIds.map((id) => (byList.get(id) ?? []).map((person) => personOf(filter.customerId, person)));
+}
+
 export interface Reading {
   readonly direction: 'forward' | 'backward';
   readonly limit: number;

@@ -20,6 +20,7 @@ export type ConsentSource =
   | 'link'
   | 'one-click'
   | 'mail'
+  | 'undo'
   | 'complaint'
   | 'expiry'
   | `import:${string}`;

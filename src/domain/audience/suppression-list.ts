@@ -6,9 +6,11 @@ import { z } from 'zod';
 import { ForbiddenError, NotFoundError } from '../../lib/errors.ts';
 import { EMAIL_BYTES_MAX, emailAddress, emailKey, isEmailAddress, optionalLine, parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
-import { viewerOf, type Context } from '../context.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { lockByAddress } from './subscriber-store.ts';
 import { EVERY_CUSTOMER } from './suppression.ts';
 import { insertSuppressions, pageOfSuppressions, unsuppress, type SuppressionPage } from './suppression-store.ts';
+import { endUndoOfAddress } from './undo-store.ts';
 
 /** Addresses per call: about two megabytes. */
 export const SUPPRESS_AT_ONCE_MAX = 10_000;
@@ -63,8 +65,14 @@ export async function suppressAddresses(ctx: Context, input: SuppressInput): Pro
 /** Removes an address from the list. Throws NotFoundError `SUPPRESSION_NOT_FOUND`, ValidationError, ForbiddenError. */
 export async function unsuppressAddress(ctx: Context, input: Whose & { email: string }): Promise<{ email: string }> {
   const email = emailKey(parseInput(z.object({ email: emailAddress() }), input).email);
-  if (!(await unsuppress(ctx.db, { customerId: keeperOf(ctx, input), emailKey: email }))) throw notSuppressed();
-  return { email };
+  const customerId = keeperOf(ctx, input);
+  return inTransaction(ctx, async ({ db, ipAddress }) => {
+    await lockByAddress(db, customerId, email);
+    if (!(await unsuppress(db, { customerId, emailKey: email }))) throw notSuppressed();
+    // The suppression was a withdrawal after the click, and its removal by somebody else is no consent.
+    await endUndoOfAddress(db, { customerId, emailKey: email }, { source: 'api', ipAddress });
+    return { email };
+  });
 }
 
 export interface SuppressionFilter extends Whose {

@@ -1,5 +1,5 @@
 /** Changes a list's metadata, sender identity, opt-in settings and contact; absent values stay. */
-import { parseInput } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import {
@@ -15,12 +15,16 @@ import { updateContactRow, updateListRow } from './list-store.ts';
 /** Updates the caller's list. Throws ValidationError, NotFoundError `LIST_NOT_FOUND`, ForeignResourceError. */
 export async function updateList(ctx: Context, uid: string, input: UpdateListInput): Promise<MailList> {
   const found = await findOwnedList(ctx, uid);
-  const { contact, ...changes } = parseInput(
+  const { logo: chooseLogo, ...values } = withCountryNumber(input);
+  const faults = new InputFaults();
+  const { contact, ...changes } = faults.readRight(
     input.briefContact ? updateListInputClassic : updateListInput,
-    withCountryNumber(input),
+    values,
   );
+  const logo = await faults.gather(async () => chooseLogo?.());
+  faults.check();
   return inTransaction(ctx, async (inner) => {
-    if (!(await updateListRow(inner.db, found, changes))) throw listNotFound();
+    if (!(await updateListRow(inner.db, found, { ...changes, logo }))) throw listNotFound();
     await updateContactRow(inner.db, found, contact ?? {});
     return findOwnedList(inner, uid);
   });

@@ -16,6 +16,7 @@ import {
   type SubscriberChange,
 } from './subscriber-store.ts';
 import { distinctTags, TAGS_MAX, updateSubscriberInput, type Subscriber, type SubscriberRef } from './subscriber.ts';
+import { endUndoOf } from './undo-store.ts';
 
 export interface UpdateSubscriberInput extends SubscriberRef {
   readonly email?: string | null | undefined;
@@ -49,6 +50,8 @@ export async function updateSubscriber(ctx: Context, input: UpdateSubscriberInpu
     );
     if (updated.status !== subscriber.status) {
       await insertConsentEvent(inner.db, updated, { status: updated.status, source: 'api', ipAddress: ctx.ipAddress });
+    } else if (input.status === 'unsubscribed') {
+      await endUndoOf(inner.db, updated, { source: 'api', ipAddress: ctx.ipAddress });
     }
     return updated;
   }).catch((error: unknown) => {

@@ -45,7 +45,7 @@ export async function changePlan(
   // An operator set them for one plan: a customer must not carry them to a cheaper one.
   if (keepOverrides && isLimited) throw onlyAdministratorsKeep();
   return workOnCustomer(ctx, customerId, async (work) => {
-    const plan = await planForNew(work, planUid);
+    const plan = await planForNew(work.ctx, planUid);
     const waiting = await alreadyWaiting(work, { plan, keepOverrides });
     if (waiting) return waiting;
     if (isLimited) await refuseManyChanges(work);

@@ -1,5 +1,7 @@
 /** Gives a customer a subscription: at once when nothing is to be paid, else with an invoice (decision D36). */
 import { newUid } from '../../lib/ids.ts';
+import { assert } from '../../lib/errors.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import type { Context } from '../context.ts';
 import { planNotActive, planNotFound } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
@@ -43,9 +45,14 @@ export async function createSubscription(
   { customerUid, planUid, disableBilling }: { customerUid: string; planUid: string; disableBilling: boolean },
 ): Promise<PlanChange> {
   requireAdministrator(ctx);
-  const customerId = await customerFor(ctx, customerUid);
+  const faults = new InputFaults();
+  const customerId = await faults.gather(() => customerFor(ctx, customerUid), 'customerUid');
+  // Only the transaction locks it.
+  await faults.gather(() => planForNew(ctx, planUid), 'planUid');
+  faults.check({ areMore: ctx.checksOnly });
+  assert(customerId !== undefined, 'a customer without faults was not found');
   return workOnCustomer(ctx, customerId, async (work) => {
-    const plan = await planForNew(work, planUid);
+    const plan = await planForNew(work.ctx, planUid);
     await dropPending(work);
     return subscribe(work, plan, { disableBilling });
   });
@@ -63,7 +70,7 @@ export async function assignPlan(
   requireAdministrator(ctx);
   const customerId = await customerFor(ctx, customerUid);
   return workOnCustomer(ctx, customerId, async (work) => {
-    const plan = await planForNew(work, planUid);
+    const plan = await planForNew(work.ctx, planUid);
     const before = await presentSubscription(work);
     await dropPending(work, { evenIfClaimed: true });
     const note = 'Assigned without billing.';
@@ -73,8 +80,8 @@ export async function assignPlan(
 }
 
 /** A plan for a new subscription, locked against changes. */
-export async function planForNew({ ctx }: BillingWork, uid: string): Promise<Plan> {
-  const plan = await findPlan(ctx.db, uid, 'use');
+export async function planForNew({ db }: Context, uid: string): Promise<Plan> {
+  const plan = await findPlan(db, uid, 'use');
   if (!plan) throw planNotFound();
   if (plan.status !== 'active') throw planNotActive();
   return plan;

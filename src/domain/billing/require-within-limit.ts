@@ -1,11 +1,10 @@
 /**
- * Called by every verb that creates something a plan counts, in the verb's own transaction, so that parallel
- * callers never exceed a limit:
+ * Called by every verb that creates something a plan counts, in its transaction, so that parallel callers exceed no limit:
  *
- * - `requireWithinLimit` before the row is written (lists, campaigns, segments, sending servers): the customer's
- *   transactions for this noun run one after the other from here to their commit.
- * - `requireSubscribersLeft` after the row is written (people): by then the list's counter counts it, and only the
- *   short time until the commit is exclusive.
+ * - `requireWithinLimit` before the row is written (lists, campaigns, segments, sending servers): the customer's transactions for
+ *   this noun run one after the other from here to their commit.
+ * - `requireSubscribersLeft` after the row is written (people): by then the list's counter counts it, and only the short time until
+ *   the commit is exclusive.
  * - `remainingSubscribers` for many people at once: how many more are allowed. `hasSubscribersLeft` checks without a lock.
  * - `uploadLimitsOf`, `requireUploadSpace` for files, before the file's row is written.
  *
@@ -39,7 +38,6 @@ const NOUNS: Readonly<Record<CountedLimit, CountedNoun>> = {
 };
 
 const PEOPLE_LIMITS = ['subscriber_per_list_max', 'subscriber_max'] as const;
-
 const BYTES_PER_MEGABYTE = 1_048_576;
 
 /** Requires that one more is allowed. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */

@@ -1,9 +1,10 @@
 /** Creates a campaign, after composing it once to see that it can be composed. */
+import { assert } from '../../lib/errors.ts';
 import { newUid } from '../../lib/ids.ts';
-import { parseInput } from '../../lib/text.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
 import { lockOwnedList } from '../audience/find-owned-list.ts';
 import { requireWithinLimit } from '../billing/require-within-limit.ts';
-import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { createCampaignInput, type CreateCampaignInput } from './campaign-fields.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
@@ -14,24 +15,31 @@ import { insertCampaign } from './campaign-store.ts';
 /** Creates the campaign and returns its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
 export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
-  const parsed = parseInput(createCampaignInput, input);
   const uid = newUid();
   await inTransaction(ctx, async (tx) => {
     const { db } = tx;
-    // No foreign key holds it: a list that is being deleted takes no campaign.
-    const list = await lockOwnedList(tx, parsed.listUid);
-    await requireWithinLimit(tx.tx, { customerId, limit: 'campaign_max', field: 'name' });
-    const segmentId = await segmentToWrite(tx, { listId: list.id, segmentUid: parsed.segmentUid });
-    const id = await insertCampaign(db, {
-      ...parsed,
-      customerId,
-      listId: list.id,
-      segmentId: segmentId ?? null,
-      sendingServers: await checkedRoutes(db, customerId, parsed.sendingServers ?? null),
-      uid,
-    });
+    const { segmentId, ...checked } = await checkedCampaign(tx, customerId, input);
+    const id = await insertCampaign(db, { ...checked, customerId, segmentId: segmentId ?? null, uid });
     await moveCampaign(db, { customerId, id }, { from: ['new'], to: 'ready' });
     await compileCampaign(db, { customerId, campaignId: id });
   });
   return { uid };
+}
+
+/** The fields, and what they name. All faults are thrown together. */
+async function checkedCampaign(tx: TransactionContext, customerId: bigint, input: CreateCampaignInput) {
+  const faults = new InputFaults();
+  const parsed = faults.read(createCampaignInput, input);
+  const { listUid, segmentUid } = parsed ?? input;
+  // No foreign key holds it: a list that is being deleted takes no campaign.
+  const list = listUid ? await faults.gather(() => lockOwnedList(tx, listUid), 'listUid') : undefined;
+  await faults.gather(() => requireWithinLimit(tx.tx, { customerId, limit: 'campaign_max', field: 'name' }));
+  const segmentId =
+    list && (await faults.gather(() => segmentToWrite(tx, { listId: list.id, segmentUid }), 'segmentUid'));
+  const routes =
+    parsed &&
+    (await faults.gather(() => checkedRoutes(tx.db, customerId, parsed.sendingServers ?? null), 'sendingServers'));
+  faults.check({ areMore: tx.checksOnly });
+  assert(parsed && list, 'a campaign without faults has no list');
+  return { ...parsed, listId: list.id, segmentId, sendingServers: routes ?? null };
 }

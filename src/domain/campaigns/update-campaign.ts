@@ -43,14 +43,19 @@ async function checkedChanges(tx: TransactionContext, campaign: Campaign, input:
     if (!isEditable(campaign) && !(await mayChangeLate(tx, campaign, input)))
       throw wrongCampaignState('changed', campaign.status);
   });
-  const list = parsed.listUid === undefined ? undefined : await lockOwnedList(tx, parsed.listUid);
+  const { listUid, segmentUid } = parsed;
+  const list = listUid === undefined ? undefined : await faults.gather(() => lockOwnedList(tx, listUid), 'listUid');
   const listId = list?.id;
-  const segment = { listId: listId ?? campaign.listId, segmentUid: parsed.segmentUid, current: campaign };
-  const segmentId = await faults.gather(() => segmentToWrite(tx, segment));
+  const segment = { listId: listId ?? campaign.listId, segmentUid, current: campaign };
+  // Of a list that does not exist nothing can be a segment.
+  const segmentId =
+    listUid === undefined || list ? await faults.gather(() => segmentToWrite(tx, segment), 'segmentUid') : undefined;
   const routes = parsed.sendingServers;
   const sendingServers =
-    routes === undefined ? undefined : await faults.gather(() => checkedRoutes(tx.db, campaign.customerId, routes));
-  faults.check();
+    routes === undefined
+      ? undefined
+      : await faults.gather(() => checkedRoutes(tx.db, campaign.customerId, routes), 'sendingServers');
+  faults.check({ areMore: tx.checksOnly });
   return { parsed, listId, segmentId, sendingServers };
 }
 

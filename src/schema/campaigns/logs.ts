@@ -57,7 +57,7 @@ builder.queryField('campaignLog', (t) =>
       uid: t.arg.string({ required: true }),
       log: t.arg({ type: CampaignLog, required: true }),
       after: t.arg.string({ description: 'The cursor of the page before.' }),
-      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT }),
+      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT, description: `At most ${LOG_PAGE_MAX}.` }),
     },
     resolve: async (_root, { uid, log, after, perPage }, ctx) => {
       const campaign = await findOwnedCampaign(ctx, uid);

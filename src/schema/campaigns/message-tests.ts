@@ -1,7 +1,5 @@
-/** Previews of a campaign's message, and tests to a few addresses. */
-import { previewCampaign, type CampaignPreview } from '../../domain/campaigns/preview-campaign.ts';
+/** Tests of a campaign's message to a few addresses. */
 import { sendTestCampaign, TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/send-test-campaign.ts';
-import type { TrackedLink } from '../../domain/content/message.ts';
 import { latestTestsOfEach, testReply, type TestMessage } from '../../domain/delivery/test-message-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
@@ -14,54 +12,6 @@ const writing = { scope: 'campaigns:write' } as const;
 
 /** The latest tests of a campaign that are shown: five times the most of one request. */
 const TESTS_SHOWN = 50;
-
-const MessageHeader = builder.objectRef<CampaignPreview['headers'][number]>('MessageHeader').implement({
-  authScopes: reading,
-  fields: (t) => ({ name: t.exposeString('name'), value: t.exposeString('value', { description: 'On one line.' }) }),
-});
-
-const MessageLink = builder.objectRef<TrackedLink>('MessageLink').implement({
-  authScopes: reading,
-  fields: (t) => ({
-    no: t.exposeInt('no'),
-    url: t.exposeString('url', { description: 'As its author wrote it, merge tags unfilled.' }),
-  }),
-});
-
-const CampaignPreviewType = builder.objectRef<CampaignPreview>('CampaignPreview').implement({
-  description: 'The message as a person would get it. Its links belong to nobody, so clicks on them are not counted.',
-  authScopes: reading,
-  fields: (t) => ({
-    subject: t.exposeString('subject'),
-    html: t.exposeString('html', {
-      nullable: true,
-      description: 'Without the pixel. It is whatever its author wrote: show it in a sandbox.',
-    }),
-    plain: t.exposeString('plain'),
-    headers: t.field({ type: [MessageHeader], resolve: ({ headers }) => [...headers] }),
-    sizeBytes: t.exposeInt('sizeBytes', { description: 'Of the whole message, files included, before signing.' }),
-    links: t.field({ type: [MessageLink], description: 'Those that are tracked.', resolve: ({ links }) => [...links] }),
-    warnings: t.stringList({
-      description: 'Warnings for its author; they do not prevent sending.',
-      resolve: ({ warnings }) => [...warnings],
-    }),
-  }),
-});
-
-builder.queryField('campaignPreview', (t) =>
-  t.field({
-    type: CampaignPreviewType,
-    description: 'Composes the message of a campaign in any state, a draft too, and sends nothing.',
-    authScopes: reading,
-    args: {
-      uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }),
-      subscriber: t.arg.string({
-        description: "Uid, id or address of somebody on the campaign's list; absent: values that stand for none.",
-      }),
-    },
-    resolve: (_root, { uid, subscriber }, ctx) => previewCampaign(ctx, { uid, subscriber }),
-  }),
-);
 
 const TestMessageState = builder.enumType('TestMessageState', {
   description: 'A test that stays `sending` may have been delivered: the server did not answer.',
@@ -123,7 +73,7 @@ builder.mutationField('sendTestCampaign', (t) =>
       emails: t.input.stringList({ required: true }),
       subscriber: t.input.string({
         description:
-          "Whose values it is filled with: uid, id or address of somebody on the campaign's list. Absent: of each address itself, when it is on the list.",
+          "Whose values it is filled with: uid, id or address of somebody on the campaign's list (needs the scope `subscribers:read`, too). Absent: of each address itself, when it is on the list.",
       }),
       markSubject: t.input.boolean({ description: 'False: the subject as it is.' }),
     },

@@ -106,7 +106,7 @@ export const MailListImport = builder.prismaObject('MailListImport', {
       type: [RejectedLineType],
       description: `Lines that were not taken, or whose tags were left out, in the order of the file; at most ${REJECTED_LINES_MAX} at once.`,
       args: {
-        perPage: t.arg.int({ defaultValue: REJECTED_LINES_DEFAULT }),
+        perPage: t.arg.int({ defaultValue: REJECTED_LINES_DEFAULT, description: `At most ${REJECTED_LINES_MAX}.` }),
         afterLine: t.arg.int({ defaultValue: 0, description: 'The last line that is known already.' }),
       },
       resolve: (key, { perPage, afterLine }, ctx) => {
@@ -122,6 +122,7 @@ builder.prismaObjectField(MailList, 'imports', (t) =>
     'imports',
     {
       cursor: 'customerId_id',
+      totalCount: true,
       type: MailListImport,
       description: 'Files imported into the list, the newest first.',
       authScopes: reading,

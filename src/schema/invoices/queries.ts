@@ -3,6 +3,7 @@ import { customerFor } from '../../domain/billing/billing-work.ts';
 import { readCredits } from '../../domain/billing/credit-store.ts';
 import { visibleInvoice, wantedPaymentStatus } from '../../domain/billing/pay-invoice.ts';
 import { builder } from '../builder.ts';
+import { PaymentStatus } from '../enums.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { pageArgs, pageWindow } from '../page.ts';
 import { Money } from '../plans/money.ts';
@@ -59,7 +60,7 @@ builder.queryField('paymentsPage', (t) =>
     type: PaymentPage,
     description: 'Payments of all customers in a state, the oldest first; by default those that wait for approval.',
     authScopes: { admin: true },
-    args: { ...pageArgs(), status: t.arg.string({ description: 'A status of `PaymentIntent`.' }) },
+    args: { ...pageArgs(), status: t.arg({ type: PaymentStatus }) },
     resolve: (_root, { status, ...args }) => ({
       ...pageWindow(args),
       where: { status: wantedPaymentStatus(status) },

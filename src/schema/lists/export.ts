@@ -24,7 +24,7 @@ builder.queryField('listExport', (t) =>
     args: {
       listUid: t.arg.string({ required: true }),
       after: t.arg.string({ description: 'The cursor of the page before.' }),
-      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT }),
+      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT, description: `At most ${EXPORT_PAGE_MAX}.` }),
     },
     resolve: (_root, { listUid, after, perPage }, ctx) => {
       const limit = Math.min(Math.max(perPage ?? PER_PAGE_DEFAULT, 1), EXPORT_PAGE_MAX);

@@ -35,6 +35,23 @@ export const ListContact = builder.prismaObject('ListContact', {
   }),
 });
 
+export const ListContactInput = builder.inputType('ListContactInput', {
+  description: 'A new list needs all of it but `address2` and `url`; a change names what changes.',
+  fields: (t) => ({
+    company: t.string(),
+    address1: t.string(),
+    address2: t.string(),
+    city: t.string(),
+    state: t.string(),
+    zip: t.string(),
+    phone: t.string(),
+    countryId: t.int({ description: 'See `countries`.' }),
+    countryCode: t.string({ description: 'ISO 3166-1, alpha-2 or alpha-3, in place of `countryId`.' }),
+    email: t.string(),
+    url: t.string(),
+  }),
+});
+
 builder.queryField('countries', (t) =>
   t.field({
     type: [Country],

@@ -8,6 +8,7 @@ import {
 import { mailsOfLists } from '../../domain/audience/mails/list-mail-store.ts';
 import type { ListMail } from '../../domain/audience/mails/list-mail.ts';
 import { viewerOf } from '../../domain/context.ts';
+import { takeContent } from '../answer-content.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
@@ -45,7 +46,22 @@ const ListMailPreviewType = builder.objectRef<ListMailPreview>('ListMailPreview'
   }),
 });
 
-const readMails = (ctx: GraphqlContext, ids: readonly bigint[]) => mailsOfLists(ctx.db, viewerOf(ctx).customerId, ids);
+/** Lists whose mails are read before their size is known: 30 MB of the longest ones. */
+const LISTS_AT_ONCE = 50;
+
+async function readMails(ctx: GraphqlContext, ids: readonly bigint[]): Promise<ListMail[][]> {
+  const mails: ListMail[][] = [];
+  for (let from = 0; from < ids.length; from += LISTS_AT_ONCE) {
+    const some = await mailsOfLists(ctx.db, viewerOf(ctx).customerId, ids.slice(from, from + LISTS_AT_ONCE));
+    const texts = some.flat().flatMap(({ html, plain }) => [html, plain]);
+    await takeContent(
+      ctx,
+      texts.reduce((bytes, text) => bytes + Buffer.byteLength(text), 0),
+    );
+    mails.push(...some);
+  }
+  return mails;
+}
 
 builder.prismaObjectField(MailList, 'mails', (t) =>
   t.field({

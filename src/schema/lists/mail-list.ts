@@ -14,7 +14,7 @@ import { loadBy } from '../loaders/load-by.ts';
 import { ListContact } from './list-contact.ts';
 import { QuietHoursType, shownQuietHours } from './quiet-hours.ts';
 
-const readCounters = (ctx: GraphqlContext, ids: readonly bigint[]) =>
+export const readListCounters = (ctx: GraphqlContext, ids: readonly bigint[]) =>
   listCounters(ctx.db, viewerOf(ctx).customerId, ids);
 
 const readTags = (ctx: GraphqlContext, ids: readonly bigint[]) => tagsOfLists(ctx.db, viewerOf(ctx).customerId, ids);
@@ -82,7 +82,6 @@ export const MailList = builder.prismaObject('MailList', {
     sendWelcomeEmail: t.exposeBoolean('sendWelcomeEmail'),
     unsubscribeNotification: t.exposeBoolean('unsubscribeNotification'),
     sendGoodbyeEmail: t.exposeBoolean('sendGoodbyeEmail'),
-    publicSignup: t.exposeBoolean('publicSignup', { description: 'Whether anybody may sign up (`signUp`).' }),
     timezone: t.exposeString('timezone', {
       nullable: true,
       description: 'The time zone of people whose own is not known; null: that of the customer.',
@@ -111,10 +110,13 @@ export const MailList = builder.prismaObject('MailList', {
       description: 'Tags its subscribers ever had, by name; the first thousand.',
       resolve: ({ id }, _args, ctx) => loadBy(ctx, readTags).load(id),
     }),
-    counters: t.field({ type: ListCountersType, resolve: ({ id }, _args, ctx) => loadBy(ctx, readCounters).load(id) }),
+    counters: t.field({
+      type: ListCountersType,
+      resolve: ({ id }, _args, ctx) => loadBy(ctx, readListCounters).load(id),
+    }),
     statistics: t.field({
       type: ListStatisticsType,
-      resolve: async ({ id }, _args, ctx) => listStatistics(await loadBy(ctx, readCounters).load(id)),
+      resolve: async ({ id }, _args, ctx) => listStatistics(await loadBy(ctx, readListCounters).load(id)),
     }),
   }),
 });

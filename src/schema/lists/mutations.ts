@@ -2,33 +2,41 @@
 import { createList } from '../../domain/audience/create-list.ts';
 import { deleteList } from '../../domain/audience/delete-list.ts';
 import { updateList } from '../../domain/audience/update-list.ts';
+import { chooseLogo } from '../../domain/files/choose-picture.ts';
 import { builder } from '../builder.ts';
+import { SignUpCaptcha } from './sign-up-captcha.ts';
+import { ListContactInput } from './list-contact.ts';
 import { QuietHoursInput } from './quiet-hours.ts';
 import { MailList } from './mail-list.ts';
 
-const ListContactInput = builder.inputType('ListContactInput', {
-  description: 'A new list needs all of it but `address2` and `url`; a change names what changes.',
-  fields: (t) => ({
-    company: t.string(),
-    address1: t.string(),
-    address2: t.string(),
-    city: t.string(),
-    state: t.string(),
-    zip: t.string(),
-    phone: t.string(),
-    countryId: t.int({ description: 'See `countries`.' }),
-    countryCode: t.string({ description: 'ISO 3166-1, alpha-2 or alpha-3, in place of `countryId`.' }),
-    email: t.string(),
-    url: t.string(),
-  }),
-});
-
 const TIMEZONE = 'The time zone of people whose own is not known. Null: that of the customer.';
 const TIMEZONE_TAG = "Tag of the field that holds a person's own time zone. Null: none does.";
+const LANGUAGE = 'The language of its public pages, a code of `languages`. Null: that of the customer.';
+const LOGO = 'Of its public pages: the uid of an uploaded picture (PNG, JPEG, WebP or GIF, 2 MB at most). Null: none.';
+const COLOR = 'Of headings and buttons of its public pages: `#rrggbb`. Null: the usual ones.';
 const QUIET_HOURS = 'Nobody gets mail in these hours. Null: there are no quiet hours.';
 
 const BRIEF =
   'The contact and the default subject may be empty. A campaign to the list needs company, address and country of its contact.';
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
+
+/** How people join and leave: fields of both inputs. */
+const joiningFields = (t: InputFields) => ({
+  subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
+  sendWelcomeEmail: t.boolean(),
+  unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
+  sendGoodbyeEmail: t.boolean(),
+  publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
+  signupCaptcha: t.field({ type: SignUpCaptcha }),
+});
+
+/** How its public pages look: fields of both inputs. */
+const pageFields = (t: InputFields) => ({
+  language: t.string({ description: LANGUAGE }),
+  logo: t.string({ description: LOGO }),
+  color: t.string({ description: COLOR }),
+});
 
 const CreateListInput = builder.inputType('CreateListInput', {
   fields: (t) => ({
@@ -37,15 +45,12 @@ const CreateListInput = builder.inputType('CreateListInput', {
     fromName: t.string({ required: true }),
     defaultSubject: t.string({ description: 'Required without `briefContact`.' }),
     contact: t.field({ type: ListContactInput, required: true }),
+    ...pageFields(t),
     timezone: t.string({ description: TIMEZONE }),
     timezoneTag: t.string({ description: TIMEZONE_TAG }),
     quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
     remindMessage: t.string(),
-    subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
-    sendWelcomeEmail: t.boolean(),
-    unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
-    sendGoodbyeEmail: t.boolean(),
-    publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
+    ...joiningFields(t),
     briefContact: t.boolean({ description: BRIEF }),
   }),
 });
@@ -59,11 +64,8 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     defaultSubject: t.string(),
     contact: t.field({ type: ListContactInput }),
     remindMessage: t.string({ description: 'null clears.' }),
-    subscribeConfirmation: t.boolean({ description: 'Double opt-in.' }),
-    sendWelcomeEmail: t.boolean(),
-    unsubscribeNotification: t.boolean({ description: 'Tell the contact who left, once an hour at most.' }),
-    sendGoodbyeEmail: t.boolean(),
-    publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
+    ...joiningFields(t),
+    ...pageFields(t),
     timezone: t.string({ description: TIMEZONE }),
     timezoneTag: t.string({ description: TIMEZONE_TAG }),
     quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
@@ -78,7 +80,7 @@ builder.mutationField('createList', (t) =>
     authScopes: { scope: 'lists:write' },
     args: { input: t.arg({ type: CreateListInput, required: true }) },
     resolve: async (query, _root, { input }, ctx) => {
-      const { customerId, id } = await createList(ctx, input);
+      const { customerId, id } = await createList(ctx, { ...input, logo: () => chooseLogo(ctx, input.logo) });
       return ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),
@@ -91,7 +93,7 @@ builder.mutationField('updateList', (t) =>
     authScopes: { scope: 'lists:write' },
     args: { uid: t.arg.string({ required: true }), input: t.arg({ type: UpdateListInput, required: true }) },
     resolve: async (query, _root, { uid, input }, ctx) => {
-      const { customerId, id } = await updateList(ctx, uid, input);
+      const { customerId, id } = await updateList(ctx, uid, { ...input, logo: () => chooseLogo(ctx, input.logo) });
       return ctx.prisma.mailList.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
     },
   }),

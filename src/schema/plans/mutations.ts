@@ -3,6 +3,7 @@ import { createPlan } from '../../domain/billing/create-plan.ts';
 import { deletePlan } from '../../domain/billing/delete-plan.ts';
 import { updatePlan } from '../../domain/billing/update-plan.ts';
 import { builder } from '../builder.ts';
+import { ActiveStatus, FrequencyUnit } from '../enums.ts';
 import { Plan } from './plan.ts';
 
 const writing = { admin: true } as const;
@@ -20,7 +21,7 @@ builder.mutationField('createPlan', (t) =>
       currencyId: t.input.int({ description: 'See `currencies`.' }),
       currencyCode: t.input.string({ description: 'ISO 4217, instead of the number.' }),
       frequencyAmount: t.input.int({ required: true }),
-      frequencyUnit: t.input.string({ required: true }),
+      frequencyUnit: t.input.field({ type: FrequencyUnit, required: true }),
       color: t.input.string(),
       customOrder: t.input.int({ description: 'Its place among the others; by default the last.' }),
       options: t.input.field({ type: 'JsonObject', description: OPTIONS }),
@@ -45,10 +46,10 @@ builder.mutationField('updatePlan', (t) =>
       currencyId: t.input.int(),
       currencyCode: t.input.string(),
       frequencyAmount: t.input.int(),
-      frequencyUnit: t.input.string(),
+      frequencyUnit: t.input.field({ type: FrequencyUnit }),
       color: t.input.string(),
       customOrder: t.input.int(),
-      status: t.input.string({ description: '`active` or `inactive`.' }),
+      status: t.input.field({ type: ActiveStatus, description: '`inactive`: archived, nobody new can have it.' }),
       options: t.input.field({ type: 'JsonObject', description: `${OPTIONS} null: back to the default.` }),
     },
     resolve: async (query, _root, { input }, ctx) => {

@@ -158,5 +158,9 @@ builder.queryField('segmentSubscribersPage', (t) =>
 );
 
 function peopleConnection(ctx: GraphqlContext, rule: RuleOfList, args: ConnectionArgs) {
-  return idConnection(args, { find: (window) => peopleByKey(ctx, rule, window), idOf: ({ id }) => id });
+  return idConnection(args, {
+    find: (window) => peopleByKey(ctx, rule, window),
+    idOf: ({ id }) => id,
+    count: async () => (await countPeople(ctx, rule)).count,
+  });
 }

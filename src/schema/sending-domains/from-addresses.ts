@@ -24,6 +24,7 @@ const FromAddress = builder.prismaObject('FromAddress', {
 
 const index = nounIndex('FromAddress', FromAddress, {
   access: reading,
+  count: (ctx, where) => ctx.prisma.fromAddress.count({ where }),
   find: (ctx, query) => ctx.prisma.fromAddress.findMany(query),
 });
 const ALL = 'Sender addresses, verified or asked for, the oldest first.';

@@ -9,6 +9,7 @@ import type { Subscriber as SubscriberRow, SubscriberRef } from '../../domain/au
 import type { Context } from '../../domain/context.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
+import { SettableSubscriberStatus } from '../enums.ts';
 import { Subscriber } from './subscriber.ts';
 
 const SCOPE = { scope: 'subscribers:write' } as const;
@@ -32,9 +33,7 @@ builder.mutationField('addSubscriber', (t) =>
       email: t.input.string({ required: true }),
       fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
       tags: t.input.stringList(),
-      status: t.input.string({
-        description: '`subscribed` (unless given), `unsubscribed` or `unconfirmed`.',
-      }),
+      status: t.input.field({ type: SettableSubscriberStatus, description: '`subscribed` unless given.' }),
       ipAddress: t.input.string({ description: 'Where the person asked to be added from: an IPv4 or IPv6 address.' }),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
     },
@@ -53,7 +52,7 @@ builder.mutationField('updateSubscriber', (t) =>
       email: t.input.string(),
       fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag; null clears.' }),
       tags: t.input.stringList(),
-      status: t.input.string({ description: '`subscribed`, `unsubscribed` or `unconfirmed`.' }),
+      status: t.input.field({ type: SettableSubscriberStatus }),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
     },
     resolve: (_root, { input }, ctx) => updateSubscriber(ctx, input),

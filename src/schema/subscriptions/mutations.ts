@@ -10,6 +10,7 @@ import { assignPlan, createSubscription } from '../../domain/billing/create-subs
 import { updateCustomerSubscription, updateSubscription } from '../../domain/billing/update-subscription.ts';
 import type { Context } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { FrequencyUnit } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { PlanSubscription, SubscriptionChange } from './plan-subscription.ts';
 
@@ -74,7 +75,7 @@ builder.mutationField('updateSubscription', (t) =>
       endsAt: t.input.field({ type: 'DateTime' }),
       currentPeriodEndsAt: t.input.field({ type: 'DateTime' }),
       frequencyAmount: t.input.int({ description: "null: back to the plan's." }),
-      frequencyUnit: t.input.string(),
+      frequencyUnit: t.input.field({ type: FrequencyUnit }),
       options: t.input.field({
         type: 'JsonObject',
         description: 'Options by name; null: the plan’s value counts again.',
@@ -94,7 +95,7 @@ builder.mutationField('updateCustomerSubscription', (t) =>
       endsAt: t.input.field({ type: 'DateTime' }),
       currentPeriodEndsAt: t.input.field({ type: 'DateTime' }),
       frequencyAmount: t.input.int(),
-      frequencyUnit: t.input.string(),
+      frequencyUnit: t.input.field({ type: FrequencyUnit }),
       options: t.input.field({ type: 'JsonObject' }),
     },
     resolve: async (query, _root, { input }, ctx) => find(query, await updateCustomerSubscription(ctx, input), ctx),

@@ -89,6 +89,7 @@ export const PlanSubscription = builder.prismaObject('Subscription', {
       {
         type: SubscriptionEvent,
         cursor: 'customerId_subscriptionId_id',
+        totalCount: true,
         description: 'The renewal history, the newest first.',
         query: { orderBy: { id: 'desc' } },
       },

@@ -5,6 +5,7 @@ import { findPlan } from '../../domain/billing/plan-store.ts';
 import { findPending, findRunning } from '../../domain/billing/subscription-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { SubscriptionStatus } from '../enums.ts';
 import { readingMoney } from '../invoices/invoice.ts';
 import { nounIndex } from '../noun-index.ts';
 import { pageArgs, pageWindow } from '../page.ts';
@@ -64,7 +65,7 @@ builder.queryField('subscriptionsPage', (t) =>
       ...pageArgs(),
       planUid: t.arg.string(),
       customerUid: t.arg.string(),
-      status: t.arg.string({ description: '`pending`, `active`, `cancelled` or `ended`.' }),
+      status: t.arg({ type: SubscriptionStatus }),
     },
     resolve: async (_root, { planUid, customerUid, status, ...args }, ctx) => {
       const plan = planUid ? await findPlan(ctx.db, planUid) : null;

@@ -1,6 +1,7 @@
 /** Changing suppression lists. */
 import { SUPPRESS_AT_ONCE_MAX, suppressAddresses, unsuppressAddress } from '../../domain/audience/suppression-list.ts';
 import { builder } from '../builder.ts';
+import { SuppressionReason } from '../enums.ts';
 import { EVERYWHERE } from './suppression.ts';
 
 const SCOPE = { scope: 'subscribers:write' } as const;
@@ -18,7 +19,7 @@ builder.mutationField('suppressAddresses', (t) =>
     authScopes: SCOPE,
     input: {
       emails: t.input.stringList({ required: true, description: `At most ${SUPPRESS_AT_ONCE_MAX} at once.` }),
-      reason: t.input.string({ description: '`manual`, `bounce` or `complaint`; `manual` if absent.' }),
+      reason: t.input.field({ type: SuppressionReason, description: '`manual` if absent.' }),
       note: t.input.string(),
       everywhere: t.input.boolean({ description: EVERYWHERE }),
     },

@@ -7,6 +7,7 @@ import type { Installation } from '../../context.ts';
 import { digestIn } from '../erasing/erased-person-store.ts';
 import { TAGS_MAX } from '../subscriber.ts';
 import { EVERY_CUSTOMER } from '../suppression.ts';
+import { endUndo } from '../undo-store.ts';
 import { copyPeople } from './copy-format.ts';
 import type { ListImport } from './list-import.ts';
 import type { Person } from './person.ts';
@@ -256,4 +257,21 @@ export async function updateChanged(tx: Transaction, { customerId, listId, uid }
     SELECT count(*)::int AS updated FROM changed`,
   );
   return counted?.updated ?? 0;
+}
+
+/**
+ * A row that says `unsubscribed` of somebody who is unsubscribed already ends the undo of the person's click. People whom another
+ * transaction has locked are passed over, so that nobody waits for a lock out of the order of ids.
+ */
+export async function endUndos(tx: Transaction, { customerId, listId, uid }: ListImport): Promise<void> {
+  await endUndo(
+    tx,
+    sql`SELECT s.customer_id, s.list_id, s.id
+          FROM (SELECT m.id FROM import_match m JOIN import_person g ON g.row = m.row WHERE g.status = 'unsubscribed' OFFSET 0) m
+         CROSS JOIN LATERAL (SELECT customer_id, list_id, id, status FROM subscriber
+                              WHERE customer_id = ${customerId} AND list_id = ${listId} AND id BETWEEN m.id AND m.id
+                              ORDER BY id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) s
+         WHERE s.status = 'unsubscribed'`,
+    { source: `import:${uid}`, ipAddress: null },
+  );
 }

@@ -108,6 +108,17 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.linesProcessed !== undefined) yield sql`lines_processed = ${change.linesProcessed}`;
 }
 
+/**
+ * Waits until nobody is changing the fields of the import's list, and lets nobody begin before the transaction ends: who changes them
+ * locks the list (`lockListForChange`) and refuses while an import is running.
+ */
+export async function waitForFieldChanges(tx: Queryable, { customerId, id }: ImportKey): Promise<void> {
+  await tx.execute(
+    sql`SELECT 1 FROM mail_list WHERE customer_id = ${customerId}
+           AND id = (SELECT list_id FROM mail_list_import WHERE customer_id = ${customerId} AND id = ${id}) FOR SHARE`,
+  );
+}
+
 /** Marks an import as running; undefined when it has ended. */
 export async function markRunning(db: Queryable, { customerId, id }: ImportKey): Promise<ListImport | undefined> {
   const [row] = await db.query(

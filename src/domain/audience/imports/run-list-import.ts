@@ -11,7 +11,7 @@ import { fieldsOfList } from '../list-field-store.ts';
 import { importJobKey } from './finish-import-upload.ts';
 import type { ImportFailure } from './import-report.ts';
 import { readSlices } from './import-slice.ts';
-import { endImport, markRunning } from './list-import-store.ts';
+import { endImport, markRunning, waitForFieldChanges } from './list-import-store.ts';
 import type { ImportKey, ListImport } from './list-import.ts';
 import { createPersonReader } from './person.ts';
 import { refreshPlanner } from './planner-statistics-store.ts';
@@ -45,7 +45,11 @@ export async function runOrFailListImport(
  * do (`over`: it was cancelled, its list is gone, or another process runs it).
  */
 export async function runListImport(ctx: Context, key: ImportKey, abortSignal: AbortSignal): Promise<RunOutcome> {
-  const found = await markRunning(ctx.db, key);
+  const found = await inTransaction(ctx, async ({ db }) => {
+    // Whoever removes a field of the list has locked it: what is read of the fields after this is without the removed one.
+    await waitForFieldChanges(db, key);
+    return markRunning(db, key);
+  });
   if (!found) return 'over';
   const outcome = await writeUnlessRefused(ctx, found, abortSignal);
   if (outcome === 'done') {

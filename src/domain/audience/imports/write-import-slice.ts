@@ -8,6 +8,7 @@ import { TAGS_MAX } from '../subscriber.ts';
 import { rememberTags } from '../subscriber-store.ts';
 import { insertRejections } from './import-rejection-store.ts';
 import {
+  endUndos,
   insertNew,
   lockChanged,
   matchPeople,
@@ -116,6 +117,7 @@ async function write(
   const added = await insertNew(tx, found, run.defaults);
   if (added > 0 && !run.checksLimit) await checkLimit(tx, found);
   const updated = changed > 0 ? await updateChanged(tx, found) : 0;
+  if (found.updateExisting && known > 0) await endUndos(tx, found);
   await rememberNewTags(tx, run, left.values());
   const notes = [...left.values()].flatMap(leftOutOf);
   if (rejections.length + notes.length > 0) await insertRejections(tx, found, [...rejections, ...notes]);

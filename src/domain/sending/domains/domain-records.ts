@@ -23,7 +23,7 @@ type Names = Pick<SendingDomain, 'name' | 'token' | 'returnPathHost' | 'tracking
 
 /** All records of the domain with these keys, the most important first. */
 export function domainRecords(domain: Names, keys: readonly PublicDkimKey[], site: DomainSite): DomainRecord[] {
-  return [
+  const records = [
     txt('ownership', {
       name: ownershipName(domain.name),
       value: ownershipValue(domain.token),
@@ -40,6 +40,8 @@ export function domainRecords(domain: Names, keys: readonly PublicDkimKey[], sit
     ...(site.bounceDomain === null ? [] : [returnPath(domain, site.bounceDomain)]),
     ...(site.host === null ? [] : [tracking(domain, site.host)]),
   ];
+  // The operator's own domain: `BOUNCE_DOMAIN` or the host of `BASE_URL` is this very name, and cannot be an alias of itself.
+  return records.filter(({ name, value }) => name !== value);
 }
 
 export function ownershipName(domain: string): string {
