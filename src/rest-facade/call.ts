@@ -124,8 +124,10 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
     },
     async checkAll(name, variables, read = input) {
       const { isMutation, variableTypes } = operationNamed(name);
-      const { right, wrong } = compareWords(variableTypes, variables);
-      const words = [...wrong].map(([path, sentence]) => [fieldNames(row)(path.replace(/^input\./, '')), [sentence]]);
+      const { right, wrong } = compareWords(variableTypes, variables, (path) =>
+        fieldNames(row)(path.replace(/^input\./, '')),
+      );
+      const words = [...wrong].map(([name, sentence]) => [name, [sentence]]);
       const own: FieldErrors = { ...Object.fromEntries(words), ...read.faults() };
       if (Object.keys(own).length === 0) return;
       const isChecked = isMutation && row.access !== 'public' && !row.actsOutside;

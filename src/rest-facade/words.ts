@@ -21,7 +21,7 @@ type Values = Readonly<Record<string, unknown>>;
 interface ComparedWords {
   /** The variables without unknown words. */
   readonly right: Values;
-  /** A sentence for each unknown word, by its path from the variable: `input.type`. */
+  /** A sentence for each unknown word, by the caller's name of its field. */
   readonly wrong: ReadonlyMap<string, string>;
 }
 
@@ -37,12 +37,12 @@ export function variableTypesOf(operation: OperationDefinitionNode, schema: Grap
   );
 }
 
-/** Compares the words of these variables, also those in nested objects. */
-export function compareWords(types: VariableTypes, variables: Values): ComparedWords {
+/** Compares the words of these variables, also those in nested objects. `nameOf` gives the caller's name of a path from the variable. */
+export function compareWords(types: VariableTypes, variables: Values, nameOf: (path: string) => string): ComparedWords {
   const wrong = new Map<string, string>();
   const compared = Object.entries(variables).map(([name, value]) => {
     const type = types.get(name);
-    return [name, type ? comparedValue({ type, path: name, wrong }, value) : value] as const;
+    return [name, type ? comparedValue({ type, path: name, wrong, nameOf }, value) : value] as const;
   });
   return { right: Object.fromEntries(compared), wrong };
 }
@@ -51,14 +51,16 @@ interface Place {
   readonly type: GraphQLInputType;
   readonly path: string;
   readonly wrong: Map<string, string>;
+  readonly nameOf: (path: string) => string;
 }
 
-function comparedValue({ type, path, wrong }: Place, value: unknown): unknown {
+function comparedValue({ type, path, wrong, nameOf }: Place, value: unknown): unknown {
   const isNeeded = isNonNullType(type);
   const inner = isNeeded ? type.ofType : type;
   if (isEnumType(inner)) {
     if (typeof value !== 'string' || inner.getValue(value)) return value;
-    wrong.set(path, sentenceOf(inner, path, value));
+    const name = nameOf(path);
+    wrong.set(name, sentenceOf(inner, name, value));
     return STAND_INS[inner.name] ?? (isNeeded ? inner.getValues()[0]?.name : undefined);
   }
   if (!isInputObjectType(inner) || typeof value !== 'object' || value === null) return value;
@@ -66,7 +68,10 @@ function comparedValue({ type, path, wrong }: Place, value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => {
       const field = fields[name];
-      return [name, field ? comparedValue({ type: field.type, path: `${path}.${name}`, wrong }, one) : one] as const;
+      return [
+        name,
+        field ? comparedValue({ type: field.type, path: `${path}.${name}`, wrong, nameOf }, one) : one,
+      ] as const;
     }),
   );
 }

@@ -89,7 +89,7 @@ const adminCases: Case[] = [
   [
     'GET /payments?payment_status=open',
     {},
-    { payment_status: expect.stringContaining('must be one of: AWAITING_ADMIN_APPROVAL') },
+    { payment_status: expect.stringContaining('The payment status must be one of: AWAITING_ADMIN_APPROVAL') },
   ],
 ];
 
