@@ -7,7 +7,7 @@ import { takeFromWindows } from '../../db/rate-windows.ts';
 import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { sha256 } from '../../lib/crypto.ts';
-import type { Context } from '../context.ts';
+import { inTransaction, type Context } from '../context.ts';
 import { readMailParts } from './mail-parts.ts';
 import { oneLine } from './one-line.ts';
 import { readMailReport } from './read-mail-report.ts';
@@ -38,18 +38,19 @@ export async function receivePostmasterMail(ctx: Context, { raw, client }: Postm
     ctx.log.info('bounces.postmaster_mail', { verdict, isForwarded: false });
     return 'taken';
   }
-  const { refusedBy } = await takeFromWindows(ctx.db, [
-    { key: 'postmaster', max: MAILS_PER_DAY_MAX, seconds: DAY_SECONDS },
-    { key: `postmaster:${client}`, max: MAILS_PER_SENDER_MAX, seconds: DAY_SECONDS },
-  ]);
-  if (refusedBy) return 'full';
   const text = storable(mail.text, TEXT_LENGTH_MAX);
-  await enqueue(ctx.db, postmasterMailJob, {
-    id: sha256(raw).toString('hex'),
-    from: from ?? '',
-    subject: subject ?? '',
-    text,
+  const id = sha256(raw).toString('hex');
+  // In one transaction: a mail that is not forwarded does not count.
+  const isTaken = await inTransaction(ctx, async ({ db }) => {
+    const { refusedBy } = await takeFromWindows(db, [
+      { key: 'postmaster', max: MAILS_PER_DAY_MAX, seconds: DAY_SECONDS },
+      { key: `postmaster:${client}`, max: MAILS_PER_SENDER_MAX, seconds: DAY_SECONDS },
+    ]);
+    if (refusedBy) return false;
+    await enqueue(db, postmasterMailJob, { id, from: from ?? '', subject: subject ?? '', text });
+    return true;
   });
+  if (!isTaken) return 'full';
   ctx.log.info('bounces.postmaster_mail', { verdict, isForwarded: true });
   return 'taken';
 }
