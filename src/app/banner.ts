@@ -36,6 +36,6 @@ function bannerLines({ baseUrl, roles, inboxPort }: BannerFacts, startedInMs: nu
           `  Inbox             ${baseUrl}/inbox   (development receiver: keeps all mails, SMTP on 127.0.0.1:${inboxPort})`,
         ]),
     '',
-    '  Try it: npm run demo (in a second terminal). Stop it: Ctrl-C.',
+    `  Try it: npm run demo${inboxPort === null ? ' -- --own' : ''} (in a second terminal). Stop it: Ctrl-C.`,
   ];
 }

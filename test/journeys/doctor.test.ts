@@ -172,7 +172,7 @@ it('14: a stalled campaign', async () => {
   );
   expect(await withFault('campaigns')).toMatchObject({
     status: 'error',
-    message: expect.stringContaining('1 campaigns'),
+    message: expect.stringContaining('1 campaign.'),
   });
 });
 

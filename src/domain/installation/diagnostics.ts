@@ -6,6 +6,7 @@ import type { Queryable } from '../../db/database.ts';
 import { durabilityFaults } from '../../db/durability.ts';
 import { migrationState } from '../../db/migration-state.ts';
 import type { Clock } from '../../lib/clock.ts';
+import { countOf } from '../../lib/counted-noun.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { stalledCampaigns } from '../campaigns/campaign-progress-store.ts';
 import type { Installation } from '../context.ts';
@@ -168,7 +169,7 @@ async function checkQueue({ db }: DiagnosticsMeans): Promise<CheckResult> {
   const waits = Math.round(oldest?.oldestDueSeconds ?? 0);
   const failed = tasks.filter((task) => task.failed > 0).map((task) => `${task.failed} × ${task.task}`);
   if (oldest && waits > QUEUE_SECONDS_WARN) {
-    const message = `A job of the kind ${oldest.task} waits for ${waits} seconds.`;
+    const message = `A job of the kind ${oldest.task} waits for ${countOf(waits, ['second', 'seconds'])}.`;
     const advice = 'Look whether workers are running (check processes), and start more of them if they are busy.';
     return waits > QUEUE_SECONDS_MAX ? fault(message, advice) : warning(message, advice);
   }
@@ -178,14 +179,18 @@ async function checkQueue({ db }: DiagnosticsMeans): Promise<CheckResult> {
       'Look for job.failed in the log. Campaigns get new jobs automatically.',
     );
   const due = tasks.reduce((sum, task) => sum + task.due, 0);
-  return ok(`${due} jobs are due, the oldest for ${waits} seconds.`);
+  return ok(
+    due === 0
+      ? 'No job is due.'
+      : `Due: ${countOf(due, ['job', 'jobs'])}, the oldest for ${countOf(waits, ['second', 'seconds'])}.`,
+  );
 }
 
 async function checkCampaigns({ db }: DiagnosticsMeans): Promise<CheckResult> {
   const stalled = await stalledCampaigns(db);
   if (stalled.length === 0) return ok('No campaign is stalled.');
   return fault(
-    `${stalled.length} campaigns make no progress.`,
+    `Without progress: ${countOf(stalled.length, ['campaign', 'campaigns'])}.`,
     'Each shows its reason: { installation { stalledCampaigns { uid since } } } and status_reason of the campaign.',
   );
 }
@@ -209,10 +214,10 @@ async function checkServers({ db }: DiagnosticsMeans): Promise<CheckResult> {
     );
   if (restingOfCustomers > 0)
     return warning(
-      `${restingOfCustomers} servers of customers are paused because of trouble.`,
+      `Paused because of trouble: ${countOf(restingOfCustomers, ['server', 'servers'])} of customers.`,
       'Their customers see the reason in the health of the server.',
     );
-  return ok(`${active} sending servers are active.`);
+  return ok(`Active: ${countOf(active, ['sending server', 'sending servers'])}.`);
 }
 
 async function checkDomains({ db }: DiagnosticsMeans): Promise<CheckResult> {
