@@ -215,8 +215,8 @@ describe('campaignChanges', () => {
     const figures = statements.filter((text) => text.includes('refused_bounce_count')).length;
     expect(readings).toBeGreaterThan(0);
     expect(figures).toBe(readings);
-    // Each reading is one event for each of them.
-    expect(events.length).toBeLessThanOrEqual(readings * watched.length);
+    // Each reading is one event for each of them, and one from before may have waited.
+    expect(events.length).toBeLessThanOrEqual((readings + 1) * watched.length);
     expect(readings).toBeLessThan(20);
   });
 
