@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openMigratedDatabase } from '../../src/app/open-database.ts';
@@ -21,8 +22,13 @@ const POOLER = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin']
   .map((folder) => `${folder}/pgbouncer`)
   .find(existsSync);
 
-/** Starts one before the database; answers the address through it. */
-async function pooled(program: string, direct: string, mode: string): Promise<string> {
+interface Pooler {
+  readonly url: string;
+  hasExited(): boolean;
+}
+
+/** Starts one before the database, with an address through it. */
+async function pooled(program: string, direct: string, mode: string): Promise<Pooler> {
   const { hostname, port, pathname, username, password } = new URL(direct);
   const folder = mkdtempSync(path.join(os.tmpdir(), 'mailwright-pooler-'));
   const listens = await freePort();
@@ -41,7 +47,10 @@ async function pooled(program: string, direct: string, mode: string): Promise<st
     child.kill();
     rmSync(folder, { recursive: true, force: true });
   });
-  return `postgres://${username}@127.0.0.1:${listens}/${name}`;
+  return {
+    url: `postgres://${username}@127.0.0.1:${listens}/${name}`,
+    hasExited: () => child.exitCode !== null,
+  };
 }
 
 describe.skipIf(POOLER === undefined)('behind PgBouncer (left out where it is not installed)', async () => {
@@ -49,13 +58,14 @@ describe.skipIf(POOLER === undefined)('behind PgBouncer (left out where it is no
   const start = (url: string) =>
     openMigratedDatabase(loadConfig({ DATABASE_URL: url, DATA_DIR: '/nowhere' }), silentLog);
 
-  async function started(url: string): ReturnType<typeof start> {
+  async function started({ url, hasExited }: Pooler): ReturnType<typeof start> {
     for (;;) {
       try {
         return await start(url);
       } catch (error) {
         // It does not listen yet.
-        if (!messageOf(error).includes('ECONNREFUSED')) throw error;
+        if (hasExited() || !messageOf(error).includes('ECONNREFUSED')) throw error;
+        await sleep(50);
       }
     }
   }
