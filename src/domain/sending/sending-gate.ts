@@ -56,7 +56,8 @@ export interface GateMemory {
 }
 
 export interface ConnectionFeedback {
-  accepted(): void;
+  /** It accepted a message that began then, by `performance.now()`. */
+  accepted(beganAt: number): void;
   /** The server is asked too much at once. */
   pushedBack(beganAt: number): void;
 }
@@ -142,7 +143,7 @@ function createJudge({ health, groups, connections }: GateMemory) {
     const group = groups.groupOf(domain);
     if (error === undefined) {
       refusals.taken(group);
-      connections?.accepted();
+      connections?.accepted(beganAt ?? performance.now());
     } else if (isPushBack(error, verdict.server)) connections?.pushedBack(beganAt ?? performance.now());
     let stop: GateStop | undefined;
     if (ofServer === 'well') health.taken(WHOLE_SERVER);

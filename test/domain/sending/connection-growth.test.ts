@@ -94,7 +94,8 @@ describe('the number of connections', () => {
 
   it('stays at its ceiling while it is held there', () => {
     always(({ step: one, at, before, after }, within) => {
-      if (one.kind !== 'round' || before.ceiling === null || at >= before.heldUntil) return;
+      if (one.kind !== 'round' || before.ceiling === null) return;
+      if (before.heldUntil !== null && at >= before.heldUntil) return;
       expect(used(after, within)).toBeLessThanOrEqual(Math.max(before.ceiling, used(before, within)));
     });
   });
@@ -170,6 +171,110 @@ describe('a server', () => {
       growth = afterPushBack(growth, { at, beganAt: at - 1, hasAccepted: false }, within);
     expect(growth).toMatchObject({ connections: 2, ceiling: null });
     for (let at = 11_000; at <= 13_250; at += 250)
+      growth = afterRound(growth, { at, rate: 100 * growth.connections, wasFull: true }, within);
+    expect(growth.connections).toBe(20);
+  });
+});
+
+const DAY_MS = 86_400_000;
+
+interface Refusing {
+  /** It takes so many connections, and refuses more. */
+  readonly limit: number;
+  /** With so many it sends as much as with more. */
+  readonly enough: number;
+  /** It takes no mail for so long after a refusal. */
+  readonly restMs: number;
+  /** A connection is opened, and refused, after so long. */
+  readonly openingMs: number;
+  readonly processes: number;
+  readonly seed: number;
+}
+
+const refusing: fc.Arbitrary<Refusing> = fc.record({
+  limit: fc.integer({ min: 4, max: 18 }),
+  enough: fc.integer({ min: 2, max: 18 }),
+  restMs: fc.constantFrom(0, 1_000, 60_000, 600_000),
+  openingMs: fc.constantFrom(0, 1_000, 5_000),
+  processes: fc.integer({ min: 1, max: 2 }),
+  seed: fc.integer({ min: 1, max: 2 ** 31 - 2 }),
+});
+
+/** Mail waits all the time. Returns when the server refused, and how many connections were used after each second. */
+function daysAt(server: Refusing, days: number): { refusedAt: number[]; numbers: number[] } {
+  const within = { max: 20, processes: server.processes };
+  const usedOf = ({ connections }: Growth): number => shareOf(connections, server.processes) * server.processes;
+  let { seed } = server;
+  const noise = (): number => 0.8 + (0.4 * (seed = (seed * 48_271) % (2 ** 31 - 1))) / 2 ** 31;
+  let growth = firstGrowth();
+  let openedAt = 0;
+  const refusedAt: number[] = [];
+  const numbers: number[] = [];
+  for (let at = 2_000; at < days * DAY_MS; at += 1_000) {
+    const used = usedOf(growth);
+    if (used <= server.limit) openedAt = at;
+    else if (at - openedAt > server.openingMs) {
+      growth = afterPushBack(growth, { at, beganAt: at - 1, hasAccepted: true }, within);
+      refusedAt.push(at);
+      at += server.restMs;
+      openedAt = at;
+      continue;
+    }
+    numbers.push(used);
+    const rate = 100 * Math.min(used, server.limit, server.enough) * noise();
+    growth = afterRound(growth, { at, rate, wasFull: true }, within);
+  }
+  return { refusedAt, numbers };
+}
+
+describe('a server that always refuses more than some connections', () => {
+  it('is asked for more a few times a day, however long it takes no mail after that', () => {
+    fc.assert(
+      fc.property(refusing, (server) => {
+        const { refusedAt } = daysAt(server, 2);
+        expect(refusedAt.length).toBeGreaterThan(server.enough > server.limit ? 1 : -1);
+        expect(refusedAt.filter((at) => at < DAY_MS).length).toBeLessThanOrEqual(40);
+        expect(refusedAt.filter((at) => at >= DAY_MS).length).toBeLessThanOrEqual(5);
+      }),
+      { numRuns: drawn(20) },
+    );
+  });
+
+  it('has as many as it takes nearly all the time', () => {
+    fc.assert(
+      fc.property(refusing, (server) => {
+        const { limit, processes } = server;
+        const { numbers } = daysAt({ ...server, enough: limit }, 1);
+        const most = shareOf(limit, processes) * processes;
+        const late = numbers.slice(3_600);
+        expect(late.filter((used) => used >= most).length).toBeGreaterThan(late.length * 0.9);
+      }),
+      { numRuns: drawn(10) },
+    );
+  });
+
+  it('is tried again only after it has taken mail for as long as it took none, whenever that is', () => {
+    const within = { max: 20, processes: 1 };
+    const start = { ...firstGrowth(), connections: 11 };
+    let growth = afterPushBack(start, { at: 1_000, beganAt: 999, hasAccepted: true }, within);
+    const tried: number[] = [];
+    for (let at = 601_000; at < 1_801_000; at += 250) {
+      growth = afterRound(growth, { at, rate: 100 * growth.connections, wasFull: true }, within);
+      if (growth.connections > 10) tried.push(at);
+    }
+    expect(tried[0]).toBe(1_201_000);
+    // One connection more, and only that for some seconds.
+    expect(growth.connections).toBeGreaterThan(11);
+    expect(tried.length).toBeGreaterThan(40);
+  });
+
+  it('has its connections back soon after it refused any number for a minute', () => {
+    const within = { max: 20, processes: 1 };
+    let growth: Growth = { ...firstGrowth(), connections: 20 };
+    for (let at = 1_000; at <= 60_000; at += 2_000)
+      growth = afterPushBack(growth, { at, beganAt: at - 1, hasAccepted: true }, within);
+    expect(growth.connections).toBe(2);
+    for (let at = 61_000; at <= 120_000; at += 250)
       growth = afterRound(growth, { at, rate: 100 * growth.connections, wasFull: true }, within);
     expect(growth.connections).toBe(20);
   });

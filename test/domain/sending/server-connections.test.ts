@@ -68,7 +68,7 @@ interface Stored {
 async function storedOf(serverId: bigint): Promise<Stored | undefined> {
   const [stored] = await queryRows<Stored>(
     ctx.db,
-    sql`SELECT connections, ceiling, hold_ms AS "holdMs", coalesce(held_until > now(), false) AS "isHeld"
+    sql`SELECT connections, ceiling, hold_ms AS "holdMs", ceiling IS NOT NULL AND coalesce(held_until > now(), true) AS "isHeld"
           FROM hot.sending_connections WHERE server_id = ${serverId}`,
   );
   return stored;
@@ -99,7 +99,7 @@ it.each(['raised', 'lowered'] as const)(
       sql`UPDATE hot.sending_connections SET connections = 10, decider = gen_random_uuid(), decider_until = now() + interval '1 minute' WHERE server_id = ${id}`,
     );
     const { numbers, used } = process(id, 10);
-    numbers.accepted();
+    numbers.accepted(performance.now());
     await expect.poll(() => used.length).toBeGreaterThan(1);
     const others = change === 'raised' ? 14 : 3;
     await ctx.db.execute(
@@ -145,7 +145,7 @@ it('begins anew after an hour without mail, in every respect', async () => {
                decider_until = now() - interval '61 minutes' WHERE server_id = ${id}`,
   );
   const { numbers } = process(id, 2);
-  numbers.accepted();
+  numbers.accepted(performance.now());
   await expect.poll(() => storedOf(id)).toEqual({ connections: 2, ceiling: null, holdMs: 2_000, isHeld: false });
 });
 
@@ -153,7 +153,7 @@ it('leaves nothing of a server that was deleted while it sent', async () => {
   const { id } = await newServer('growing', 20);
   const { numbers, used } = process(id, 20);
   await ctx.db.execute(sql`DELETE FROM sending_server WHERE id = ${id}`);
-  numbers.accepted();
+  numbers.accepted(performance.now());
   numbers.pushedBack(performance.now());
   await sleep(300);
   expect(used.at(-1)).toBe(5);

@@ -17,9 +17,14 @@ const COMPARED_FACTOR = 1.5;
 const GAIN_MIN = 0.1;
 /** So many rounds may show the gain: one may meet a pause of the machine. */
 const ROUNDS_COMPARED = 3;
-/** After a failed growth the next one waits; each further one twice as long. */
+/** After more connections sent no more, or were too many, the next growth waits; after each further failure twice as long. */
 const HOLD_MS = 2_000;
+/** A growth that sent no more costs nothing but itself. */
 const HOLD_MS_MAX = 600_000;
+/** A growth that is refused may cost a pause of the server: four a day at most where a server always takes the same number. */
+const REFUSED_HOLD_MS_MAX = 6 * 3_600_000;
+/** So long one connection more must work before there are more: a server may refuse it late, after a slow opening. */
+const TRIAL_MS = 10_000;
 /** The connections that a cut ends are still open for a moment: what is refused meanwhile is about their number. */
 const CUT_PAUSE_MS = 1_000;
 /** The weight of the latest round in the rate at an unchanged number. */
@@ -36,12 +41,17 @@ interface Mark {
 
 export interface Growth {
   readonly connections: number;
-  /** More were too many, or sent no more; null: not known. */
+  /** More were refused; null: not known. */
   readonly ceiling: number | null;
-  /** Until then the number stays at or below the ceiling. */
-  readonly heldUntil: number;
-  /** How long the next failed growth holds. */
+  /** Until then the number stays at or below the ceiling, or at one more that is being tried. Null: from the next round on. */
+  readonly heldUntil: number | null;
+  /** How long the ceiling holds. */
   readonly holdMs: number;
+  /** More sent no more; null: not known. */
+  readonly enough: number | null;
+  readonly enoughUntil: number;
+  /** How long the next growth that sends no more holds. */
+  readonly enoughMs: number;
   /** The latest cut. What began before says nothing about the number after it. */
   readonly cutAt: number;
   readonly mark: Mark | null;
@@ -53,7 +63,7 @@ export interface Bounds {
   readonly processes: number;
 }
 
-/** What one round showed (sending-round.ts). */
+/** What one round showed (sending-round.ts): only messages that began after the latest cut. */
 export interface Round {
   readonly at: number;
   /** Messages a second. */
@@ -75,9 +85,8 @@ export interface PushBack {
 export function firstGrowth(): Growth {
   return {
     connections: CONNECTIONS_MIN,
-    ceiling: null,
-    heldUntil: -Infinity,
-    holdMs: HOLD_MS,
+    ...{ ceiling: null, heldUntil: null, holdMs: HOLD_MS },
+    ...{ enough: null, enoughUntil: -Infinity, enoughMs: HOLD_MS },
     cutAt: -Infinity,
     mark: null,
   };
@@ -96,9 +105,10 @@ export function shareOf(connections: number, processes: number): number {
 /** After a round without trouble. */
 export function afterRound(growth: Growth, round: Round, bounds: Bounds): Growth {
   const connections = connectionsWithin(growth.connections, bounds.max);
-  const now = { ...growth, connections };
+  const held = holdBegun({ ...growth, connections }, round);
   // With less to send, rates say nothing about the number.
-  if (!round.wasFull) return { ...now, mark: null };
+  if (!round.wasFull) return { ...held, mark: null };
+  const now = afterTrial(held, round);
   const { mark } = now;
   if (mark === null || mark.connections > connections)
     return raised(now, markAt(connections, round.rate), round, bounds);
@@ -116,42 +126,69 @@ export function afterRound(growth: Growth, round: Round, bounds: Bounds): Growth
 export function afterPushBack(growth: Growth, { at, beganAt, hasAccepted }: PushBack, { max }: Bounds): Growth {
   if (beganAt <= growth.cutAt || at < growth.cutAt + CUT_PAUSE_MS) return growth;
   const before = connectionsWithin(growth.connections, max);
-  const cut = { ...growth, connections: connectionsWithin(Math.floor(before / 2), max), cutAt: at, mark: null };
+  const connections = connectionsWithin(Math.floor(before / 2), max);
+  const cut = { ...growth, connections, heldUntil: null, cutAt: at, mark: null };
   // A server that is down refuses any number.
   if (!hasAccepted) return cut;
-  const isRepeated = growth.ceiling !== null && before > growth.ceiling;
-  const holdMs = isRepeated ? growth.holdMs : HOLD_MS;
-  return { ...cut, ceiling: connectionsWithin(before - 1, max), heldUntil: at + holdMs, holdMs: longer(holdMs) };
+  return { ...cut, ceiling: connectionsWithin(before - 1, max), holdMs: refusedHoldMs(growth, before) };
+}
+
+/** Twice as long when more than the ceiling was refused again. A refusal of fewer says that the ceiling is something else. */
+function refusedHoldMs({ ceiling, holdMs }: Growth, before: number): number {
+  if (ceiling === null) return HOLD_MS;
+  return before > ceiling ? Math.min(REFUSED_HOLD_MS_MAX, holdMs * 2) : halfOf(holdMs);
+}
+
+/** The hold begins when the server takes mail again after a cut, and is not shorter than the time without mail. */
+function holdBegun(growth: Growth, { at }: Round): Growth {
+  const { ceiling, heldUntil, cutAt } = growth;
+  if (ceiling === null || heldUntil !== null) return growth;
+  const holdMs = Math.min(REFUSED_HOLD_MS_MAX, Math.max(growth.holdMs, Math.ceil(at - cutAt)));
+  return { ...growth, heldUntil: at + holdMs, holdMs };
+}
+
+/** One connection beyond the ceiling has worked for long enough: the ceiling is higher, and in the end forgotten. */
+function afterTrial(growth: Growth, { at }: Round): Growth {
+  const { connections, ceiling, holdMs } = growth;
+  if (ceiling === null || connections <= ceiling || isHeld(growth, at)) return growth;
+  if (holdMs <= HOLD_MS) return { ...growth, ceiling: null, heldUntil: null, holdMs: HOLD_MS };
+  return { ...growth, ceiling: connections, holdMs: halfOf(holdMs) };
 }
 
 /** Has enough been gained since the mark? Else the number goes back there. */
 function compared(growth: Growth, mark: Mark, round: Round, bounds: Bounds): Growth {
-  const { connections } = growth;
+  const { connections, enough, enoughMs } = growth;
   const best = Math.max(mark.best, round.rate);
   const rounds = mark.rounds + 1;
   if (best >= mark.rate * (1 + GAIN_MIN * (connections / mark.connections - 1))) {
-    const isPassed = growth.ceiling !== null && connections > growth.ceiling;
-    const free = isPassed ? { ...growth, ceiling: null, holdMs: HOLD_MS } : growth;
+    const isPassed = enough !== null && connections > enough;
+    const free = isPassed ? { ...growth, enough: null, enoughMs: HOLD_MS } : growth;
     return raised(free, markAt(connections, best), round, bounds);
   }
   if (rounds < ROUNDS_COMPARED) return { ...growth, mark: { ...mark, best, rounds } };
-  const back = { connections: mark.connections, ceiling: mark.connections, mark: markAt(mark.connections, mark.rate) };
-  return { ...growth, ...back, heldUntil: round.at + growth.holdMs, holdMs: longer(growth.holdMs) };
+  const back = { connections: mark.connections, enough: mark.connections, mark: markAt(mark.connections, mark.rate) };
+  return { ...growth, ...back, enoughUntil: round.at + enoughMs, enoughMs: Math.min(HOLD_MS_MAX, enoughMs * 2) };
 }
 
 function raised(growth: Growth, mark: Mark, { at }: Round, bounds: Bounds): Growth {
   const step = Math.max(STEP_MIN, bounds.processes);
   const limit = limitOf(growth, at, bounds);
   const connections = Math.max(growth.connections, Math.min(growth.connections + step, limit));
-  return { ...growth, connections, mark: { ...mark, best: 0, rounds: 0 } };
+  const isTrial = growth.ceiling !== null && growth.connections <= growth.ceiling && connections > growth.ceiling;
+  const heldUntil = isTrial ? at + TRIAL_MS : growth.heldUntil;
+  return { ...growth, connections, heldUntil, mark: { ...mark, best: 0, rounds: 0 } };
 }
 
-/** The first step beyond a ceiling is a single connection. */
-function limitOf({ connections, ceiling, heldUntil }: Growth, at: number, { max }: Bounds): number {
-  if (ceiling === null) return max;
-  if (at < heldUntil) return Math.min(max, ceiling);
-  return connections <= ceiling ? Math.min(max, ceiling + 1) : max;
+/** The first step beyond a ceiling, or beyond what was enough, is a single connection. */
+function limitOf(growth: Growth, at: number, { max }: Bounds): number {
+  const { connections, ceiling, enough, enoughUntil } = growth;
+  let limit = max;
+  if (ceiling !== null) limit = Math.min(limit, isHeld(growth, at) ? ceiling : ceiling + 1);
+  if (enough !== null && at < enoughUntil) limit = Math.min(limit, enough);
+  else if (enough !== null && connections <= enough) limit = Math.min(limit, enough + 1);
+  return limit;
 }
 
+const isHeld = ({ heldUntil }: Growth, at: number): boolean => heldUntil === null || at < heldUntil;
 const markAt = (connections: number, rate: number): Mark => ({ connections, rate, best: 0, rounds: 0 });
-const longer = (holdMs: number): number => Math.min(HOLD_MS_MAX, holdMs * 2);
+const halfOf = (holdMs: number): number => Math.max(HOLD_MS, Math.ceil(holdMs / 2));

@@ -24,7 +24,7 @@ export const CONNECTIONS_NOW: Sql = sql`CASE WHEN c.decider_until > now() - ${KN
 const SHARED_NUMBER = row({
   connections: 'int',
   ceiling: 'int?',
-  /** How much longer the number stays at or below the ceiling. */
+  /** How much longer the number stays at or below the ceiling, below zero when that is over; null: from the next round on. */
   heldMs: 'float8?',
   holdMs: 'int',
   version: 'int',
@@ -93,7 +93,7 @@ export async function lowerNumber(db: Queryable, serverId: bigint, number: Writt
   const [lowered] = await db.query(
     { version: 'int', connections: 'int' },
     sql`UPDATE hot.sending_connections
-           SET connections = least(connections, ${connections}::int), ceiling = coalesce(${ceiling}::int, ceiling), held_until = greatest(held_until, ${heldUntil(number)}), hold_ms = ${holdMs}::int, version = version + 1
+           SET connections = least(connections, ${connections}::int), ceiling = coalesce(${ceiling}::int, ceiling), held_until = ${heldUntil(number)}, hold_ms = ${holdMs}::int, version = version + 1
          WHERE server_id = ${serverId} RETURNING version, connections`,
     'sending.lower-connections',
   );

@@ -65,11 +65,14 @@ export class ServerConnections {
     this.#use();
   }
 
-  /** The server accepted a message. Called for each one. */
-  accepted(): void {
+  /** The server accepted a message that began then. Called for each one. */
+  accepted(beganAt: number): void {
     if (!this.#input.driver.useConnections) return;
-    this.#hasAccepted = true;
-    this.#round.accepted();
+    // One that began before says nothing about the number after the cut, nor whether the server takes mail again.
+    if (beganAt > this.#growth.cutAt) {
+      this.#hasAccepted = true;
+      this.#round.accepted();
+    }
     if (this.#shared.isOld) return this.#shared.syncSoon();
     const round = this.#round.endedBy(performance.now());
     if (round && this.#shared.mayRaise && !this.#isJoining) this.#judge(round);
@@ -94,9 +97,10 @@ export class ServerConnections {
   }
 
   #judge(round: Round): void {
-    const { connections, ceiling } = this.#growth;
+    const { connections, ceiling, heldUntil } = this.#growth;
     this.#growth = afterRound(this.#growth, round, this.#bounds);
-    if (this.#growth.connections === connections && this.#growth.ceiling === ceiling) return;
+    const next = this.#growth;
+    if (next.connections === connections && next.ceiling === ceiling && next.heldUntil === heldUntil) return;
     this.#take(this.#growth);
     this.#shared.writeSoon({ isCut: false });
   }
@@ -129,9 +133,10 @@ export class ServerConnections {
     const isOthers = isNew || connections !== before.connections;
     const hasChanged = isOthers || processes !== this.#processes;
     const now = performance.now();
-    const cutAt = connections < before.connections ? now : before.cutAt;
-    const heldUntil = heldMs === null ? -Infinity : now + heldMs;
-    if (isOthers) this.#growth = { ...before, connections, ceiling, holdMs, heldUntil, cutAt };
+    const heldUntil = heldMs === null ? null : now + heldMs;
+    const isCut = connections < before.connections || (ceiling !== null && heldUntil === null);
+    const cutAt = isCut ? now : before.cutAt;
+    if (isOthers) this.#growth = { ...firstGrowth(), connections, ceiling, holdMs, heldUntil, cutAt };
     this.#processes = processes;
     this.#knownMs = knownMs;
     if (hasChanged) this.#take({ ...this.#growth, mark: null });

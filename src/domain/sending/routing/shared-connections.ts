@@ -100,8 +100,7 @@ export class SharedConnections {
   async #write(): Promise<boolean> {
     const { ctx, serverId } = this.#sharer;
     const { connections, ceiling, heldUntil, holdMs } = this.#sharer.growth();
-    const leftMs = heldUntil - performance.now();
-    const heldMs = leftMs > 0 ? leftMs : null;
+    const heldMs = heldUntil === null ? null : heldUntil - performance.now();
     const version = this.#version;
     const number = { connections, ceiling, heldMs, holdMs, version };
     const isCut = this.#isCut;
