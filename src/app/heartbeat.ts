@@ -17,6 +17,7 @@ import type { Place } from '../domain/installation/place.ts';
 import {
   enterProcess,
   deleteOldProcesses,
+  leaveProcess,
   signOfLife,
   type ProcessState,
 } from '../domain/installation/process-store.ts';
@@ -102,7 +103,7 @@ class Heartbeat implements ProcessHeartbeat {
     clearTimeout(this.#timer);
     const { ctx } = this.#options;
     const flushed = flushMessageCounts(ctx.database).catch(() => undefined);
-    const leaving = signOfLife(ctx.database, { ...this.#state(), isWorking: false }).catch(() => undefined);
+    const leaving = leaveProcess(ctx.database, PROCESS_ID).catch(() => undefined);
     await Promise.race([Promise.all([leaving, flushed]), sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
   }
 

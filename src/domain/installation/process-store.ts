@@ -1,5 +1,6 @@
 /** Heartbeats of the installation's processes, and reading them. */
 import { sql, row, type Queryable } from '../../db/database.ts';
+import { GONE_SECONDS } from '../../lib/process-id.ts';
 
 export interface ProcessState {
   readonly id: string;
@@ -27,11 +28,21 @@ export async function enterProcess(db: Queryable, state: ProcessState): Promise<
 export async function signOfLife(db: Queryable, { id, memoryMb, isWorking }: ProcessState): Promise<Date | undefined> {
   const [row] = await db.query(
     { seenAt: 'timestamptz' },
-    sql`UPDATE hot.process SET seen_at = now(), memory_mb = ${memoryMb}::int, is_working = ${isWorking}
+    sql`UPDATE hot.process
+           SET seen_since = CASE WHEN seen_at > now() - make_interval(secs => ${GONE_SECONDS}) THEN seen_since ELSE now() END,
+               seen_at = now(), memory_mb = ${memoryMb}::int, is_working = ${isWorking}
          WHERE id = ${id}::uuid RETURNING seen_at AS "seenAt"`,
     'installation.sign-of-life',
   );
   return row?.seenAt;
+}
+
+/** Records that the process works no more. */
+export async function leaveProcess(db: Queryable, id: string): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.process SET seen_at = now(), seen_since = NULL, is_working = false WHERE id = ${id}::uuid`,
+    'installation.leave',
+  );
 }
 
 /** Deletes processes that have been gone for a day; the newest heartbeat stays, whatever its age. */

@@ -54,7 +54,7 @@ async function newServer(type: 'growing' | 'fixed', connections: number) {
 
 const enter = (id: string, ageSeconds: number) =>
   ctx.db.execute(
-    sql`INSERT INTO hot.process (id, host, pid, roles, version, started_at, memory_mb, is_working)
+    sql`INSERT INTO hot.process (id, host, pid, roles, version, seen_since, memory_mb, is_working)
         VALUES (${id}::uuid, 'here', 1, '{worker}', '1', now() - make_interval(secs => ${ageSeconds}), 1, true)`,
   );
 
@@ -98,6 +98,7 @@ it.each(['raised', 'lowered'] as const)(
     await ctx.db.execute(
       sql`UPDATE hot.sending_connections SET connections = 10, decider = gen_random_uuid(), decider_until = now() + interval '1 minute' WHERE server_id = ${id}`,
     );
+    await enter(PROCESS_ID, 60);
     const { numbers, used } = process(id, 10);
     numbers.accepted(performance.now());
     await expect.poll(() => used.length).toBeGreaterThan(1);
@@ -125,7 +126,7 @@ it('uses one connection while the others cannot know of it, and for two seconds 
   await enter(crypto.randomUUID(), 60);
   await pool.channelFor(ctx, customerId);
   expect(told.at(-1)).toBe(1);
-  await ctx.db.execute(sql`UPDATE hot.process SET started_at = started_at - interval '2 seconds'`);
+  await ctx.db.execute(sql`UPDATE hot.process SET seen_since = seen_since - interval '2 seconds'`);
   await pool.channelFor(ctx, customerId);
   expect(told.at(-1)).toBe(6);
 });

@@ -1,22 +1,26 @@
 /** Rows of the numbers of connections that sending servers have now (hot.sending_connections). */
 import { row, sql, type Queryable, type RowOf, type Sql } from '../../../db/database.ts';
-import { PROCESS_ID } from '../../../lib/process-id.ts';
+import { GONE_SECONDS, PROCESS_ID } from '../../../lib/process-id.ts';
 import { CONNECTIONS_MIN, firstGrowth } from './connection-growth.ts';
 
-/** A process has a heartbeat every three seconds; after four missed ones it counts as dead, and its share is the others'. */
-const SEEN_SECONDS = 12;
 /** Another process decides when the one that did has had nothing to send for so long. */
 const DECIDER_SECONDS = 5;
 /** After this without mail the number begins anew: what the server took then says little about now. */
 const KNOWN_FOR = sql`interval '1 hour'`;
 
-const SENDS = sql`p.is_working AND 'worker' = ANY(p.roles) AND p.seen_at > now() - make_interval(secs => ${SEEN_SECONDS})`;
+const IS_SEEN = sql`p.seen_at > now() - make_interval(secs => ${GONE_SECONDS})`;
+/**
+ * A process that may send now or later. Its share is the others' when it has left, or was not seen for some seconds: one that only
+ * says that its worker is interrupted may still have connections.
+ */
+const SENDS = sql`'worker' = ANY(p.roles) AND p.seen_since IS NOT NULL AND ${IS_SEEN}`;
 /**
  * Columns: how many processes send mail, this one included, whether or not the others know it yet; and for how long they can have
- * known it, in milliseconds (null: they do not).
+ * known it, in milliseconds (0: they know it no longer; null: this process has no row).
  */
 export const SENDING_PROCESSES: Sql = sql`(SELECT 1 + count(*) FROM hot.process p WHERE p.id <> ${PROCESS_ID}::uuid AND ${SENDS})::int AS processes,
-  (SELECT extract(epoch FROM clock_timestamp() - p.started_at)::float8 * 1000 FROM hot.process p WHERE p.id = ${PROCESS_ID}::uuid AND ${SENDS}) AS "knownMs"`;
+  (SELECT CASE WHEN ${IS_SEEN} THEN extract(epoch FROM clock_timestamp() - p.seen_since)::float8 * 1000 ELSE 0 END
+     FROM hot.process p WHERE p.id = ${PROCESS_ID}::uuid) AS "knownMs"`;
 
 /** The present number of a server by its row `c`, which may be missing; not limited by the server's own largest number. */
 export const CONNECTIONS_NOW: Sql = sql`CASE WHEN c.decider_until > now() - ${KNOWN_FOR} THEN greatest(c.connections, ${CONNECTIONS_MIN}) ELSE ${CONNECTIONS_MIN} END::int`;

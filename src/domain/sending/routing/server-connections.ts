@@ -4,6 +4,7 @@
  */
 import type { SendingDriver } from '../../../plugin-api/index.ts';
 import type { Context } from '../../context.ts';
+import { GONE_SECONDS } from '../../../lib/process-id.ts';
 import type { FairPermits } from '../fair-permits.ts';
 import {
   afterPushBack,
@@ -31,6 +32,8 @@ interface ServerConnectionsInput {
 
 /** Others have read by then that a new process shares the number, and ended connections that are too many. */
 const JOIN_MS = 2_000;
+/** After the database was away for long: the next heartbeats of all others have come by then. */
+const JOIN_AGAIN_MS = 5_000;
 
 export class ServerConnections {
   readonly #input: ServerConnectionsInput;
@@ -40,6 +43,7 @@ export class ServerConnections {
   #processes = 1;
   /** For how long others can have known this process. */
   #knownMs: number | null = null;
+  #wasKnown = false;
   /** Since the latest cut. */
   #hasAccepted = false;
 
@@ -59,8 +63,7 @@ export class ServerConnections {
     if (this.#input.permits.inFlight === 0) this.#round.begin();
     // What this process has read or decided itself is newer.
     if (!this.#shared.isOld || this.#shared.isChanging) return;
-    this.#processes = processes;
-    this.#knownMs = knownMs;
+    this.#seeProcesses({ processes, knownMs });
     if (connections !== this.#growth.connections) this.#growth = { ...this.#growth, connections, mark: null };
     this.#use();
   }
@@ -122,10 +125,18 @@ export class ServerConnections {
     permits.resize(driver.capacity);
   }
 
-  /** The others may not have made room yet. */
+  /** The others may not have made room yet; or it was unknown for a while, and so may they be. */
   get #isJoining(): boolean {
-    if (this.#knownMs === null) return performance.now() - this.#input.startedAt < JOIN_MS;
+    const runsMs = performance.now() - this.#input.startedAt;
+    if (this.#knownMs === null) return this.#wasKnown || runsMs < JOIN_MS;
+    if (this.#knownMs < JOIN_AGAIN_MS && runsMs > this.#knownMs + GONE_SECONDS * 1_000) return true;
     return this.#processes > 1 && this.#knownMs < JOIN_MS;
+  }
+
+  #seeProcesses({ processes, knownMs }: Pick<SharedNumber, 'processes' | 'knownMs'>): void {
+    this.#processes = processes;
+    this.#knownMs = knownMs;
+    this.#wasKnown ||= knownMs !== null;
   }
 
   #adopt({ connections, ceiling, heldMs, holdMs, processes, knownMs }: SharedNumber, isNew: boolean): void {
@@ -137,8 +148,7 @@ export class ServerConnections {
     const isCut = connections < before.connections || (ceiling !== null && heldUntil === null);
     const cutAt = isCut ? now : before.cutAt;
     if (isOthers) this.#growth = { ...firstGrowth(), connections, ceiling, holdMs, heldUntil, cutAt };
-    this.#processes = processes;
-    this.#knownMs = knownMs;
+    this.#seeProcesses({ processes, knownMs });
     if (hasChanged) this.#take({ ...this.#growth, mark: null });
     else this.#use();
   }
