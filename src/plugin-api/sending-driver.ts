@@ -99,7 +99,10 @@ export interface SendingDriver {
 
 /** What the host gives a driver besides the server's own settings. */
 export interface DriverOptions {
-  /** Upper bound of open connections to this server. Of a fixed number it is this process's part. */
+  /**
+   * Upper bound of open connections to this server. Where several processes share a fixed number, the host gives each of them only
+   * its part of the messages at once.
+   */
   readonly connectionsMax: number;
   /** To be called when a connection could not be opened, so that there are fewer; when that began, by `performance.now()`. */
   readonly onConnectionRefused?: ((beganAt: number) => void) | undefined;

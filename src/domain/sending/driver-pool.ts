@@ -10,7 +10,6 @@ import type { Context } from '../context.ts';
 import { doesGrow } from './connections-setting.ts';
 import { FairPermits } from './fair-permits.ts';
 import { formPoster } from './form-poster.ts';
-import { shareOf } from './routing/connection-growth.ts';
 import { JobLine } from './routing/job-line.ts';
 import { parseDomainLimits } from './routing/domain-limits.ts';
 import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
@@ -91,7 +90,7 @@ export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions 
     if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
     else sendsPerHour.set(customerId, server.sends_per_hour);
     const known = channels.get(server.id);
-    if (known && isAsOpened(known, server)) {
+    if (known?.version === server.version) {
       known.connections.seen(server);
       return known.channel;
     }
@@ -144,12 +143,6 @@ interface Opened {
   readonly version: string;
   readonly channel: SendingChannel;
   readonly connections: ServerConnections;
-  /** How many processes share its connections; undefined: their number grows, and the driver is told its part. */
-  readonly processes: number | undefined;
-}
-
-function isAsOpened({ version, processes }: Opened, server: RoutedServer): boolean {
-  return version === server.version && (processes === undefined || processes === server.processes);
 }
 
 interface Opening {
@@ -162,12 +155,11 @@ interface Opening {
 function openChannel(ctx: Context, hooks: Hooks, { server, gateOf, startedAt }: Opening): Opened {
   const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
   if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
-  const isGrowing = doesGrow(registration);
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
   const driver = registration.connect(
     { ...parsePublicSettings(server.settings), ...secrets },
     {
-      connectionsMax: isGrowing ? server.connections_max : shareOf(server.connections_max, server.processes),
+      connectionsMax: server.connections_max,
       clientName: clientName(ctx.installation.baseUrl),
       replyTimeoutMs: REPLY_TIMEOUT_MS,
       postForm: formPoster(ctx),
@@ -181,6 +173,7 @@ function openChannel(ctx: Context, hooks: Hooks, { server, gateOf, startedAt }: 
     ctx,
     serverId: server.id,
     max: server.connections_max,
+    isGrowing: doesGrow(registration),
     driver,
     permits,
     startedAt,
@@ -196,7 +189,7 @@ function openChannel(ctx: Context, hooks: Hooks, { server, gateOf, startedAt }: 
     gate: gateOf(server, connections),
     line: new JobLine(),
   };
-  return { version: server.version, channel, connections, processes: isGrowing ? undefined : server.processes };
+  return { version: server.version, channel, connections };
 }
 
 /** For a driver that may keep the content: the host reuses the memory of its own bytes. */

@@ -35,6 +35,7 @@ async function loadProcess() {
         ctx,
         serverId,
         max: 20,
+        isGrowing: true,
         driver: { capacity: 100, useConnections: (count) => void told.push(count) },
         permits: new FairPermits(100),
         startedAt: performance.now() - HOUR_MS,

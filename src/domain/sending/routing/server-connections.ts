@@ -24,6 +24,8 @@ interface ServerConnectionsInput {
   readonly serverId: bigint;
   /** The server's largest number, over all processes. */
   readonly max: number;
+  /** Else the number is fixed: always the largest. */
+  readonly isGrowing: boolean;
   readonly driver: Pick<SendingDriver, 'capacity' | 'useConnections'>;
   readonly permits: FairPermits;
   /** When this process began to send, by `performance.now()`. */
@@ -70,7 +72,7 @@ export class ServerConnections {
 
   /** The server accepted a message that began then. Called for each one. */
   accepted(beganAt: number): void {
-    if (!this.#input.driver.useConnections) return;
+    if (!this.#input.isGrowing) return;
     // One that began before says nothing about the number after the cut, nor whether the server takes mail again.
     if (beganAt > this.#growth.cutAt) {
       this.#hasAccepted = true;
@@ -83,7 +85,7 @@ export class ServerConnections {
 
   /** The server showed that it is asked too much; what was refused began then. */
   pushedBack(beganAt: number): void {
-    if (!this.#input.driver.useConnections) return;
+    if (!this.#input.isGrowing) return;
     const pushBack = { at: performance.now(), beganAt, hasAccepted: this.#hasAccepted };
     const next = afterPushBack(this.#growth, pushBack, this.#bounds);
     if (next === this.#growth) return;
@@ -115,14 +117,13 @@ export class ServerConnections {
     this.#round.begin();
   }
 
-  /** Tells driver and permits this process's part. */
+  /** Tells driver and permits this process's part. Connections of a fixed number stay: only the messages at once are shared. */
   #use(): void {
-    const { driver, max, permits } = this.#input;
-    if (!driver.useConnections) return;
-    driver.useConnections(
-      this.#isJoining ? 1 : shareOf(connectionsWithin(this.#growth.connections, max), this.#processes),
-    );
-    permits.resize(driver.capacity);
+    const { driver, max, isGrowing, permits } = this.#input;
+    const number = isGrowing ? connectionsWithin(this.#growth.connections, max) : max;
+    const share = isGrowing && this.#isJoining ? 1 : shareOf(number, this.#processes);
+    if (isGrowing) driver.useConnections?.(share);
+    permits.resize(isGrowing ? driver.capacity : Math.max(1, Math.floor((driver.capacity * share) / max)));
   }
 
   /** The others may not have made room yet; or it was unknown for a while, and so may they be. */
