@@ -14,7 +14,13 @@ const CONNECTIONS = 6;
 const WINDOW = 2;
 const ctx = await createTestContext();
 ctx.hooks.add('register_sending_server_driver', {
-  ...{ type: 'fixed-smtp', name: 'fixed-smtp', description: '', secretKeys: [], configKeys: ['host', 'port', 'window'] },
+  ...{
+    type: 'fixed-smtp',
+    name: 'fixed-smtp',
+    description: '',
+    secretKeys: [],
+    configKeys: ['host', 'port', 'window'],
+  },
   validate: validateSettings,
   connect: connectSmtp,
 });

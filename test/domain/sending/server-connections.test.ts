@@ -63,12 +63,14 @@ interface Stored {
   readonly ceiling: number | null;
   readonly holdMs: number;
   readonly isHeld: boolean;
+  readonly holdBegan: boolean;
 }
 
 async function storedOf(serverId: bigint): Promise<Stored | undefined> {
   const [stored] = await queryRows<Stored>(
     ctx.db,
-    sql`SELECT connections, ceiling, hold_ms AS "holdMs", ceiling IS NOT NULL AND coalesce(held_until > now(), true) AS "isHeld"
+    sql`SELECT connections, ceiling, hold_ms AS "holdMs", ceiling IS NOT NULL AND coalesce(held_until > now(), true) AS "isHeld",
+               held_until IS NOT NULL AS "holdBegan"
           FROM hot.sending_connections WHERE server_id = ${serverId}`,
   );
   return stored;
@@ -115,6 +117,28 @@ it.each(['raised', 'lowered'] as const)(
   },
 );
 
+it('begins to hold a refused number when the server takes new mail, not while it answers what was in flight', async () => {
+  const { id } = await newServer('growing', 10);
+  await enter(PROCESS_ID, 60);
+  const { numbers, used } = process(id, 10);
+  numbers.accepted(performance.now());
+  await expect.poll(() => used.length).toBeGreaterThan(1);
+  const before = performance.now();
+  numbers.pushedBack(performance.now());
+  await expect.poll(() => storedOf(id)).toMatchObject({ connections: 5, ceiling: 9, holdBegan: false });
+  // More than a round of messages that were in flight.
+  for (let index = 0; index < 300; index++) {
+    numbers.accepted(before);
+    await sleep(2);
+  }
+  expect(await storedOf(id)).toMatchObject({ ceiling: 9, holdBegan: false });
+  const began = async () => {
+    for (let index = 0; index < 100; index++) numbers.accepted(performance.now());
+    return storedOf(id);
+  };
+  await expect.poll(began).toMatchObject({ ceiling: 9, holdBegan: true });
+});
+
 it('uses one connection while the others cannot know of it, and for two seconds after', async () => {
   const { customerId } = await newServer('growing', 12);
   await pool.channelFor(ctx, customerId);
@@ -148,7 +172,9 @@ it('begins anew after an hour without mail, in every respect', async () => {
   );
   const { numbers } = process(id, 2);
   numbers.accepted(performance.now());
-  await expect.poll(() => storedOf(id)).toEqual({ connections: 2, ceiling: null, holdMs: 2_000, isHeld: false });
+  await expect
+    .poll(() => storedOf(id))
+    .toEqual({ connections: 2, ceiling: null, holdMs: 2_000, isHeld: false, holdBegan: false });
 });
 
 it('leaves nothing of a server that was deleted while it sent', async () => {
