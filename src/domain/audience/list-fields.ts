@@ -71,6 +71,7 @@ export const listFields = {
   unsubscribeNotification: { column: 'unsubscribe_notification', type: 'bool', check: optionalFlag },
   sendGoodbyeEmail: { column: 'send_goodbye_email', type: 'bool', check: optionalFlag },
   publicSignup: { column: 'public_signup', type: 'bool', check: optionalFlag },
+  showInPreferences: { column: 'show_in_preferences', type: 'bool', check: optionalFlag },
   signupCaptcha: {
     column: 'signup_captcha',
     type: typed<CaptchaMode>('text'),

@@ -56,6 +56,7 @@ function presentOptions(list: OneList) {
     send_goodbye_email: list.sendGoodbyeEmail ? 1 : 0,
     public_signup: list.publicSignup ? 1 : 0,
     signup_captcha: list.signupCaptcha,
+    show_in_preferences: list.showInPreferences ? 1 : 0,
     language: list.language,
     logo: list.logo,
     color: list.color,

@@ -124,6 +124,7 @@ function options(input: Input) {
     sendGoodbyeEmail: input.flag('send_goodbye_email'),
     publicSignup: input.flag('public_signup'),
     signupCaptcha: input.choice('signup_captcha', ['never', 'flood', 'always']),
+    showInPreferences: input.flag('show_in_preferences'),
     language: input.nullableText('language'),
     logo: input.nullableText('logo'),
     color: input.nullableText('color'),

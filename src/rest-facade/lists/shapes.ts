@@ -75,6 +75,7 @@ const optionsShape = {
   send_goodbye_email: flagShape,
   public_signup: flagShape,
   signup_captcha: z.enum(['never', 'flood', 'always']),
+  show_in_preferences: flagShape,
   language: z.string().nullable(),
   logo: z.string().nullable(),
   color: z.string().nullable(),

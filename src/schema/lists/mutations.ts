@@ -14,6 +14,8 @@ const TIMEZONE_TAG = "Tag of the field that holds a person's own time zone. Null
 const LANGUAGE = 'The language of its public pages, a code of `languages`. Null: that of the customer.';
 const LOGO = 'Of its public pages: the uid of an uploaded picture (PNG, JPEG, WebP or GIF, 2 MB at most). Null: none.';
 const COLOR = 'Of headings and buttons of its public pages: `#rrggbb`. Null: the usual ones.';
+const SHOW_IN_PREFERENCES =
+  'Offer the list to people on any list of the customer, on their profile page and after unsubscribing; joining needs a confirmation mail.';
 const QUIET_HOURS = 'Nobody gets mail in these hours. Null: there are no quiet hours.';
 
 const BRIEF =
@@ -29,6 +31,7 @@ const joiningFields = (t: InputFields) => ({
   sendGoodbyeEmail: t.boolean(),
   publicSignup: t.boolean({ description: 'Let anybody sign up without a token; always double opt-in.' }),
   signupCaptcha: t.field({ type: SignUpCaptcha }),
+  showInPreferences: t.boolean({ description: SHOW_IN_PREFERENCES }),
 });
 
 /** How its public pages look: fields of both inputs. */

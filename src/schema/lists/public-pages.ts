@@ -18,6 +18,9 @@ builder.prismaObjectFields(MailList, (t) => ({
     select: { signupCaptcha: true },
     resolve: ({ signupCaptcha }) => CAPTCHA_MODES.find((mode) => mode === signupCaptcha) ?? 'flood',
   }),
+  showInPreferences: t.exposeBoolean('showInPreferences', {
+    description: 'Whether people on any list of the customer may choose it on their profile page and after unsubscribing.',
+  }),
   language: t.exposeString('language', {
     nullable: true,
     description: 'Of its public pages: a code of `languages`; null: that of the customer.',
