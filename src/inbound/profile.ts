@@ -9,6 +9,7 @@ import { html } from '../lib/html.ts';
 import { faultsOf } from './field-fault.ts';
 import { fieldInput, tagsOfMany } from './field-input.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
+import { choiceForm, choose, FIELDS_OF_CHOICE, isChoice, type Chooser } from './list-choice.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
@@ -31,19 +32,18 @@ export function profileMount(ctx: Context): InboundMount {
       const person = await readRecipient(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);
       if (request.method === 'POST') return update(request, recipient, person);
-      sendPage(request.res, 200, formPage(wordsOfList(person, request.req), person));
+      await sendForm(request, { recipient, person });
     },
   });
 }
 
-async function update(
-  { ctx, req, res }: LinkRequest,
-  recipient: TrackedRecipient,
-  person: RecipientCard,
-): Promise<void> {
-  const form = await readForm(req, PROFILE_BYTES_MAX, tagsOfMany(person.fields));
+async function update(request: LinkRequest, recipient: TrackedRecipient, person: RecipientCard): Promise<void> {
+  const { ctx, req, res } = request;
+  const joined = new Set([...tagsOfMany(person.fields), ...FIELDS_OF_CHOICE]);
+  const form = await readForm(req, PROFILE_BYTES_MAX, joined);
   const words = wordsOfList(person, req);
   if (!form) return sendBodyTooLarge(res, words);
+  if (isChoice(form)) return choose(request, { recipient, person }, form);
   const { customerId, listId, recipientId } = recipient;
   try {
     const isThere = await updatePersonFields(ctx, { customerId, listId, id: recipientId }, changesIn(form, person));
@@ -52,7 +52,7 @@ async function update(
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     const given = withGiven(person, form);
-    sendPage(res, 422, formPage(words, given, faultsOf(error, given.fields, words)));
+    await sendForm(request, { recipient, person: given }, faultsOf(error, given.fields, words));
   }
 }
 
@@ -77,18 +77,21 @@ function givenValue(form: Form, tag: string): string | undefined {
   return form.get(tag)?.replaceAll('\r\n', '\n');
 }
 
-function formPage(words: Words, person: RecipientCard, errors: FieldErrors = {}): Page {
+async function sendForm({ ctx, req, res }: LinkRequest, chooser: Chooser, errors?: FieldErrors): Promise<void> {
+  const { person } = chooser;
   const { listName, email, fields } = person;
-  return {
+  const words = wordsOfList(person, req);
+  sendPage(res, errors ? 422 : 200, {
     words,
     look: person,
     title: words.text('profile.title'),
     body: html`<p>${words.text('profile.text', { email: maskEmail(email), list: listName })}</p>
 <form method="post">
-${fields.map((field) => fieldInput(field, errors[field.tag]))}
+${fields.map((field) => fieldInput(field, errors?.[field.tag]))}
 <button type="submit">${words.text('profile.button')}</button>
-</form>`,
-  };
+</form>
+${await choiceForm(ctx, chooser, words)}`,
+  });
 }
 
 function savedPage(words: Words, look: RecipientCard): Page {

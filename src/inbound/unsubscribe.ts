@@ -11,12 +11,13 @@ import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
 import { readUndoToken, undoToken } from '../domain/tracking/undo-token.ts';
 import { isUnsubscribeReason, UNSUBSCRIBE_REASONS } from '../domain/tracking/unsubscribe-reason.ts';
 import { html, type Html } from '../lib/html.ts';
+import { choiceForm, choose, FIELDS_OF_CHOICE, isChoice } from './list-choice.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
 import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
 import { wordsOfList, wordsOfReader } from './page-language.ts';
-import { readForm } from './read-form.ts';
+import { FORM_BYTES_MAX, readForm, type Form } from './read-form.ts';
 import type { Words } from './words.ts';
 
 /** Previews and tests carry links of subscriber 0. */
@@ -35,22 +36,20 @@ export function unsubscribeMount(ctx: Context): InboundMount {
       if (request.method === 'POST') return unsubscribe(request, recipient);
       const person = await readerOf(request.ctx, recipient);
       if (!person) return sendNotOnList(request.res);
-      const words = wordsOfList(person, request.req);
-      sendPage(
-        request.res,
-        200,
-        person.status === 'unsubscribed' ? donePage(words, person) : buttonPage(words, person),
-      );
+      if (person.status === 'unsubscribed') return sendDone(request, recipient, person);
+      sendPage(request.res, 200, buttonPage(wordsOfList(person, request.req), person));
     },
   });
 }
 
-async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: TrackedRecipient): Promise<void> {
-  const form = await readForm(req);
+async function unsubscribe(request: LinkRequest, recipient: TrackedRecipient): Promise<void> {
+  const { ctx, req, res, visitor } = request;
+  const form = await readForm(req, FORM_BYTES_MAX, FIELDS_OF_CHOICE);
   if (!form) return sendBodyTooLarge(res);
   const isOneClick = form.get('List-Unsubscribe') === 'One-Click';
   const undo = form.get('undo');
   if (undo !== undefined && !isOneClick) return undoByReader({ ctx, req, res }, recipient, undo);
+  if (isChoice(form) && !isOneClick) return chooseByReader(request, recipient, form);
   const given = form.get('reason') ?? '';
   const reason = isUnsubscribeReason(given) ? given : null;
   const leaving = { visitor, source: isOneClick ? 'one-click' : 'link', reason } as const;
@@ -63,7 +62,14 @@ async function unsubscribe({ ctx, req, res, visitor }: LinkRequest, recipient: T
     ended && !isOneClick && !visitor.isMachine
       ? undoToken(ctx.installation, recipient, { ended, isCounted })
       : undefined;
-  sendPage(res, 200, donePage(wordsOfList(person, req), person, token));
+  await sendDone(request, recipient, person, { isOneClick, undo: token });
+}
+
+/** The choice of lists on the page that followed the click. */
+async function chooseByReader(request: LinkRequest, recipient: TrackedRecipient, form: Form): Promise<void> {
+  const person = await readerOf(request.ctx, recipient);
+  if (!person) return sendNotOnList(request.res);
+  await choose(request, { recipient, person }, form);
 }
 
 /** The button of the page that followed the click. */
@@ -121,16 +127,30 @@ ${UNSUBSCRIBE_REASONS.map((code) => html`<option value="${code}">${words.text(`u
   };
 }
 
-function donePage(words: Words, person: RecipientCard, undo?: string): Page {
+interface Done {
+  readonly isOneClick?: boolean;
+  readonly undo?: string | undefined;
+}
+
+async function sendDone(
+  { ctx, req, res, visitor }: LinkRequest,
+  recipient: TrackedRecipient,
+  person: RecipientCard,
+  { isOneClick = false, undo }: Done = {},
+): Promise<void> {
   const { listName, email } = person;
-  return {
+  const words = wordsOfList(person, req);
+  const isProgram = isOneClick || visitor.isMachine;
+  const choice = isProgram ? undefined : await choiceForm(ctx, { recipient, person }, words);
+  sendPage(res, 200, {
     words,
     look: person,
     title: words.text('unsubscribe.done.title'),
     body: html`<p role="status">${words.text('unsubscribe.done.text', { email: maskEmail(email), list: listName })}</p>
 <p>${words.text('unsubscribe.done.close')}</p>
-${undo === undefined ? undefined : undoForm(words, undo)}`,
-  };
+${undo === undefined ? undefined : undoForm(words, undo)}
+${choice}`,
+  });
 }
 
 function undoForm(words: Words, token: string): Html {

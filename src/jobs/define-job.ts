@@ -63,7 +63,7 @@ export async function enqueueMany<Schema extends z.ZodType>(
   if (payloads.length === 0) return;
   const customerId = customerOf(payloads[0]);
   const priorities = await prioritiesOf(db, definition, { customerId, amount: payloads.length, options });
-  const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(definition.isLong ? [LONG_FLAG] : [])];
+  const flags = flagsOf(definition, payloads[0]);
   const specs = payloads.map((payload, index) => ({
     identifier: definition.name,
     payload,
@@ -71,9 +71,44 @@ export async function enqueueMany<Schema extends z.ZodType>(
     ...(options.runAt ? { run_at: options.runAt } : {}),
     job_key: options.key ?? null,
     priority: options.priority ?? priorities?.[index] ?? 0,
-    ...(flags.length > 0 ? { flags } : {}),
+    ...flags,
   }));
   await addJobs(db, specs, options.delaySeconds);
+}
+
+/** A job with its own key and time. */
+export interface KeyedJob<Schema extends z.ZodType> {
+  readonly payload: z.input<Schema>;
+  readonly key: string;
+  readonly runAt: Date;
+}
+
+/** The same for jobs that wait each until its own time, and replace their waiting likes. */
+export async function enqueueKeyed<Schema extends z.ZodType>(
+  db: Queryable,
+  definition: JobDefinition<Schema>,
+  jobs: readonly KeyedJob<Schema>[],
+): Promise<void> {
+  if (jobs.length === 0) return;
+  const flags = flagsOf(definition, jobs[0]?.payload);
+  const specs = jobs.map(({ payload, key, runAt }) => ({
+    ...{
+      identifier: definition.name,
+      payload,
+      max_attempts: definition.attemptsMax,
+      run_at: runAt,
+      job_key: key,
+      priority: 0,
+    },
+    ...flags,
+  }));
+  await addJobs(db, specs, undefined);
+}
+
+function flagsOf({ isLong = false }: JobDefinition, payload: unknown): { flags?: string[] } {
+  const customerId = customerOf(payload);
+  const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(isLong ? [LONG_FLAG] : [])];
+  return flags.length > 0 ? { flags } : {};
 }
 
 /** Undefined: of no customer. */

@@ -2,11 +2,11 @@
 import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { sendConfirmationJob } from '../../jobs/audience-jobs.ts';
-import { enqueue } from '../../jobs/define-job.ts';
+import { enqueueMany } from '../../jobs/define-job.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { Context } from '../context.ts';
 import { openConfirmation, type ConfirmationRequest } from './confirmation-store.ts';
-import { insertConsentEvent, type ConsentEntry, type SubscriberKey } from './subscriber-store.ts';
+import { insertConsentEvent, type ConsentEntry, type ConsentEvent } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
 
 /** Confirmation mails per address and day, over all lists: nobody gets many. */
@@ -18,27 +18,33 @@ export async function sendConfirmation(
   person: Subscriber,
   by: Omit<ConsentEntry, 'status'>,
 ): Promise<void> {
-  const { customerId, listId, id } = person;
-  // One request per address at a time, so that each sees those before it.
-  await lockUntilCommit(db, `asking:${customerId}:${emailKey(person.email)}`);
+  const { customerId, listId, id, email } = person;
+  await lockAsking(db, customerId, emailKey(email));
   const eventId = await insertConsentEvent(db, person, { ...by, status: 'pending' });
-  const payload = {
+  await enqueueConfirmations(db, [{ customerId, listId, id, eventId }]);
+}
+
+/** One request per address at a time, so that each sees those before it. */
+export function lockAsking(db: Queryable, customerId: bigint, key: string): Promise<void> {
+  return lockUntilCommit(db, `asking:${customerId}:${key}`);
+}
+
+/** Enqueues a mail for each of these events of one customer, by which people became pending. */
+export function enqueueConfirmations(db: Queryable, asked: readonly ConsentEvent[]): Promise<void> {
+  const payloads = asked.map(({ customerId, listId, id, eventId }) => ({
     customerId: String(customerId),
     listId: String(listId),
     subscriberId: String(id),
     eventId: String(eventId),
-  };
-  await enqueue(db, sendConfirmationJob, payload);
+  }));
+  return enqueueMany(db, sendConfirmationJob, payloads);
 }
 
 /**
  * The data of the confirmation mail; undefined when none is to be sent: the person is not pending, the address is suppressed, or
  * was asked too often in the day before.
  */
-export async function confirmationRequest(
-  ctx: Context,
-  key: SubscriberKey & { readonly eventId: bigint },
-): Promise<ConfirmationRequest | undefined> {
+export async function confirmationRequest(ctx: Context, key: ConsentEvent): Promise<ConfirmationRequest | undefined> {
   const row = await openConfirmation(ctx.db, key);
   if (!row) return undefined;
   const { asked, ...request } = row;

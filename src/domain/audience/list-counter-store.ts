@@ -43,6 +43,14 @@ export async function lockCounters(
   );
 }
 
+/** The same of several lists, in one order: before a statement that changes people of all of them. */
+export async function lockCountersOf(db: Queryable, customerId: bigint, listIds: readonly bigint[]): Promise<void> {
+  await db.execute(
+    sql`SELECT 1 FROM hot.list_counter WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[]) ORDER BY list_id FOR UPDATE`,
+    'audience.lock_counters_of_lists',
+  );
+}
+
 /** Keeps with its list what a campaign sent before it is deleted: its openers stay counted there too. */
 export async function keepSentCount(db: Queryable, { customerId, listId, sent }: SentOfList): Promise<void> {
   await db.execute(

@@ -131,23 +131,26 @@ export async function deleteListRow(db: Queryable, { customerId, id }: ListKey):
 }
 
 const UNSUBSCRIBE_MAILS_ROW = row({
+  id: 'bigint',
   saysGoodbye: 'bool',
   notifiesOwner: 'bool',
 });
 /** The mails that a list sends after an unsubscribe. */
 export type UnsubscribeMails = RowOf<typeof UNSUBSCRIBE_MAILS_ROW>;
 
+/** Of several lists of a customer, by id. */
 export async function unsubscribeMailsOf(
   db: Queryable,
-  { customerId, id }: ListKey,
-): Promise<UnsubscribeMails | undefined> {
-  const [list] = await db.query(
+  customerId: bigint,
+  ids: readonly bigint[],
+): Promise<ReadonlyMap<bigint, UnsubscribeMails>> {
+  const lists = await db.query(
     UNSUBSCRIBE_MAILS_ROW,
-    sql`SELECT send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "notifiesOwner"
-          FROM mail_list WHERE customer_id = ${customerId} AND id = ${id}`,
-    'audience.after_unsubscribe',
+    sql`SELECT id, send_goodbye_email AS "saysGoodbye", unsubscribe_notification AS "notifiesOwner"
+          FROM mail_list WHERE customer_id = ${customerId} AND id = ANY (${[...ids]}::bigint[])`,
+    'audience.after_unsubscribes',
   );
-  return list;
+  return new Map(lists.map((list) => [list.id, list]));
 }
 
 /** Whether the list sends a welcome mail. */

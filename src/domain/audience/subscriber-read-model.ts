@@ -25,11 +25,11 @@ export interface AddressOfCustomer {
   readonly listId: bigint | undefined;
 }
 
-/** The customer's subscribers with this address, by list. */
+/** The customer's subscribers with this address, by list; without a limit all. */
 export function subscribersOfAddress(
   db: Queryable,
   { customerId, emailKey, listId }: AddressOfCustomer,
-  limit: number,
+  limit: number | null = null,
 ): Promise<Subscriber[]> {
   const onList = listId === undefined ? empty : sql`AND list_id = ${listId}`;
   // People of a deleted list exist until a job has erased them.

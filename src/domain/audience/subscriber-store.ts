@@ -12,6 +12,7 @@
 import { join, sql, row, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { emailKey } from '../../lib/text.ts';
+import { lockCountersOf } from './list-counter-store.ts';
 import type { MailList } from './list-fields.ts';
 import {
   newSubscriberFields,
@@ -33,7 +34,7 @@ export const SUBSCRIBER_KEY_ROW = row({
 export const SUBSCRIBER_COLUMNS = selectList(subscriberColumns, 's');
 
 // Whole seconds, like in the link; rounded up, so that a link is never older than its request.
-const PENDING_UNTIL = sql`date_trunc('second', now()) + interval '1 second' + make_interval(days => ${CONFIRMATION_DAYS})`;
+export const PENDING_UNTIL = sql`date_trunc('second', now()) + interval '1 second' + make_interval(days => ${CONFIRMATION_DAYS})`;
 
 export interface NewSubscriber {
   readonly email: string;
@@ -101,6 +102,11 @@ export async function lockForNewAddress(
 
 export type SubscriberKey = Pick<Subscriber, 'customerId' | 'listId' | 'id'>;
 
+/** A change of consent in the history of a person. */
+export interface ConsentEvent extends SubscriberKey {
+  readonly eventId: bigint;
+}
+
 export interface SubscriberChange {
   readonly email: string;
   readonly status: SubscriberStatus;
@@ -126,6 +132,38 @@ export async function writeSubscriber(
   );
   if (!row) throw new Error('A locked subscriber is gone.');
   return row;
+}
+
+export const CONSENT_EVENT_ROW = row({ customerId: 'bigint', listId: 'bigint', id: 'bigint', eventId: 'bigint' });
+
+/**
+ * Unsubscribes people of one customer, locked before, and writes their history. Answers those who were not unsubscribed yet. Who
+ * is of a deleted list stays as it is until it is erased.
+ */
+export async function unsubscribePeople(
+  db: Queryable,
+  people: readonly SubscriberKey[],
+  { source, ipAddress }: Omit<ConsentEntry, 'status'>,
+): Promise<ConsentEvent[]> {
+  const [first] = people;
+  if (!first) return [];
+  const { customerId } = first;
+  const lists = people.map(({ listId }) => listId);
+  await lockCountersOf(db, customerId, lists);
+  return db.query(
+    CONSENT_EVENT_ROW,
+    sql`
+    WITH ended AS (
+      UPDATE subscriber s SET status = 'unsubscribed', pending_until = NULL, updated_at = now()
+        FROM unnest(${lists}::bigint[], ${people.map(({ id }) => id)}::bigint[]) AS p (list_id, id)
+       WHERE s.customer_id = ${customerId} AND s.list_id = p.list_id AND s.id = p.id AND s.status <> 'unsubscribed'
+         AND EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = s.customer_id AND l.id = s.list_id)
+      RETURNING s.customer_id, s.list_id, s.id)
+    INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, ip_address)
+    SELECT customer_id, list_id, id, 'unsubscribed', ${source}, ${ipAddress} FROM ended ORDER BY list_id
+    RETURNING customer_id AS "customerId", list_id AS "listId", subscriber_id AS id, id AS "eventId"`,
+    'audience.unsubscribe_people',
+  );
 }
 
 /** Adds an event to a person's consent history; returns its id. */

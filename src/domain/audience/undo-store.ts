@@ -69,6 +69,19 @@ export function endUndoOf(db: Queryable, { customerId, listId, id }: SubscriberK
   );
 }
 
+/** The same for several people of one customer, whose rows the caller has locked. */
+export function endUndoOfPeople(db: Queryable, people: readonly SubscriberKey[], by: Withdrawal): Promise<void> {
+  const customers = people.map(({ customerId }) => customerId);
+  const lists = people.map(({ listId }) => listId);
+  const ids = people.map(({ id }) => id);
+  return endUndo(
+    db,
+    sql`SELECT * FROM unnest(${customers}::bigint[], ${lists}::bigint[], ${ids}::bigint[]) AS p (customer_id, list_id, id)`,
+    by,
+    'audience.end_undo_of_people',
+  );
+}
+
 /** The same for an address on every list of the customer, or of all customers. */
 export function endUndoOfAddress(
   db: Queryable,

@@ -2,19 +2,21 @@
 import { emailKey, isEmailAddress } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { findSubscriber } from './find-subscriber.ts';
-import { afterUnsubscribe } from './mails/person-mail.ts';
+import { afterUnsubscribes } from './mails/person-mail.ts';
 import { subscriberNotFound } from './subscriber-errors.ts';
 import { subscribersOfAddress } from './subscriber-read-model.ts';
 import {
   insertConsentEvent,
   lockByAddress,
   lockSubscriber,
+  unsubscribePeople,
   writeSubscriber,
+  type ConsentEvent,
   type SubscriberKey,
 } from './subscriber-store.ts';
 import type { ConsentSource, Subscriber, SubscriberRef } from './subscriber.ts';
 import { undoAddress } from './undo-address.ts';
-import { endUndoOf } from './undo-store.ts';
+import { endUndoOf, endUndoOfPeople } from './undo-store.ts';
 
 /** Unsubscribes the caller's subscriber; repeating it only ends an undo. Throws NotFoundError, ForeignResourceError. */
 export async function unsubscribeSubscriber(ctx: Context, ref: SubscriberRef): Promise<Subscriber> {
@@ -33,16 +35,40 @@ export async function unsubscribeFromLists(ctx: Context, ref: SubscriberRef): Pr
   const address = ref.subscriber.trim();
   if (ref.listUid || !address.includes('@')) return [await unsubscribeSubscriber(ctx, ref)];
   if (!isEmailAddress(address)) throw subscriberNotFound();
-  const person = { customerId: viewerOf(ctx).customerId, emailKey: emailKey(address) };
+  const person = { customerId: viewerOf(ctx).customerId, emailKey: emailKey(address), listId: undefined };
   return inTransaction(ctx, async (inner) => {
-    // All people before the counters of any list (subscriber-store.ts).
-    const locked = await lockByAddress(inner.db, person.customerId, person.emailKey);
-    const people = await subscribersOfAddress(inner.db, { ...person, listId: undefined }, locked.length);
+    await unsubscribeAddress(inner, person, 'api');
+    const people = await subscribersOfAddress(inner.db, person);
     if (people.length === 0) throw subscriberNotFound();
-    const unsubscribed: Subscriber[] = [];
-    for (const subscriber of people) unsubscribed.push((await withdraw(inner, subscriber, 'api')).subscriber);
-    return unsubscribed;
+    return people;
   });
+}
+
+/**
+ * Unsubscribes an address from these lists of the customer, or from all of them, for entry points that know it by a signed link.
+ * Answers what that ended. Repeating it only ends an undo.
+ */
+export async function unsubscribeAddress(
+  ctx: Context,
+  { customerId, emailKey: key, listIds }: LeavingAddress,
+  source: ConsentSource,
+): Promise<readonly ConsentEvent[]> {
+  return inTransaction(ctx, async ({ db, ipAddress }) => {
+    // All people before the counters of any list (subscriber-store.ts).
+    const locked = await lockByAddress(db, customerId, key);
+    const people = locked.filter(({ listId }) => listIds?.includes(listId) ?? true);
+    await endUndoOfPeople(db, people, { source, ipAddress });
+    const ended = await unsubscribePeople(db, people, { source, ipAddress });
+    await afterUnsubscribes(db, ended);
+    return ended;
+  });
+}
+
+export interface LeavingAddress {
+  readonly customerId: bigint;
+  readonly emailKey: string;
+  /** Undefined: all. */
+  readonly listIds?: readonly bigint[] | undefined;
 }
 
 export interface UnsubscribeOutcome {
@@ -88,8 +114,8 @@ async function withdraw(
   const unsubscribed = await writeSubscriber(db, subscriber, { ...subscriber, status: 'unsubscribed' });
   const entry = { status: 'unsubscribed', source, ipAddress } as const;
   const eventId = await insertConsentEvent(db, subscriber, entry);
-  await afterUnsubscribe(db, subscriber, eventId);
   const { customerId, listId, id, email } = subscriber;
+  await afterUnsubscribes(db, [{ customerId, listId, id, eventId }]);
   const ended = { customerId, listId, id, eventId, address: undoAddress(installation, email) };
   return { subscriber: unsubscribed, changed: true, ended: subscriber.status === 'subscribed' ? ended : undefined };
 }

@@ -36,6 +36,22 @@ export async function countUsage(db: Queryable, key: UsageKey): Promise<number> 
   return row?.used ?? 0;
 }
 
+/** How many people are on each of these lists of the customer, and on all its lists. */
+export async function countPeople(
+  db: Queryable,
+  customerId: bigint,
+  listIds: readonly bigint[],
+): Promise<{ readonly everywhere: number; readonly byList: ReadonlyMap<bigint, number> }> {
+  const everywhere = await countUsage(db, { customerId, limit: 'subscriber_max' });
+  const lists = await db.query(
+    { listId: 'bigint', people: 'float8' },
+    sql`SELECT list_id AS "listId", ${PEOPLE}::float8 AS people FROM hot.list_counter
+         WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[]) GROUP BY list_id`,
+    'billing.count_people',
+  );
+  return { everywhere, byList: new Map(lists.map(({ listId, people }) => [listId, people])) };
+}
+
 /** The count as a subselect. */
 function counted({ customerId, limit, listId }: UsageKey): Sql {
   switch (limit) {

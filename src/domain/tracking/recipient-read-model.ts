@@ -6,6 +6,7 @@ import { LIST_APPEARANCE, LIST_APPEARANCE_ROW } from '../audience/list-appearanc
 import type { TrackedRecipient } from './tracking.ts';
 
 const RECIPIENT_CARD_ROW = row({
+  recipientId: 'bigint',
   email: 'text',
   status: 'text',
   ...LIST_APPEARANCE_ROW,
@@ -32,7 +33,7 @@ export async function readRecipient(
   const { customerId, listId, recipientId } = recipient;
   const rows = await ctx.db.query(
     RECIPIENT_CARD_ROW,
-    sql`SELECT s.email, s.status, ${LIST_APPEARANCE},
+    sql`SELECT s.id AS "recipientId", s.email, s.status, ${LIST_APPEARANCE},
                coalesce((SELECT jsonb_agg(jsonb_build_object('tag', f.tag, 'label', f.label, 'type', f.type, 'required', f.required, 'options', f.options,
                                                              'value', coalesce(s.fields ->> f.tag, '')) ORDER BY f.custom_order, f.id)
                            FROM list_field f WHERE f.customer_id = s.customer_id AND f.list_id = s.list_id AND f.visible), '[]') AS fields

@@ -2,9 +2,10 @@
  * What the button "subscribe again" sends back: the subscription that a click ended and a keyed digest of its address, signed for the
  * link of that click. The time limit is in the database (`UNDO_MINUTES`).
  */
-import { deriveKey, mac, sameBytes } from '../../lib/crypto.ts';
+import { sameBytes } from '../../lib/crypto.ts';
 import type { EndedSubscription } from '../audience/unsubscribe-subscriber.ts';
 import type { Installation } from '../context.ts';
+import { linkMac } from './link-mac.ts';
 import type { TrackedRecipient } from './tracking.ts';
 
 const PURPOSE = 'undo-unsubscribe';
@@ -40,8 +41,6 @@ export function readUndoToken(
   };
 }
 
-function tagOf({ secret }: Installation, link: TrackedRecipient, content: string): string {
-  const { customerId, listId, sourceKind, sourceId, recipientId, occurrence } = link;
-  const whose = [customerId, listId, sourceKind, sourceId, recipientId, occurrence].join('.');
-  return mac(deriveKey(secret, PURPOSE), `${whose}/${content}`).toString('base64url');
+function tagOf(installation: Installation, link: TrackedRecipient, content: string): string {
+  return linkMac(installation, PURPOSE, { link, content });
 }

@@ -19,7 +19,8 @@ builder.prismaObjectFields(MailList, (t) => ({
     resolve: ({ signupCaptcha }) => CAPTCHA_MODES.find((mode) => mode === signupCaptcha) ?? 'flood',
   }),
   showInPreferences: t.exposeBoolean('showInPreferences', {
-    description: 'Whether people on any list of the customer may choose it on their profile page and after unsubscribing.',
+    description:
+      'Whether people on any list of the customer may choose it on their profile page and after unsubscribing.',
   }),
   language: t.exposeString('language', {
     nullable: true,

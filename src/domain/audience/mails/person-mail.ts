@@ -1,7 +1,7 @@
 /** Mails to one person after a change of its subscription: enqueuing them, and their data. */
 import type { Queryable } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
-import { enqueue } from '../../../jobs/define-job.ts';
+import { enqueue, enqueueMany } from '../../../jobs/define-job.ts';
 import { sendListMailJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
@@ -10,32 +10,52 @@ import { insertConfirmationMail, otherConfirmationMails } from '../confirmation-
 import { addressDigest } from '../erasing/erased-person-store.ts';
 import { sendsWelcome, unsubscribeMailsOf } from '../list-store.ts';
 import { findMailable, type MailablePerson } from '../subscriber-read-model.ts';
-import type { SubscriberKey } from '../subscriber-store.ts';
+import type { ConsentEvent, SubscriberKey } from '../subscriber-store.ts';
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { compileListMail } from './compile-list-mail.ts';
 import { mailOfList } from './list-mail-store.ts';
 import type { ListMail, PersonMailKind } from './list-mail.ts';
 import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
-import { noticeUnsubscribe } from './unsubscribe-notices.ts';
+import { noticeUnsubscribes } from './unsubscribe-notices.ts';
 
 /** Enqueues the mail; it is sent when the transaction commits. The event is its cause: one mail for each. */
-export async function enqueuePersonMail(
-  db: Queryable,
-  { customerId, listId, id }: SubscriberKey,
-  cause: { readonly kind: PersonMailKind; readonly eventId: bigint },
-): Promise<void> {
-  await enqueue(db, sendListMailJob, {
-    ...{ customerId: String(customerId), listId: String(listId), subscriberId: String(id) },
-    ...{ kind: cause.kind, eventId: String(cause.eventId) },
-  });
+export async function enqueuePersonMail(db: Queryable, person: SubscriberKey, cause: MailCause): Promise<void> {
+  await enqueue(db, sendListMailJob, payloadOf(person, cause));
 }
 
-/** After a person has unsubscribed, or the API did so: a goodbye mail, and a notification of the list's owner. */
-export async function afterUnsubscribe(db: Queryable, person: SubscriberKey, eventId: bigint): Promise<void> {
-  const list = await unsubscribeMailsOf(db, { customerId: person.customerId, id: person.listId });
-  if (list?.saysGoodbye) await enqueuePersonMail(db, person, { kind: 'goodbye', eventId });
-  if (list?.notifiesOwner) await noticeUnsubscribe(db, person);
+interface MailCause {
+  readonly kind: PersonMailKind;
+  readonly eventId: bigint;
+}
+
+function payloadOf({ customerId, listId, id }: SubscriberKey, { kind, eventId }: MailCause) {
+  const person = { customerId: String(customerId), listId: String(listId), subscriberId: String(id) };
+  return { ...person, kind, eventId: String(eventId) };
+}
+
+/**
+ * After somebody has unsubscribed from lists of one customer, or the API did so: goodbye mails, and notifications of the lists'
+ * owners.
+ */
+export async function afterUnsubscribes(db: Queryable, left: readonly ConsentEvent[]): Promise<void> {
+  const [first] = left;
+  if (!first) return;
+  const lists = await unsubscribeMailsOf(
+    db,
+    first.customerId,
+    left.map(({ listId }) => listId),
+  );
+  const goodbyes = left.filter(({ listId }) => lists.get(listId)?.saysGoodbye);
+  await enqueueMany(
+    db,
+    sendListMailJob,
+    goodbyes.map((person) => payloadOf(person, { kind: 'goodbye', eventId: person.eventId })),
+  );
+  await noticeUnsubscribes(
+    db,
+    left.filter(({ listId }) => lists.get(listId)?.notifiesOwner),
+  );
 }
 
 /** After a person has confirmed by a click. */

@@ -12,24 +12,30 @@ const NAMED_MAX = 50;
 /** Notices per mail; the rest follows in the next. */
 const NOTICES_MAX = 10_000;
 
-export async function insertNotice(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
+export async function insertNotices(db: Queryable, people: readonly SubscriberKey[]): Promise<void> {
   await db.execute(
-    sql`INSERT INTO hot.unsubscribe_notice (customer_id, list_id, subscriber_id) VALUES (${customerId}, ${listId}, ${id})`,
+    sql`INSERT INTO hot.unsubscribe_notice (customer_id, list_id, subscriber_id)
+        SELECT * FROM unnest(${people.map(({ customerId }) => customerId)}::bigint[], ${people.map(({ listId }) => listId)}::bigint[], ${people.map(({ id }) => id)}::bigint[])`,
+    'audience.insert_notices',
   );
 }
 
-/** When the list's owner is to be notified, by the oldest notice; undefined: nothing to notify. */
-export async function secondsUntilDue(db: Queryable, { customerId, id }: ListKey): Promise<number | undefined> {
-  const [due] = await db.query(
-    { seconds: 'float8?' },
+/** When the owners of these lists are to be notified, by the oldest notice of each; lists without one are left out. */
+export function dueNotices(
+  db: Queryable,
+  customerId: bigint,
+  listIds: readonly bigint[],
+): Promise<{ listId: bigint; dueAt: Date }[]> {
+  return db.query(
+    { listId: 'bigint', dueAt: 'timestamptz' },
     sql`
-    SELECT extract(epoch FROM greatest(
-             (SELECT min(at) FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id}) + make_interval(secs => ${GATHER_SECONDS}),
-             l.unsubscribes_notified_at + make_interval(secs => ${BETWEEN_SECONDS})) - now())::float8 AS seconds
-      FROM mail_list l WHERE l.customer_id = ${customerId} AND l.id = ${id}
-       AND EXISTS (SELECT 1 FROM hot.unsubscribe_notice WHERE customer_id = ${customerId} AND list_id = ${id})`,
+    SELECT l.id AS "listId",
+           greatest(now(), n.at + make_interval(secs => ${GATHER_SECONDS}), l.unsubscribes_notified_at + make_interval(secs => ${BETWEEN_SECONDS})) AS "dueAt"
+      FROM mail_list l
+     CROSS JOIN LATERAL (SELECT min(at) AS at FROM hot.unsubscribe_notice WHERE customer_id = l.customer_id AND list_id = l.id) n
+     WHERE l.customer_id = ${customerId} AND l.id = ANY (${[...listIds]}::bigint[]) AND n.at IS NOT NULL`,
+    'audience.due_notices',
   );
-  return due && (due.seconds ?? 0);
 }
 
 export interface WaitingNotices {

@@ -3,7 +3,7 @@
  * Waiting notices are in a table, so that none is lost and none is sent twice.
  */
 import type { Queryable } from '../../../db/database.ts';
-import { enqueue } from '../../../jobs/define-job.ts';
+import { enqueueKeyed } from '../../../jobs/define-job.ts';
 import { notifyUnsubscribesJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
@@ -13,24 +13,29 @@ import { isSuppressed } from '../suppression-store.ts';
 import { mailOfList } from './list-mail-store.ts';
 import type { ListMail } from './list-mail.ts';
 import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
-import { deleteNotices, insertNotice, secondsUntilDue, waitingNotices } from './unsubscribe-notice-store.ts';
+import { deleteNotices, dueNotices, insertNotices, waitingNotices } from './unsubscribe-notice-store.ts';
 
-/** Records that a person left, and makes sure that the owner is notified. */
-export async function noticeUnsubscribe(db: Queryable, { customerId, listId, id }: SubscriberKey): Promise<void> {
-  await insertNotice(db, { customerId, listId, id });
-  await enqueueNotices(db, { customerId, id: listId });
+/** Records that people of one customer left, and makes sure that the owners of their lists are notified. */
+export async function noticeUnsubscribes(db: Queryable, people: readonly SubscriberKey[]): Promise<void> {
+  const [first] = people;
+  if (!first) return;
+  await insertNotices(db, people);
+  await enqueueNotices(
+    db,
+    first.customerId,
+    people.map(({ listId }) => listId),
+  );
 }
 
 /** One job per list; enqueuing it again does not delay it, because its time follows from the oldest notice. */
-async function enqueueNotices(db: Queryable, { customerId, id }: ListKey): Promise<void> {
-  const seconds = await secondsUntilDue(db, { customerId, id });
-  if (seconds === undefined) return;
-  await enqueue(
-    db,
-    notifyUnsubscribesJob,
-    { customerId: String(customerId), listId: String(id) },
-    { key: `audience.notify-unsubscribes:${id}`, delaySeconds: Math.max(0, seconds) },
-  );
+async function enqueueNotices(db: Queryable, customerId: bigint, listIds: readonly bigint[]): Promise<void> {
+  const due = await dueNotices(db, customerId, listIds);
+  const jobs = due.map(({ listId, dueAt }) => ({
+    payload: { customerId: String(customerId), listId: String(listId) },
+    key: `audience.notify-unsubscribes:${listId}`,
+    runAt: dueAt,
+  }));
+  await enqueueKeyed(db, notifyUnsubscribesJob, jobs);
 }
 
 export interface UnsubscribeDigest {
@@ -66,6 +71,6 @@ export async function endUnsubscribeDigest(ctx: Context, { customerId, id }: Lis
   await ctx.database.transaction(async (tx) => {
     await deleteNotices(tx, { customerId, id }, lastId);
     await noteUnsubscribesNotified(tx, { customerId, id });
-    await enqueueNotices(tx, { customerId, id });
+    await enqueueNotices(tx, customerId, [id]);
   });
 }
