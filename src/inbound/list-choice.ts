@@ -49,10 +49,8 @@ export async function choiceForm(
 ${lists.map((list) => listBox(words, list))}
 </fieldset>
 <p id="choice-text">${words.text('choice.text')}</p>
-<div class="buttons">
 <button type="submit">${words.text('choice.button')}</button>
 <button type="submit" class="other" name="${ALL}" value="yes">${words.text('choice.all')}</button>
-</div>
 </form>`;
 }
 

@@ -25,8 +25,16 @@ body { font: 1.0625rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 0 au
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 1rem; }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
 input, select, textarea { font: inherit; color: inherit; background: transparent; border: 1px solid #6b6b76; border-radius: .4rem; padding: .5rem .6rem; width: 100%; box-sizing: border-box; min-height: 2.75rem; }
+input[type=checkbox], input[type=radio] { width: 1.25rem; height: 1.25rem; min-height: 0; margin: 0; vertical-align: -.2em; accent-color: currentColor; }
+fieldset { border: 1px solid #6b6b76; border-radius: .4rem; margin: 1.5rem 0 0; padding: 0 1rem 1rem; min-width: 0; }
+legend { font-weight: 600; padding: 0 .35rem; margin-inline-start: -.35rem; }
+fieldset label { font-weight: 400; margin: .75rem 0 0; }
+.box { display: flex; gap: .6rem; align-items: baseline; }
+.box input { flex: none; position: relative; top: .2em; }
 option { color: #1b1b1f; background: #fff; }
 button { font: inherit; font-weight: 600; margin-top: 1.5rem; padding: .6rem 1.4rem; min-height: 2.75rem; border: 0; border-radius: .4rem; background: #1f4fd8; color: #fff; cursor: pointer; }
+button.other { background: transparent; color: inherit; border: 1px solid currentColor; }
+form + form { margin-top: 2.5rem; }
 :focus-visible { outline: 3px solid #7aa2ff; outline-offset: 2px; }
 table { width: 100%; border-collapse: collapse; }
 th, td { text-align: start; padding-block: .35rem; padding-inline: 0 .75rem; vertical-align: top; }

@@ -6,7 +6,7 @@ import { LANGUAGES } from '../../src/domain/accounts/languages.ts';
 import { suppress } from '../../src/domain/audience/suppression-store.ts';
 import { wordsIn } from '../../src/inbound/words.ts';
 import { until } from '../support/mail-world.ts';
-import { changeOptions, givePlan } from '../support/plans.ts';
+import { changeOptions, endPlan, givePlan } from '../support/plans.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { choose, chooseAll, newChoiceWorld, OFFERED, openPage, shown } from './choice-world.ts';
 
@@ -300,10 +300,15 @@ describe('nothing changes', () => {
     expect((await choose(address, await openPage(address), ['Own', 'Full', 'Back'])).said).toEqual(['Back', 'Full']);
     expect(await statuses()).toEqual({ Back: 'pending', Own: 'subscribed' });
     await changeOptions(db, owner.customerId, { subscriber_per_list_max: '-1', subscriber_max: '3' });
-    expect((await choose(address, await openPage(address), ['Own', 'Full'])).said).toEqual(['Full']);
+    await choose(address, await openPage(address), ['Own', 'Full']);
+    expect(await statuses()).toEqual({ Back: 'pending', Own: 'subscribed' });
     await changeOptions(db, owner.customerId, { subscriber_max: '4' });
     await choose(address, await openPage(address), ['Own', 'Full']);
     expect(await statuses()).toEqual({ Back: 'pending', Full: 'pending', Own: 'subscribed' });
+    await endPlan(db, owner.customerId);
+    const over = await choose(address, await openPage(address), ['Back']);
+    expect([over.said, over.text.includes(wordsIn('en').text('choice.closed'))]).toEqual([['Own', 'Back'], true]);
+    expect(await statuses()).toMatchObject({ Own: 'unsubscribed' });
   });
 
   test('for more lists than an address may be asked about in a day', async () => {

@@ -60,7 +60,7 @@ describe('standard', () => {
           status: 'active',
         },
         ...{ subscribe_confirmation: 1, send_welcome_email: 0, unsubscribe_notification: 0 },
-        ...{ send_goodbye_email: 0, public_signup: 0 },
+        ...{ send_goodbye_email: 0, public_signup: 0, show_in_preferences: 0 },
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
         fields: [
           { key: 'EMAIL', type: 'string', tag: 'EMAIL', visible: '1', required: true, custom_order: null },
@@ -190,6 +190,24 @@ describe('classic', () => {
     expect(status).toBe(200);
     expect(Array.isArray(body)).toBe(true);
   });
+});
+
+test.each([
+  ['standard', owner],
+  ['classic', classic],
+] as const)('show_in_preferences is set, read and cleared, %s dialect', async (_dialect, { token }) => {
+  const uid = await newList({ show_in_preferences: 'on' }, token);
+  const read = async () => (await app.rest(`/lists/${uid}`, as(token))).body;
+  const twin = async () =>
+    graphql('query ($uid: String!) { list(uid: $uid) { ... on MailList { showInPreferences } } }', { uid }, token);
+  expect(await read()).toMatchObject({ list: { show_in_preferences: 1 } });
+  expect(await twin()).toEqual({ list: { showInPreferences: true } });
+  expect((await app.rest(`/lists/${uid}`, as(token, 'PATCH', { name: 'Other' }))).status).toBe(200);
+  expect(await read()).toMatchObject({ list: { name: 'Other', show_in_preferences: 1 } });
+  expect((await app.rest(`/lists/${uid}`, as(token, 'PATCH', { show_in_preferences: 'maybe' }))).status).toBe(422);
+  await app.rest(`/lists/${uid}`, as(token, 'PATCH', { show_in_preferences: 0 }));
+  expect(await read()).toMatchObject({ list: { show_in_preferences: 0 } });
+  expect(await twin()).toEqual({ list: { showInPreferences: false } });
 });
 
 describe('strangers', () => {

@@ -52,6 +52,23 @@ describe('a list', () => {
     expect(data['updateList']).toEqual({ __typename: 'MailList', name: 'Family', contact: { city: 'York' } });
   });
 
+  test('is offered in preferences while its owner says so', async () => {
+    const uid = await newList();
+    const read = async () => {
+      const { data } = await app.run(
+        'query ($uid: String!) { list(uid: $uid) { ... on MailList { showInPreferences } } }',
+        { uid },
+      );
+      return data['list'];
+    };
+    expect(await read()).toEqual({ showInPreferences: false });
+    await app.run(UPDATE, { uid, input: { showInPreferences: true } });
+    await app.run(UPDATE, { uid, input: { name: 'Family', showInPreferences: null } });
+    expect(await read()).toEqual({ showInPreferences: true });
+    await app.run(UPDATE, { uid, input: { showInPreferences: false } });
+    expect(await read()).toEqual({ showInPreferences: false });
+  });
+
   test('gets fields and is deleted', async () => {
     const uid = await newList();
     const added = await app.run(ADD_FIELD, { input: { listUid: uid, type: 'number', label: 'Age', tag: 'age' } });
