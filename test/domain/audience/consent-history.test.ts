@@ -54,7 +54,7 @@ test('the API, a form, the click, by hand, and time', async () => {
   await confirmSubscription(base, { ...key, expiresAt: ann.pendingUntil ?? new Date() });
   await updateSubscriber(ctx, { ...who, status: 'unsubscribed' });
   await subscribeSubscriber(ctx, who);
-  await ctx.db.execute(sql`UPDATE subscriber SET pending_until = now() WHERE id = ${ann.id}`);
+  await ctx.db.execute(sql`UPDATE subscriber SET pending_until = now() - interval '1 second' WHERE id = ${ann.id}`);
   await expirePending(base);
   await updateSubscriber(ctx, { ...who, status: 'unconfirmed' });
   await signUp({ ...base, ipAddress: '203.0.113.5' }, { listUid: list.uid, email: who.subscriber });
