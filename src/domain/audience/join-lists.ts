@@ -3,7 +3,7 @@
  * say, and only a click in that mail subscribes.
  */
 import { hasRunningPlan } from '../billing/require-allowed.ts';
-import { listsWithRoom } from '../billing/require-within-limit.ts';
+import { listsNotFull } from '../billing/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, enqueueConfirmations, lockAsking } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-person-store.ts';
@@ -38,17 +38,18 @@ export async function joinLists(ctx: Context, input: JoinListsInput): Promise<Jo
   if (input.listIds.length === 0) return { asked: [], later: [], closed: [] };
   return inTransaction(ctx, async (inner) => {
     const held = await holdOffered(inner.db, input, input.listIds);
-    const joinable = held.filter(({ status }) => status !== 'subscribed');
-    const open = await openAmong(inner, input, joinable);
-    const closed = input.listIds.filter(
-      (listId) =>
-        !open.some(({ id }) => id === listId) &&
-        !held.some(({ id, status }) => id === listId && status === 'subscribed'),
+    const subscribed = held.filter(({ status }) => status === 'subscribed');
+    const open = await openAmong(
+      inner,
+      input,
+      held.filter((list) => !subscribed.includes(list)),
     );
-    const room = open.length === 0 ? 0 : await roomToday(inner, input);
-    const asked = open.slice(0, room);
+    const notClosed = new Set([...subscribed, ...open].map(({ id }) => id));
+    const closed = input.listIds.filter((id) => !notClosed.has(id));
+    const left = open.length === 0 ? 0 : await confirmationsLeftToday(inner, input);
+    const asked = open.slice(0, left);
     await ask(inner, input, asked);
-    return { asked: asked.map(({ id }) => id), later: open.slice(room).map(({ id }) => id), closed };
+    return { asked: asked.map(({ id }) => id), later: open.slice(left).map(({ id }) => id), closed };
   });
 }
 
@@ -67,12 +68,15 @@ async function openAmong(
     customerId,
     lists.map(({ id }) => id),
   );
-  const withRoom = await listsWithRoom(tx, { customerId, listIds: fresh });
-  return lists.filter(({ id, status }) => status !== null || withRoom.includes(id));
+  const notFull = await listsNotFull(tx, { customerId, listIds: fresh });
+  return lists.filter(({ id, status }) => status !== null || notFull.includes(id));
 }
 
 /** How many more confirmation mails the address may get today. */
-async function roomToday({ db, installation }: TransactionContext, input: JoinListsInput): Promise<number> {
+async function confirmationsLeftToday(
+  { db, installation }: TransactionContext,
+  input: JoinListsInput,
+): Promise<number> {
   await lockAsking(db, input.customerId, input.emailKey);
   const mails = await confirmationsOfDay(db, input, addressDigest(installation, input.emailKey));
   return Math.max(0, CONFIRMATIONS_PER_DAY_MAX - mails);

@@ -82,7 +82,7 @@ export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: 
  * Of these lists, in their order, those that may each get one more person. The caller has locked the counters of the lists. None
  * without a running plan, as above.
  */
-export async function listsWithRoom(
+export async function listsNotFull(
   tx: Transaction,
   { customerId, listIds }: { readonly customerId: bigint; readonly listIds: readonly bigint[] },
 ): Promise<readonly bigint[]> {
