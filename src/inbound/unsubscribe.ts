@@ -4,13 +4,12 @@
  */
 import type { Context } from '../domain/context.ts';
 import { linkSignerOf } from '../domain/tracking/link-signer.ts';
-import { readRecipient, type RecipientCard } from '../domain/tracking/recipient-read-model.ts';
-import { recordUnsubscribeOfReader, undoRecordedUnsubscribe } from '../domain/tracking/record-unsubscribe.ts';
-import { sameAddressNow } from '../domain/tracking/same-address-read-model.ts';
+import type { RecipientCard } from '../domain/tracking/recipient-read-model.ts';
+import { recordUnsubscribeOfReader } from '../domain/tracking/record-unsubscribe.ts';
 import type { TrackedRecipient } from '../domain/tracking/tracking.ts';
-import { readUndoToken, undoToken } from '../domain/tracking/undo-token.ts';
+import { undoToken } from '../domain/tracking/undo-token.ts';
 import { isUnsubscribeReason, UNSUBSCRIBE_REASONS } from '../domain/tracking/unsubscribe-reason.ts';
-import { html, type Html } from '../lib/html.ts';
+import { html } from '../lib/html.ts';
 import { choiceForm, choose, FIELDS_OF_CHOICE, isChoice } from './list-choice.ts';
 import { linkMount, type InboundMount, type LinkRequest } from './link-request.ts';
 import { maskEmail } from './mask-email.ts';
@@ -18,6 +17,8 @@ import { sendBodyTooLarge, sendNotOnList, sendUnknownLink } from './notices.ts';
 import { sendPage, type Page } from './page.ts';
 import { wordsOfList, wordsOfReader } from './page-language.ts';
 import { FORM_BYTES_MAX, readForm, type Form } from './read-form.ts';
+import { readerOf } from './reader-of.ts';
+import { undoByReader, undoForm } from './undo-unsubscribe.ts';
 import type { Words } from './words.ts';
 
 /** Previews and tests carry links of subscriber 0. */
@@ -72,35 +73,6 @@ async function chooseByReader(request: LinkRequest, recipient: TrackedRecipient,
   await choose(request, { recipient, person }, form);
 }
 
-/** The button of the page that followed the click. */
-async function undoByReader(
-  { ctx, req, res }: Pick<LinkRequest, 'ctx' | 'req' | 'res'>,
-  recipient: TrackedRecipient,
-  token: string,
-): Promise<void> {
-  const undoable = readUndoToken(ctx.installation, recipient, token);
-  const isUndone = undoable !== undefined && (await undoRecordedUnsubscribe(ctx, recipient, undoable));
-  const person = await readerOf(ctx, recipient);
-  if (!person) return sendNotOnList(res);
-  const words = wordsOfList(person, req);
-  const outcome = isUndone || (undoable && person.status === 'subscribed') ? 'done' : 'late';
-  const names = { email: maskEmail(person.email), list: person.listName };
-  sendPage(res, outcome === 'done' ? 200 : 410, {
-    words,
-    look: person,
-    title: words.text(`undo.${outcome}.title`),
-    body: html`<p role="status">${words.text(`undo.${outcome}.text`, names)}</p>`,
-  });
-}
-
-/** The person behind the link: by the row it names, or by the address that its mail went to. */
-async function readerOf(ctx: Context, recipient: TrackedRecipient): Promise<RecipientCard | undefined> {
-  const person = await readRecipient(ctx, recipient);
-  if (person) return person;
-  const now = await sameAddressNow(ctx, recipient);
-  return now && readRecipient(ctx, now);
-}
-
 function testPage(words: Words): Page {
   return {
     words,
@@ -151,11 +123,4 @@ async function sendDone(
 ${undo === undefined ? undefined : undoForm(words, undo)}
 ${choice}`,
   });
-}
-
-function undoForm(words: Words, token: string): Html {
-  return html`<form method="post">
-<input type="hidden" name="undo" value="${token}">
-<button type="submit">${words.text('undo.button')}</button>
-</form>`;
 }

@@ -3,7 +3,7 @@
  * say, and only a click in that mail subscribes.
  */
 import { hasRunningPlan } from '../billing/require-allowed.ts';
-import { listsNotFull } from '../billing/require-within-limit.ts';
+import { listsNotFull } from '../billing/lists-not-full.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, enqueueConfirmations, lockAsking } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-person-store.ts';

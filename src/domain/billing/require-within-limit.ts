@@ -16,7 +16,7 @@ import { lockUntilCommit } from '../../db/lock.ts';
 import { countOf, type CountedNoun } from '../../lib/counted-noun.ts';
 import { fileTooLarge, limitReached, uploadsFull, withoutRunningPlan } from './allowance-errors.ts';
 import { allowanceOf, limitOf, mayPrepare, maySend, type Allowance } from './allowance.ts';
-import { countPeople, countUsage, lockUsage, uploadedBytes, type CountedLimit } from './usage-store.ts';
+import { countUsage, lockUsage, uploadedBytes, type CountedLimit } from './usage-store.ts';
 
 interface LimitRequest {
   readonly customerId: bigint;
@@ -76,24 +76,6 @@ export async function hasSubscribersLeft(db: Queryable, { customerId, listId }: 
     if (max !== null && (await countUsage(db, { customerId, limit, listId })) >= max) return false;
   }
   return true;
-}
-
-/**
- * Of these lists, in their order, those that may each get one more person. The caller has locked the counters of the lists. None
- * without a running plan, as above.
- */
-export async function listsNotFull(
-  tx: Transaction,
-  { customerId, listIds }: { readonly customerId: bigint; readonly listIds: readonly bigint[] },
-): Promise<readonly bigint[]> {
-  const allowance = await allowanceOf(tx, customerId);
-  if (!maySend(allowance)) return [];
-  const [perListMax, max] = PEOPLE_LIMITS.map((limit) => limitOf(allowance, limit) ?? Infinity);
-  if (max !== Infinity) await lockUsage(tx, { customerId, limit: 'subscriber_max' });
-  const { everywhere, byList } = await countPeople(tx, customerId, listIds);
-  return listIds
-    .filter((id) => (byList.get(id) ?? 0) < (perListMax ?? 0))
-    .slice(0, Math.max(0, (max ?? 0) - everywhere));
 }
 
 export type PeopleLimit = (typeof PEOPLE_LIMITS)[number];
