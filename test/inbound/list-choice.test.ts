@@ -152,6 +152,27 @@ describe('choosing', () => {
     expect(jobs).toEqual([{ seconds: expect.closeTo(60, 0) }]);
   });
 
+  test('the same from ten windows at one moment is done once, and no more mails go out than one address may get', async () => {
+    const { list, join, linksOn, statuses, history, mailsTo, email } = await newWorld();
+    const [own, a] = [await list('Own'), await list('A')];
+    await list('B');
+    await list('C');
+    await join(own);
+    await join(a);
+    const address = (await linksOn(own)).updateProfile();
+    const page = await openPage(address);
+    const all = await Promise.all(Array.from({ length: 10 }, () => choose(address, page, ['Own', 'B', 'C'])));
+    expect(all.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+    expect(await statuses()).toEqual({ A: 'unsubscribed', B: 'pending', C: 'pending', Own: 'subscribed' });
+    expect([...(await history('B')), ...(await history('C'))]).toEqual([
+      'pending form',
+      'pending form',
+      'pending form',
+    ]);
+    expect((await history('A')).filter((entry) => entry === 'unsubscribed link').length).toBeLessThanOrEqual(2);
+    await until(async () => ((await mailsTo(email)).length === 3 ? true : undefined));
+  });
+
   test('counts for the campaign of the link when its own list is left, once', async () => {
     const { list, join, linksOn, newCampaign, begin, call } = await newWorld();
     const [own, a] = [await list('Own'), await list('A')];
