@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomInt } from 'node:crypto';
 
-const UID_LENGTH = 13;
+export const UID_LENGTH = 13;
 const TOKEN_LENGTH = 60;
 const ALPHANUMERICS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const UID_PATTERN = /^[0-9a-f]{13}$/;

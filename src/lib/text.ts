@@ -43,14 +43,19 @@ export function multiLine(max: number) {
 
 /** An email address as it was given, without surrounding white space. Compare addresses by `emailKey`. */
 export function emailAddress() {
-  return z.string().trim().min(1, { abort: true }).refine(isEmailAddress, 'must be a valid email address');
+  return z
+    .string()
+    .trim()
+    .min(1, { abort: true })
+    .refine(isEmailAddress, 'must be a valid email address')
+    .describe(`An email address of at most ${EMAIL_BYTES_MAX} bytes.`);
 }
 
 /** Text of several lines, at most so many megabytes in UTF-8; may be empty; not trimmed. */
 export function longText(megabytesMax: number) {
   const isShort = (text: string) => Buffer.byteLength(text) <= megabytesMax * BYTES_PER_MEGABYTE;
   const fits = z.string().refine(isShort, { error: `may not be greater than ${megabytesMax} MB`, abort: true });
-  return fits.refine(isPlainText, 'must not contain control characters');
+  return fits.refine(isPlainText, 'must not contain control characters').describe(`At most ${megabytesMax} MB.`);
 }
 
 const BYTES_PER_MEGABYTE = 1_048_576;

@@ -2,6 +2,7 @@
  * The one Pothos builder. Every noun's files add their types and fields; `build-schema.ts` imports them all. Fields are non-null
  * unless they say `nullable: true`. Root fields and object types name their scope.
  */
+import { cursorInput, rowsInput } from './page-inputs.ts';
 import SchemaBuilder from '@pothos/core';
 import ErrorsPlugin from '@pothos/plugin-errors';
 import PrismaPlugin from '@pothos/plugin-prisma';
@@ -23,6 +24,7 @@ import {
 import type { GraphqlContext } from './context.ts';
 import { unavailableError } from './mask-error.ts';
 import { authorizationPlugin } from './authorization-plugin.ts';
+import { limitsPlugin } from './limits-plugin.ts';
 import { resultPlugin } from './result-plugin.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
 
@@ -65,6 +67,7 @@ export const builder = new SchemaBuilder<BuilderTypes>({
     PrismaPlugin,
     WithInputPlugin,
     SimpleObjectsPlugin,
+    limitsPlugin,
     // The last one sees a field's options first.
     resultPlugin,
   ],
@@ -103,10 +106,13 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   relay: {
     cursorType: 'String',
     nodesOnConnection: true,
-    firstArgOptions: { description: `Rows from the start, at most ${FIRST_MAX}; ${FIRST_DEFAULT} unless given.` },
-    lastArgOptions: { description: `Rows from the end, at most ${FIRST_MAX}.` },
-    afterArgOptions: { description: 'A cursor: only rows after it.' },
-    beforeArgOptions: { description: 'A cursor: only rows before it.' },
+    firstArgOptions: {
+      description: `Rows from the start; ${FIRST_DEFAULT} unless given.`,
+      check: rowsInput(FIRST_MAX),
+    },
+    lastArgOptions: { description: 'Rows from the end.', check: rowsInput(FIRST_MAX) },
+    afterArgOptions: { description: 'Only rows after this one.', check: cursorInput },
+    beforeArgOptions: { description: 'Only rows before this one.', check: cursorInput },
     nodeQueryOptions: false,
     nodesQueryOptions: false,
     edgesFieldOptions: { nullable: false },

@@ -2,6 +2,8 @@
  * Numbered pages, for clients that count pages (REST, decision D2). All others read connections by key. A page past the end is
  * empty; a page below 1 is page 1; a larger size is reduced to the maximum.
  */
+import { rowsInput } from './page-inputs.ts';
+import { z } from 'zod';
 import type { ObjectRef } from '@pothos/core';
 import type { Scope } from '../domain/accounts/scopes.ts';
 import { builder } from './builder.ts';
@@ -25,10 +27,11 @@ export interface PageWindow {
 /** The arguments of a field with numbered pages: spread it into `args`. */
 export function pageArgs() {
   return builder.args((t) => ({
-    page: t.int({ defaultValue: 1, description: 'Counted from 1.' }),
+    page: t.int({ defaultValue: 1, check: z.int().min(1) }),
     perPage: t.int({
       defaultValue: PER_PAGE_DEFAULT,
-      description: `Rows of a page, at most ${PER_PAGE_MAX}; a larger number is reduced to that.`,
+      description: 'Rows of a page. A larger number is reduced.',
+      check: rowsInput(PER_PAGE_MAX),
     }),
   }));
 }

@@ -56,6 +56,8 @@ export interface MutationAnswer {
   readonly text: string;
   readonly message: unknown;
   readonly isRefused: boolean;
+  /** The fields that a ValidationError names. */
+  readonly fields: readonly string[];
 }
 
 /** Runs it as the world's user; as the administrator where only one may. */
@@ -67,7 +69,9 @@ export async function runMutation(
   const declared = mutation.args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ');
   const passed = mutation.args.map(({ name }) => `${name}: $${name}`).join(', ');
   const hasUnion = isUnionType(getNamedType(mutation.type));
-  const selection = hasUnion ? '{ __typename ... on Error { message code } }' : '';
+  const selection = hasUnion
+    ? '{ __typename ... on Error { message code } ... on ValidationError { fields { field } } }'
+    : '';
   const query =
     declared === ''
       ? `mutation { ${mutation.name} ${selection} }`
@@ -84,7 +88,8 @@ export async function runMutation(
   const message: unknown = errors?.[0]?.message ?? (result as { message?: string } | null)?.message;
   const isRefused =
     errors !== undefined || ((result as { __typename?: string } | null)?.__typename ?? '').endsWith('Error');
-  return { status: response.status, text, message, isRefused };
+  const fields = (result as { fields?: { field: string }[] } | null)?.fields?.map(({ field }) => field) ?? [];
+  return { status: response.status, text, message, isRefused, fields };
 }
 
 /** Whether the schema lets only administrators run it. */

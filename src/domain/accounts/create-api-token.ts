@@ -19,7 +19,7 @@ export interface CreateApiTokenInput {
   readonly expiresAt?: Date | null | undefined;
 }
 
-const schema = z.object({
+export const createApiTokenInput = z.object({
   name: singleLine(TOKEN_NAME_LENGTH_MAX),
   scopes: z
     .array(z.enum([EVERY_SCOPE, ...SCOPES]))
@@ -33,7 +33,7 @@ const schema = z.object({
 /** Makes a token and returns it in clear, this once. Throws ValidationError, ForbiddenError `SCOPE_NOT_HELD`. */
 export async function createApiToken(ctx: Context, input: CreateApiTokenInput): Promise<IssuedToken> {
   const viewer = viewerOf(ctx);
-  const { name, scopes, restDialect, expiresAt } = parseInput(schema, input);
+  const { name, scopes, restDialect, expiresAt } = parseInput(createApiTokenInput, input);
   const granted = [...new Set(scopes ?? viewer.scopes)];
   if (!granted.every((scope) => mayGrant(viewer.scopes, scope))) throw scopeNotHeld();
   return inTransaction(ctx, async (inner) => {

@@ -53,7 +53,11 @@ export const profileInput = z.object({
 });
 
 export const customerInput = profileInput.extend({
-  languageId: z.int().refine(isLanguageId, 'must be the number of a language with a translation').nullish(),
+  languageId: z
+    .int()
+    .refine(isLanguageId, 'must be the number of a language with a translation')
+    .describe('A number of `languages`.')
+    .nullish(),
 });
 
 export const newCustomerInput = customerInput.extend({ email: emailAddress() });

@@ -54,7 +54,7 @@ const DEVICE_TOKEN_LENGTH_MAX = 100;
 /** Enough to distinguish names in a log. */
 const NAME_DIGEST_LENGTH = 12;
 
-const schema = z.object({
+export const logInInput = z.object({
   email: z.string().trim().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(PASSWORD_LENGTH_MAX),
   code: z.string().trim().max(CODE_LENGTH_MAX).nullish(),
@@ -81,7 +81,7 @@ interface Way {
 }
 
 async function enter(ctx: Context, input: LogInInput, way: Way): Promise<LoggedIn> {
-  const { email, password, code, deviceToken } = parseInput(schema, input);
+  const { email, password, code, deviceToken } = parseInput(logInInput, input);
   const key = isEmailAddress(email) ? emailKey(email) : null;
   const user = key ? await findLoginUser(ctx.database, key) : undefined;
   try {

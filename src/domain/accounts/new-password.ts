@@ -2,6 +2,7 @@
  * The rules of a new password: long enough and not a common one. No rules about kinds of characters: they make passwords worse
  * (NIST SP 800-63B, 3.1.1.2).
  */
+import { z } from 'zod';
 import type { Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { isOneLine } from '../../lib/text.ts';
@@ -36,6 +37,11 @@ export async function ownerOfPassword(
   const { email, firstName, lastName, customerName, passwordHash } = user;
   return { email, names: [firstName, lastName, firstName + lastName, customerName], oldHash: passwordHash };
 }
+
+/** Of a new password; more rules are in `checkNewPassword`. */
+export const newPasswordInput = z
+  .string()
+  .describe(`From ${PASSWORD_LENGTH_MIN} to ${PASSWORD_LENGTH_MAX} characters.`);
 
 /** Throws ValidationError on `field` when this must not be a password. */
 export async function checkNewPassword(password: string, owner: PasswordOwner = {}, field = 'password'): Promise<void> {

@@ -2,6 +2,7 @@
  * Switching the second factor on, in two steps: a secret for the authenticator app, then a code as proof that the app has it.
  * Until the second step logging in works as before.
  */
+import { logInInput } from './log-in.ts';
 import { ValidationError, WrongStateError } from '../../lib/errors.ts';
 import { inTransaction, viewerOf, type Context, type Viewer } from '../context.ts';
 import { auditInTransaction } from './audit-trail.ts';
@@ -24,6 +25,9 @@ const alreadyOn = () =>
 const notBegun = () =>
   new WrongStateError('TWO_FACTOR_NOT_BEGUN', 'Ask for a secret first, then confirm it with a code of the app.');
 export const notOn = () => new WrongStateError('TWO_FACTOR_IS_OFF', 'Two-factor login is off.');
+
+/** What proves the person: as when logging in. */
+export const secondFactorInput = logInInput.pick({ password: true, code: true });
 
 /** Recovery codes in clear: shown once. */
 export interface RecoveryCodes {

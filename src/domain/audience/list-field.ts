@@ -94,9 +94,12 @@ const tag = singleLine(TAG_MAX)
   .refine((text) => /^[A-Z0-9_]+$/.test(text), 'may hold only letters A to Z, digits and underscores')
   .refine((text) => !isTakenTag(text), 'is the name of a built-in merge tag');
 
+/** What names a field. */
+export const fieldRefInput = z.string().describe(`A uid, or a tag of at most ${TAG_MAX} characters.`);
+
 export const addListFieldInput = settings.extend({ tag });
 /** Absent values stay. */
-export const updateListFieldInput = settings.extend({ tag: z.string().trim().toUpperCase() }).partial();
+export const updateListFieldInput = settings.extend({ tag: z.string().max(TAG_MAX).trim().toUpperCase() }).partial();
 
 export type FieldSettings = z.output<typeof settings>;
 

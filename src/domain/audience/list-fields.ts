@@ -33,7 +33,10 @@ const URL_MAX = 2_000;
 /** Forms send 0 when nothing was chosen: it counts as missing. */
 const countryId = z.preprocess(
   (id) => (id === 0 ? undefined : id),
-  z.number().refine((id) => countryOf(id) !== undefined, 'is not in the table of countries'),
+  z
+    .number()
+    .refine((id) => countryOf(id) !== undefined, 'is not in the table of countries')
+    .describe('A number of `countries`.'),
 );
 
 const optionalAddress = z
@@ -52,7 +55,8 @@ const LANGUAGE_CODES = LANGUAGES.map(({ code }) => code).join(', ');
 const languageCode = z
   .string()
   .transform((code) => languageOf(code) ?? '')
-  .refine((code) => code !== '', `must be one of ${LANGUAGE_CODES}`);
+  .refine((code) => code !== '', `must be one of ${LANGUAGE_CODES}`)
+  .describe(`One of ${LANGUAGE_CODES}.`);
 
 const optionalFlag = flag.nullish().transform((value) => value ?? undefined);
 
@@ -86,7 +90,8 @@ const rgbColor = z
   .string()
   .trim()
   .toLowerCase()
-  .regex(/^#[0-9a-f]{6}$/, 'must be a color as #rrggbb, for example #1f4fd8');
+  .regex(/^#[0-9a-f]{6}$/, 'must be a color as #rrggbb, for example #1f4fd8')
+  .describe('`#rrggbb`, each r, g and b a hexadecimal digit.');
 
 /** Its public pages; optional when it is made. */
 const pageFields = {
@@ -154,6 +159,8 @@ function emptyOr<Check extends z.ZodType<string>>(check: Check) {
 
 const checks = checksOf(listFields);
 const contact = checksOf(contactFields);
+/** The checks of a contact's fields, and of the code that stands for the number. */
+export const contactChecks = { ...contact, countryCode: z.string().describe('A code of two or three letters.') };
 const needed = z.string().min(1);
 
 const contactWhole = z.object({

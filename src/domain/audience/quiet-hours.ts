@@ -8,7 +8,10 @@ import { isTimezone } from '../accounts/customer.ts';
 /** Names of zones are shorter. */
 const TIMEZONE_LENGTH_MAX = 64;
 
-export const localTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 08:30');
+export const localTime = z
+  .string()
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time of day such as 08:30')
+  .describe('From `00:00` to `23:59`.');
 
 export const timezoneName = z
   .string()

@@ -34,6 +34,9 @@ export async function newChallenge(ctx: Context, { listUid }: { readonly listUid
   });
 }
 
+/** The text of an answer. */
+export const captchaInput = z.string().max(ANSWER_LENGTH_MAX);
+
 /**
  * Takes the answer to a challenge where the list needs one now. Throws ValidationError on `captcha` (`CAPTCHA_REQUIRED`). Undone
  * with the transaction: an answer is still good after a sign-up that failed.
@@ -92,7 +95,6 @@ async function isRight(ctx: TransactionContext, { uid }: MailList, text: string)
 }
 
 function parsed(text: string): z.output<typeof answerShape> | undefined {
-  if (text.length > ANSWER_LENGTH_MAX) return undefined;
   try {
     return answerShape.parse(JSON.parse(Buffer.from(text, 'base64').toString()));
   } catch {

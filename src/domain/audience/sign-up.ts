@@ -14,7 +14,7 @@ import { checkFieldValues } from './field-values.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import type { MailList } from './list-fields.ts';
 import { lockPublicList } from './find-owned-list.ts';
-import { takeCaptcha } from './sign-up-captcha.ts';
+import { captchaInput, takeCaptcha } from './sign-up-captcha.ts';
 import { takeSignUp } from './sign-up-store.ts';
 import { listFull, wrongFields } from './subscriber-errors.ts';
 import { memberWithAddress } from './subscriber-read-model.ts';
@@ -46,6 +46,7 @@ const TRIES_MAX = 20;
 const TRIES_PER_SECOND = TRIES_MAX / 3_600;
 const RETRY_SECONDS = Math.ceil(1 / TRIES_PER_SECOND);
 const BY = 'form';
+const formInput = signUpInput.extend({ captcha: captchaInput.nullish() });
 
 /**
  * Takes a sign-up: a person who is new, or on the list without consent, is asked by mail. Throws NotFoundError `LIST_NOT_FOUND`
@@ -75,7 +76,7 @@ function isPlanFull(error: unknown): boolean {
 }
 
 async function checkPerson(ctx: TransactionContext, list: MailList, input: SignUpInput) {
-  const person = checkInput(signUpInput, { EMAIL: input.email });
+  const person = checkInput(formInput, { EMAIL: input.email, captcha: input.captcha });
   const values = checkFieldValues(await fieldsOfList(ctx.db, list), input.fieldValues ?? {}, {
     ignoreUnknown: true,
     isNew: true,

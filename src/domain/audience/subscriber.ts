@@ -1,7 +1,7 @@
 /** A person on a list: states, limits and checks of input. One row per address and list (decision D20). */
 import { z } from 'zod';
 import type { RowOfFields } from '../../db/fields.ts';
-import { emailAddress, isOneLine } from '../../lib/text.ts';
+import { EMAIL_BYTES_MAX, emailAddress, isOneLine } from '../../lib/text.ts';
 import type { subscriberColumns } from './subscriber-fields.ts';
 
 /** Statuses that a caller may set: `pending` comes only with a confirmation mail (D18). */
@@ -42,7 +42,13 @@ export const tagsInput = z
     (tags) => tags.every((tag) => tag.length <= TAG_LENGTH_MAX),
     `may not be longer than ${TAG_LENGTH_MAX} characters each`,
   )
-  .refine((tags) => tags.length <= TAGS_MAX, `may not be more than ${TAGS_MAX}`);
+  .refine((tags) => tags.length <= TAGS_MAX, `may not be more than ${TAGS_MAX}`)
+  .describe(`At most ${TAGS_MAX} tags of at most ${TAG_LENGTH_MAX} characters. A comma separates tags.`);
+
+/** What names a subscriber; another text names nobody. */
+export const subscriberRefInput = z
+  .string()
+  .describe(`A uid, an id or an address of at most ${EMAIL_BYTES_MAX} bytes.`);
 
 /** Names a subscriber: a uid, an id or an address; an address on several lists needs the list (D7). */
 export interface SubscriberRef {
@@ -54,7 +60,8 @@ const anyIpAddress = z.union([z.ipv4(), z.ipv6()]);
 const ipAddressInput = z
   .string()
   .trim()
-  .refine((text) => anyIpAddress.safeParse(text).success, 'must be an IPv4 or IPv6 address');
+  .refine((text) => anyIpAddress.safeParse(text).success, 'must be an IPv4 or IPv6 address')
+  .describe('An IPv4 or IPv6 address.');
 
 export const signUpInput = z.object({ EMAIL: emailAddress() });
 

@@ -30,9 +30,9 @@ export interface SuppressInput extends Whose {
   readonly note?: string | null | undefined;
 }
 
-const suppressInput = z.object({
+export const suppressInput = z.object({
   emails: z
-    .array(z.string())
+    .array(z.string().describe(`An email address of at most ${EMAIL_BYTES_MAX} bytes.`))
     .min(1)
     .max(SUPPRESS_AT_ONCE_MAX)
     .refine((emails) => emails.every((email) => isEmailAddress(email.trim())), 'must all be valid email addresses'),
@@ -80,7 +80,7 @@ export interface SuppressionFilter extends Whose {
   readonly email?: string | null | undefined;
 }
 
-const filterInput = z.object({ email: optionalLine(EMAIL_BYTES_MAX) });
+export const suppressionFilterInput = z.object({ email: optionalLine(EMAIL_BYTES_MAX) });
 
 /** A page of the list, by address. Throws ValidationError on `email`, ForbiddenError. */
 export async function suppressionPage(
@@ -89,7 +89,7 @@ export async function suppressionPage(
   { offset, limit }: { offset: number; limit: number },
 ): Promise<SuppressionPage> {
   const customerId = keeperOf(ctx, filter);
-  const { email } = parseInput(filterInput, { email: filter.email ?? '' });
+  const { email } = parseInput(suppressionFilterInput, { email: filter.email ?? '' });
   // An invalid address is on no list.
   if (email !== '' && !isEmailAddress(email)) return { nodes: [], total: 0 };
   const question = { customerId, viewerId: viewerOf(ctx).customerId, offset, limit };

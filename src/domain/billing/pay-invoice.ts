@@ -35,9 +35,9 @@ import { z } from 'zod';
 const CLAIMS_PER_INVOICE_MAX = 10;
 const NOTE_LENGTH_MAX = 1_000;
 
-const noteInput = z.object({ note: multiLine(NOTE_LENGTH_MAX).nullish() });
+export const noteInput = z.object({ note: multiLine(NOTE_LENGTH_MAX).nullish() });
 const statusInput = z.object({ status: z.enum(paymentStatuses).nullish() });
-const reasonInput = z.object({ reason: multiLine(NOTE_LENGTH_MAX).nullish() });
+export const reasonInput = z.object({ reason: multiLine(NOTE_LENGTH_MAX).nullish() });
 
 /**
  * Claims that an invoice was paid by transfer; a repeated claim changes nothing. Throws WrongStateError `INVOICE_NOT_PENDING`,

@@ -3,6 +3,8 @@
  * from the period before, so that a subscription from the 31st of January renews on the 28th of February and on the 31st of
  * March.
  */
+import { z } from 'zod';
+
 export const frequencyUnits = ['day', 'week', 'month', 'year'] as const;
 export type FrequencyUnit = (typeof frequencyUnits)[number];
 
@@ -13,6 +15,12 @@ export interface Frequency {
 
 /** Ten years of each: a longer period is a mistake. */
 export const FREQUENCY_MAX: Readonly<Record<FrequencyUnit, number>> = { day: 3_650, week: 520, month: 120, year: 10 };
+
+/** The limit of a unit is checked with the unit (`checkFrequency`). */
+export const frequencyAmount = z
+  .int()
+  .min(1)
+  .describe(`At most ${frequencyUnits.map((unit) => `${FREQUENCY_MAX[unit]} ${unit}s`).join(', ')}.`);
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

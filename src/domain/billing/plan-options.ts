@@ -17,6 +17,8 @@ const limit = z.union([z.string(), z.number()]).transform((value, ctx) => {
   ctx.addIssue({ code: 'custom', message: 'must be a whole number, or -1 for unlimited' });
   return z.NEVER;
 });
+/** A limit as a number. */
+export const limitInput = z.int().min(-1).max(LIMIT_MAX);
 const yesNo = z.unknown().transform((value, ctx): 'yes' | 'no' => {
   const text = String(value).trim().toLowerCase();
   if (['yes', '1', 'true', 'on'].includes(text)) return 'yes';

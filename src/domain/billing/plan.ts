@@ -8,7 +8,7 @@ import type { InputFaults } from '../../lib/input-faults.ts';
 import { singleLine } from '../../lib/text.ts';
 import { currencyByCode, currencyById, type Currency } from './currencies.ts';
 import { parseAmount } from './money.ts';
-import { FREQUENCY_MAX, frequencyUnits, storedUnit, type Frequency } from './period.ts';
+import { FREQUENCY_MAX, frequencyAmount, frequencyUnits, storedUnit, type Frequency } from './period.ts';
 import { planStatuses, type planColumns, type planFields } from './plan-fields.ts';
 
 const NAME_LENGTH_MAX = 255;
@@ -21,7 +21,7 @@ const ORDER_MAX = 1_000_000;
 export const PLANS_MAX = 1_000;
 
 const common = {
-  currencyId: z.int().nullish(),
+  currencyId: z.int().describe('A number of `currencies`.').nullish(),
   currencyCode: z.string().max(PRICE_LENGTH_MAX).nullish(),
   color: singleLine(COLOR_LENGTH_MAX).nullish(),
   customOrder: z.int().min(0).max(ORDER_MAX).nullish(),
@@ -30,14 +30,14 @@ export const createPlanInput = z.object({
   ...common,
   name: singleLine(NAME_LENGTH_MAX),
   price: z.string().max(PRICE_LENGTH_MAX),
-  frequencyAmount: z.int().min(1),
+  frequencyAmount,
   frequencyUnit: z.enum(frequencyUnits),
 });
 export const updatePlanInput = z.object({
   ...common,
   name: singleLine(NAME_LENGTH_MAX).optional(),
   price: z.string().max(PRICE_LENGTH_MAX).optional(),
-  frequencyAmount: z.int().min(1).optional(),
+  frequencyAmount: frequencyAmount.optional(),
   frequencyUnit: z.enum(frequencyUnits).optional(),
   status: z.enum(planStatuses).optional(),
 });

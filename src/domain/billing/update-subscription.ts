@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { noSubscription, wrongSubscriptionState } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
 import { customerFor, recordEvent, workOnCustomer, workOnSubscription, type BillingWork } from './billing-work.ts';
-import { frequencyUnits, type Frequency } from './period.ts';
+import { frequencyAmount, frequencyUnits, type Frequency } from './period.ts';
 import { parsePlanOptions, parsePlanOptionsPatch } from './plan-options.ts';
 import { planById } from './plan-store.ts';
 import { checkFrequency, type Plan } from './plan.ts';
@@ -23,8 +23,8 @@ export interface SubscriptionChanges {
   readonly options?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
-const frequencyInput = z.object({
-  frequencyAmount: z.int().min(1).nullish(),
+export const frequencyInput = z.object({
+  frequencyAmount: frequencyAmount.nullish(),
   frequencyUnit: z.enum(frequencyUnits).nullish(),
 });
 

@@ -19,7 +19,7 @@ import { followContent } from './update-campaign.ts';
 
 const NAME_LENGTH_MAX = 200;
 
-const input = z.object({
+export const attachFileInput = z.object({
   uid: singleLine(64),
   fileUid: singleLine(64),
   /** The name that recipients see; absent: the file's own name. */
@@ -27,7 +27,7 @@ const input = z.object({
   inline: z.boolean().nullable().optional(),
 });
 
-export type AttachFileInput = z.input<typeof input>;
+export type AttachFileInput = z.input<typeof attachFileInput>;
 
 /**
  * Attaches the file; one of the same name is replaced. Inline ones are pictures that the html shows as `cid:<name>`. Throws
@@ -35,7 +35,7 @@ export type AttachFileInput = z.input<typeof input>;
  * anybody, unless it replaces one whose file was deleted; NotFoundError, ForeignResourceError.
  */
 export async function attachFile(ctx: Context, given: AttachFileInput): Promise<{ uid: string }> {
-  const parsed = parseInput(input, given);
+  const parsed = parseInput(attachFileInput, given);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, parsed.uid, { lock: true });
     const file = await findOwnedFile(tx, parsed.fileUid);

@@ -18,9 +18,9 @@ import { readerOf, requireScope, type CampaignPreview } from './preview-campaign
 import { listNotFound } from '../audience/list-errors.ts';
 
 const { subject, preheader, fromEmail, fromName, replyTo, html, plain } = checksOf(campaignFields);
-const texts = z.object({ subject, preheader, fromEmail, fromName, replyTo, html, plain }).partial();
+export const previewTextsInput = z.object({ subject, preheader, fromEmail, fromName, replyTo, html, plain }).partial();
 
-export interface PreviewMessageInput extends z.input<typeof texts> {
+export interface PreviewMessageInput extends z.input<typeof previewTextsInput> {
   /** The list of a new message, whose sender and subject stand in for those that are not given; or another list of a campaign. */
   readonly listUid?: string | null | undefined;
   /** The campaign whose message is changed; what is not given is as it is stored. */
@@ -38,7 +38,7 @@ const NO_CAMPAIGN = 0n;
  */
 export async function previewMessage(ctx: Context, input: PreviewMessageInput): Promise<CampaignPreview> {
   if (input.listUid) requireScope(ctx, 'listUid', 'lists:read');
-  const given = parseInput(texts, input);
+  const given = parseInput(previewTextsInput, input);
   return whenFree(ctx, async () => {
     const { customerId, campaignId, stored } = await readStored(ctx, input);
     const row = withTexts(stored, given);
@@ -85,7 +85,7 @@ function toList(row: SourceRow, list: SourceRow): SourceRow {
   return { ...row, list_id, list_uid, list_name, remind_message, contact, field_defaults };
 }
 
-function withTexts(row: SourceRow, given: z.output<typeof texts>): SourceRow {
+function withTexts(row: SourceRow, given: z.output<typeof previewTextsInput>): SourceRow {
   return {
     ...row,
     subject: given.subject ?? row.subject,

@@ -24,7 +24,7 @@ export const TEST_ADDRESSES_MAX = 10;
 export const TESTS_PER_HOUR_MAX = 100;
 const HOUR_SECONDS = 3_600;
 
-const input = z.object({
+export const sendTestInput = z.object({
   uid: singleLine(64),
   emails: z
     .array(emailAddress())
@@ -34,7 +34,7 @@ const input = z.object({
   markSubject: z.boolean().nullable().optional(),
 });
 
-export type SendTestInput = z.input<typeof input>;
+export type SendTestInput = z.input<typeof sendTestInput>;
 
 /**
  * Queues a test to each address, with the values of `subscriber` (uid, id or address), else of the subscriber of the list with
@@ -47,7 +47,7 @@ export async function sendTestCampaign(
   ctx: Context,
   given: SendTestInput,
 ): Promise<{ uid: string; messages: readonly TestMessage[] }> {
-  const parsed = parseInput(input, given);
+  const parsed = parseInput(sendTestInput, given);
   const emails = [...new Map(parsed.emails.map((email) => [emailKey(email), email])).values()];
   return inTransaction(ctx, async (inner) => {
     const campaign = await findOwnedCampaign(inner, parsed.uid);

@@ -26,7 +26,7 @@ const DAY_SECONDS = 86_400;
 /** A person waits for the answer; a server that needs longer is not fit for sending. */
 const SEND_TIMEOUT_MS = 30_000;
 
-const input = z.object({ uid: singleLine(64), to: emailAddress().nullish() });
+export const testServerInput = z.object({ uid: singleLine(64), to: emailAddress().nullish() });
 
 export interface ServerTest {
   readonly server: StoredServer;
@@ -44,8 +44,8 @@ export interface ServerTest {
  * ValidationError (`to`, `settings.host`, ADDRESS_SUPPRESSED, no plan that allows sending), WrongStateError `INSTALLATION_HELD` (`to` only),
  * RateLimitedError `TOO_MANY_TESTS`, NotFoundError, ForeignResourceError.
  */
-export async function testSendingServer(ctx: Context, given: z.input<typeof input>): Promise<ServerTest> {
-  const { uid, to } = parseInput(input, given);
+export async function testSendingServer(ctx: Context, given: z.input<typeof testServerInput>): Promise<ServerTest> {
+  const { uid, to } = parseInput(testServerInput, given);
   const server = await findOwnedSendingServer(ctx, uid);
   if (to) await requireNoHold(ctx);
   // A mail to somebody is sending (decision D55).

@@ -1,4 +1,5 @@
 /** Pictures of users, customers (D61) and lists: an uploaded file that a user names, checked before its address is kept. */
+import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
 import { pictureOfUser } from '../accounts/customer-store.ts';
 import type { ChosenPicture } from '../accounts/update-customer.ts';
@@ -14,6 +15,11 @@ const BYTES_PER_MEGABYTE = 1_048_576;
 const PICTURE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 /** The address of a file, as answers show it: a client may send it back unchanged. */
 const OWN_ADDRESS = /\/files\/([0-9a-f]{32})\/[^/]*$/;
+
+/** What `choose` takes. */
+export const pictureInput = z
+  .string()
+  .describe(`The uid of an uploaded picture: PNG, JPEG, WebP or GIF, at most ${PICTURE_MEGABYTES_MAX} MB.`);
 
 type Given = string | null | undefined;
 type Chosen = ChosenPicture | null | undefined;

@@ -3,6 +3,7 @@
  * disk (hard case F9). This file has no SQL.
  */
 import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
 import { row, type RowOf, typed } from '../../db/database.ts';
 import { wrongPath } from './file-errors.ts';
 
@@ -56,6 +57,17 @@ export function isShown(contentType: string): boolean {
 export function newFileToken(): string {
   return randomBytes(TOKEN_BYTES).toString('hex');
 }
+
+/** What `placeOf` allows. */
+export const filePlaceInput = {
+  name: z.string().describe(`At most ${NAME_LENGTH_MAX} characters.`),
+  subdirectory: z.string().describe(`At most ${FOLDERS_MAX} folders, each of at most ${NAME_LENGTH_MAX} characters.`),
+};
+/** The number of a piece. */
+export const pieceNoInput = z
+  .int()
+  .min(0)
+  .max(PIECES_MAX - 1);
 
 /** The path of a file. Throws ValidationError on `name` or `subdirectory`. */
 export function placeOf(given: { name: string; subdirectory?: string | null | undefined }) {

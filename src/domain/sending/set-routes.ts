@@ -16,7 +16,7 @@ import {
   type SendingRoutesInput,
 } from './routing/routes.ts';
 
-const routesInput = z.object({ servers: sendingRoutes.nullish().transform((servers) => servers ?? null) });
+export const routesInput = z.object({ servers: sendingRoutes.nullish().transform((servers) => servers ?? null) });
 
 /** The viewer's own choice; empty: as its plan says. */
 export async function readSendingRoutes(ctx: Context): Promise<readonly SendingRoute[]> {
@@ -57,7 +57,7 @@ export async function setPlanRoutes(
   });
 }
 
-const paceInput = z.object({ sendsPerHour: z.int().min(1).max(100_000_000).nullable() });
+export const paceInput = z.object({ sendsPerHour: z.int().min(1).max(100_000_000).nullable() });
 
 /** Sets how many messages an hour a customer's campaigns send together; null: as its plan says. Throws CUSTOMER_NOT_FOUND. */
 export async function setCustomerPace(

@@ -21,12 +21,12 @@ export interface BouncePolicy {
   readonly isOwn: boolean;
 }
 
-const policyInput = z.object({
+export const bouncePolicyInput = z.object({
   softBounceLimit: z.int().min(0).max(SOFT_BOUNCE_LIMIT_MAX).nullable().optional(),
   softBounceDays: z.int().min(1).max(SOFT_BOUNCE_DAYS_MAX).nullable().optional(),
 });
 
-export type BouncePolicyInput = z.input<typeof policyInput>;
+export type BouncePolicyInput = z.input<typeof bouncePolicyInput>;
 
 /** The policy of the caller's customer. */
 export async function bouncePolicyOfCustomer(ctx: Context): Promise<BouncePolicy> {
@@ -50,7 +50,7 @@ export async function policyOf(
 /** Changes the given values; null resets to the installation's. Throws ValidationError. */
 export async function updateBouncePolicy(ctx: Context, input: BouncePolicyInput): Promise<BouncePolicy> {
   const { customerId } = viewerOf(ctx);
-  const wanted = parseInput(policyInput, input);
+  const wanted = parseInput(bouncePolicyInput, input);
   await writeBouncePolicy(ctx.db, customerId, wanted);
   return policyOf(ctx, customerId);
 }

@@ -1,4 +1,6 @@
 /** Links that log somebody in once. */
+import { nextInput } from '../../domain/accounts/own-path.ts';
+import { emailAddress } from '../../lib/text.ts';
 import { createLoginLink, type LoginLink } from '../../domain/accounts/login-link.ts';
 import { builder } from '../builder.ts';
 
@@ -18,6 +20,7 @@ builder.mutationField('createLoginLink', (t) =>
     description:
       'A link that logs the caller in, with what this token may do; an administrator may name a customer instead, whose first user is then logged in.',
     authScopes: { scope: 'account:write' },
+    typeOptions: { checks: { next: nextInput, email: emailAddress() } },
     input: {
       customerUid: t.input.string({ description: 'For administrators.' }),
       next: t.input.string({ description: 'Where the link leads: a path of this installation such as `/inbox`.' }),

@@ -1,6 +1,6 @@
 /** Changing accounts. */
-import { createApiToken } from '../../domain/accounts/create-api-token.ts';
-import { logIn, type LoggedIn } from '../../domain/accounts/log-in.ts';
+import { createApiToken, createApiTokenInput } from '../../domain/accounts/create-api-token.ts';
+import { type LoggedIn, logIn, logInInput } from '../../domain/accounts/log-in.ts';
 import { revokeApiToken, rotateApiToken } from '../../domain/accounts/revoke-api-token.ts';
 import { builder } from '../builder.ts';
 import { CreatedApiToken, RestDialect } from './api-token.ts';
@@ -22,6 +22,7 @@ builder.mutationField('logIn', (t) =>
       'two-factor login a code is needed: without it the error has the code TWO_FACTOR_CODE_REQUIRED.',
     authScopes: { public: true },
     executionsMax: 1,
+    typeOptions: { checks: logInInput.shape },
     input: credentialsInput(t.input),
     resolve: (_root, { input }, ctx) => logIn(ctx, input),
   }),
@@ -32,6 +33,7 @@ builder.mutationField('createApiToken', (t) =>
     type: CreatedApiToken,
     description: 'Makes a further token of the user, with the scopes given or those of the token that asks.',
     authScopes: { scope: 'account:write' },
+    typeOptions: { checks: createApiTokenInput.shape },
     input: {
       name: t.input.string({ required: true }),
       scopes: t.input.stringList({ description: '`*`, or scopes such as `lists:read`.' }),

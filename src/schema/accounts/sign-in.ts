@@ -1,6 +1,6 @@
 /** Signing in from a page: a session in a cookie that no script can read, and no token. */
-import { signIn, type LoggedIn } from '../../domain/accounts/log-in.ts';
-import { parseNext } from '../../domain/accounts/own-path.ts';
+import { type LoggedIn, logInInput, signIn } from '../../domain/accounts/log-in.ts';
+import { nextInput, parseNext } from '../../domain/accounts/own-path.ts';
 import { sessionCookie } from '../../domain/accounts/session-cookie.ts';
 import { WrongStateError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
@@ -23,6 +23,7 @@ builder.mutationField('signIn', (t) =>
       'Works over HTTP, not on a websocket. Limits and errors are those of `logIn`.',
     authScopes: { public: true },
     executionsMax: 1,
+    typeOptions: { checks: { ...logInInput.shape, next: nextInput } },
     input: {
       ...credentialsInput(t.input),
       next: t.input.string({ description: 'Where to go then: a path of this installation such as `/inbox`.' }),

@@ -3,8 +3,9 @@ import { disableTwoFactor, resetTwoFactor } from '../../domain/accounts/end-two-
 import {
   beginTwoFactor,
   confirmTwoFactor,
-  renewRecoveryCodes,
   type RecoveryCodes,
+  renewRecoveryCodes,
+  secondFactorInput,
 } from '../../domain/accounts/set-up-two-factor.ts';
 import type { NewSecret } from '../../domain/accounts/two-factor.ts';
 import { builder } from '../builder.ts';
@@ -35,6 +36,7 @@ builder.mutationField('beginTwoFactor', (t) =>
     description: 'The first step to two-factor login: a secret for the app. Until `confirmTwoFactor` nothing changes.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
+    typeOptions: { checks: secondFactorInput.shape },
     input: { password: t.input.string({ required: true }) },
     resolve: (_root, { input }, ctx) => beginTwoFactor(ctx, input),
   }),
@@ -46,6 +48,7 @@ builder.mutationField('confirmTwoFactor', (t) =>
     description: 'Switches two-factor login on with a code of the app. Every other login of the user ends.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
+    typeOptions: { checks: secondFactorInput.shape },
     input: { code: t.input.string({ required: true }) },
     resolve: (_root, { input }, ctx) => confirmTwoFactor(ctx, input),
   }),
@@ -57,6 +60,7 @@ builder.mutationField('renewRecoveryCodes', (t) =>
     description: 'Ten new recovery codes; the old ones stop working.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
+    typeOptions: { checks: secondFactorInput.shape },
     input: { password: t.input.string({ required: true }), code: t.input.string({ required: true }) },
     resolve: (_root, { input }, ctx) => renewRecoveryCodes(ctx, input),
   }),
@@ -68,6 +72,7 @@ builder.mutationField('disableTwoFactor', (t) =>
     description: 'Switches two-factor login off. Every other login of the user ends.',
     authScopes: { scope: 'account:write' },
     executionsMax: 1,
+    typeOptions: { checks: secondFactorInput.shape },
     input: {
       password: t.input.string({ required: true }),
       code: t.input.string({ required: true, description: 'A code of the authenticator app, or a recovery code.' }),

@@ -21,8 +21,7 @@ export const Customer = builder.prismaObject('Customer', {
 });
 
 /** For descriptions of the input. */
-export const PICTURE_INPUT =
-  'The uid of an uploaded picture (PNG, JPEG, WebP or GIF, 2 MB at most); null or an empty text removes the present one.';
+export const PICTURE_INPUT = 'Null or an empty text removes the present one.';
 
 export const User = builder.prismaObject('User', {
   authScopes: findOwnUser,

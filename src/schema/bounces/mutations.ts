@@ -1,9 +1,10 @@
 /** Changing bounce handlers and the policy. */
+import { createBounceHandlerInput, updateBounceHandlerInput } from '../../domain/bounces/bounce-handler.ts';
 import { createBounceHandler } from '../../domain/bounces/create-bounce-handler.ts';
 import { deleteBounceHandler } from '../../domain/bounces/delete-bounce-handler.ts';
 import { testBounceHandler, type MailboxTest } from '../../domain/bounces/try-mailbox.ts';
 import { updateBounceHandler } from '../../domain/bounces/update-bounce-handler.ts';
-import { updateBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
+import { bouncePolicyInput, updateBouncePolicy } from '../../domain/tracking/bounce-policy.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus, MailboxEncryption, MailboxProtocol } from '../enums.ts';
 import { BounceHandler } from './bounce-handler.ts';
@@ -21,6 +22,7 @@ builder.mutationField('createBounceHandler', (t) =>
       'Opens the mailbox, then stores how to. Made by an administrator it takes reports about everybody’s messages. A failed connection is an error of `connection`.',
     authScopes: writing,
     ...ONCE,
+    typeOptions: { checks: createBounceHandlerInput.shape },
     input: {
       name: t.input.string({ required: true }),
       protocol: t.input.field({ type: MailboxProtocol, description: '`imap` by default.' }),
@@ -48,6 +50,7 @@ builder.mutationField('updateBounceHandler', (t) =>
       'Changes what is given; a changed address is tried first. The password has to be given again when host, port, protocol or encryption change.',
     authScopes: writing,
     ...ONCE,
+    typeOptions: { checks: updateBounceHandlerInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
@@ -108,6 +111,7 @@ builder.mutationField('updateBouncePolicy', (t) =>
     description:
       'Changes the values that are given, for the caller’s customer; null goes back to the installation’s value.',
     authScopes: writing,
+    typeOptions: { checks: bouncePolicyInput.shape },
     input: { softBounceLimit: t.input.int(), softBounceDays: t.input.int() },
     resolve: (_root, { input }, ctx) => updateBouncePolicy(ctx, input),
   }),

@@ -1,5 +1,5 @@
 /** Attachments of a campaign. */
-import { attachFile, detachFile } from '../../domain/campaigns/attach-file.ts';
+import { attachFile, attachFileInput, detachFile } from '../../domain/campaigns/attach-file.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { attachmentsOfEach, type Attachment } from '../../domain/delivery/campaign-files-read-model.ts';
 import { builder } from '../builder.ts';
@@ -50,6 +50,7 @@ builder.mutationField('addCampaignAttachment', (t) =>
     description:
       'Attaches an uploaded file, in the place of one of the same name. 10 MB each, 25 MB with the message after encoding, and no kinds that mailbox providers refuse.',
     authScopes: writing,
+    typeOptions: { checks: attachFileInput.shape },
     input: {
       uid: t.input.string({ required: true, description: 'The uid of the campaign.' }),
       fileUid: t.input.string({ required: true }),

@@ -82,6 +82,6 @@ export const optionalFields = (input: InputFields) => ({
     description: 'Every person gets the message at the same local time, by their own time zone.',
   }),
   localTime: input.string({
-    description: 'The local time, `HH:MM`. Null: the time of day at which the campaign starts.',
+    description: 'The local time. Null: the time of day at which the campaign starts.',
   }),
 });

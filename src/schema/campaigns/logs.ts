@@ -1,4 +1,5 @@
 /** The logs of a campaign in pages for downloads. */
+import { cursorInput, rowsInput } from '../page-inputs.ts';
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
 import {
   type LOGS,
@@ -56,8 +57,8 @@ builder.queryField('campaignLog', (t) =>
     args: {
       uid: t.arg.string({ required: true }),
       log: t.arg({ type: CampaignLog, required: true }),
-      after: t.arg.string({ description: 'The cursor of the page before.' }),
-      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT, description: `At most ${LOG_PAGE_MAX}.` }),
+      after: t.arg.string({ description: 'Of the page before.', check: cursorInput }),
+      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT, check: rowsInput(LOG_PAGE_MAX) }),
     },
     resolve: async (_root, { uid, log, after, perPage }, ctx) => {
       const campaign = await findOwnedCampaign(ctx, uid);

@@ -1,5 +1,11 @@
 /** Tests of a campaign's message to a few addresses. */
-import { sendTestCampaign, TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/send-test-campaign.ts';
+import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
+import {
+  sendTestCampaign,
+  sendTestInput,
+  TEST_ADDRESSES_MAX,
+  TESTS_PER_HOUR_MAX,
+} from '../../domain/campaigns/send-test-campaign.ts';
 import { latestTestsOfEach, testReply, type TestMessage } from '../../domain/delivery/test-message-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
@@ -68,12 +74,13 @@ builder.mutationField('sendTestCampaign', (t) =>
       `its links belong to nobody. Once per request, ${TESTS_PER_HOUR_MAX} addresses an hour. Suppressed addresses are refused.`,
     authScopes: writing,
     executionsMax: 1,
+    typeOptions: { checks: { ...sendTestInput.shape, subscriber: subscriberRefInput } },
     input: {
       uid: t.input.string({ required: true, description: 'The uid of the campaign.' }),
       emails: t.input.stringList({ required: true }),
       subscriber: t.input.string({
         description:
-          "Whose values it is filled with: uid, id or address of somebody on the campaign's list (needs the scope `subscribers:read`, too). Absent: of each address itself, when it is on the list.",
+          "Whose values it is filled with: of somebody on the campaign's list (needs the scope `subscribers:read`, too). Absent: of each address itself, when it is on the list.",
       }),
       markSubject: t.input.boolean({ description: 'False: the subject as it is.' }),
     },

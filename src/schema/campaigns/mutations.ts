@@ -1,4 +1,5 @@
 /** Changing campaigns. */
+import { createCampaignInput, updateCampaignInput } from '../../domain/campaigns/campaign-fields.ts';
 import { createCampaign } from '../../domain/campaigns/create-campaign.ts';
 import { decideUnknownDeliveries } from '../../domain/campaigns/decide-unknown-deliveries.ts';
 import { deleteCampaign } from '../../domain/campaigns/delete-campaign.ts';
@@ -19,6 +20,7 @@ builder.mutationField('createCampaign', (t) =>
     type: Campaign,
     description: 'Creates a campaign to one list. Its message is composed once, to check that this is possible.',
     authScopes: writing,
+    typeOptions: { checks: createCampaignInput.shape },
     input: {
       listUid: t.input.string({ required: true }),
       name: t.input.string({ required: true }),
@@ -38,6 +40,7 @@ builder.mutationField('updateCampaign', (t) =>
     description:
       'Changes what is given. Refused once recipients are in the ledger: whoever was mailed got what is shown.',
     authScopes: writing,
+    typeOptions: { checks: updateCampaignInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       listUid: t.input.string(),

@@ -1,8 +1,9 @@
 /** Previews of a campaign's message, and of a message that is not saved. */
+import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
 import { bytesOfPreview } from '../../domain/campaigns/compose-preview.ts';
 import { previewCampaign, type CampaignPreview } from '../../domain/campaigns/preview-campaign.ts';
 import { PREVIEW_MINUTES } from '../../domain/campaigns/preview-link.ts';
-import { previewMessage } from '../../domain/campaigns/preview-message.ts';
+import { previewMessage, previewTextsInput } from '../../domain/campaigns/preview-message.ts';
 import type { TrackedLink } from '../../domain/content/message.ts';
 import { takeContent } from '../answer-content.ts';
 import { builder } from '../builder.ts';
@@ -65,7 +66,8 @@ builder.queryField('campaignPreview', (t) =>
       uid: t.arg.string({ required: true, description: 'The uid of the campaign.' }),
       subscriber: t.arg.string({
         description:
-          "Uid, id or address of somebody on the campaign's list (needs the scope `subscribers:read`, too); absent: values that stand for none.",
+          "Somebody on the campaign's list (needs the scope `subscribers:read`, too); absent: values that stand for none.",
+        check: subscriberRefInput,
       }),
     },
     resolve: async (_root, { uid, subscriber }, ctx) => counted(ctx, await previewCampaign(ctx, { uid, subscriber })),
@@ -85,15 +87,16 @@ builder.queryField('previewMessage', (t) =>
       }),
       campaignUid: t.arg.string({ description: 'What is not given is as it is stored, attachments included.' }),
       subscriber: t.arg.string({
-        description: 'Uid, id or address of somebody on the list; absent: values that stand for none.',
+        description: 'Somebody on the list; absent: values that stand for none.',
+        check: subscriberRefInput,
       }),
-      subject: t.arg.string(),
-      preheader: t.arg.string(),
-      fromEmail: t.arg.string(),
-      fromName: t.arg.string(),
-      replyTo: t.arg.string(),
-      html: t.arg.string(),
-      plain: t.arg.string({ description: 'Empty: made from the html.' }),
+      subject: t.arg.string({ check: previewTextsInput.shape.subject }),
+      preheader: t.arg.string({ check: previewTextsInput.shape.preheader }),
+      fromEmail: t.arg.string({ check: previewTextsInput.shape.fromEmail }),
+      fromName: t.arg.string({ check: previewTextsInput.shape.fromName }),
+      replyTo: t.arg.string({ check: previewTextsInput.shape.replyTo }),
+      html: t.arg.string({ check: previewTextsInput.shape.html }),
+      plain: t.arg.string({ description: 'Empty: made from the html.', check: previewTextsInput.shape.plain }),
     },
     resolve: async (_root, args, ctx) => counted(ctx, await previewMessage(ctx, args)),
   }),

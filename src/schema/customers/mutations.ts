@@ -1,10 +1,13 @@
 /** Changing customers: for administrators. */
+import { limitInput } from '../../domain/billing/plan-options.ts';
+import { changedCustomerInput, newCustomerInput } from '../../domain/accounts/customer.ts';
+import { newPasswordInput } from '../../domain/accounts/new-password.ts';
 import { createCustomer, type CreatedCustomer } from '../../domain/accounts/create-customer.ts';
 import { deleteCustomer } from '../../domain/accounts/delete-customer.ts';
 import { setAdministrator } from '../../domain/accounts/set-administrator.ts';
 import { disableCustomer, enableCustomer } from '../../domain/accounts/set-customer-status.ts';
 import { changeCustomer } from '../../domain/billing/change-customer.ts';
-import { chooseCustomerPicture } from '../../domain/files/choose-picture.ts';
+import { chooseCustomerPicture, pictureInput } from '../../domain/files/choose-picture.ts';
 import { Customer, PICTURE_INPUT, User } from '../accounts/user.ts';
 import { contactChanges } from '../../domain/audience/customer-contact.ts';
 import { builder } from '../builder.ts';
@@ -32,13 +35,14 @@ builder.mutationField('createCustomer', (t) =>
     type: CreatedCustomerType,
     description: 'Makes a tenant with its first user and that user’s primary API token.',
     authScopes: ADMIN,
+    typeOptions: { checks: { ...newCustomerInput.shape, password: newPasswordInput } },
     input: {
       email: t.input.string({ required: true }),
       password: t.input.string({ required: true }),
       firstName: t.input.string(),
       lastName: t.input.string(),
       timezone: t.input.string({ description: 'A name of the IANA database; UTC without one.' }),
-      languageId: t.input.int({ description: 'See `languages`.' }),
+      languageId: t.input.int(),
     },
     resolve: (_root, { input }, ctx) => createCustomer(ctx, input),
   }),
@@ -50,6 +54,7 @@ builder.mutationField('updateCustomer', (t) =>
     description:
       'Changes what is given of a customer and its first user. A new password ends every login of the user at once.',
     authScopes: ADMIN,
+    typeOptions: { checks: { ...changedCustomerInput.shape, password: newPasswordInput } },
     input: {
       uid: t.input.string({ required: true }),
       email: t.input.string(),
@@ -57,8 +62,8 @@ builder.mutationField('updateCustomer', (t) =>
       firstName: t.input.string(),
       lastName: t.input.string(),
       timezone: t.input.string(),
-      languageId: t.input.int({ description: 'See `languages`.' }),
-      image: t.input.string({ description: PICTURE_INPUT }),
+      languageId: t.input.int(),
+      image: t.input.string({ description: PICTURE_INPUT, check: pictureInput }),
       contact: t.input.field({
         type: ListContactInput,
         description: 'What changes of its company and address; all of it is optional. null: none of it.',
@@ -66,6 +71,7 @@ builder.mutationField('updateCustomer', (t) =>
       quota: t.input.int({
         description:
           'Sets `sending_quota` of the present subscription: messages in a window of the plan’s length. -1: unlimited; null: as the plan says.',
+        check: limitInput,
       }),
       options: t.input.field({
         type: 'JsonObject',

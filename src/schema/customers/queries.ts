@@ -1,6 +1,7 @@
 /** Reading customers: for administrators. Those that are being deleted are not there. */
+import { z } from 'zod';
+import { emailAddress, parseInput } from '../../lib/text.ts';
 import { customerWithEmail, knownCustomer } from '../../domain/accounts/known-customer.ts';
-import { ValidationError } from '../../lib/errors.ts';
 import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
 import './customer.ts';
@@ -10,6 +11,7 @@ import { pageArgs, pageWindow } from '../page.ts';
 const ADMIN = { admin: true } as const;
 /** For a name or an address; a longer keyword finds nobody. */
 const KEYWORD_LENGTH_MAX = 254;
+const keywordInput = z.string().trim().max(KEYWORD_LENGTH_MAX);
 const KEYWORD = 'Only those whose name, or a user’s address, has this in it, in any case.';
 
 builder.queryField('customer', (t) =>
@@ -30,7 +32,7 @@ builder.queryField('customerByEmail', (t) =>
     type: Customer,
     description: 'Shows the customer whose user has this address.',
     authScopes: ADMIN,
-    args: { email: t.arg.string({ required: true }) },
+    args: { email: t.arg.string({ required: true, check: emailAddress() }) },
     resolve: async (query, _root, { email }, ctx) => {
       const { id } = await customerWithEmail(ctx, email);
       return ctx.prisma.customer.findUniqueOrThrow({ ...query, where: { id } });
@@ -53,7 +55,7 @@ builder.queryField('customers', (t) =>
       type: Customer,
       description: 'All customers, the oldest first.',
       authScopes: ADMIN,
-      args: { keyword: t.arg.string({ description: KEYWORD }) },
+      args: { keyword: t.arg.string({ description: KEYWORD, check: keywordInput }) },
       resolve: (_root, { keyword, ...args }, ctx, info) =>
         index.byKey(ctx, info, args, { where: withKeyword(keyword), order: 'asc' }),
     },
@@ -67,7 +69,7 @@ builder.queryField('customersPage', (t) =>
     type: CustomerPage,
     description: 'The same by numbered pages.',
     authScopes: ADMIN,
-    args: { ...pageArgs(), keyword: t.arg.string({ description: KEYWORD }) },
+    args: { ...pageArgs(), keyword: t.arg.string({ description: KEYWORD, check: keywordInput }) },
     resolve: (_root, { keyword, ...args }) => ({
       ...pageWindow(args),
       where: withKeyword(keyword),
@@ -77,11 +79,9 @@ builder.queryField('customersPage', (t) =>
 );
 
 function withKeyword(keyword: string | null | undefined) {
-  const word = keyword?.trim();
+  const word = parseInput(z.object({ keyword: keywordInput.nullish() }), { keyword }).keyword;
   const present = { status: { not: 'deleting' } };
   if (!word) return present;
-  if (word.length > KEYWORD_LENGTH_MAX)
-    throw new ValidationError({ keyword: [`The keyword may not be greater than ${KEYWORD_LENGTH_MAX} characters.`] });
   const contains = { contains: escaped(word), mode: 'insensitive' } as const;
   return { ...present, OR: [{ name: contains }, { users: { some: { email: contains } } }] };
 }

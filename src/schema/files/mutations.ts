@@ -1,7 +1,8 @@
 /** Uploading files in pieces or from an address, and deleting them. */
+import { filePlaceInput, pieceNoInput } from '../../domain/files/file.ts';
 import { deleteFile } from '../../domain/files/delete-file.ts';
 import { appendToFile, finishFileUpload, startFileUpload } from '../../domain/files/upload-file.ts';
-import { uploadFileFromUrl } from '../../domain/files/upload-file-from-url.ts';
+import { fileUrlInput, uploadFileFromUrl } from '../../domain/files/upload-file-from-url.ts';
 import type { StoredFile } from '../../domain/files/file.ts';
 import { builder } from '../builder.ts';
 import { fileRow, UploadedFile } from './file.ts';
@@ -15,6 +16,7 @@ builder.mutationField('startFileUpload', (t) =>
     type: UploadedFile,
     description: 'Begins an upload. The file follows in pieces, then finishFileUpload.',
     authScopes: writing,
+    typeOptions: { checks: filePlaceInput },
     input: {
       name: t.input.string({ required: true }),
       subdirectory: t.input.string({ description: 'The folder for it: `images/2026`.' }),
@@ -36,6 +38,7 @@ builder.mutationField('appendToFile', (t) =>
     type: FilePiece,
     description: 'Uploads one piece of the file, of at most 1 MiB. The same number again changes nothing.',
     authScopes: writing,
+    typeOptions: { checks: { no: pieceNoInput } },
     input: {
       uid: t.input.string({ required: true }),
       no: t.input.int({ required: true, description: 'Counted from 0.' }),
@@ -61,6 +64,7 @@ builder.mutationField('uploadFileFromUrl', (t) =>
     description: 'Uploads what a public http or https address answers, within ten seconds and without redirects.',
     authScopes: writing,
     executionsMax: FETCHES_PER_REQUEST,
+    typeOptions: { checks: { ...filePlaceInput, url: fileUrlInput } },
     input: {
       url: t.input.string({ required: true }),
       subdirectory: t.input.string(),

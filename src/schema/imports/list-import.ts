@@ -1,4 +1,6 @@
 /** Imports of people into lists, with live progress and rejected lines. */
+import { rowsInput } from '../page-inputs.ts';
+import { z } from 'zod';
 import { rejectedLines, type RejectedLine } from '../../domain/audience/imports/import-rejection-store.ts';
 import { importTextsOf } from '../../domain/audience/imports/list-import-read-model.ts';
 import { reportText } from '../../domain/audience/imports/import-report.ts';
@@ -106,8 +108,12 @@ export const MailListImport = builder.prismaObject('MailListImport', {
       type: [RejectedLineType],
       description: `Lines that were not taken, or whose tags were left out, in the order of the file; at most ${REJECTED_LINES_MAX} at once.`,
       args: {
-        perPage: t.arg.int({ defaultValue: REJECTED_LINES_DEFAULT, description: `At most ${REJECTED_LINES_MAX}.` }),
-        afterLine: t.arg.int({ defaultValue: 0, description: 'The last line that is known already.' }),
+        perPage: t.arg.int({ defaultValue: REJECTED_LINES_DEFAULT, check: rowsInput(REJECTED_LINES_MAX) }),
+        afterLine: t.arg.int({
+          defaultValue: 0,
+          description: 'The last line that is known already.',
+          check: z.int().min(0),
+        }),
       },
       resolve: (key, { perPage, afterLine }, ctx) => {
         const limit = Math.min(REJECTED_LINES_MAX, Math.max(1, perPage ?? REJECTED_LINES_DEFAULT));

@@ -1,4 +1,5 @@
 /** Importing people: start, upload in pieces, finish; or cancel. */
+import { chunkNoInput, finishImportInput, startImportInput } from '../../domain/audience/imports/list-import.ts';
 import { appendImportChunk } from '../../domain/audience/imports/append-import-chunk.ts';
 import { cancelImport } from '../../domain/audience/imports/cancel-import.ts';
 import { finishImportUpload } from '../../domain/audience/imports/finish-import-upload.ts';
@@ -16,6 +17,7 @@ builder.mutationField('startListImport', (t) =>
     type: MailListImport,
     description: 'Begins an import of a CSV file. The file follows in pieces, then finishListImport.',
     authScopes: writing,
+    typeOptions: { checks: startImportInput.shape },
     input: { listUid: t.input.string({ required: true }), fileName: t.input.string() },
     resolve: async (query, _root, { input }, ctx) => found(ctx, query, await startListImport(ctx, input)),
   }),
@@ -34,6 +36,7 @@ builder.mutationField('appendToListImport', (t) =>
     type: ImportPiece,
     description: 'Uploads one piece of the file, of at most 1 MiB. The same number again changes nothing.',
     authScopes: writing,
+    typeOptions: { checks: { no: chunkNoInput } },
     input: {
       uid: t.input.string({ required: true }),
       no: t.input.int({ required: true, description: 'Counted from 0.' }),
@@ -48,6 +51,7 @@ builder.mutationField('finishListImport', (t) =>
     type: MailListImport,
     description: 'Ends the upload. The columns are recognised now; a job imports the people.',
     authScopes: writing,
+    typeOptions: { checks: finishImportInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       mapping: t.input.field({

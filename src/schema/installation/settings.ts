@@ -34,8 +34,8 @@ builder.mutationField('updateInstallationSettings', (t) =>
     authScopes: forAdministrators,
     input: Object.fromEntries(
       NAMES.map((name) => {
-        const { type, allowed } = settingsTable[name];
-        return [name, t.input.field({ type, description: `Must be ${allowed}.` })];
+        const { type, schema: check } = settingsTable[name];
+        return [name, t.input.field({ type, check })];
       }),
     ),
     resolve: (_root, { input }, ctx) => changeSettings(ctx, input),

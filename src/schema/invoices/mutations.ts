@@ -1,5 +1,12 @@
 /** Paying invoices offline: the customer claims, an administrator decides. */
-import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../domain/billing/pay-invoice.ts';
+import {
+  approvePayment,
+  claimPayment,
+  noteInput,
+  reasonInput,
+  recordPayment,
+  rejectPayment,
+} from '../../domain/billing/pay-invoice.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { PaymentIntent } from './invoice.ts';
@@ -10,6 +17,7 @@ builder.mutationField('claimPayment', (t) =>
     description:
       'Says that an invoice was paid by transfer. It waits for an administrator then; saying it twice is saying it once.',
     authScopes: { scope: 'billing:write' },
+    typeOptions: { checks: noteInput.shape },
     input: {
       invoiceUid: t.input.string({ required: true }),
       note: t.input.string({ description: 'Text that helps to find the payment: when, from which account.' }),
@@ -33,7 +41,7 @@ builder.mutationField('rejectPayment', (t) =>
     type: PaymentIntent,
     description: 'Rejects the payment; the customer may claim it again.',
     authScopes: { admin: true },
-    args: { uid: t.arg.string({ required: true }), reason: t.arg.string() },
+    args: { uid: t.arg.string({ required: true }), reason: t.arg.string({ check: reasonInput.shape.reason }) },
     resolve: async (query, _root, { uid, reason }, ctx) => find(query, await rejectPayment(ctx, { uid, reason }), ctx),
   }),
 );
@@ -43,6 +51,7 @@ builder.mutationField('recordPayment', (t) =>
     type: PaymentIntent,
     description: 'Records money that came without a claim; a claim that waits is approved by it.',
     authScopes: { admin: true },
+    typeOptions: { checks: noteInput.shape },
     input: { invoiceUid: t.input.string({ required: true }), note: t.input.string() },
     resolve: async (query, _root, { input }, ctx) => find(query, await recordPayment(ctx, input), ctx),
   }),

@@ -1,4 +1,5 @@
 /** A list's people in pages for downloads. */
+import { cursorInput, rowsInput } from '../page-inputs.ts';
 import { EXPORT_PAGE_MAX, exportList, type ExportPage } from '../../domain/audience/export-list.ts';
 import { builder } from '../builder.ts';
 import { PER_PAGE_DEFAULT } from '../limits.ts';
@@ -23,8 +24,8 @@ builder.queryField('listExport', (t) =>
     authScopes: reading,
     args: {
       listUid: t.arg.string({ required: true }),
-      after: t.arg.string({ description: 'The cursor of the page before.' }),
-      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT, description: `At most ${EXPORT_PAGE_MAX}.` }),
+      after: t.arg.string({ description: 'Of the page before.', check: cursorInput }),
+      perPage: t.arg.int({ defaultValue: PER_PAGE_DEFAULT, check: rowsInput(EXPORT_PAGE_MAX) }),
     },
     resolve: (_root, { listUid, after, perPage }, ctx) => {
       const limit = Math.min(Math.max(perPage ?? PER_PAGE_DEFAULT, 1), EXPORT_PAGE_MAX);

@@ -1,4 +1,5 @@
 /** Adding, changing and removing the custom fields of a list (decision D58). */
+import { addListFieldInput, fieldRefInput, updateListFieldInput } from '../../domain/audience/list-field.ts';
 import { addListField } from '../../domain/audience/add-list-field.ts';
 import { deleteListField } from '../../domain/audience/delete-list-field.ts';
 import { updateListField } from '../../domain/audience/update-list-field.ts';
@@ -14,13 +15,13 @@ const VISIBLE = 'Shown and accepted on the public pages. By default it is.';
 const ORDER = 'Its place among the fields. Fields without one follow in the order they were made.';
 const OPTIONS =
   'The possible values of a dropdown, radio, multiselect or checkbox. Those of multiselect and checkbox have no commas.';
-const FIELD = 'The uid or the tag of the field.';
 
 builder.mutationField('addListField', (t) =>
   t.prismaFieldWithInput({
     type: ListField,
     description: 'Adds a custom field to a list.',
     authScopes: { scope: 'lists:write' },
+    typeOptions: { checks: addListFieldInput.shape },
     input: {
       listUid: t.input.string({ required: true }),
       type: t.input.field({ type: ListFieldType, required: true }),
@@ -46,9 +47,10 @@ builder.mutationField('updateListField', (t) =>
     description:
       'Changes a custom field; what is absent stays. Stored values stay as they are: another type, or fewer options, is refused while a stored value or a segment does not fit.',
     authScopes: { scope: 'lists:write' },
+    typeOptions: { checks: { ...updateListFieldInput.shape, field: fieldRefInput } },
     input: {
       listUid: t.input.string({ required: true }),
-      field: t.input.string({ required: true, description: FIELD }),
+      field: t.input.string({ required: true }),
       type: t.input.field({ type: ListFieldType }),
       label: t.input.string(),
       tag: t.input.string({ description: 'Cannot be changed; only the tag that it has is accepted.' }),
@@ -79,7 +81,7 @@ builder.mutationField('deleteListField', (t) =>
     authScopes: { scope: 'lists:write' },
     args: {
       listUid: t.arg.string({ required: true }),
-      field: t.arg.string({ required: true, description: FIELD }),
+      field: t.arg.string({ required: true, check: fieldRefInput }),
     },
     resolve: (_root, ref, ctx) => deleteListField(ctx, ref),
   }),

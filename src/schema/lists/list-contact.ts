@@ -1,4 +1,5 @@
 /** The contact of a list, and the countries that such an address may be in (decision D15). */
+import { contactChecks } from '../../domain/audience/list-fields.ts';
 import { COUNTRIES, countryOf, type Country as CountryRow } from '../../domain/audience/countries.ts';
 import { builder } from '../builder.ts';
 
@@ -36,6 +37,7 @@ export const ListContact = builder.prismaObject('ListContact', {
 });
 
 export const ListContactInput = builder.inputType('ListContactInput', {
+  checks: contactChecks,
   description: 'A new list needs all of it but `address2` and `url`; a change names what changes.',
   fields: (t) => ({
     company: t.string(),
@@ -45,7 +47,7 @@ export const ListContactInput = builder.inputType('ListContactInput', {
     state: t.string(),
     zip: t.string(),
     phone: t.string(),
-    countryId: t.int({ description: 'See `countries`.' }),
+    countryId: t.int(),
     countryCode: t.string({ description: 'ISO 3166-1, alpha-2 or alpha-3, in place of `countryId`.' }),
     email: t.string(),
     url: t.string(),

@@ -1,9 +1,11 @@
 /** The mails that a list sends automatically: reading, changing, previewing. */
+import { mailTextsInput } from '../../domain/audience/mails/list-mail.ts';
 import {
   changeListMail,
+  kindInput,
+  type ListMailPreview,
   previewListMail,
   resetListMail,
-  type ListMailPreview,
 } from '../../domain/audience/mails/change-list-mail.ts';
 import { mailsOfLists } from '../../domain/audience/mails/list-mail-store.ts';
 import type { ListMail } from '../../domain/audience/mails/list-mail.ts';
@@ -74,10 +76,13 @@ builder.prismaObjectField(MailList, 'mails', (t) =>
 const textArgs = () =>
   builder.args((t) => ({
     listUid: t.string({ required: true }),
-    kind: t.string({ required: true, description: KIND }),
-    subject: t.string({ description: 'Absent: the stored text.' }),
-    html: t.string({ description: 'Absent: the stored text.' }),
-    plain: t.string({ description: 'Empty: made from the html; so it is too when only the html is given.' }),
+    kind: t.string({ required: true, check: kindInput.shape.kind }),
+    subject: t.string({ description: 'Absent: the stored text.', check: mailTextsInput.shape.subject }),
+    html: t.string({ description: 'Absent: the stored text.', check: mailTextsInput.shape.html }),
+    plain: t.string({
+      check: mailTextsInput.shape.plain,
+      description: 'Empty: made from the html; so it is too when only the html is given.',
+    }),
   }));
 
 builder.queryField('previewListMail', (t) =>
@@ -97,9 +102,10 @@ builder.mutationField('changeListMail', (t) =>
     description:
       'Gives a mail other words. They are checked as those of a campaign; a confirmation needs {CONFIRM_URL}.',
     authScopes: { scope: 'lists:write' },
+    typeOptions: { checks: { ...kindInput.shape, ...mailTextsInput.shape } },
     input: {
       listUid: t.input.string({ required: true }),
-      kind: t.input.string({ required: true, description: KIND }),
+      kind: t.input.string({ required: true }),
       subject: t.input.string(),
       html: t.input.string(),
       plain: t.input.string({ description: 'Empty: made from the html; so it is too when only the html is given.' }),
@@ -113,7 +119,10 @@ builder.mutationField('resetListMail', (t) =>
     type: ListMailType,
     description: 'Goes back to the built-in text of a mail.',
     authScopes: { scope: 'lists:write' },
-    args: { listUid: t.arg.string({ required: true }), kind: t.arg.string({ required: true, description: KIND }) },
+    args: {
+      listUid: t.arg.string({ required: true }),
+      kind: t.arg.string({ required: true, check: kindInput.shape.kind }),
+    },
     resolve: (_root, ref, ctx) => resetListMail(ctx, ref),
   }),
 );

@@ -1,8 +1,9 @@
 /** Changing lists. */
+import { createListInput, updateListInput } from '../../domain/audience/list-fields.ts';
 import { createList } from '../../domain/audience/create-list.ts';
 import { deleteList } from '../../domain/audience/delete-list.ts';
 import { updateList } from '../../domain/audience/update-list.ts';
-import { chooseLogo } from '../../domain/files/choose-picture.ts';
+import { chooseLogo, pictureInput } from '../../domain/files/choose-picture.ts';
 import { builder } from '../builder.ts';
 import { SignUpCaptcha } from './sign-up-captcha.ts';
 import { ListContactInput } from './list-contact.ts';
@@ -11,9 +12,9 @@ import { MailList } from './mail-list.ts';
 
 const TIMEZONE = 'The time zone of people whose own is not known. Null: that of the customer.';
 const TIMEZONE_TAG = "Tag of the field that holds a person's own time zone. Null: none does.";
-const LANGUAGE = 'The language of its public pages, a code of `languages`. Null: that of the customer.';
-const LOGO = 'Of its public pages: the uid of an uploaded picture (PNG, JPEG, WebP or GIF, 2 MB at most). Null: none.';
-const COLOR = 'Of headings and buttons of its public pages: `#rrggbb`. Null: the usual ones.';
+const LANGUAGE = 'The language of its public pages. Null: that of the customer.';
+const LOGO = 'Of its public pages. Null: none.';
+const COLOR = 'Of headings and buttons of its public pages. Null: the usual ones.';
 const SHOW_IN_PREFERENCES =
   'Offer the list to people on any list of the customer, on their profile page and after unsubscribing; joining needs a confirmation mail.';
 const QUIET_HOURS = 'Nobody gets mail in these hours. Null: there are no quiet hours.';
@@ -37,11 +38,12 @@ const joiningFields = (t: InputFields) => ({
 /** How its public pages look: fields of both inputs. */
 const pageFields = (t: InputFields) => ({
   language: t.string({ description: LANGUAGE }),
-  logo: t.string({ description: LOGO }),
+  logo: t.string({ description: LOGO, check: pictureInput }),
   color: t.string({ description: COLOR }),
 });
 
 const CreateListInput = builder.inputType('CreateListInput', {
+  checks: createListInput.shape,
   fields: (t) => ({
     name: t.string({ required: true }),
     fromEmail: t.string({ required: true }),
@@ -59,6 +61,7 @@ const CreateListInput = builder.inputType('CreateListInput', {
 });
 
 const UpdateListInput = builder.inputType('UpdateListInput', {
+  checks: updateListInput.shape,
   description: 'Fields that are absent keep their values.',
   fields: (t) => ({
     name: t.string(),

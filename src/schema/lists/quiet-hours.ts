@@ -1,13 +1,14 @@
 /** Quiet hours, as they are given and shown. */
-import { parseQuietHours, type QuietHours } from '../../domain/audience/quiet-hours.ts';
+import { parseQuietHours, quietHours, type QuietHours } from '../../domain/audience/quiet-hours.ts';
 import { builder } from '../builder.ts';
 
 export const QuietHoursInput = builder.inputType('QuietHoursInput', {
+  checks: quietHours.shape,
   fields: (t) => ({
-    from: t.string({ required: true, description: '`HH:MM`.' }),
+    from: t.string({ required: true, description: 'The first quiet minute.' }),
     to: t.string({
       required: true,
-      description: '`HH:MM`, the first minute that is not quiet; before `from`: of the next day.',
+      description: 'The first minute that is not quiet; before `from`: of the next day.',
     }),
     timezone: t.string({
       description: 'The time zone of these hours. Null: each person’s own, if it is known.',

@@ -1,4 +1,5 @@
 /** Changing plans: administrators. */
+import { createPlanInput, updatePlanInput } from '../../domain/billing/plan.ts';
 import { createPlan } from '../../domain/billing/create-plan.ts';
 import { deletePlan } from '../../domain/billing/delete-plan.ts';
 import { updatePlan } from '../../domain/billing/update-plan.ts';
@@ -15,10 +16,11 @@ builder.mutationField('createPlan', (t) =>
     type: Plan,
     description: 'A new plan. Its currency is named by number or code; options that are not given have their default.',
     authScopes: writing,
+    typeOptions: { checks: createPlanInput.shape },
     input: {
       name: t.input.string({ required: true }),
       price: t.input.string({ required: true, description: PRICE }),
-      currencyId: t.input.int({ description: 'See `currencies`.' }),
+      currencyId: t.input.int(),
       currencyCode: t.input.string({ description: 'ISO 4217, instead of the number.' }),
       frequencyAmount: t.input.int({ required: true }),
       frequencyUnit: t.input.field({ type: FrequencyUnit, required: true }),
@@ -39,6 +41,7 @@ builder.mutationField('updatePlan', (t) =>
     description:
       'Changes what is given. Options reach those who have the plan at once, price and period with their next renewal. The currency of a plan that somebody has cannot be changed.',
     authScopes: writing,
+    typeOptions: { checks: updatePlanInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),

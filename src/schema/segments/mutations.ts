@@ -1,7 +1,7 @@
 /** Changing segments. */
-import { createSegment } from '../../domain/audience/segments/create-segment.ts';
+import { createSegment, createSegmentInput } from '../../domain/audience/segments/create-segment.ts';
 import { deleteSegment } from '../../domain/audience/segments/delete-segment.ts';
-import { updateSegment } from '../../domain/audience/segments/update-segment.ts';
+import { updateSegment, updateSegmentInput } from '../../domain/audience/segments/update-segment.ts';
 import { viewerOf } from '../../domain/context.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { builder } from '../builder.ts';
@@ -16,6 +16,7 @@ builder.mutationField('createSegment', (t) =>
     type: Segment,
     description: 'Saves a rule that picks some of a list’s people.',
     authScopes: writing,
+    typeOptions: { checks: createSegmentInput.shape },
     input: {
       listUid: t.input.string({ required: true }),
       name: t.input.string({ required: true }),
@@ -31,6 +32,7 @@ builder.mutationField('updateSegment', (t) =>
     description:
       'Changes the values that are given. Campaigns that were started keep the rule that they were started with.',
     authScopes: writing,
+    typeOptions: { checks: updateSegmentInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),

@@ -2,6 +2,7 @@
  * Rules of segments as typed input. Where a name can have one of several meanings, the input is a oneOf: exactly one of its
  * fields is given. Limits and combinations are checked by the verb.
  */
+import { conditionChecks } from '../../domain/audience/segments/conditions.ts';
 import type { InputObjectRef } from '@pothos/core';
 import { builder } from '../builder.ts';
 import { SubscriberStatus } from '../enums.ts';
@@ -12,9 +13,10 @@ type Inputs = typeof builder.$inferSchemaTypes;
 export type SegmentRuleShape = Readonly<Record<string, unknown>>;
 
 const NEGATIVE = 'Also holds for people without a value.';
-const ISO_DAY = 'YYYY-MM-DD, a day of UTC.';
+const ISO_DAY = 'A day of UTC.';
 
 const SegmentTextInput = builder.inputType('SegmentTextInput', {
+  checks: conditionChecks.text,
   description: 'About a text, compared without case.',
   isOneOf: true,
   fields: (t) => ({
@@ -31,6 +33,7 @@ const SegmentTextInput = builder.inputType('SegmentTextInput', {
 });
 
 const SegmentEmailInput = builder.inputType('SegmentEmailInput', {
+  checks: conditionChecks.email,
   description: 'About the address, compared without case and with its domain in ASCII.',
   isOneOf: true,
   fields: (t) => ({
@@ -75,6 +78,7 @@ const SegmentTimeRangeInput = builder.inputType('SegmentTimeRangeInput', {
 });
 
 const SegmentTimeInput = builder.inputType('SegmentTimeInput', {
+  checks: conditionChecks.time,
   description: 'About a time. Days are those of UTC; relative days count from the moment of asking.',
   isOneOf: true,
   fields: (t) => ({
@@ -94,6 +98,7 @@ const SegmentTimeInput = builder.inputType('SegmentTimeInput', {
 });
 
 const SegmentOptionsInput = builder.inputType('SegmentOptionsInput', {
+  checks: conditionChecks.options,
   description: 'About the chosen options of a dropdown, radio, multiselect or checkbox, compared without case.',
   isOneOf: true,
   fields: (t) => ({
@@ -105,6 +110,7 @@ const SegmentOptionsInput = builder.inputType('SegmentOptionsInput', {
 });
 
 const SegmentFieldInput = builder.inputType('SegmentFieldInput', {
+  checks: conditionChecks.field,
   description: 'About a custom field: its tag, and exactly one of `text`, `number`, `datetime`, `options`.',
   fields: (t) => ({
     tag: t.string({ required: true }),
@@ -116,12 +122,14 @@ const SegmentFieldInput = builder.inputType('SegmentFieldInput', {
 });
 
 const SegmentTagsInput = builder.inputType('SegmentTagsInput', {
+  checks: conditionChecks.tags,
   description: "About the person's tags, compared without case.",
   isOneOf: true,
   fields: (t) => ({ hasAny: t.stringList(), hasAll: t.stringList(), hasNone: t.stringList() }),
 });
 
 const SegmentCampaignsInput = builder.inputType('SegmentCampaignsInput', {
+  checks: conditionChecks.campaigns,
   description: 'Campaigns of the list; by default all that were started.',
   isOneOf: true,
   fields: (t) => ({
@@ -137,6 +145,7 @@ const PEOPLE_ONLY =
 const DAYS = 'The last time was at most so many days ago. Not together with `atLeast` or `peopleOnly`.';
 
 const SegmentOpenedInput = builder.inputType('SegmentOpenedInput', {
+  checks: conditionChecks.activity,
   description: 'People who opened. Empty: any campaign. For people who did not, use `none`.',
   fields: (t) => ({
     campaigns: t.field({ type: SegmentCampaignsInput }),
@@ -147,6 +156,7 @@ const SegmentOpenedInput = builder.inputType('SegmentOpenedInput', {
 });
 
 const SegmentClickedInput = builder.inputType('SegmentClickedInput', {
+  checks: conditionChecks.activity,
   description: 'People who clicked. Empty: in any campaign. For people who did not, use `none`.',
   fields: (t) => ({
     campaigns: t.field({ type: SegmentCampaignsInput }),
@@ -160,6 +170,7 @@ const SegmentClickedInput = builder.inputType('SegmentClickedInput', {
 });
 
 const SegmentReceivedInput = builder.inputType('SegmentReceivedInput', {
+  checks: conditionChecks.activity,
   description:
     'People who were sent a campaign: the receiving server accepted it. Empty: any campaign of the list. For people who were not, use `none`.',
   fields: (t) => ({
@@ -172,6 +183,7 @@ const SegmentReceivedInput = builder.inputType('SegmentReceivedInput', {
 export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builder
   .inputRef<SegmentRuleShape>('SegmentRuleInput')
   .implement({
+    checks: conditionChecks.rule,
     description:
       'Exactly one of these. Groups hold rules, ten levels deep at most; a rule has at most a hundred conditions.',
     isOneOf: true,

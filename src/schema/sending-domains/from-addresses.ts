@@ -1,4 +1,5 @@
 /** Senders' addresses that are verified by a mail with a link. */
+import { emailAddress } from '../../lib/text.ts';
 import { deleteFromAddress } from '../../domain/sending/addresses/delete-from-address.ts';
 import { requestFromAddress } from '../../domain/sending/addresses/request-from-address.ts';
 import { builder } from '../builder.ts';
@@ -36,7 +37,7 @@ builder.mutationField('verifyFromAddress', (t) =>
     description:
       'Sends a link to the address. The address is verified when somebody follows the link and confirms. At most once in five minutes.',
     authScopes: writing,
-    args: { email: t.arg.string({ required: true }) },
+    args: { email: t.arg.string({ required: true, check: emailAddress() }) },
     resolve: async (query, _root, { email }, ctx) => {
       const { customerId, id } = await requestFromAddress(ctx, { email });
       return ctx.prisma.fromAddress.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });

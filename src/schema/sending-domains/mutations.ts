@@ -1,4 +1,5 @@
 /** Changing sending domains. */
+import { createSendingDomainInput, updateSendingDomainInput } from '../../domain/sending/domains/sending-domain.ts';
 import { createSendingDomain } from '../../domain/sending/domains/create-sending-domain.ts';
 import { deleteSendingDomain } from '../../domain/sending/domains/delete-sending-domain.ts';
 import { rotateDkimKeys } from '../../domain/sending/domains/rotate-dkim-keys.ts';
@@ -18,6 +19,7 @@ builder.mutationField('createSendingDomain', (t) =>
     type: SendingDomain,
     description: 'Makes the domain and its keys; publish its `records`, then verify it.',
     authScopes: writing,
+    typeOptions: { checks: createSendingDomainInput.shape },
     input: {
       name: t.input.string({ required: true }),
       usesEd25519: t.input.boolean({ description: ED25519 }),
@@ -37,6 +39,7 @@ builder.mutationField('updateSendingDomain', (t) =>
     type: SendingDomain,
     description: 'Changes the values that are given. A renamed host is used as soon as its record is seen.',
     authScopes: writing,
+    typeOptions: { checks: updateSendingDomainInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       usesEd25519: t.input.boolean({ description: ED25519 }),

@@ -1,4 +1,5 @@
 /** Reading sending domains, and what receivers see about a sender: the caller's own. */
+import { emailAddress } from '../../lib/text.ts';
 import { checkSender, type SenderCheck as Check } from '../../domain/sending/check-sender.ts';
 import { findOwnedSendingDomain } from '../../domain/sending/domains/find-owned-sending-domain.ts';
 import { builder } from '../builder.ts';
@@ -58,7 +59,7 @@ builder.queryField('senderCheck', (t) =>
     type: SenderCheck,
     description: 'Who signs mail from this address, where its bounces go, and whether DMARC counts either.',
     authScopes: reading,
-    args: { email: t.arg.string({ required: true }) },
+    args: { email: t.arg.string({ required: true, check: emailAddress() }) },
     resolve: (_root, { email }, ctx) => checkSender(ctx, { email }),
   }),
 );

@@ -1,9 +1,16 @@
 /** Changing sending servers. */
-import { testSendingServer, type ServerTest } from '../../domain/delivery/test-sending-server.ts';
+import { createSendingServerInput, updateSendingServerInput } from '../../domain/sending/sending-server.ts';
+import { type ServerTest, testSendingServer, testServerInput } from '../../domain/delivery/test-sending-server.ts';
 import { createSendingServer } from '../../domain/sending/create-sending-server.ts';
 import { deleteSendingServer } from '../../domain/sending/delete-sending-server.ts';
 import { resetServerHealth } from '../../domain/sending/reset-server-health.ts';
-import { setCustomerPace, setPlanRoutes, setSendingRoutes } from '../../domain/sending/set-routes.ts';
+import {
+  paceInput,
+  routesInput,
+  setCustomerPace,
+  setPlanRoutes,
+  setSendingRoutes,
+} from '../../domain/sending/set-routes.ts';
 import { updateSendingServer } from '../../domain/sending/update-sending-server.ts';
 import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
@@ -25,6 +32,7 @@ builder.mutationField('createSendingServer', (t) =>
     description:
       "Tries the settings, then stores the server. Made by an administrator it is the system's. Errors of settings are named `settings.<key>`, a failed connection `connection`.",
     authScopes: writing,
+    typeOptions: { checks: createSendingServerInput.shape },
     input: {
       name: t.input.string({ required: true }),
       type: t.input.string({ required: true, description: 'One of `sendingServerTypes`.' }),
@@ -49,6 +57,7 @@ builder.mutationField('updateSendingServer', (t) =>
     description:
       'Changes the values that are given. Other settings keep their values; changed settings are tried first.',
     authScopes: writing,
+    typeOptions: { checks: updateSendingServerInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
@@ -118,6 +127,7 @@ builder.mutationField('testSendingServer', (t) =>
     description:
       'Connects to a stored sending server and logs in; with `to` it also sends one message there, from `defaultFromEmail`. A failed test is an answer, not an error. At most 60 tests in an hour, and 20 mails to an address in a day.',
     authScopes: writing,
+    typeOptions: { checks: testServerInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       to: t.input.string({
@@ -138,6 +148,7 @@ builder.mutationField('setSendingRoutes', (t) =>
     type: SendingRoutes,
     description: "Chooses the servers of the customer's mail by weight. None or null: as its plan says.",
     authScopes: writing,
+    typeOptions: { checks: routesInput.shape },
     input: { servers: t.input.field({ type: [SendingRouteInput] }) },
     resolve: async (_root, { input: { servers } }, ctx) => ({
       servers: [...(await setSendingRoutes(ctx, { servers }))],
@@ -151,6 +162,7 @@ builder.mutationField('setPlanRoutes', (t) =>
     description:
       "Chooses which of the system's servers a plan's customers go through, by weight. None or null: no choice.",
     authScopes: { admin: true },
+    typeOptions: { checks: routesInput.shape },
     input: {
       planUid: t.input.string({ required: true }),
       servers: t.input.field({ type: [SendingRouteInput] }),
@@ -167,6 +179,7 @@ builder.mutationField('setCustomerPace', (t) =>
     type: Customer,
     description: "How many messages an hour a customer's campaigns send together. Null: as many as its plan allows.",
     authScopes: { admin: true },
+    typeOptions: { checks: paceInput.shape },
     input: { customerUid: t.input.string({ required: true }), sendsPerHour: t.input.int() },
     resolve: async (query, _root, { input: { customerUid, sendsPerHour } }, ctx) => {
       const { id } = await setCustomerPace(ctx, { customerUid, sendsPerHour: sendsPerHour ?? null });

@@ -1,5 +1,5 @@
 /** A choice of servers by weight, as input and as output. */
-import { parseRoutes, type SendingRoute } from '../../domain/sending/routing/routes.ts';
+import { parseRoutes, sendingRoutes, type SendingRoute } from '../../domain/sending/routing/routes.ts';
 import { builder } from '../builder.ts';
 
 export const SendingRouteType = builder.objectRef<SendingRoute>('SendingRoute').implement({
@@ -9,6 +9,7 @@ export const SendingRouteType = builder.objectRef<SendingRoute>('SendingRoute').
 });
 
 export const SendingRouteInput = builder.inputType('SendingRouteInput', {
+  checks: sendingRoutes.element.shape,
   fields: (t) => ({
     uid: t.string({ required: true, description: 'The uid of the sending server.' }),
     weight: t.int({

@@ -1,4 +1,5 @@
 /** Reports of external delivery systems (specification 4.12). */
+import { deliveryReportInput } from '../../domain/tracking/delivery-report.ts';
 import type { BounceType as Bounce, RecordedReport, ReportType } from '../../domain/tracking/delivery-report.ts';
 import { recordDeliveryReport } from '../../domain/tracking/record-delivery-report.ts';
 import { builder } from '../builder.ts';
@@ -38,6 +39,7 @@ builder.mutationField('reportDelivery', (t) =>
     description:
       'Records what became of a message after it was handed over. A hard bounce suppresses the address, a complaint also unsubscribes.',
     authScopes: writing,
+    typeOptions: { checks: deliveryReportInput.shape },
     input: {
       messageId: t.input.string({ required: true, description: 'Its Message-ID, or the id that the driver gave it.' }),
       type: t.input.field({ type: DeliveryReportType, required: true }),

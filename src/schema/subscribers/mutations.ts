@@ -1,4 +1,10 @@
 /** Changing subscribers, named by uid, id or address; an address on several lists needs the list. */
+import {
+  addSubscriberInput,
+  subscriberRefInput,
+  tagsInput,
+  updateSubscriberInput,
+} from '../../domain/audience/subscriber.ts';
 import { addSubscriber } from '../../domain/audience/add-subscriber.ts';
 import { deleteSubscriber } from '../../domain/audience/delete-subscriber.ts';
 import { subscribeSubscriber } from '../../domain/audience/subscribe-subscriber.ts';
@@ -17,7 +23,7 @@ const IGNORE_UNKNOWN = 'Leave out values for what is no field of the list, inste
 
 const refArgs = () =>
   builder.args((t) => ({
-    subscriber: t.string({ required: true, description: 'A uid, an id or an address.' }),
+    subscriber: t.string({ required: true, check: subscriberRefInput }),
     listUid: t.string({ description: 'Needed for an address that is on several lists.' }),
   }));
 
@@ -28,13 +34,14 @@ builder.mutationField('addSubscriber', (t) =>
       'Puts a person on a list: subscribed, or pending with a confirmation mail where the list wants double opt-in. With the ' +
       'status `unsubscribed` or `unconfirmed` the person gets no mail.',
     authScopes: SCOPE,
+    typeOptions: { checks: { ...addSubscriberInput.shape, email: addSubscriberInput.shape.EMAIL } },
     input: {
       listUid: t.input.string({ required: true }),
       email: t.input.string({ required: true }),
       fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag.' }),
       tags: t.input.stringList(),
       status: t.input.field({ type: SettableSubscriberStatus, description: '`subscribed` unless given.' }),
-      ipAddress: t.input.string({ description: 'Where the person asked to be added from: an IPv4 or IPv6 address.' }),
+      ipAddress: t.input.string({ description: 'Where the person asked to be added from.' }),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
     },
     resolve: (_root, { input }, ctx) => addSubscriber(ctx, input),
@@ -46,8 +53,15 @@ builder.mutationField('updateSubscriber', (t) =>
     type: Subscriber,
     description: 'Changes the values that are given; tags are added to the existing ones.',
     authScopes: SCOPE,
+    typeOptions: {
+      checks: {
+        ...updateSubscriberInput.shape,
+        email: updateSubscriberInput.shape.EMAIL,
+        subscriber: subscriberRefInput,
+      },
+    },
     input: {
-      subscriber: t.input.string({ required: true, description: 'A uid, an id or an address.' }),
+      subscriber: t.input.string({ required: true }),
       listUid: t.input.string(),
       email: t.input.string(),
       fieldValues: t.input.field({ type: 'JsonObject', description: 'Values by tag; null clears.' }),
@@ -59,7 +73,10 @@ builder.mutationField('updateSubscriber', (t) =>
   }),
 );
 
-const tagArgs = () => ({ ...refArgs(), ...builder.args((t) => ({ tags: t.stringList({ required: true }) })) });
+const tagArgs = () => ({
+  ...refArgs(),
+  ...builder.args((t) => ({ tags: t.stringList({ required: true, check: tagsInput }) })),
+});
 
 builder.mutationField('tagSubscriber', (t) =>
   t.field({

@@ -1,4 +1,6 @@
 /** The rights of a person: to get all stored data, and to be erased. */
+import { cursorInput, rowsInput } from '../page-inputs.ts';
+import { emailAddress } from '../../lib/text.ts';
 import { erasePerson, findOwnedErasure } from '../../domain/audience/erasing/erase-person.ts';
 import { type Erasure } from '../../domain/audience/erasing/erasure-store.ts';
 import {
@@ -39,9 +41,9 @@ builder.queryField('personalData', (t) =>
     description: 'Everything that is stored about the person with this address, table by table.',
     authScopes: READ,
     args: {
-      email: t.arg.string({ required: true }),
-      after: t.arg.string(),
-      first: t.arg.int({ defaultValue: PERSONAL_ROWS_MAX, description: `At most ${PERSONAL_ROWS_MAX}.` }),
+      email: t.arg.string({ required: true, check: emailAddress() }),
+      after: t.arg.string({ description: '`next` of the page before.', check: cursorInput }),
+      first: t.arg.int({ defaultValue: PERSONAL_ROWS_MAX, check: rowsInput(PERSONAL_ROWS_MAX) }),
     },
     resolve: (_root, { email, after, first }, ctx) =>
       personalData(ctx, { email, after, first: first ?? PERSONAL_ROWS_MAX }),
@@ -63,7 +65,7 @@ builder.queryField('personalDataSummary', (t) =>
     type: PersonalDataSummary,
     description: 'How many rows each table holds about the person with this address.',
     authScopes: READ,
-    args: { email: t.arg.string({ required: true }) },
+    args: { email: t.arg.string({ required: true, check: emailAddress() }) },
     resolve: async (_root, { email }, ctx) => ({ tables: await personalTables(ctx, email) }),
   }),
 );
@@ -98,7 +100,7 @@ builder.mutationField('erasePerson', (t) =>
       'It stays known as erased by a keyed digest, and comes back only by signing up itself.',
     authScopes: { scope: 'subscribers:write' },
     args: {
-      email: t.arg.string({ required: true }),
+      email: t.arg.string({ required: true, check: emailAddress() }),
       everywhere: t.arg.boolean({ description: 'From the lists of every customer; for administrators.' }),
     },
     resolve: (_root, args, ctx) => erasePerson(ctx, args),

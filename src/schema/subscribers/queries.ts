@@ -1,4 +1,6 @@
 /** Reading subscribers: one, all with an address, by numbered pages and by key. */
+import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
+import { emailAddress } from '../../lib/text.ts';
 import { findSubscriber, subscribersByAddress } from '../../domain/audience/find-subscriber.ts';
 import { findOwnedList, findOwnedListHead } from '../../domain/audience/find-owned-list.ts';
 import { peopleIn } from '../../domain/audience/list-counter-store.ts';
@@ -25,7 +27,7 @@ builder.queryField('subscriber', (t) =>
     type: Subscriber,
     description: 'One subscriber, by uid, id or address; an address on several lists needs the list.',
     authScopes: { scope: 'subscribers:read' },
-    args: { subscriber: t.arg.string({ required: true }), listUid: t.arg.string() },
+    args: { subscriber: t.arg.string({ required: true, check: subscriberRefInput }), listUid: t.arg.string() },
     resolve: (_root, ref, ctx) => findSubscriber(ctx, ref),
   }),
 );
@@ -35,7 +37,7 @@ builder.queryField('subscribersByEmail', (t) =>
     type: [Subscriber],
     description: 'Everybody with this address, one per list; or the one on the list named.',
     authScopes: { scope: 'subscribers:read' },
-    args: { email: t.arg.string({ required: true }), listUid: t.arg.string() },
+    args: { email: t.arg.string({ required: true, check: emailAddress() }), listUid: t.arg.string() },
     resolve: async (_root, { email, listUid }, ctx) =>
       subscribersByAddress(ctx, email, listUid ? await findOwnedList(ctx, listUid) : undefined),
   }),

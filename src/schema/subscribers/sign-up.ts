@@ -1,5 +1,6 @@
 /** Public sign-up. */
-import { CHALLENGE_MINUTES, newChallenge } from '../../domain/audience/sign-up-captcha.ts';
+import { signUpInput } from '../../domain/audience/subscriber.ts';
+import { captchaInput, CHALLENGE_MINUTES, newChallenge } from '../../domain/audience/sign-up-captcha.ts';
 import { signUp, type SignedUp } from '../../domain/audience/sign-up.ts';
 import { builder } from '../builder.ts';
 
@@ -21,6 +22,7 @@ builder.mutationField('signUp', (t) =>
     description: 'Asks to be put on a list that allows it: by a confirmation mail. Needs no token. Once per request.',
     authScopes: { public: true },
     executionsMax: 1,
+    typeOptions: { checks: { email: signUpInput.shape.EMAIL, captcha: captchaInput } },
     input: {
       listUid: t.input.string({ required: true }),
       email: t.input.string({ required: true }),

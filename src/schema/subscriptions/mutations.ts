@@ -7,7 +7,11 @@ import {
   terminateSubscription,
 } from '../../domain/billing/control-subscription.ts';
 import { assignPlan, createSubscription } from '../../domain/billing/create-subscription.ts';
-import { updateCustomerSubscription, updateSubscription } from '../../domain/billing/update-subscription.ts';
+import {
+  frequencyInput,
+  updateCustomerSubscription,
+  updateSubscription,
+} from '../../domain/billing/update-subscription.ts';
 import type { Context } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { FrequencyUnit } from '../enums.ts';
@@ -70,6 +74,7 @@ builder.mutationField('updateSubscription', (t) =>
     type: PlanSubscription,
     description: "Sets a subscription's end, its period, or options of its own. null clears.",
     authScopes: administrators,
+    typeOptions: { checks: frequencyInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       endsAt: t.input.field({ type: 'DateTime' }),
@@ -90,6 +95,7 @@ builder.mutationField('updateCustomerSubscription', (t) =>
     type: PlanSubscription,
     description: 'The same for the subscription that a customer has now.',
     authScopes: administrators,
+    typeOptions: { checks: frequencyInput.shape },
     input: {
       customerUid: t.input.string({ required: true }),
       endsAt: t.input.field({ type: 'DateTime' }),

@@ -1,5 +1,6 @@
 /** Changing suppression lists. */
-import { SUPPRESS_AT_ONCE_MAX, suppressAddresses, unsuppressAddress } from '../../domain/audience/suppression-list.ts';
+import { emailAddress } from '../../lib/text.ts';
+import { suppressAddresses, suppressInput, unsuppressAddress } from '../../domain/audience/suppression-list.ts';
 import { builder } from '../builder.ts';
 import { SuppressionReason } from '../enums.ts';
 import { EVERYWHERE } from './suppression.ts';
@@ -17,8 +18,9 @@ builder.mutationField('suppressAddresses', (t) =>
     description:
       'Sees to it that these addresses get no mail any more, by any path. Those on the list stay as they are.',
     authScopes: SCOPE,
+    typeOptions: { checks: suppressInput.shape },
     input: {
-      emails: t.input.stringList({ required: true, description: `At most ${SUPPRESS_AT_ONCE_MAX} at once.` }),
+      emails: t.input.stringList({ required: true }),
       reason: t.input.field({ type: SuppressionReason, description: '`manual` if absent.' }),
       note: t.input.string(),
       everywhere: t.input.boolean({ description: EVERYWHERE }),
@@ -37,7 +39,10 @@ builder.mutationField('unsuppressAddress', (t) =>
     type: UnsuppressedAddress,
     description: 'Removes an address from the list; it may get mail again.',
     authScopes: SCOPE,
-    args: { email: t.arg.string({ required: true }), everywhere: t.arg.boolean({ description: EVERYWHERE }) },
+    args: {
+      email: t.arg.string({ required: true, check: emailAddress() }),
+      everywhere: t.arg.boolean({ description: EVERYWHERE }),
+    },
     resolve: (_root, args, ctx) => unsuppressAddress(ctx, args),
   }),
 );

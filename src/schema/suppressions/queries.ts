@@ -1,5 +1,5 @@
 /** Reading suppression lists. */
-import { suppressionPage } from '../../domain/audience/suppression-list.ts';
+import { suppressionFilterInput, suppressionPage } from '../../domain/audience/suppression-list.ts';
 import { builder } from '../builder.ts';
 import { definePage, pageArgs, pageWindow } from '../page.ts';
 import { EVERYWHERE, Suppression } from './suppression.ts';
@@ -12,7 +12,10 @@ builder.queryField('suppressionsPage', (t) =>
     description: 'The addresses that the customer suppresses, by numbered pages, in their order.',
     authScopes: { scope: 'subscribers:read' },
     args: {
-      email: t.arg.string({ description: 'The one address, if it is there.' }),
+      email: t.arg.string({
+        description: 'The one address, if it is there.',
+        check: suppressionFilterInput.shape.email,
+      }),
       everywhere: t.arg.boolean({ description: EVERYWHERE }),
       ...pageArgs(),
     },

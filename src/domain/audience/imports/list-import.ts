@@ -57,6 +57,11 @@ export type ImportKey = Pick<ListImport, 'customerId' | 'id'>;
 export const CHUNK_BYTES_MAX = 1024 * 1024;
 /** With chunks of one byte a client could fill the table with rows; so many are enough for the largest file. */
 export const CHUNKS_MAX = 20_000;
+/** The number of a chunk. */
+export const chunkNoInput = z
+  .int()
+  .min(0)
+  .max(CHUNKS_MAX - 1);
 /** The limit of file systems. */
 const FILE_NAME_MAX = 255;
 /** A header is short; longer ones are cut where they are shown. */

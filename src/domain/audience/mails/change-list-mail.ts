@@ -21,7 +21,7 @@ export interface ChangeListMailInput extends ListMailRef {
   readonly plain?: string | null | undefined;
 }
 
-const kindInput = z.object({ kind: listMailKind });
+export const kindInput = z.object({ kind: listMailKind });
 
 /**
  * Changes the given texts of the mail. It is compiled first, like a campaign. Throws ValidationError on `kind`, `subject`,

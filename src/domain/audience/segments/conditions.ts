@@ -1,12 +1,13 @@
 /** The conditions of rules as input, checked: one zod schema per kind. Null means absent everywhere. */
 import { z } from 'zod';
-import { emailKey, isEmailAddress, isOneLine, isPlainText } from '../../../lib/text.ts';
+import { EMAIL_BYTES_MAX, emailKey, isEmailAddress, isOneLine, isPlainText } from '../../../lib/text.ts';
 import { isUid } from '../../../lib/ids.ts';
 import { SUBSCRIBER_STATUSES } from '../subscriber-fields.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import {
   ANNIVERSARY_DAYS_MAX,
   RULE_CAMPAIGNS_MAX,
+  RULE_CONDITIONS_MAX,
   RULE_DAYS_MAX,
   RULE_TEXT_MAX,
   RULE_VALUES_MAX,
@@ -54,22 +55,27 @@ const isEmpty = z.boolean();
 const number = z.number();
 const days = z.int().min(0).max(RULE_DAYS_MAX);
 
-const textCondition = oneOf<TextCondition>({
+const textShape = {
   ...{ is: text, isNot: text, contains: text, notContains: text, startsWith: text, endsWith: text },
   ...{ in: texts, notIn: texts, isEmpty },
-});
+};
+const textCondition = oneOf<TextCondition>(textShape);
 
-const address = text.refine(isEmailAddress, 'must be a valid email address').transform(emailKey);
+const address = text
+  .refine(isEmailAddress, 'must be a valid email address')
+  .describe(`An email address of at most ${EMAIL_BYTES_MAX} bytes.`)
+  .transform(emailKey);
 const addresses = z.array(address).min(1).max(RULE_VALUES_MAX);
 const domain = text
   .transform((name) => name.replace(/^@/, ''))
   .refine((name) => isEmailAddress(`x@${name}`), 'must be a domain name such as example.org')
   .transform((name) => emailKey(`x@${name}`).slice(2));
 
-const emailCondition = oneOf<EmailCondition>({
+const emailShape = {
   ...{ is: address, isNot: address, contains: text, notContains: text, startsWith: text, endsWith: text, domain },
   ...{ in: addresses, notIn: addresses },
-});
+};
+const emailCondition = oneOf<EmailCondition>(emailShape);
 
 const numberCondition = oneOf<NumberCondition>({
   ...{ is: number, isNot: number, lt: number, lte: number, gt: number, gte: number, isEmpty },
@@ -88,7 +94,10 @@ const time = z.union([z.date(), z.string()]).transform((given, context) => {
   return z.NEVER;
 });
 
-const day = z.string().refine((given) => isDay(given), 'must be a day such as 2026-12-31');
+const day = z
+  .string()
+  .refine((given) => isDay(given), 'must be a day such as 2026-12-31')
+  .describe('`YYYY-MM-DD`.');
 
 function isDay(given: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(given) || given.startsWith('0000')) return false;
@@ -96,18 +105,20 @@ function isDay(given: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(given);
 }
 
-const timeCondition = oneOf<TimeCondition>({
+const timeShape = {
   ...{ before: time, after: time, on: day, isEmpty },
   between: object({ from: time, to: time }).refine(({ from, to }) => from <= to, 'must begin before it ends'),
   ...{ inLastDays: days, inNextDays: days, moreThanDaysAgo: days, moreThanDaysAhead: days },
   anniversaryWithinDays: z.int().min(0).max(ANNIVERSARY_DAYS_MAX),
-});
+};
+const timeCondition = oneOf<TimeCondition>(timeShape);
 
-const optionsCondition = oneOf<OptionsCondition>({ hasAny: texts, hasAll: texts, hasNone: texts, isEmpty });
+const optionsShape = { hasAny: texts, hasAll: texts, hasNone: texts, isEmpty };
+const optionsCondition = oneOf<OptionsCondition>(optionsShape);
 
 const FIELD_TYPES = ['text', 'number', 'datetime', 'options'] as const;
 
-const fieldCondition: z.ZodType<FieldCondition> = object({
+const fieldShape = {
   tag: z
     .string()
     .max(RULE_TEXT_MAX)
@@ -116,7 +127,8 @@ const fieldCondition: z.ZodType<FieldCondition> = object({
   number: numberCondition.optional(),
   datetime: timeCondition.optional(),
   options: optionsCondition.optional(),
-})
+};
+const fieldCondition: z.ZodType<FieldCondition> = object(fieldShape)
   .refine(
     (given) => FIELD_TYPES.filter((type) => given[type] !== undefined).length === 1,
     `must have exactly one of: ${FIELD_TYPES.join(', ')}`,
@@ -130,14 +142,16 @@ const tag = z
   .max(TAG_LENGTH_MAX)
   .refine(isOneLine, 'must not contain line breaks or control characters');
 const tags = z.array(tag).min(1).max(TAGS_MAX);
-const tagsCondition = oneOf<TagsCondition>({ hasAny: tags, hasAll: tags, hasNone: tags });
+const tagsShape = { hasAny: tags, hasAll: tags, hasNone: tags };
+const tagsCondition = oneOf<TagsCondition>(tagsShape);
 
-const uid = z.string().refine(isUid, 'must be the uid of a campaign');
-const campaigns = oneOf<CampaignChoice>({
+const uid = z.string().refine(isUid, 'must be the uid of a campaign').describe('A uid.');
+const campaignsShape = {
   uids: z.array(uid).min(1).max(RULE_CAMPAIGNS_MAX),
   last: z.int().min(1).max(LAST_CAMPAIGNS_MAX),
   startedInLastDays: days,
-}).optional();
+};
+const campaigns = oneOf<CampaignChoice>(campaignsShape).optional();
 const atLeast = z.int().min(1).max(AT_LEAST_MAX).optional();
 
 const activity = { campaigns, inLastDays: days.optional(), atLeast, peopleOnly: z.boolean().optional() };
@@ -156,7 +170,8 @@ const linkAlone = (given: ClickedCondition) =>
   given.linkContains === undefined ||
   (given.inLastDays === undefined && (given.atLeast ?? 1) === 1 && given.peopleOnly !== true);
 
-const clickedCondition: z.ZodType<ClickedCondition> = object({ ...activity, linkContains: text.optional() })
+const clickedShape = { ...activity, linkContains: text.optional() };
+const clickedCondition: z.ZodType<ClickedCondition> = object(clickedShape)
   .refine(countsNoDays, DAYS_AND_COUNT)
   .refine(linkAlone, LINK_ALONE);
 
@@ -164,12 +179,23 @@ const receivedCondition: z.ZodType<ReceivedCondition> = object({ campaigns, atLe
 
 export type ConditionName = Condition extends infer One ? (One extends unknown ? keyof One : never) : never;
 
+const statuses = z.array(z.enum(SUBSCRIBER_STATUSES)).min(1).max(SUBSCRIBER_STATUSES.length);
+/** The rules inside are read one by one (parse-rule.ts). */
+const group = z.array(z.unknown()).max(RULE_CONDITIONS_MAX);
+
+/** The checks of the parts of conditions, by the inputs of the schema. */
+export const conditionChecks = {
+  ...{ text: textShape, email: emailShape, time: timeShape, options: optionsShape, tags: tagsShape },
+  ...{ field: fieldShape, campaigns: campaignsShape, activity: clickedShape },
+  rule: { all: group, any: group, none: group, status: statuses },
+};
+
 /** The schema of each kind of condition. */
 export const conditionSchemas: Readonly<Record<ConditionName, z.ZodType>> = {
   email: emailCondition,
   field: fieldCondition,
   tags: tagsCondition,
-  status: z.array(z.enum(SUBSCRIBER_STATUSES)).min(1).max(SUBSCRIBER_STATUSES.length),
+  status: statuses,
   source: textCondition,
   createdAt: timeCondition,
   updatedAt: timeCondition,

@@ -10,7 +10,7 @@ import { tooManySegments } from './segment-errors.ts';
 import { countSegments, insertSegment } from './segment-store.ts';
 import { SEGMENT_NAME_MAX, SEGMENTS_PER_LIST_MAX } from './segment.ts';
 
-const createSegmentInput = z.object({ name: singleLine(SEGMENT_NAME_MAX) });
+export const createSegmentInput = z.object({ name: singleLine(SEGMENT_NAME_MAX) });
 
 export interface CreateSegmentInput {
   readonly listUid: string;

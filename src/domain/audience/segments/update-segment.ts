@@ -7,7 +7,7 @@ import { findOwnedSegment } from './find-owned-segment.ts';
 import { writeSegment } from './segment-store.ts';
 import { SEGMENT_NAME_MAX } from './segment.ts';
 
-const updateSegmentInput = z.object({ name: singleLine(SEGMENT_NAME_MAX).optional() });
+export const updateSegmentInput = z.object({ name: singleLine(SEGMENT_NAME_MAX).optional() });
 
 export interface UpdateSegmentInput {
   readonly name?: string | null | undefined;

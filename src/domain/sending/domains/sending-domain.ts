@@ -38,17 +38,21 @@ export function domainName(typed: string): string | undefined {
   return isName && !/^\d+$/.test(labels.at(-1) ?? '') ? name : undefined;
 }
 
-const name = z.string().transform((typed, context) => {
-  const found = domainName(typed);
-  if (found !== undefined) return found;
-  context.addIssue({ code: 'custom', message: 'must be a domain name such as example.com', input: typed });
-  return z.NEVER;
-});
+const name = z
+  .string()
+  .transform((typed, context) => {
+    const found = domainName(typed);
+    if (found !== undefined) return found;
+    context.addIssue({ code: 'custom', message: 'must be a domain name such as example.com', input: typed });
+    return z.NEVER;
+  })
+  .describe(`A domain name of at most ${NAME_LENGTH_MAX} characters, such as example.com.`);
 const subdomain = z
   .string()
   .trim()
   .toLowerCase()
-  .refine((text) => LABEL.test(text), 'must be one label of a domain name, such as links');
+  .refine((text) => LABEL.test(text), 'must be one label of a domain name, such as links')
+  .describe('One label of a domain name, at most 63 characters.');
 
 const common = {
   usesEd25519: z.boolean().nullish(),
