@@ -130,8 +130,10 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   });
   await listen(server, options);
   const address = server.address();
+  const port = isAddressInfo(address) ? address.port : options.port;
+  options.log.info('http.listening', { port, routes: options.mounts.map(({ prefix }) => prefix) });
   return {
-    port: isAddressInfo(address) ? address.port : options.port,
+    port,
     close: async (waitMsMax = CLOSE_WAIT_MS_MAX) => {
       state.closing = true;
       await closeServer(server, { paced, upgraded: state.upgraded }, waitMsMax);

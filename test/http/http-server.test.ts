@@ -66,8 +66,9 @@ test('a request number is taken over when it is harmless, and logged with the ro
   const replaced = await fetch(`${url}/who`, { headers: { 'X-Request-Id': 'a b' } });
   expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   // Written when the answer has gone, which its reader may see first.
-  await expect.poll(() => lines.length).toBe(2);
-  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+  await expect.poll(() => lines.length).toBe(3);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ event: 'http.listening', routes: ['/who'] });
+  expect(JSON.parse(lines[1] ?? '')).toMatchObject({
     event: 'http.request',
     requestId: 'abc-1',
     route: '/who',
