@@ -13,7 +13,7 @@ import { flushAnnouncements } from '../domain/statistics/announce-campaign-chang
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { createHookBus } from '../plugin-host/hook-bus.ts';
+import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
 import { loadPlugins } from '../plugin-host/load-plugins.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
@@ -29,6 +29,7 @@ import { startWorkerProcesses } from './worker-processes.ts';
 
 export interface App extends BannerFacts {
   readonly ctx: Context;
+  readonly hooks: HookBus;
   /** Stops everything, the embedded database last. Messages in flight get `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
@@ -113,6 +114,7 @@ async function compose(
 
   return {
     ctx,
+    hooks,
     baseUrl: installation.baseUrl,
     roles: settings.ROLES,
     inboxPort: inbox.port,

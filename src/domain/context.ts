@@ -1,6 +1,6 @@
 /** The first argument of every verb: everything outside that a verb may use. Entry points make one per request or job. */
 import type { Database, Queryable, Transaction } from '../db/database.ts';
-import type { Hooks } from '../plugin-api/index.ts';
+import type { HookCalls } from '../plugin-api/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import { UnauthenticatedError, ValidationError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
@@ -37,7 +37,7 @@ export interface Context {
   readonly database: Database;
   /** Present inside `inTransaction`. */
   readonly tx: Transaction | undefined;
-  readonly hooks: Hooks;
+  readonly hooks: HookCalls;
   readonly clock: Clock;
   readonly log: Log;
   readonly viewer: Viewer | null;

@@ -1,13 +1,26 @@
 /** How a plugin presents itself to the host. */
-import type { Hooks } from './hooks.ts';
+import type { HookName, HookPattern, HookRegistration } from './hooks.ts';
 
 export interface Plugin {
   /** `<vendor>/<name>`, the folder it lives in. */
   readonly name: string;
-  /** For every discovered plugin, before any is active: register translations and drivers here. */
-  register?(hooks: Hooks): void;
-  /** When the plugin is active: register all other hooks here. */
-  boot?(hooks: Hooks): void;
+  /** The versions of the hooks that the plugin was written for; 1 if absent. */
+  readonly versions?: { readonly [Name in HookName]?: number };
+  /**
+   * Hooks of the plugin's own, which it calls. A plugin that uses another plugin's hooks and works without it declares them as well,
+   * in the same way.
+   */
+  readonly declares?: Readonly<Record<string, DeclaredHook>>;
+  /** For every plugin that is found, active or not: registers drivers (`register_sending_server_*`) and translations. */
+  register?(hooks: HookRegistration): void;
+  /** When the plugin becomes active: registers all other hooks. */
+  boot?(hooks: HookRegistration): void;
+}
+
+export interface DeclaredHook {
+  readonly pattern: HookPattern;
+  /** 1 if absent. Raise it when what the hook passes changes so that listeners must change. */
+  readonly version?: number;
 }
 
 /** Gives the object its type, so that a plugin's mistakes show in its own file. */

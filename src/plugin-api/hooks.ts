@@ -1,12 +1,68 @@
 /**
- * The hook bus's four kinds (specification 6.4), each with a map of its names. Plugins add names of their own by
- * declaration merging: `declare module 'mailwright/plugin-api' { interface EventHooks { my_event: [id: string] } }`.
+ * The hooks of specification 6.4. Each of the four patterns has a map of its names. A plugin gives its own hooks their types by
+ * declaration merging, `declare module '<path of plugin-api/hooks.ts>' { interface EventHooks { my_event: [id: string] } }`, and
+ * names them in `declares` of `definePlugin`.
+ *
+ * Arguments of EVENTs and values of FILTERs are plain data: texts, numbers, true or false, null, lists and objects of these. Lists
+ * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
-/** REGISTRY: every plugin contributes, the results are merged. Name to the entry's type. */
+/** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
 export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
+  [name: `register_sending_server_${string}`]: unknown;
+  add_translation_file: TranslationFile;
+  'layout.head.assets': PageAsset;
+  'layout.body.before_close': PageAsset;
+  'admin.sidebar.groups': SidebarGroup;
+  [name: `page.${string}.${string}.${string}`]: PageSection;
+}
+
+/** Texts of a plugin in one language. */
+export interface TranslationFile {
+  /** A language tag, such as `de` or `pt-BR`. */
+  readonly language: string;
+  /** Path of a JSON file: keys to texts. */
+  readonly file: string;
+}
+
+/** A file that a page loads. */
+export interface PageAsset {
+  readonly kind: 'script' | 'stylesheet';
+  readonly href: string;
+}
+
+export interface MenuItem {
+  readonly label: string;
+  readonly href: string;
+}
+
+export interface SidebarGroup {
+  readonly label: string;
+  readonly items: readonly MenuItem[];
+}
+
+/** What a plugin adds to a page. */
+export interface PageSection {
+  readonly title: string;
+  readonly href: string;
+}
+
+/** EVENT: all listeners run, what they return is dropped. Name to the arguments. */
+export interface EventHooks {
+  customer_added: [customer: AddedCustomer];
+  /** A customer's plan is another one now; `oldPlanUid` is null for the first. */
+  plan_changed: [
+    change: { customerUid: string; subscriptionUid: string; oldPlanUid: string | null; newPlanUid: string },
+  ];
+  /** A running subscription has ended and no other replaces it. */
+  subscription_terminated: [subscription: { uid: string; customerUid: string; planUid: string }];
+  /** The first activation of a plugin. */
+  [name: `activate_plugin_${string}/${string}`]: [plugin: { name: string }];
+  [name: `delete_plugin_${string}/${string}`]: [plugin: { name: string; keepData: boolean }];
+  /** Fired by plugins. */
+  ai_task_completed: [task: Readonly<Record<string, unknown>>];
 }
 
 /** A customer that was just added, with the user it began with. */
@@ -19,43 +75,75 @@ export interface AddedCustomer {
   readonly timezone: string;
 }
 
-/** EVENT: all listeners run, what they return is dropped. Name to the arguments. */
-export interface EventHooks {
-  customer_added: [customer: AddedCustomer];
-  /** A customer's plan is another one now; `oldPlanUid` is null for the first. */
-  plan_changed: [
-    change: { customerUid: string; subscriptionUid: string; oldPlanUid: string | null; newPlanUid: string },
-  ];
-  /** A running subscription has ended and no other replaces it. */
-  subscription_terminated: [subscription: { uid: string; customerUid: string; planUid: string }];
+export type Listener<Name extends keyof EventHooks> = (...args: EventHooks[Name]) => void | Promise<void>;
+
+/** BEHAVIOR: one plugin may set it. Name to the arguments and the result. */
+export interface BehaviorHooks {
+  /**
+   * Starts an import whose file is uploaded. It runs in a worker. When it fails it is tried again; after the last try the import is
+   * failed.
+   */
+  dispatch_list_import_job: { args: [found: UploadedImport]; result: void };
 }
 
-/** BEHAVIOR: one plugin may set it, a second one throws at once. Name to the arguments and the result. */
-export interface BehaviorHooks {
-  dispatch_list_import_job: { args: [list: { listUid: string; importUid: string }]; result: Promise<void> };
+export interface UploadedImport {
+  readonly listUid: string;
+  readonly importUid: string;
+  /** Enqueues Mailwright's own job, which imports the file. Calling it again changes nothing. */
+  run(): Promise<void>;
 }
 
 export type Behavior<Name extends keyof BehaviorHooks> = (
   ...args: BehaviorHooks[Name]['args']
-) => BehaviorHooks[Name]['result'];
+) => BehaviorHooks[Name]['result'] | Promise<BehaviorHooks[Name]['result']>;
 
-/** FILTER: each callback gets the value and returns the next. Name to the value's type. */
+/**
+ * FILTER: each callback gets the value and returns the next. Name to the value's type. A callback must return the same kind of value
+ * (a text for a text, a list for a list); otherwise the value before it is used.
+ */
 export interface FilterHooks {
-  'sidebar-menu-items': readonly { label: string; href: string }[];
+  'sidebar-menu-items': readonly MenuItem[];
 }
 
-export interface Hooks {
-  add<Name extends keyof RegistryHooks>(name: Name, entry: RegistryHooks[Name]): void;
-  collect<Name extends keyof RegistryHooks>(name: Name): readonly RegistryHooks[Name][];
-  on<Name extends keyof EventHooks>(name: Name, listener: (...args: EventHooks[Name]) => void | Promise<void>): void;
-  /** Runs all listeners; one that throws is logged and does not stop the others. */
-  fire<Name extends keyof EventHooks>(name: Name, ...args: EventHooks[Name]): Promise<void>;
+export type FilterCallback<Name extends keyof FilterHooks> = (value: FilterHooks[Name]) => FilterHooks[Name];
+
+export type HookPattern = 'REGISTRY' | 'EVENT' | 'BEHAVIOR' | 'FILTER';
+export type HookName = keyof RegistryHooks | keyof EventHooks | keyof BehaviorHooks | keyof FilterHooks;
+
+/** Where an entry stands among those of other plugins. Without it: by the plugins' names. */
+export interface HookOrder {
+  /** Plugins whose entries follow this one. Plugins that are not active do not matter. */
+  readonly before?: readonly string[];
+  /** Plugins whose entries precede this one. */
+  readonly after?: readonly string[];
+  /** Smaller numbers come first; 0 if absent. `before` and `after` are stronger. */
+  readonly priority?: number;
+}
+
+/** What a plugin registers with, only while its `register` or `boot` runs. Entries take effect when the plugin becomes active. */
+export interface HookRegistration {
+  add<Name extends keyof RegistryHooks>(name: Name, entry: RegistryHooks[Name], order?: HookOrder): void;
+  on<Name extends keyof EventHooks>(name: Name, listener: Listener<Name>, order?: HookOrder): void;
+  /** Throws when another plugin has set it. */
   set<Name extends keyof BehaviorHooks>(name: Name, behavior: Behavior<Name>): void;
+  /** Used when no plugin has `set` it; of several, that of the first plugin by name. */
   setIfEmpty<Name extends keyof BehaviorHooks>(name: Name, behavior: Behavior<Name>): void;
+  modify<Name extends keyof FilterHooks>(name: Name, callback: FilterCallback<Name>, order?: HookOrder): void;
+  /** Calls the hooks that this plugin declares, at any time. */
+  readonly calls: HookCalls;
+}
+
+/** How hooks are called. Only `perform` can fail because of a plugin. */
+export interface HookCalls {
+  collect<Name extends keyof RegistryHooks>(name: Name): readonly RegistryHooks[Name][];
+  /** Runs all listeners, one after the other. An asynchronous one is waited for, but at most five seconds. */
+  fire<Name extends keyof EventHooks>(name: Name, ...args: EventHooks[Name]): Promise<void>;
+  /** The plugin that performs it now; undefined: none. */
+  performer(name: keyof BehaviorHooks): string | undefined;
+  /** Rejects with an error that names the plugin when the behavior fails, or when nobody has set it. */
   perform<Name extends keyof BehaviorHooks>(
     name: Name,
     ...args: BehaviorHooks[Name]['args']
-  ): BehaviorHooks[Name]['result'];
-  modify<Name extends keyof FilterHooks>(name: Name, callback: (value: FilterHooks[Name]) => FilterHooks[Name]): void;
+  ): Promise<BehaviorHooks[Name]['result']>;
   filter<Name extends keyof FilterHooks>(name: Name, value: FilterHooks[Name]): FilterHooks[Name];
 }

@@ -1,6 +1,26 @@
 /** The published contract between the host and its plugins; plugins import nothing else from the program. */
-export { definePlugin, type Plugin } from './define-plugin.ts';
-export type { AddedCustomer, Behavior, BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from './hooks.ts';
+export { definePlugin, type DeclaredHook, type Plugin } from './define-plugin.ts';
+export type {
+  AddedCustomer,
+  Behavior,
+  BehaviorHooks,
+  EventHooks,
+  FilterCallback,
+  FilterHooks,
+  HookCalls,
+  HookName,
+  HookOrder,
+  HookPattern,
+  HookRegistration,
+  Listener,
+  MenuItem,
+  PageAsset,
+  PageSection,
+  RegistryHooks,
+  SidebarGroup,
+  TranslationFile,
+  UploadedImport,
+} from './hooks.ts';
 export {
   SENDER_REFUSED,
   SendingError,

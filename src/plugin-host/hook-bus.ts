@@ -1,53 +1,62 @@
-/** The hook bus: four kinds of hooks, each with its own rule (specification 6.4). One bus per process. */
-import type { Behavior, BehaviorHooks, EventHooks, FilterHooks, Hooks, RegistryHooks } from '../plugin-api/index.ts';
+/** The hook bus of a process (specification 6.4): what plugins register, and how it takes effect. */
+import type { HookCalls, Plugin } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
-import { messageOf } from '../lib/errors.ts';
+import { ContainedCalls, type HookFaults } from './contained-call.ts';
+import { createHookCalls } from './hook-calls.ts';
+import { HookError } from './hook-error.ts';
+import { HookNames } from './hook-names.ts';
+import { runPhase } from './hook-registration.ts';
+import { HookTable } from './hook-table.ts';
+import { knownHooks, type KnownHooks, type Phase } from './known-hooks.ts';
 
-type Entries<Map> = { [Name in keyof Map]?: Map[Name][] };
-type Listeners = { [Name in keyof EventHooks]?: ((...args: EventHooks[Name]) => void | Promise<void>)[] };
-type Behaviors = { [Name in keyof BehaviorHooks]?: Behavior<Name> };
-type Callbacks = { [Name in keyof FilterHooks]?: ((value: FilterHooks[Name]) => FilterHooks[Name])[] };
+export interface HookBus extends HookCalls {
+  /** Adds a plugin that was found and runs its `register`. Throws HookError, or what the plugin throws; then nothing is left of it. */
+  register(plugin: Plugin): void;
+  /** Runs `boot` of a plugin that is registered. When it throws, nothing that it registered is left. */
+  boot(plugin: Plugin): void;
+  /** All that these plugins have registered takes effect at one instant. Throws HookError `ORDER_CYCLE`; then nothing changes. */
+  goLive(...plugins: string[]): void;
+  /** Nothing of the plugin has an effect any more; the next activation runs `boot` again. */
+  takeBack(plugin: string): void;
+  /** Takes it back and removes it, with the hooks that it declares. */
+  forget(plugin: string): void;
+  /** How often the code of plugins failed or was late in this process. */
+  faults(): readonly Readonly<HookFaults>[];
+}
 
 /** A bus with nothing registered. */
-export function createHookBus(log: Log): Hooks {
-  const registries: Entries<RegistryHooks> = {};
-  const listeners: Listeners = {};
-  const behaviors: Behaviors = {};
-  const callbacks: Callbacks = {};
-
+export function createHookBus(log: Log, known: KnownHooks = knownHooks): HookBus {
+  const names = new HookNames(known);
+  const table = new HookTable();
+  const contained = new ContainedCalls(log);
+  const calls = createHookCalls(table, contained);
+  const prepare = (plugin: Plugin, phase: Phase): void => {
+    const claimantOf = (behavior: string) => table.claimantOf(behavior);
+    table.prepare(plugin.name, phase, runPhase(plugin, phase, { names, calls, claimantOf }));
+  };
   return {
-    add(name, entry) {
-      registries[name] = [...(registries[name] ?? []), entry];
-    },
-    collect: (name) => registries[name] ?? [],
-    on(name, listener) {
-      // Written by name: the compiler cannot follow the type of a name into the map.
-      Object.assign(listeners, { [name]: [...(listeners[name] ?? []), listener] });
-    },
-    async fire(name, ...args) {
-      for (const listener of listeners[name] ?? []) {
-        try {
-          await listener(...args);
-        } catch (error) {
-          log.error('hook.listener_failed', { hook: name, message: messageOf(error) });
-        }
+    ...calls,
+    register(plugin) {
+      if (table.has(plugin.name))
+        throw new HookError(
+          'NAME_TAKEN',
+          `Another plugin is named "${plugin.name}": the name must be that of its folder.`,
+        );
+      names.declare(plugin);
+      try {
+        prepare(plugin, 'register');
+      } catch (error) {
+        names.forget(plugin.name);
+        throw error;
       }
     },
-    set(name, behavior) {
-      if (behaviors[name]) throw new Error(`The behavior "${name}" is claimed already; only one plugin may set it.`);
-      behaviors[name] = behavior;
+    boot: (plugin) => prepare(plugin, 'boot'),
+    goLive: (...plugins) => table.goLive(plugins),
+    takeBack: (plugin) => table.takeBack(plugin),
+    forget(plugin) {
+      table.forget(plugin);
+      names.forget(plugin);
     },
-    setIfEmpty(name, behavior) {
-      behaviors[name] ??= behavior;
-    },
-    perform(name, ...args) {
-      const behavior = behaviors[name];
-      if (!behavior) throw new Error(`Nobody performs the behavior "${name}".`);
-      return behavior(...args);
-    },
-    modify(name, callback) {
-      callbacks[name] = [...(callbacks[name] ?? []), callback];
-    },
-    filter: (name, value) => (callbacks[name] ?? []).reduce((current, callback) => callback(current), value),
+    faults: () => contained.faults(),
   };
 }

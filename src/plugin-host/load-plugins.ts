@@ -3,13 +3,15 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Hooks, Plugin } from '../plugin-api/index.ts';
+import type { Plugin } from '../plugin-api/index.ts';
+import type { HookBus } from './hook-bus.ts';
 
-/** Loads every plugin under `folder` in the order of their names and runs `register`, then `boot`. */
-export async function loadPlugins(folder: string, hooks: Hooks): Promise<readonly Plugin[]> {
+/** Loads every plugin under `folder` in the order of their names: `register` of all, then `boot` of all, then all go live together. */
+export async function loadPlugins(folder: string, bus: HookBus): Promise<readonly Plugin[]> {
   const plugins = await Promise.all((await pluginEntries(folder)).map(importPlugin));
-  for (const plugin of plugins) plugin.register?.(hooks);
-  for (const plugin of plugins) plugin.boot?.(hooks);
+  for (const plugin of plugins) bus.register(plugin);
+  for (const plugin of plugins) bus.boot(plugin);
+  bus.goLive(...plugins.map(({ name }) => name));
   return plugins;
 }
 

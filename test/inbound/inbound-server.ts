@@ -10,10 +10,10 @@ import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
 import { recipientOfCampaign } from '../../src/domain/tracking/tracking.ts';
-import { createTestContext } from '../support/test-context.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
 
 export interface InboundServer {
-  readonly ctx: Context;
+  readonly ctx: TestContext;
   readonly origin: string;
   readonly seeded: SeededCampaign;
   readonly signer: LinkSigner;
@@ -27,7 +27,7 @@ export interface InboundServer {
 export const WEB_VIEW = '<p>Hello <script>alert(1)</script></p>';
 
 /** Starts it; closed after the file's last test. */
-export async function startInboundServer(overrides: Partial<Context> = {}): Promise<InboundServer> {
+export async function startInboundServer(overrides: Partial<TestContext> = {}): Promise<InboundServer> {
   const ctx = await createTestContext(overrides);
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(current_date, current_date)`);
   const seeded = await seedCampaign(ctx.db, { subscribers: 5 });

@@ -12,13 +12,14 @@ import { diagnose } from '../../src/domain/installation/diagnostics.ts';
 import { countMessages, flushMessageCounts } from '../../src/domain/sending/count-messages.ts';
 import { startBounceServer } from '../../src/inbound/bounce-server.ts';
 import { newUid } from '../../src/lib/ids.ts';
-import { definePlugin, type SendingDriverRegistration, type WebhookEvent } from '../../src/plugin-api/index.ts';
+import type { SendingDriverRegistration, WebhookEvent } from '../../src/plugin-api/index.ts';
 import { programShapes } from '../domain/bounces/bounce-shapes.ts';
 import { complaintShapes } from '../domain/bounces/complaint-shapes.ts';
 import { LOGIN, startMailboxServers } from '../support/mailbox-servers.ts';
 import { reportedWorld } from '../support/reported-world.ts';
 import { createTenant } from '../support/tenant.ts';
 import { startInboundServer } from './inbound-server.ts';
+import { withDriver } from '../support/with-hooks.ts';
 
 const { ctx, origin } = await startInboundServer();
 const mailboxes = await startMailboxServers();
@@ -37,10 +38,7 @@ const driver: SendingDriverRegistration = {
   },
   webhook: { verify: () => true, parse: ({ body }) => JSON.parse(Buffer.from(body).toString()) as WebhookEvent[] },
 };
-definePlugin({
-  name: 'test/pigeon',
-  register: (hooks) => hooks.add('register_sending_server_driver', driver),
-}).register?.(ctx.hooks);
+withDriver(ctx.hooks, driver);
 
 const root = await createTenant(ctx);
 const admin = { ...root, viewer: root.viewer && { ...root.viewer, isAdmin: true } };

@@ -7,11 +7,12 @@ import { sql } from '../../src/db/database.ts';
 import { sealSecrets } from '../../src/domain/sending/server-secrets.ts';
 import { runtimeMessageKey } from '../../src/domain/tracking/runtime-message.ts';
 import { newUid } from '../../src/lib/ids.ts';
-import { definePlugin, type SendingDriverRegistration, type WebhookEvent } from '../../src/plugin-api/index.ts';
+import type { SendingDriverRegistration, WebhookEvent } from '../../src/plugin-api/index.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
 import { reportedWorld, standingOf, untouched, type ReportedWorld } from '../support/reported-world.ts';
 import { startInboundServer } from './inbound-server.ts';
+import { withDriver } from '../support/with-hooks.ts';
 
 const SIGNING_KEY = 'canary-webhook-key';
 const { ctx, origin } = await startInboundServer();
@@ -41,11 +42,8 @@ const driver: SendingDriverRegistration = {
     parse: ({ body }) => JSON.parse(Buffer.from(body).toString()) as WebhookEvent[],
   },
 };
-definePlugin({
-  name: 'test/pigeon',
-  register: (hooks) => hooks.add('register_sending_server_driver', driver),
-}).register?.(ctx.hooks);
-ctx.hooks.add('register_sending_server_driver', { ...driver, type: 'mute-api', webhook: undefined as never });
+withDriver(ctx.hooks, driver);
+withDriver(ctx.hooks, { ...driver, type: 'mute-api', webhook: undefined as never });
 
 async function serverOf(customerId: bigint, options: { isSystem?: boolean; type?: string } = {}): Promise<string> {
   const uid = newUid();

@@ -5,6 +5,7 @@ import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
+import { withHooks } from '../support/with-hooks.ts';
 
 const app = await startRestApp();
 const UID = /^[0-9a-f]{13}$/;
@@ -132,9 +133,12 @@ describe('creating', () => {
 
   test('fires the hook after the commit, with the customer', async () => {
     const heard: unknown[] = [];
-    app.ctx.hooks.on('customer_added', async (customer) => {
-      const [row] = await queryRows(app.ctx.database, sql`SELECT 1 FROM customer WHERE uid = ${customer.uid}`);
-      heard.push({ ...customer, isThere: row !== undefined });
+    withHooks(app.hooks, {
+      boot: (hooks) =>
+        hooks.on('customer_added', async (customer) => {
+          const [row] = await queryRows(app.ctx.database, sql`SELECT 1 FROM customer WHERE uid = ${customer.uid}`);
+          heard.push({ ...customer, isThere: row !== undefined });
+        }),
     });
     const { customer_uid: uid, email } = await newCustomer();
     expect(heard).toEqual([expect.objectContaining({ uid, email, firstName: 'Ada', isThere: true })]);

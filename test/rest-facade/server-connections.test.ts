@@ -7,9 +7,10 @@ import { raw, sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
+import { withDriver } from '../support/with-hooks.ts';
 
 const app = await startRestApp();
-app.ctx.hooks.add('register_sending_server_driver', {
+withDriver(app.hooks, {
   ...{ type: 'fixed', name: 'Fixed', description: '', configKeys: ['connections', 'region'], secretKeys: [] },
   validate: ({ connections, region }) => ({
     ok: true,

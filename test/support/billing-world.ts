@@ -8,6 +8,7 @@ import type { Plan, PlanInput } from '../../src/domain/billing/plan.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { createTenant } from './tenant.ts';
 import { createTestContext } from './test-context.ts';
+import { withHooks } from './with-hooks.ts';
 
 export interface BillingWorld {
   /** As an administrator. */
@@ -29,11 +30,15 @@ export async function openBillingWorld(at: string): Promise<BillingWorld> {
   if (!house.viewer) throw new Error('No administrator.');
   const admin: Context = { ...house, viewer: { ...house.viewer, isAdmin: true } };
   const fired: string[] = [];
-  base.hooks.on('plan_changed', ({ oldPlanUid, newPlanUid }) => {
-    fired.push(`plan_changed ${oldPlanUid} ${newPlanUid}`);
-  });
-  base.hooks.on('subscription_terminated', ({ uid }) => {
-    fired.push(`subscription_terminated ${uid}`);
+  withHooks(base.hooks, {
+    boot(hooks) {
+      hooks.on('plan_changed', ({ oldPlanUid, newPlanUid }) => {
+        fired.push(`plan_changed ${oldPlanUid} ${newPlanUid}`);
+      });
+      hooks.on('subscription_terminated', ({ uid }) => {
+        fired.push(`subscription_terminated ${uid}`);
+      });
+    },
   });
   return {
     admin,

@@ -11,6 +11,7 @@ import { hashPassword } from '../../src/domain/accounts/password.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import type { HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { theContract } from './contract.ts';
 import { giveUnlimitedPlan } from './plans.ts';
 
@@ -39,6 +40,7 @@ export interface RestTenant {
 
 export interface RestApp {
   readonly ctx: Context;
+  readonly hooks: HookBus;
   readonly baseUrl: string;
   readonly adminToken: string;
   /** Lines that were logged, as JSON. */
@@ -96,6 +98,7 @@ export async function openRestApp(
   const baseUrl = settings['BASE_URL'] === undefined ? app.baseUrl : `http://127.0.0.1:${settings['PORT']}`;
   return {
     ctx: app.ctx,
+    hooks: app.hooks,
     baseUrl,
     adminToken: ADMIN_TOKEN,
     logged,

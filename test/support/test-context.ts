@@ -3,7 +3,7 @@ import { openDatabase } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
+import { createHookBus, type HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { afterFile } from './after-file.ts';
 import { createTestDatabase } from './test-database.ts';
 
@@ -27,8 +27,11 @@ export const testInstallation: Context['installation'] = {
   limits,
 };
 
+/** Its hook bus takes plugins (`withHooks`, `loadPlugins`). */
+export type TestContext = Context & { readonly hooks: HookBus };
+
 /** A context on a database of its own, closed after the file's last test. */
-export async function createTestContext(overrides: Partial<Context> = {}): Promise<Context> {
+export async function createTestContext(overrides: Partial<TestContext> = {}): Promise<TestContext> {
   const { url } = await createTestDatabase();
   const database = openDatabase({ url, poolSize: 5, log: silentLog, applicationName: 'mailwright-test' });
   afterFile(() => database.close());

@@ -8,7 +8,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import type { Context } from '../../src/domain/context.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
 import {
@@ -21,7 +20,7 @@ import {
 } from '../support/campaign-world.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { scriptedSmtpServer, type ScriptedServer } from '../support/scripted-smtp-server.ts';
-import { createTestContext } from '../support/test-context.ts';
+import { createTestContext, type TestContext } from '../support/test-context.ts';
 
 const CONNECTIONS = 2;
 const WINDOW = 4;
@@ -29,7 +28,7 @@ const WINDOW = 4;
 const IN_FLIGHT = CONNECTIONS * WINDOW;
 const RECIPIENTS = 2_000;
 
-let ctx: Context;
+let ctx: TestContext;
 beforeAll(async () => {
   ctx = await createTestContext();
   await loadPlugins(path.resolve('plugins'), ctx.hooks);

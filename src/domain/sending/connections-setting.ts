@@ -2,7 +2,7 @@
  * The largest number of connections of a server, by its settings. The number of connections grows up to it where the driver has the
  * setting `max_connections`; with other drivers it is fixed, and each process has its part of it.
  */
-import type { DriverSettings, Hooks, SendingDriverRegistration } from '../../plugin-api/index.ts';
+import type { DriverSettings, HookCalls, SendingDriverRegistration } from '../../plugin-api/index.ts';
 import { CONNECTIONS_MAX } from './routing/connection-growth.ts';
 
 /** For drivers whose number does not grow: enough for every server, and not too many. */
@@ -15,7 +15,7 @@ export function doesGrow({ configKeys }: Driver): boolean {
 }
 
 /** The types of servers whose number of connections grows. */
-export function growingTypes(hooks: Hooks): string[] {
+export function growingTypes(hooks: HookCalls): string[] {
   const drivers = hooks.collect('register_sending_server_driver');
   return drivers.filter((driver) => doesGrow(driver)).map(({ type }) => type);
 }

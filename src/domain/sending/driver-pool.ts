@@ -3,7 +3,7 @@
  * the driver can take. A server whose settings changed gets a new driver; its health stays.
  */
 import { hostname } from 'node:os';
-import type { Hooks, SendingDriver } from '../../plugin-api/index.ts';
+import type { HookCalls, SendingDriver } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
@@ -66,7 +66,7 @@ export interface DriverPoolOptions {
 const CUSTOMERS_MAX = 10_000;
 
 /** A pool with nothing connected. */
-export function createDriverPool(hooks: Hooks, { resolveMx }: DriverPoolOptions = {}): DriverPool {
+export function createDriverPool(hooks: HookCalls, { resolveMx }: DriverPoolOptions = {}): DriverPool {
   const channels = new Map<bigint, Opened>();
   const health = new Map<bigint, ServerHealth>();
   const groups = createMailboxGroups(resolveMx);
@@ -152,7 +152,7 @@ interface Opening {
   readonly startedAt: number;
 }
 
-function openChannel(ctx: Context, hooks: Hooks, { server, gateOf, startedAt }: Opening): Opened {
+function openChannel(ctx: Context, hooks: HookCalls, { server, gateOf, startedAt }: Opening): Opened {
   const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
   if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);

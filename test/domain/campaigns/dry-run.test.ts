@@ -6,7 +6,7 @@ import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts
 import { cancelDryRun, startDryRun, workDryRun } from '../../../src/domain/campaigns/dry-run.ts';
 import { latestDryRun, type DryRun } from '../../../src/domain/campaigns/dry-run-store.ts';
 import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
-import { viewerOf } from '../../../src/domain/context.ts';
+import { type Context, viewerOf } from '../../../src/domain/context.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -36,7 +36,7 @@ async function campaignWithPeople(rule?: object) {
 
 const job = { abortSignal: new AbortController().signal, isLastTry: false };
 
-async function shown(ctx: typeof base, run: DryRun): Promise<DryRun> {
+async function shown(ctx: Context, run: DryRun): Promise<DryRun> {
   const found = await latestDryRun(ctx.db, run);
   if (!found) throw new Error('The dry run is gone.');
   return found;

@@ -9,6 +9,7 @@ import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { balanceOf, campaignWorld, type CampaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { withDriver } from '../../support/with-hooks.ts';
 
 const IN_FLIGHT_BYTES_MAX = 64 * 1_048_576;
 const CAMPAIGNS = 3;
@@ -29,7 +30,7 @@ interface Traffic {
 /** Offers a driver of this name, which accepts a message when `answered` resolves. */
 function addDriver(type: string, answered: () => Promise<void>): Traffic {
   const traffic: Traffic = { bytes: 0, bytesMax: 0, sent: 0 };
-  ctx.hooks.add('register_sending_server_driver', {
+  withDriver(ctx.hooks, {
     ...{ type, name: type, description: '', configKeys: [], secretKeys: [] },
     validate: () => ({ ok: true, settings: {} }),
     connect: () => ({

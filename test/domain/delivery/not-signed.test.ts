@@ -8,11 +8,12 @@ import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { withDriver } from '../../support/with-hooks.ts';
 
 const ctx = await createTestContext();
 
 test('a campaign that skips what cannot be composed skips nobody because of its key', async () => {
-  ctx.hooks.add('register_sending_server_driver', {
+  withDriver(ctx.hooks, {
     type: 'taker',
     name: 'Taker',
     description: '',

@@ -11,6 +11,7 @@ import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { campaignWorld, type CampaignWorld } from '../../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { withDriver } from '../../support/with-hooks.ts';
 
 const RECIPIENTS = 450;
 const REFUSED_EACH = 7;
@@ -62,7 +63,7 @@ test.each([['PIPELINING'], ['PIPELINING', 'CHUNKING']])(
 
 test('what a plugin keeps of a message stays as it was, and the memory around it holds nobody else', async () => {
   const kept: { to: string; content: Uint8Array }[] = [];
-  ctx.hooks.add('register_sending_server_driver', {
+  withDriver(ctx.hooks, {
     type: 'keeper',
     name: 'Keeper',
     description: '',

@@ -16,6 +16,7 @@ import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { SendingError, type OutgoingMessage, type SendingDriver } from '../../../src/plugin-api/index.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { withDriver } from '../../support/with-hooks.ts';
 
 const KEY_SECONDS = 900;
 const RECIPIENTS = 20;
@@ -55,7 +56,7 @@ class Vendor implements SendingDriver {
 const ctx = await createTestContext();
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 let vendor = new Vendor();
-ctx.hooks.add('register_sending_server_driver', {
+withDriver(ctx.hooks, {
   type: 'vendor-api',
   name: 'Vendor',
   description: '',

@@ -162,7 +162,7 @@ describe('of several servers', () => {
       UPDATE sending_server SET settings = '{"host": "127.0.0.1", "port": 1, "encryption": "none"}',
              warm_up = ${JSON.stringify({ kind: 'days', days: [1], goal: 10 })}::jsonb, warm_up_started_at = now(), warm_up_stopped_at = now()
        WHERE customer_id = ${customerId}`);
-    await loadPlugins(path.resolve('plugins'), ctx.hooks);
+    await loadPlugins(path.resolve('plugins'), root.hooks);
     const drivers = createDriverPool(ctx.hooks);
     expect(await drivers.channelFor(ctx, customerId)).toMatchObject({ serverName: 'one' });
     await drivers.close();

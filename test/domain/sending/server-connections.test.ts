@@ -10,6 +10,7 @@ import { PROCESS_ID } from '../../../src/lib/process-id.ts';
 import type { SendingDriver } from '../../../src/plugin-api/index.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { withDriver } from '../../support/with-hooks.ts';
 
 const ctx = await createTestContext();
 
@@ -18,7 +19,7 @@ const made: number[] = [];
 const told: number[] = [];
 let closed = 0;
 for (const type of ['growing', 'fixed'])
-  ctx.hooks.add('register_sending_server_driver', {
+  withDriver(ctx.hooks, {
     ...{ type, name: type, description: '', secretKeys: [] },
     configKeys: type === 'growing' ? ['max_connections'] : [],
     validate: () => ({ ok: true, settings: {} }),

@@ -1,0 +1,93 @@
+/** Calls code of plugins so that its faults stay its own: they are logged with the plugin's name and counted. */
+import { messageOf } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+
+/** An asynchronous listener is not waited for any longer. */
+const ASYNC_MS_MAX = 5_000;
+/** Synchronous code cannot be stopped, and nothing else runs in this process meanwhile. */
+const SYNC_MS_MAX = 250;
+/** A message may be of any length. */
+const MESSAGE_CHARACTERS_MAX = 1_000;
+
+/** Code that a plugin has registered for a hook. */
+export interface Callee {
+  readonly plugin: string;
+  readonly hook: string;
+}
+
+/** How often the code of a plugin failed or was late in this process. */
+export interface HookFaults extends Callee {
+  failed: number;
+  late: number;
+}
+
+export class ContainedCalls {
+  readonly #log: Log;
+  readonly #faults = new Map<string, HookFaults>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** Returns what `act` returns; undefined if it throws. */
+  call<T>(callee: Callee, act: () => T): T | undefined {
+    const startedAt = performance.now();
+    try {
+      return act();
+    } catch (error) {
+      this.#failed(callee, error);
+      return undefined;
+    } finally {
+      const milliseconds = performance.now() - startedAt;
+      if (milliseconds > SYNC_MS_MAX) this.#late(callee, { milliseconds: Math.round(milliseconds), isCutOff: false });
+    }
+  }
+
+  /** Waits for the end of a listener, at most five seconds. Never rejects. */
+  async wait(callee: Callee, promise: PromiseLike<unknown>): Promise<void> {
+    const ended = Promise.resolve(promise).then(
+      () => true,
+      (error: unknown) => {
+        this.#failed(callee, error);
+        return true;
+      },
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(() => resolve(false), ASYNC_MS_MAX);
+    });
+    const hasEnded = await Promise.race([ended, late]);
+    clearTimeout(timer);
+    if (!hasEnded) this.#late(callee, { milliseconds: ASYNC_MS_MAX, isCutOff: true });
+  }
+
+  faults(): readonly Readonly<HookFaults>[] {
+    return [...this.#faults.values()];
+  }
+
+  #failed({ plugin, hook }: Callee, error: unknown): void {
+    this.#faultsOf({ plugin, hook }).failed++;
+    this.#log.error('hook.listener_failed', { plugin, hook, message: safeMessageOf(error) });
+  }
+
+  #late({ plugin, hook }: Callee, how: { readonly milliseconds: number; readonly isCutOff: boolean }): void {
+    this.#faultsOf({ plugin, hook }).late++;
+    this.#log.warn('hook.listener_late', { plugin, hook, ...how });
+  }
+
+  #faultsOf(callee: Callee): HookFaults {
+    const key = `${callee.plugin} ${callee.hook}`;
+    const known = this.#faults.get(key) ?? { ...callee, failed: 0, late: 0 };
+    this.#faults.set(key, known);
+    return known;
+  }
+}
+
+/** A plugin may throw anything, also what cannot be made a text. */
+export function safeMessageOf(error: unknown): string {
+  try {
+    return messageOf(error).slice(0, MESSAGE_CHARACTERS_MAX);
+  } catch {
+    return 'What was thrown has no readable message.';
+  }
+}

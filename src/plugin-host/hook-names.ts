@@ -1,0 +1,61 @@
+/** Which hooks there are: Mailwright's own and those that plugins declare. */
+import type { Plugin } from '../plugin-api/index.ts';
+import { nearestNames } from '../lib/nearest-names.ts';
+import { declaredTwice, unknownHook } from './hook-error.ts';
+import type { KnownHook, KnownHooks } from './known-hooks.ts';
+
+/** So many names are suggested for an unknown one. */
+const SUGGESTIONS = 3;
+
+interface Declaration extends KnownHook {
+  readonly name: string;
+  readonly plugin: string;
+}
+
+export class HookNames {
+  readonly #known: KnownHooks;
+  readonly #families: readonly KnownHook[];
+  #declarations: readonly Declaration[] = [];
+
+  constructor(known: KnownHooks) {
+    this.#known = known;
+    this.#families = Object.values(known).filter(({ family }) => family);
+  }
+
+  /** Adds the hooks that the plugin declares. Throws HookError `DECLARED_TWICE`; then none is added. */
+  declare({ name: plugin, declares = {} }: Plugin): void {
+    const declarations = Object.entries(declares).map(([name, { pattern, version = 1 }]) => {
+      const declaration: Declaration = { name, plugin, pattern, version, phase: 'boot' };
+      const other = this.#find(name);
+      if (other && (other.pattern !== pattern || other.version !== version))
+        throw declaredTwice({ plugin, hook: name }, this.#declared(name)?.plugin);
+      return declaration;
+    });
+    this.#declarations = [...this.#declarations, ...declarations];
+  }
+
+  forget(plugin: string): void {
+    this.#declarations = this.#declarations.filter((declaration) => declaration.plugin !== plugin);
+  }
+
+  /** The hook that this plugin uses. Throws HookError `UNKNOWN_HOOK`. */
+  require(plugin: string, name: string): KnownHook {
+    const found = this.#find(name);
+    if (!found) throw unknownHook({ plugin, hook: name }, this.#nearest(name));
+    return found;
+  }
+
+  #find(name: string): KnownHook | undefined {
+    const known = Object.hasOwn(this.#known, name) ? this.#known[name] : undefined;
+    return known ?? this.#families.find(({ family }) => family?.test(name)) ?? this.#declared(name);
+  }
+
+  #declared(name: string): Declaration | undefined {
+    return this.#declarations.find((declaration) => declaration.name === name);
+  }
+
+  #nearest(name: string): string[] {
+    const names = new Set([...Object.keys(this.#known), ...this.#declarations.map((declaration) => declaration.name)]);
+    return nearestNames(name, names, SUGGESTIONS);
+  }
+}

@@ -1,0 +1,110 @@
+/** What a plugin registers with while one of its phases runs: every use of a hook is checked at once. */
+import type { HookCalls, HookOrder, HookPattern, HookRegistration, Plugin } from '../plugin-api/index.ts';
+import { alreadySet, HookError, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
+import type { HookNames } from './hook-names.ts';
+import type { PreparedEntry } from './hook-table.ts';
+import type { Phase } from './known-hooks.ts';
+
+export interface PhaseTools {
+  readonly names: HookNames;
+  readonly calls: HookCalls;
+  /** The plugin that has set this behavior already. */
+  readonly claimantOf: (behavior: string) => string | undefined;
+}
+
+/** Runs the phase and returns what the plugin has registered. Throws HookError, or what the plugin throws. */
+export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): readonly PreparedEntry[] {
+  const entries: PreparedEntry[] = [];
+  let isOver = false;
+  const register = (entry: PreparedEntry): void => {
+    if (isOver) throw registrationClosed(plugin);
+    checkUse(plugin, phase, entry, tools.names);
+    if (entry.pattern === 'BEHAVIOR' && !entry.isFallback) {
+      const isOwn = entries.some(({ hook, isFallback }) => hook === entry.hook && !isFallback);
+      const claimant = isOwn ? plugin.name : tools.claimantOf(entry.hook);
+      if (claimant !== undefined) throw alreadySet(entry, claimant);
+    }
+    entries.push(entry);
+  };
+  try {
+    const returned: unknown = plugin[phase]?.(registrationOf(plugin, tools, register));
+    if (returned instanceof Promise) {
+      returned.catch(() => undefined);
+      throw new HookError('ASYNCHRONOUS', `${phase}() of plugin "${plugin.name}" must not be asynchronous.`);
+    }
+  } finally {
+    isOver = true;
+  }
+  return entries;
+}
+
+function registrationOf(
+  plugin: Plugin,
+  { names, calls }: PhaseTools,
+  register: (entry: PreparedEntry) => void,
+): HookRegistration {
+  const entryOf = (pattern: HookPattern, hook: string, value: unknown, order: HookOrder = {}): PreparedEntry => ({
+    ...{ plugin: plugin.name, hook, pattern, value, order, isFallback: false },
+  });
+  return {
+    add: (name, entry, order) => register(entryOf('REGISTRY', name, entry, order)),
+    on: (name, listener, order) => register(entryOf('EVENT', name, listener, order)),
+    set: (name, behavior) => register(entryOf('BEHAVIOR', name, behavior)),
+    setIfEmpty: (name, behavior) => register({ ...entryOf('BEHAVIOR', name, behavior), isFallback: true }),
+    modify: (name, callback, order) => register(entryOf('FILTER', name, callback, order)),
+    calls: ownCalls(plugin, names, calls),
+  };
+}
+
+function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): void {
+  const { hook, pattern, order } = entry;
+  const found = names.require(plugin.name, hook);
+  if (found.pattern !== pattern) throw wrongPattern(entry, pattern, found.pattern);
+  if (found.phase !== phase) throw wrongPhase(entry, found.phase);
+  const versions: Readonly<Record<string, number | undefined>> = plugin.versions ?? {};
+  const writtenFor = versions[hook] ?? plugin.declares?.[hook]?.version ?? 1;
+  if (writtenFor !== found.version) throw wrongVersion(entry, writtenFor, found.version);
+  if (!Number.isFinite(order.priority ?? 0))
+    throw new HookError(
+      'INVALID_ORDER',
+      `The priority of plugin "${plugin.name}" for the hook "${hook}" must be a number.`,
+    );
+}
+
+/** A plugin may call the hooks that it declares, and those of Mailwright that are meant for it. */
+function ownCalls(plugin: Plugin, names: HookNames, calls: HookCalls): HookCalls {
+  const check = (hook: string): void => {
+    const isOwn = Object.hasOwn(plugin.declares ?? {}, hook);
+    if (isOwn || names.require(plugin.name, hook).isCalledByPlugins) return;
+    throw new HookError(
+      'NOT_DECLARED',
+      `Plugin "${plugin.name}" calls the hook "${hook}", which is not its own: add it to "declares" of definePlugin.`,
+    );
+  };
+  return {
+    collect(name) {
+      check(name);
+      return calls.collect(name);
+    },
+    async fire(name, ...args) {
+      check(name);
+      await calls.fire(name, ...args);
+    },
+    performer(name) {
+      check(name);
+      return calls.performer(name);
+    },
+    async perform(name, ...args) {
+      check(name);
+      return calls.perform(name, ...args);
+    },
+    filter(name, value) {
+      check(name);
+      return calls.filter(name, value);
+    },
+  };
+}
+
+function registrationClosed({ name }: Plugin): HookError {
+  return new HookError('REGISTRATION_CLOSED', `Plugin "${name}" may register hooks only in register() and boot().`);
+}

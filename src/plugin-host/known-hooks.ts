@@ -1,0 +1,50 @@
+/**
+ * Mailwright's own hooks (specification 6.4). The version of a hook is raised by a change of its arguments, entries or results for which
+ * plugins must change; plugins written for another version are refused then.
+ */
+import type { HookPattern } from '../plugin-api/index.ts';
+
+/** `register` runs for every plugin that is found, `boot` for active ones. */
+export type Phase = 'register' | 'boot';
+
+export interface KnownHook {
+  readonly pattern: HookPattern;
+  readonly version: number;
+  readonly phase: Phase;
+  /** Plugins may call it, too. */
+  readonly isCalledByPlugins?: true;
+  /** A family: the names that belong to it. */
+  readonly family?: RegExp;
+}
+
+export type KnownHooks = Readonly<Record<string, KnownHook>>;
+
+export const knownHooks: KnownHooks = {
+  register_sending_server_driver: { pattern: 'REGISTRY', version: 1, phase: 'register' },
+  'register_sending_server_<name>': {
+    ...{ pattern: 'REGISTRY', version: 1, phase: 'register' },
+    family: /^register_sending_server_[\w-]+$/,
+  },
+  add_translation_file: { pattern: 'REGISTRY', version: 1, phase: 'register' },
+  'layout.head.assets': { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  'layout.body.before_close': { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  'admin.sidebar.groups': { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  'page.<ctrl>.<action>.<slot>': {
+    ...{ pattern: 'REGISTRY', version: 1, phase: 'boot' },
+    family: /^page\.[\w-]+\.[\w-]+\.[\w-]+$/,
+  },
+  customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
+  plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
+  subscription_terminated: { pattern: 'EVENT', version: 1, phase: 'boot' },
+  'activate_plugin_<vendor>/<name>': {
+    ...{ pattern: 'EVENT', version: 1, phase: 'boot' },
+    family: /^activate_plugin_[\w-]+\/[\w-]+$/,
+  },
+  'delete_plugin_<vendor>/<name>': {
+    ...{ pattern: 'EVENT', version: 1, phase: 'boot' },
+    family: /^delete_plugin_[\w-]+\/[\w-]+$/,
+  },
+  ai_task_completed: { pattern: 'EVENT', version: 1, phase: 'boot', isCalledByPlugins: true },
+  dispatch_list_import_job: { pattern: 'BEHAVIOR', version: 1, phase: 'boot' },
+  'sidebar-menu-items': { pattern: 'FILTER', version: 1, phase: 'boot' },
+};
