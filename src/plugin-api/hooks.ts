@@ -1,7 +1,7 @@
 /**
  * The hooks of specification 6.4. Each of the four patterns has a map of its names. A plugin gives its own hooks their types by
- * declaration merging, `declare module '<path of plugin-api/hooks.ts>' { interface EventHooks { my_event: [id: string] } }`, and
- * names them in `declares` of `definePlugin`.
+ * declaration merging, `declare module '<path>/plugin-api/index.ts' { interface EventHooks { my_event: [id: string] } }`, and names
+ * them in `declares` of `definePlugin`.
  *
  * Arguments of EVENTs and values of FILTERs are plain data: texts, numbers, true or false, null, lists and objects of these. Lists
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.

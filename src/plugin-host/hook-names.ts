@@ -54,8 +54,12 @@ export class HookNames {
     return this.#declarations.find((declaration) => declaration.name === name);
   }
 
+  /** First the families to which the beginning of the name belongs. */
   #nearest(name: string): string[] {
-    const names = new Set([...Object.keys(this.#known), ...this.#declarations.map((declaration) => declaration.name)]);
-    return nearestNames(name, names, SUGGESTIONS);
+    const names = [...Object.keys(this.#known), ...this.#declarations.map((declaration) => declaration.name)];
+    const { families = [], others = [] } = Object.groupBy(new Set(names), (known) =>
+      known.includes('<') && name.startsWith(known.slice(0, known.indexOf('<'))) ? 'families' : 'others',
+    );
+    return [...families, ...nearestNames(name, others, SUGGESTIONS)].slice(0, SUGGESTIONS);
   }
 }
