@@ -27,7 +27,7 @@ import {
 import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { snapshotTask, sendAtTimeTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
-import { runImportTask } from '../workers/tasks/run-import.ts';
+import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
 import type { Task } from '../workers/task.ts';
@@ -89,6 +89,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     sendAtTimeTask,
     startScheduledCampaignTask,
     sendBatchTask(tools),
+    dispatchImportTask,
     runImportTask,
     ...listMailTasks(drivers),
     ...sendingDomainTasks(drivers),

@@ -15,6 +15,14 @@ export const runImportJob = defineJob({
   isLong: true,
 });
 
+/** Has a plugin start an import. It may take as long as the plugin does. */
+export const dispatchImportJob = defineJob({
+  name: 'imports.dispatch',
+  payload: z.object({ customerId: id, importUid: z.string() }),
+  attemptsMax: RUN_ATTEMPTS_MAX,
+  isLong: true,
+});
+
 /** Deletes unfinished uploads. */
 export const dropAbandonedImportsJob = defineJob({
   name: 'imports.drop-abandoned',

@@ -2,11 +2,10 @@
  * The upload is complete: decides how the file is read and queues the import. A file that cannot be imported fails at once, so
  * that the uploader sees it now and not in a report.
  */
-import { enqueue } from '../../../jobs/define-job.ts';
-import { runImportJob } from '../../../jobs/import-jobs.ts';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
+import { enqueueImport } from './dispatch-import.ts';
 import { detectEncoding } from './file-encoding.ts';
 import { checkUploadComplete, readFileStart, rewriteAsUtf8, stretchBeyondAscii } from './import-file.ts';
 import { ImportFileError, unusableFile, uploadOver } from './list-import-errors.ts';
@@ -39,21 +38,11 @@ export async function finishImportUpload(
       return error;
     }
     await updateImport(inner.db, found, { status: 'queued', updateExisting, tag: tag === '' ? null : tag });
-    await enqueue(
-      inner.db,
-      runImportJob,
-      { customerId: String(found.customerId), importId: String(found.id) },
-      { key: importJobKey(found) },
-    );
+    await enqueueImport(inner, found);
     return findOwnedImport(inner, uid);
   });
   if (outcome instanceof ImportFileError) throw outcome;
   return outcome;
-}
-
-/** The job of an import exists once. */
-export function importJobKey({ uid }: Pick<ListImport, 'uid'>): string {
-  return `import:${uid}`;
 }
 
 async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMapping): Promise<void> {

@@ -2,13 +2,11 @@
  * Runs an import: reads the file as a stream and writes it in slices, one after the other, while the next one is read. Every
  * slice stores in its own transaction where the next one begins: after a kill at any moment the next run continues there.
  */
-import { enqueue } from '../../../jobs/define-job.ts';
-import { runImportJob } from '../../../jobs/import-jobs.ts';
 import { WrongStateError } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { defaultValues } from '../field-values.ts';
 import { fieldsOfList } from '../list-field-store.ts';
-import { importJobKey } from './finish-import-upload.ts';
+import { enqueueImportRun } from './dispatch-import.ts';
 import type { ImportFailure } from './import-report.ts';
 import { readSlices } from './import-slice.ts';
 import { endImport, markRunning, waitForFieldChanges } from './list-import-store.ts';
@@ -56,14 +54,7 @@ export async function runListImport(ctx: Context, key: ImportKey, abortSignal: A
     await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'done' }));
     await refreshPlanner(ctx.db, found);
   }
-  if (outcome === 'stopped') {
-    await enqueue(
-      ctx.db,
-      runImportJob,
-      { customerId: String(key.customerId), importId: String(key.id) },
-      { key: importJobKey(found) },
-    );
-  }
+  if (outcome === 'stopped') await enqueueImportRun(ctx.db, found);
   ctx.log.info(`import.${outcome}`, { import: found.uid, ...(outcome === 'done' ? {} : { status: found.status }) });
   return outcome;
 }
