@@ -22,6 +22,7 @@ import {
   type ProcessState,
 } from '../domain/installation/process-store.ts';
 import { guardRestoredBackup, guardState } from '../domain/installation/restore-guard.ts';
+import { flushHookFaults, type CountedHookFaults } from '../domain/installation/flush-hook-faults.ts';
 import { flushMessageCounts } from '../domain/sending/count-messages.ts';
 import { messageOf } from '../lib/errors.ts';
 import { PROCESS_ID } from '../lib/process-id.ts';
@@ -49,6 +50,7 @@ interface HeartbeatOptions {
   readonly settings: Settings;
   readonly isEmbedded: boolean;
   readonly version: string;
+  readonly hookFaults: CountedHookFaults;
 }
 
 const INTERVAL_MS = 3_000;
@@ -102,7 +104,7 @@ class Heartbeat implements ProcessHeartbeat {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     const { ctx } = this.#options;
-    const flushed = flushMessageCounts(ctx.database).catch(() => undefined);
+    const flushed = this.#flushCounts();
     const leaving = leaveProcess(ctx.database, PROCESS_ID).catch(() => undefined);
     await Promise.race([Promise.all([leaving, flushed]), sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
   }
@@ -112,12 +114,18 @@ class Heartbeat implements ProcessHeartbeat {
     // Separately: on a full disk the heartbeat cannot be written, and then the disk check matters most.
     await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
     await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
-    // The counters are for monitoring; what cannot be added now is added the next time.
-    await flushMessageCounts(this.#options.ctx.database).catch(() => undefined);
+    await this.#flushCounts();
     await this.#watchCampaigns().catch((error: unknown) =>
       log.warn('campaigns.not_watched', { message: messageOf(error) }),
     );
     if (!this.#isClosed) this.#timer = setTimeout(() => void this.#beat(), INTERVAL_MS).unref();
+  }
+
+  /** The counters are for monitoring; what cannot be added now is added the next time. */
+  async #flushCounts(): Promise<void> {
+    const { ctx, hookFaults } = this.#options;
+    await flushMessageCounts(ctx.database).catch(() => undefined);
+    await flushHookFaults(ctx.database, hookFaults).catch(() => undefined);
   }
 
   async #sign(): Promise<void> {

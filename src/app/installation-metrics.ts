@@ -3,6 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { stalledCampaigns } from '../domain/campaigns/campaign-progress-store.ts';
 import type { Context } from '../domain/context.ts';
 import { campaignsByStatus, queueByTask } from '../domain/installation/monitoring-read-model.ts';
+import { hookFaultTotals } from '../domain/installation/hook-fault-store.ts';
 import { ALIVE_SECONDS, livingProcesses } from '../domain/installation/process-store.ts';
 import { holdOf } from '../domain/installation/restore-guard.ts';
 import { growingTypes } from '../domain/sending/connections-setting.ts';
@@ -63,6 +64,18 @@ function installationMetrics(registry: Registry) {
       labelNames: ['server', 'outcome'],
       registers: [registry],
     }),
+    hookFailures: new Counter({
+      name: 'mailwright_hook_failures_total',
+      help: 'How often the code of a plugin failed when a hook was called. Of the whole installation.',
+      labelNames: ['plugin', 'hook'],
+      registers: [registry],
+    }),
+    hookLate: new Counter({
+      name: 'mailwright_hook_late_total',
+      help: 'How often it was late: over 250 ms, or cut off after 5 s if it is asynchronous. Of the whole installation.',
+      labelNames: ['plugin', 'hook'],
+      registers: [registry],
+    }),
     resting: gauge('sending_servers_resting', 'Sending servers that are paused because they had trouble.'),
     connections: gauge(
       'sending_connections',
@@ -80,7 +93,7 @@ async function readInstallation(
   { db, hooks }: Pick<Context, 'db' | 'hooks'>,
   metrics: ReturnType<typeof installationMetrics>,
 ): Promise<void> {
-  const [queue, byStatus, stalls, totals, resting, servers, alive, hold] = await Promise.all([
+  const [queue, byStatus, stalls, totals, resting, servers, alive, hold, hookFaults] = await Promise.all([
     queueByTask(db),
     campaignsByStatus(db),
     stalledCampaigns(db),
@@ -89,6 +102,7 @@ async function readInstallation(
     connectionsInAll(db, growingTypes(hooks)),
     livingProcesses(db, ALIVE_SECONDS),
     holdOf(db),
+    hookFaultTotals(db),
   ]);
   // Kinds and states that are not there any more.
   for (const metric of Object.values(metrics)) metric.reset();
@@ -101,6 +115,10 @@ async function readInstallation(
   }
   metrics.stalled.set(stalls.length);
   for (const { server, outcome, messages } of totals) metrics.messages.inc({ server, outcome }, messages);
+  for (const { plugin, hook, failed, late } of hookFaults) {
+    metrics.hookFailures.inc({ plugin, hook }, failed);
+    metrics.hookLate.inc({ plugin, hook }, late);
+  }
   metrics.resting.set(resting);
   for (const { server, connections } of servers) metrics.connections.set({ server }, connections);
   for (const { roles } of alive) for (const role of roles) metrics.processes.inc({ role });

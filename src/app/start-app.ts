@@ -101,7 +101,10 @@ async function compose(
 
   const inbox = await startInbox(ctx, settings);
   closers.defer(() => inbox.close());
-  const heartbeat = await startHeartbeat({ ctx, settings, isEmbedded: opened.isEmbedded, version: version() });
+  const heartbeat = await startHeartbeat({
+    ...{ ctx, settings, isEmbedded: opened.isEmbedded, version: version() },
+    hookFaults: hooks.faults,
+  });
   closers.defer(() => heartbeat.close());
   let waitMs = 0;
   const worker = await startWorker(ctx, settings, heartbeat.isHeld() ? HELD : undefined);

@@ -1,6 +1,7 @@
 /** Calls code of plugins so that its faults stay its own: they are logged with the plugin's name and counted. */
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
+import type { Callee, FaultCounts } from './fault-counts.ts';
 
 /** An asynchronous listener is not waited for any longer. */
 const ASYNC_MS_MAX = 5_000;
@@ -9,24 +10,13 @@ const SYNC_MS_MAX = 250;
 /** A message may be of any length. */
 const MESSAGE_CHARACTERS_MAX = 1_000;
 
-/** Code that a plugin has registered for a hook. */
-export interface Callee {
-  readonly plugin: string;
-  readonly hook: string;
-}
-
-/** How often the code of a plugin failed or was late in this process. */
-export interface HookFaults extends Callee {
-  failed: number;
-  late: number;
-}
-
 export class ContainedCalls {
   readonly #log: Log;
-  readonly #faults = new Map<string, HookFaults>();
+  readonly #faults: FaultCounts;
 
-  constructor(log: Log) {
+  constructor(log: Log, faults: FaultCounts) {
     this.#log = log;
+    this.#faults = faults;
   }
 
   /** Returns what `act` returns; undefined if it throws. */
@@ -61,25 +51,14 @@ export class ContainedCalls {
     if (!hasEnded) this.#late(callee, { milliseconds: ASYNC_MS_MAX, isCutOff: true });
   }
 
-  faults(): readonly Readonly<HookFaults>[] {
-    return [...this.#faults.values()];
-  }
-
   #failed({ plugin, hook }: Callee, error: unknown): void {
-    this.#faultsOf({ plugin, hook }).failed++;
+    this.#faults.add({ plugin, hook, failed: 1, late: 0 });
     this.#log.error('hook.listener_failed', { plugin, hook, message: safeMessageOf(error) });
   }
 
   #late({ plugin, hook }: Callee, how: { readonly milliseconds: number; readonly isCutOff: boolean }): void {
-    this.#faultsOf({ plugin, hook }).late++;
+    this.#faults.add({ plugin, hook, failed: 0, late: 1 });
     this.#log.warn('hook.listener_late', { plugin, hook, ...how });
-  }
-
-  #faultsOf(callee: Callee): HookFaults {
-    const key = `${callee.plugin} ${callee.hook}`;
-    const known = this.#faults.get(key) ?? { ...callee, failed: 0, late: 0 };
-    this.#faults.set(key, known);
-    return known;
   }
 }
 

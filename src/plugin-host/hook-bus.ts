@@ -1,7 +1,8 @@
 /** The hook bus of a process (specification 6.4): what plugins register, and how it takes effect. */
 import type { HookCalls, Plugin } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
-import { ContainedCalls, type HookFaults } from './contained-call.ts';
+import { ContainedCalls } from './contained-call.ts';
+import { FaultCounts } from './fault-counts.ts';
 import { createHookCalls } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
@@ -20,16 +21,16 @@ export interface HookBus extends HookCalls {
   takeBack(plugin: string): void;
   /** Takes it back and removes it, with the hooks that it declares. */
   forget(plugin: string): void;
-  /** How often the code of plugins failed or was late in this process. */
-  faults(): readonly Readonly<HookFaults>[];
+  /** How often the code of plugins failed or was late. */
+  readonly faults: FaultCounts;
 }
 
 /** A bus with nothing registered. */
 export function createHookBus(log: Log, known: KnownHooks = knownHooks): HookBus {
   const names = new HookNames(known);
   const table = new HookTable();
-  const contained = new ContainedCalls(log);
-  const calls = createHookCalls(table, contained);
+  const faults = new FaultCounts();
+  const calls = createHookCalls(table, new ContainedCalls(log, faults));
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
     table.prepare(plugin.name, phase, runPhase(plugin, phase, { names, calls, claimantOf }));
@@ -57,6 +58,6 @@ export function createHookBus(log: Log, known: KnownHooks = knownHooks): HookBus
       table.forget(plugin);
       names.forget(plugin);
     },
-    faults: () => contained.faults(),
+    faults,
   };
 }

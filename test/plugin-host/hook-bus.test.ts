@@ -480,7 +480,7 @@ describe('faults of a plugin', () => {
     expect(lines).toMatchObject([
       { level: 'error', event: 'hook.listener_failed', plugin: 'a/faulty', hook: 'customer_added' },
     ]);
-    expect(bus.faults()).toEqual([{ plugin: 'a/faulty', hook: 'customer_added', failed: 1, late: 0 }]);
+    expect(bus.faults.take()).toEqual([{ plugin: 'a/faulty', hook: 'customer_added', failed: 1, late: 0 }]);
   });
 
   test('a listener that never ends is cut off after five seconds; what it throws later is its own', async () => {
@@ -498,14 +498,14 @@ describe('faults of a plugin', () => {
     expect(lines).toMatchObject([{ event: 'hook.listener_late', plugin: 'a/hangs', isCutOff: true }]);
     hanging.reject(new Error('after all'));
     await vi.advanceTimersByTimeAsync(0);
-    expect(bus.faults()).toEqual([{ plugin: 'a/hangs', hook: 'acme_scored', failed: 1, late: 1 }]);
+    expect(bus.faults.take()).toEqual([{ plugin: 'a/hangs', hook: 'acme_scored', failed: 1, late: 1 }]);
   });
 
   test('a listener that ends in time leaves no timer', async () => {
     vi.useFakeTimers();
     live('a/quick', (hooks) => hooks.on('acme_scored', async () => undefined));
     await bus.fire('acme_scored', 1, []);
-    expect([vi.getTimerCount(), bus.faults()]).toEqual([0, []]);
+    expect([vi.getTimerCount(), bus.faults.take()]).toEqual([0, []]);
   });
 
   test('a synchronous one that takes over 250 ms is counted, and its result is used', () => {
@@ -516,7 +516,7 @@ describe('faults of a plugin', () => {
         return `${text}!`;
       }),
     );
-    expect([bus.filter('acme_text', 'short'), bus.faults()]).toEqual(['short!', []]);
+    expect([bus.filter('acme_text', 'short'), bus.faults.take()]).toEqual(['short!', []]);
     expect(bus.filter('acme_text', 'long')).toBe('long!');
     expect(lines).toMatchObject([
       {
@@ -528,7 +528,7 @@ describe('faults of a plugin', () => {
         isCutOff: false,
       },
     ]);
-    expect(bus.faults()).toEqual([{ plugin: 'a/slow', hook: 'acme_text', failed: 0, late: 1 }]);
+    expect(bus.faults.take()).toEqual([{ plugin: 'a/slow', hook: 'acme_text', failed: 0, late: 1 }]);
   });
 
   test.each<[string, (words: readonly string[]) => unknown]>([
@@ -551,7 +551,7 @@ describe('faults of a plugin', () => {
     live('c/last', (hooks) => hooks.modify('acme_words', (words) => [...words, 'c']));
     expect(bus.filter('acme_words', ['0'])).toEqual(['0', 'a', 'c']);
     expect(lines).toMatchObject([{ event: 'hook.listener_failed', plugin: 'b/faulty', hook: 'acme_words' }]);
-    expect(bus.faults()).toEqual([{ plugin: 'b/faulty', hook: 'acme_words', failed: 1, late: 0 }]);
+    expect(bus.faults.take()).toEqual([{ plugin: 'b/faulty', hook: 'acme_words', failed: 1, late: 0 }]);
   });
 
   test('a plugin that changes what it is given changes it for nobody', async () => {
@@ -573,7 +573,7 @@ describe('faults of a plugin', () => {
     await bus.fire('customer_added', { ...CUSTOMER });
     const items = bus.filter('sidebar-menu-items', [{ label: 'Lists', href: '/lists' }]);
     expect([seen, tags, items]).toEqual([[['x'], 'c7'], ['x'], [{ label: 'Lists', href: '/lists' }]]);
-    expect(bus.faults().map(({ hook, failed }) => [hook, failed])).toEqual([
+    expect(bus.faults.take().map(({ hook, failed }) => [hook, failed])).toEqual([
       ['acme_scored', 1],
       ['customer_added', 1],
       ['sidebar-menu-items', 1],
