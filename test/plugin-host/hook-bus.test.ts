@@ -302,6 +302,10 @@ describe('names', () => {
     // The name stays known as long as one of them is there.
     bus.forget('a/one');
     expect(use('f/six', (hooks) => hooks.on('acme.done' as 'acme_scored', () => undefined))).toEqual({});
+    bus.forget('b/two');
+    expect(use('g/seven', (hooks) => hooks.on('acme.done' as 'acme_scored', () => undefined))).toMatchObject({
+      code: 'UNKNOWN_HOOK',
+    });
   });
 
   test.each([
@@ -493,8 +497,8 @@ describe('faults of a plugin', () => {
     await vi.advanceTimersByTimeAsync(4_999);
     expect(seen).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
-    await fired;
     expect(seen).toEqual(['sound']);
+    await fired;
     expect(lines).toMatchObject([{ event: 'hook.listener_late', plugin: 'a/hangs', isCutOff: true }]);
     hanging.reject(new Error('after all'));
     await vi.advanceTimersByTimeAsync(0);
