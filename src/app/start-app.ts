@@ -63,11 +63,10 @@ async function compose(
   const port = await portOf(settings);
   const opened = await openMigratedDatabase(settings, log);
   closers.defer(() => opened.close());
-  const { database } = opened;
+  const { database, isEmbedded } = opened;
   // Logged as an error at every start: a test installation may run without it, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
-  const hooks = createHookBus(log);
-  await loadPlugins(PLUGINS, hooks);
+  const hooks = await loadPlugins(PLUGINS, createHookBus(log));
   const notifications = closers.adopt(openNotifications(database, log), (it) => it.close());
   const live = closers.adopt(await openLiveSettings(database, { notifications, log }), (it) => it.close());
   const installation = await loadInstallation(settings, { port, database, live });
@@ -101,10 +100,7 @@ async function compose(
 
   const inbox = await startInbox(ctx, settings);
   closers.defer(() => inbox.close());
-  const heartbeat = await startHeartbeat({
-    ...{ ctx, settings, isEmbedded: opened.isEmbedded, version: version() },
-    hookFaults: hooks.faults,
-  });
+  const heartbeat = await startHeartbeat({ ctx, settings, isEmbedded, version: version(), hookFaults: hooks.faults });
   closers.defer(() => heartbeat.close());
   let waitMs = 0;
   const worker = await startWorker(ctx, settings, heartbeat.isHeld() ? HELD : undefined);

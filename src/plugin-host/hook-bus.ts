@@ -20,7 +20,7 @@ export interface HookBus extends HookCalls {
   /** Nothing of the plugin has an effect any more; the next activation runs `boot` again. */
   takeBack(plugin: string): void;
   /** Takes it back and removes it, with the hooks that it declares. */
-  forget(plugin: string): void;
+  remove(plugin: string): void;
   /** How often the code of plugins failed or was late. */
   readonly faults: FaultCounts;
 }
@@ -47,16 +47,16 @@ export function createHookBus(log: Log, known: KnownHooks = knownHooks): HookBus
       try {
         prepare(plugin, 'register');
       } catch (error) {
-        names.forget(plugin.name);
+        names.remove(plugin.name);
         throw error;
       }
     },
     boot: (plugin) => prepare(plugin, 'boot'),
     goLive: (...plugins) => table.goLive(plugins),
     takeBack: (plugin) => table.takeBack(plugin),
-    forget(plugin) {
-      table.forget(plugin);
-      names.forget(plugin);
+    remove(plugin) {
+      table.remove(plugin);
+      names.remove(plugin);
     },
     faults,
   };

@@ -34,7 +34,7 @@ export class HookNames {
     this.#declarations = [...this.#declarations, ...declarations];
   }
 
-  forget(plugin: string): void {
+  remove(plugin: string): void {
     this.#declarations = this.#declarations.filter((declaration) => declaration.plugin !== plugin);
   }
 

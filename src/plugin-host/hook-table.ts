@@ -91,7 +91,7 @@ export class HookTable {
     if (this.has(plugin)) this.prepare(plugin, 'boot', []);
   }
 
-  forget(plugin: string): void {
+  remove(plugin: string): void {
     this.takeBack(plugin);
     this.#prepared.delete(plugin);
   }

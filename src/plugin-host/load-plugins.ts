@@ -7,12 +7,12 @@ import type { Plugin } from '../plugin-api/index.ts';
 import type { HookBus } from './hook-bus.ts';
 
 /** Loads every plugin under `folder` in the order of their names: `register` of all, then `boot` of all, then all go live together. */
-export async function loadPlugins(folder: string, bus: HookBus): Promise<readonly Plugin[]> {
+export async function loadPlugins(folder: string, bus: HookBus): Promise<HookBus> {
   const plugins = await Promise.all((await pluginEntries(folder)).map(importPlugin));
   for (const plugin of plugins) bus.register(plugin);
   for (const plugin of plugins) bus.boot(plugin);
   bus.goLive(...plugins.map(({ name }) => name));
-  return plugins;
+  return bus;
 }
 
 async function pluginEntries(folder: string): Promise<string[]> {
