@@ -1,5 +1,5 @@
 /** How hooks are called: each pattern has its own rule (specification 6.4). */
-import type { FilterHooks, HookCalls } from '../plugin-api/index.ts';
+import type { HookCalls } from '../plugin-api/index.ts';
 import { deepFreeze } from '../lib/deep-freeze.ts';
 import { safeMessageOf, type ContainedCalls } from './contained-call.ts';
 import { HookError } from './hook-error.ts';

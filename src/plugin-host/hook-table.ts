@@ -13,7 +13,6 @@ import type {
   Listener,
   RegistryHooks,
 } from '../plugin-api/index.ts';
-import { HookError } from './hook-error.ts';
 import { inOrder, type OrderedEntry } from './hook-order.ts';
 import type { Phase } from './known-hooks.ts';
 

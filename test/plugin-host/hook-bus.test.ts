@@ -171,6 +171,7 @@ describe('going live', () => {
     expect(faultOf(() => kept?.add('acme_badges', 'late'))).toMatchObject({ code: 'REGISTRATION_CLOSED' });
     const asynchronous = definePlugin({
       name: 'a/async',
+      // oxlint-disable-next-line typescript/no-misused-promises -- the mistake that is tested
       async boot(hooks) {
         await Promise.resolve();
         hooks.add('acme_badges', 'late');

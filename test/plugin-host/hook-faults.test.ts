@@ -19,11 +19,13 @@ const faulty: Record<string, () => unknown> = {
     throw Object.create(null);
   },
   'a rejection': () => Promise.reject(new Error('late no')),
-  'a promise that is none': () => ({
-    get then(): unknown {
-      throw new Error('no then');
-    },
-  }),
+  'a promise that is none': () =>
+    // oxlint-disable-next-line unicorn/no-thenable -- the mistake that is tested
+    Object.defineProperty({}, 'then', {
+      get(): unknown {
+        throw new Error('no then');
+      },
+    }),
 };
 
 test.each(Object.keys(faulty))('a listener with %s is named, counted, and stops nobody', async (kind) => {

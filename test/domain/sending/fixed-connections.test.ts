@@ -9,11 +9,12 @@ import { PROCESS_ID } from '../../../src/lib/process-id.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
 import { createTestContext } from '../../support/test-context.ts';
+import { withDriver } from '../../support/with-hooks.ts';
 
 const CONNECTIONS = 6;
 const WINDOW = 2;
 const ctx = await createTestContext();
-ctx.hooks.add('register_sending_server_driver', {
+withDriver(ctx.hooks, {
   ...{
     type: 'fixed-smtp',
     name: 'fixed-smtp',
