@@ -52,8 +52,8 @@ type Callbacks<Value> = readonly LiveEntry<(value: Value) => Value>[];
 function filterThrough<Value>(contained: ContainedCalls, callbacks: Callbacks<Value>, value: Value): Value {
   let current = deepFreeze(value);
   for (const callback of callbacks) {
-    const next = contained.call(callback, () => sameKind(callback.value(current), current));
-    if (next !== undefined) current = deepFreeze(next);
+    const next = contained.call(callback, () => deepFreeze(sameKind(callback.value(current), current)));
+    if (next !== undefined) current = next;
   }
   return current;
 }

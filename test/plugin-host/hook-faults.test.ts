@@ -115,6 +115,14 @@ test.each<[string, () => unknown]>([
   ['null', () => null],
   ['a promise', async () => ({ color: 'red' })],
   ['a list', () => [{ color: 'red' }]],
+  [
+    'what cannot be read',
+    () => ({
+      get color(): string {
+        throw new Error('no color');
+      },
+    }),
+  ],
 ])('a FILTER callback that returns %s for an object changes nothing', (_, callback) => {
   live('a/faulty', (hooks) => hooks.modify('acme_style', callback as () => FilterHooks['acme_style']));
   expect(bus.filter('acme_style', { color: 'blue' })).toEqual({ color: 'blue' });
