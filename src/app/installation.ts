@@ -31,6 +31,7 @@ export async function loadInstallation(
     bounceDomain: settings.BOUNCE_DOMAIN,
     dnsServers: settings.DNS_SERVERS,
     spfTerms: settings.SPF_TERMS,
+    eventDays: settings.EVENT_RETENTION_DAYS,
     machine: machineOf(settings),
     // Read each time: an administrator can change them while the program runs.
     get isInMaintenance() {

@@ -103,7 +103,7 @@ async function compose(
   const heartbeat = await startHeartbeat({ ctx, settings, isEmbedded, version: version(), hookFaults: hooks.faults });
   closers.defer(() => heartbeat.close());
   let waitMs = 0;
-  const worker = await startWorker(ctx, settings, heartbeat.isHeld() ? HELD : undefined);
+  const worker = await startWorker(ctx, settings, { notifications, pausedFor: heartbeat.isHeld() ? HELD : undefined });
   closers.defer(() => worker.stop(waitMs));
   heartbeat.watch(worker);
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });

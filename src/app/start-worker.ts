@@ -1,6 +1,7 @@
 /** The worker of this process: its tasks with their shared parts, and the schedule. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
+import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
@@ -8,12 +9,15 @@ import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool
 import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
 import type { SourceKey } from '../domain/source-key.ts';
 import { announceSourceChange } from '../domain/statistics/announce-campaign-change.ts';
+import { followEvents } from '../events/follow-events.ts';
 import { crontab } from '../workers/crontab.ts';
+import { hooksFollower } from '../workers/fire-hooks.ts';
 import { runWorker } from '../workers/run-worker.ts';
 import { bounceTasks } from '../workers/tasks/bounces.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
 import { accountTasks } from '../workers/tasks/accounts.ts';
+import { sweepEventsTask } from '../workers/tasks/events.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { removeFieldValuesTask } from '../workers/tasks/remove-field-values.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
@@ -56,7 +60,11 @@ const NONE: RunningWorker = {
 };
 
 /** Runs jobs in the role `worker`. A process with only the role `cron` enqueues scheduled jobs and runs none. */
-export async function startWorker(ctx: Context, settings: Settings, pausedFor?: string): Promise<RunningWorker> {
+export async function startWorker(
+  ctx: Context,
+  settings: Settings,
+  { notifications, pausedFor }: { readonly notifications: Notifications; readonly pausedFor?: string | undefined },
+): Promise<RunningWorker> {
   const works = settings.ROLES.includes('worker');
   const ticks = settings.ROLES.includes('cron');
   if (!works && !ticks) return NONE;
@@ -68,10 +76,20 @@ export async function startWorker(ctx: Context, settings: Settings, pausedFor?: 
     crontab: ticks ? crontab : [],
     pausedFor,
   });
+  const following = await followEvents({ ...ctx, notifications }, works ? [hooksFollower(ctx)] : []);
+  if (pausedFor !== undefined) following.pause(pausedFor);
   return {
     ...worker,
+    pause(reason) {
+      worker.pause(reason);
+      following.pause(reason);
+    },
+    resume(reason) {
+      worker.resume(reason);
+      following.resume(reason);
+    },
     async stop(graceMs) {
-      await worker.stop(graceMs);
+      await Promise.all([worker.stop(graceMs), following.stop(graceMs)]);
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
   };
@@ -100,6 +118,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     dropAbandonedImportsTask,
     dropAbandonedUploadsTask,
     ...accountTasks,
+    sweepEventsTask,
     makePartitionsTask,
     dropPartitionsTask,
     renewSubscriptionsTask,

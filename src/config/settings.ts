@@ -270,6 +270,11 @@ export const settings = {
     default: '100',
     about: 'Largest uploaded file, in megabytes; plans may allow less.',
   },
+  EVENT_RETENTION_DAYS: {
+    kind: numberFrom(8, 3_650),
+    default: '30',
+    about: 'For how many days the event record is kept, from which plugins and other followers read what happened.',
+  },
   BOUNCE_DOMAIN: {
     kind: orEmpty(mailDomain),
     default: '',

@@ -4,6 +4,7 @@ import { expirePendingJob } from '../jobs/audience-jobs.ts';
 import { renewSubscriptionsJob } from '../jobs/billing-jobs.ts';
 import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
 import { dropPartitionsJob, makePartitionsJob, refreshReceivedJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
+import { sweepEventsJob } from '../jobs/event-jobs.ts';
 import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
 import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
@@ -18,6 +19,7 @@ export const crontab = [
   { task: expirePendingJob.name, match: '7 * * * *' },
   { task: sweepAccountsJob.name, match: '37 4 * * *' },
   { task: sweepRequestsJob.name, match: '27 * * * *' },
+  { task: sweepEventsJob.name, match: '13 * * * *' },
   { task: renewSubscriptionsJob.name, match: '*/5 * * * *' },
   { task: recheckDomainsJob.name, match: '*/10 * * * *' },
   { task: pollBounceHandlersJob.name, match: '* * * * *' },

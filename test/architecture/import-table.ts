@@ -15,7 +15,7 @@ export interface ModuleRule {
 }
 
 /** What every domain module may import. */
-const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
+const means = ['domain/context', 'events', 'jobs', 'db', 'plugin-api', 'lib'];
 
 const databasePackages = /^(pg|pg-copy-streams|graphile-worker|@prisma\/.*)$/;
 
@@ -25,7 +25,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
     level: 12,
     may: [
       ...['schema', 'workers', 'domain/*', 'inbound', 'inbox', 'http', 'rest-facade', 'plugin-host'],
-      ...['jobs', 'db', 'config', 'plugin-api', 'generated', 'lib'],
+      ...['events', 'jobs', 'db', 'config', 'plugin-api', 'generated', 'lib'],
     ],
   },
   schema: {
@@ -34,7 +34,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
     // The frame (builder, context, transport) and the loaders; never a noun's folder: resolvers call verbs.
     onlyFrom: { db: /^src\/schema\/([a-z-]+\.ts|loaders\/)/ },
   },
-  workers: { level: 11, may: ['domain/*', 'jobs', 'lib'] },
+  workers: { level: 11, may: ['domain/*', 'events', 'jobs', 'lib'] },
   'domain/automations': {
     level: 10,
     may: ['campaigns', 'delivery', 'webhooks', 'audience', 'content', 'accounts'].map(inDomain).concat(means),
@@ -76,6 +76,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   // The files directly in src/domain: types that every verb uses.
   'domain/context': { level: 3, may: ['lib'], typesOf: ['jobs', 'db', 'plugin-api'] },
   inbox: { level: 3, may: ['db', 'lib'], typesOf: ['http', 'config'] },
+  events: { level: 2, may: ['db', 'lib'] },
   jobs: { level: 2, may: ['db', 'lib'] },
   http: { level: 2, may: ['config', 'lib'] },
   'plugin-host': { level: 2, may: ['plugin-api', 'lib'] },

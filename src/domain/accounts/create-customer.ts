@@ -34,7 +34,7 @@ export async function createCustomer(ctx: Context, input: CreateCustomerInput): 
   const uid = newUid();
   const passwordHash = await hashPassword(input.password);
   return inTransaction(ctx, async (inner) => {
-    const { db, tx, hooks } = inner;
+    const { db } = inner;
     const { timezone, languageId } = person;
     const customerId = await insertCustomer(db, { uid, name: customerName(person), timezone, languageId });
     const user = { ...person, customerId, uid: newUid(), emailKey: emailKey(person.email), passwordHash };
@@ -43,9 +43,7 @@ export async function createCustomer(ctx: Context, input: CreateCustomerInput): 
     const { token } = await insertApiToken(db, {
       ...{ customerId, userId, kind: 'primary', name: 'Primary', scopes: [EVERY_SCOPE] },
     });
-    const { email, firstName, lastName } = person;
     await auditInTransaction(inner, { customerId, targetUid: uid });
-    tx.afterCommit(() => hooks.fire('customer_added', { id: customerId, uid, email, firstName, lastName, timezone }));
     return { customerId, uid, apiToken: token };
   });
 }

@@ -2,6 +2,7 @@
 import { empty, join, sql, typed, row, type Queryable } from '../../db/database.ts';
 import { assignments, insertion, type ValuesOf } from '../../db/fields.ts';
 import { customerFields, userFields } from './customer-fields.ts';
+import type { AddedCustomer } from '../../plugin-api/index.ts';
 import type { ContactChanges, Customer, CustomerStatus } from './customer.ts';
 
 type CustomerRow = Customer & Record<string, unknown>;
@@ -37,6 +38,28 @@ export async function findCustomer(
       FROM customer c
       JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true
      WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR NO KEY UPDATE OF c` : empty}`,
+  );
+  return customer;
+}
+
+const ADDED_CUSTOMER_ROW = row({
+  id: 'bigint',
+  uid: 'text',
+  email: 'text',
+  firstName: 'text',
+  lastName: 'text',
+  timezone: 'text',
+});
+
+/** A customer as plugins are told of it; undefined: it was deleted, or is the operator's account. */
+export async function findAddedCustomer(db: Queryable, uid: string): Promise<AddedCustomer | undefined> {
+  const [customer] = await db.query(
+    ADDED_CUSTOMER_ROW,
+    sql`
+    SELECT c.id, c.uid, u.email, u.first_name AS "firstName", u.last_name AS "lastName", c.timezone
+      FROM customer c
+      JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true
+     WHERE c.uid = ${uid} AND c.status <> 'deleting' AND NOT c.is_operator`,
   );
   return customer;
 }

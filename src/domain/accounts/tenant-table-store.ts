@@ -17,7 +17,7 @@ const TENANT_TABLE = row({
 
 /**
  * The tables with a column `customer_id`, those that refer to others first: plain ones and single partitions. The audit
- * trail has a rule of its own.
+ * trail has a rule of its own; events are without personal data, and followers must still learn what happened.
  */
 export async function tenantTables(db: Queryable): Promise<readonly RowOf<typeof TENANT_TABLE>[]> {
   return db.query(
@@ -29,7 +29,7 @@ export async function tenantTables(db: Queryable): Promise<readonly RowOf<typeof
         FROM pg_class c
         JOIN pg_namespace n ON n.oid = c.relnamespace
         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'customer_id' AND NOT a.attisdropped
-       WHERE c.relkind = 'r' AND n.nspname IN ('public', 'hot') AND c.oid <> 'hot.audit_event'::regclass
+       WHERE c.relkind = 'r' AND n.nspname IN ('public', 'hot') AND c.oid NOT IN ('hot.audit_event'::regclass, 'hot.event'::regclass)
     ), level(oid, depth) AS (
       SELECT oid, 0 FROM tenant
       UNION

@@ -2,6 +2,7 @@
  * One piece of work on a customer's money and plans: a transaction that locks the customer, so that two of them run one after the
  * other and rows can be read and written without further locks.
  */
+import { recordEvents } from '../../events/event-store.ts';
 import { isUid } from '../../lib/ids.ts';
 import { findCustomer, lockCustomer } from '../accounts/customer-store.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
@@ -91,7 +92,19 @@ export type HistoryEvent =
   | 'terminated'
   | 'ended';
 
-/** Writes a row of the subscription's renewal history (decision D34). */
+/** What is an event for others as well. Ends and changes of plan have events with more data: their verbs record them. */
+const EVENT_KINDS = new Map<
+  HistoryEvent,
+  `subscription_${'created' | 'started' | 'renewed' | 'cancelled' | 'resumed'}`
+>([
+  ['created', 'subscription_created'],
+  ['started', 'subscription_started'],
+  ['renewed', 'subscription_renewed'],
+  ['cancelled', 'subscription_cancelled'],
+  ['resumed', 'subscription_resumed'],
+]);
+
+/** Writes a row of the subscription's renewal history (decision D34), and the event. */
 export async function recordEvent(work: BillingWork, subscription: Subscription, entry: HistoryEntry): Promise<void> {
   const plan = await planById(work.ctx.db, subscription.planId);
   await insertHistory(work.ctx.db, {
@@ -105,4 +118,9 @@ export async function recordEvent(work: BillingWork, subscription: Subscription,
     invoiceUid: entry.invoiceUid ?? null,
     note: entry.note ?? null,
   });
+  const kind = EVENT_KINDS.get(entry.event);
+  if (!kind) return;
+  const { customerId, uid: objectUid } = subscription;
+  const data = { customerUid: work.customer.uid, planUid: plan.uid };
+  await recordEvents(work.ctx.db, [{ kind, customerId, objectUid, data }]);
 }

@@ -1,4 +1,5 @@
-/** Ends a subscription, for any reason, and tells plugins (hook `subscription_terminated`). */
+/** Ends a subscription, for any reason. */
+import { recordEvents } from '../../events/event-store.ts';
 import { recordEvent, type BillingWork, type HistoryEvent } from './billing-work.ts';
 import { planById } from './plan-store.ts';
 import { saveSubscription } from './subscription-store.ts';
@@ -10,14 +11,11 @@ export interface Ending {
   readonly note: string | null;
   /** When it ended; now, unless its end was earlier. */
   readonly at?: Date;
-  /** Another subscription replaces it: the customer only gets another plan, so the hook is not fired. */
+  /** Another subscription replaces it: the customer only gets another plan. */
   readonly isReplaced?: boolean;
 }
 
-/**
- * Ends it; its open invoice becomes void, even if payment was claimed. Fires `subscription_terminated` after the commit, unless the
- * subscription was not running or is replaced.
- */
+/** Ends it; its open invoice becomes void, even if payment was claimed. */
 export async function endSubscription(
   work: BillingWork,
   subscription: Subscription,
@@ -27,10 +25,10 @@ export async function endSubscription(
   await voidPendingInvoice(work, subscription, { evenIfClaimed: true });
   const over = await saveSubscription(ctx.db, ended(subscription, at), work.at);
   await recordEvent(work, over, { event, note });
-  if (!isRunning(subscription) || isReplaced) return over;
   const { uid: planUid } = await planById(ctx.db, subscription.planId);
-  ctx.tx.afterCommit(() =>
-    ctx.hooks.fire('subscription_terminated', { uid: subscription.uid, customerUid: customer.uid, planUid }),
-  );
+  const wasRunning = isRunning(subscription);
+  const data = { customerUid: customer.uid, planUid, wasRunning, isReplaced, isTerminated: event === 'terminated' };
+  const { customerId, uid: objectUid } = subscription;
+  await recordEvents(ctx.db, [{ kind: 'subscription_ended', customerId, objectUid, data }]);
   return over;
 }

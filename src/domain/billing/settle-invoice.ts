@@ -4,7 +4,7 @@ import { recordEvent, type BillingWork } from './billing-work.ts';
 import { changeCredit } from './credit-store.ts';
 import { closeInvoice, type Invoice } from './invoice-store.ts';
 import { planById } from './plan-store.ts';
-import { announcePlanChange, startSubscription } from './start-subscription.ts';
+import { recordPlanChange, startSubscription } from './start-subscription.ts';
 import { findSubscription, saveSubscription } from './subscription-store.ts';
 import { NO_OVERRIDES, onPlan, overridesNote, overridesOf, renewed, type Subscription } from './subscription.ts';
 import { totalOf } from './write-invoice.ts';
@@ -64,7 +64,7 @@ async function change(work: BillingWork, subscription: Subscription, invoice: In
   const next = await saveSubscription(db, moved, work.at);
   const note = `From ${from.name} to ${to.name}.${overridesNote(own, invoice.keepsOverrides)}`;
   await recordEvent(work, next, { event: 'plan_changed', amount: totalOf(invoice), invoiceUid: invoice.uid, note });
-  announcePlanChange(work, next, { from, to });
+  await recordPlanChange(work, next, { from, to });
 }
 
 /** The price of the period, paid with money or with credit: a part of it is refunded when the period ends early. */

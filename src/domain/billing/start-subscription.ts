@@ -1,4 +1,5 @@
 /** Starts a subscription, which replaces the running one. */
+import { recordEvents } from '../../events/event-store.ts';
 import { recordEvent, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import type { Money } from './money.ts';
@@ -15,7 +16,7 @@ export interface Start {
   readonly note?: string;
 }
 
-/** Starts a pending subscription now. Fires `plan_changed` after the commit. */
+/** Starts a pending subscription now. */
 export async function startSubscription(
   work: BillingWork,
   subscription: Subscription,
@@ -31,21 +32,16 @@ export async function startSubscription(
   const history = { event: 'started', amount: paid, invoiceUid: invoiceUid ?? null, note: note ?? null } as const;
   await recordEvent(work, running, history);
   const old = before && (await planById(db, before.planId));
-  if (old?.id !== plan.id) announcePlanChange(work, running, { from: old, to: plan });
+  if (old?.id !== plan.id) await recordPlanChange(work, running, { from: old, to: plan });
   return running;
 }
 
-/** Notifies listeners after the commit. */
-export function announcePlanChange(
+/** Records that the customer's plan is another one now. */
+export async function recordPlanChange(
   { ctx, customer }: BillingWork,
-  subscription: Subscription,
+  { customerId, uid: objectUid }: Subscription,
   { from, to }: { from: Plan | undefined; to: Plan },
-): void {
-  const change = {
-    customerUid: customer.uid,
-    subscriptionUid: subscription.uid,
-    oldPlanUid: from?.uid ?? null,
-    newPlanUid: to.uid,
-  };
-  ctx.tx.afterCommit(() => ctx.hooks.fire('plan_changed', change));
+): Promise<void> {
+  const data = { customerUid: customer.uid, oldPlanUid: from?.uid ?? null, newPlanUid: to.uid };
+  await recordEvents(ctx.db, [{ kind: 'subscription_plan_changed', customerId, objectUid, data }]);
 }

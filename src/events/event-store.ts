@@ -1,0 +1,77 @@
+/** Writes and reads of the event record. */
+import { row, sql, typed, type Queryable } from '../db/database.ts';
+import type { EventKind, NewEvent, RecordedEvent } from './event-kinds.ts';
+
+/** Records events in one statement. `db` is the transaction in which they happen: they exist exactly when it commits. */
+export async function recordEvents(db: Queryable, events: readonly NewEvent[]): Promise<void> {
+  if (events.length === 0) return;
+  await db.execute(
+    sql`INSERT INTO hot.event (kind, customer_id, object_uid, data)
+        SELECT e.kind, e.customer_id, e.object_uid, e.data
+          FROM unnest(${events.map(({ kind }) => kind)}::text[], ${events.map(({ customerId }) => customerId)}::bigint[],
+                      ${events.map(({ objectUid }) => objectUid)}::text[],
+                      ${events.map(({ data }) => JSON.stringify(data))}::jsonb[])
+               WITH ORDINALITY AS e (kind, customer_id, object_uid, data, no)
+         ORDER BY e.no`,
+    'events.record',
+  );
+}
+
+const EVENT_ROW = row({
+  id: 'bigint',
+  kind: typed<EventKind>('text'),
+  customerId: 'bigint?',
+  objectUid: 'text',
+  data: typed<RecordedEvent['data']>('json'),
+  happenedAt: 'timestamptz',
+});
+
+/** Events after the id `after` up to the id `upTo`, in the order of their ids. */
+export async function readEvents(
+  db: Queryable,
+  { after, upTo, max }: { readonly after: bigint; readonly upTo: bigint; readonly max: number },
+): Promise<readonly RecordedEvent[]> {
+  const rows = await db.query(
+    EVENT_ROW,
+    sql`SELECT id, kind, customer_id AS "customerId", object_uid AS "objectUid", data, happened_at AS "happenedAt"
+          FROM hot.event WHERE id > ${after} AND id <= ${upTo} ORDER BY id LIMIT ${max}`,
+    'events.read',
+  );
+  // Whoever writes an event gives it the data of its kind: the types of `recordEvents`, and the test of the triggers.
+  return rows as readonly RecordedEvent[];
+}
+
+/** The highest id given so far. Also to events of transactions that are still open or were rolled back. */
+export async function lastEventId(db: Queryable): Promise<bigint> {
+  const [last] = await db.query(
+    { id: 'bigint' },
+    sql`SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS id FROM hot.event_id_seq`,
+    'events.last_id',
+  );
+  return last?.id ?? 0n;
+}
+
+/**
+ * Whether every transaction that began to write before the transaction `number` has ended. PostgreSQL's xmin is the lowest number
+ * of a transaction that is open on the whole server; transactions that only read have no number and hold nothing up.
+ */
+export async function haveAllEndedBefore(db: Queryable, number: string): Promise<boolean> {
+  const [now] = await db.query(
+    { haveEnded: 'bool' },
+    sql`SELECT pg_snapshot_xmin(pg_current_snapshot()) >= ${number}::text::xid8 AS "haveEnded"`,
+    'events.have_ended',
+  );
+  return now?.haveEnded ?? false;
+}
+
+/**
+ * Deletes at most `max` of the oldest events that happened more than `days` ago and that every follower has read, except those
+ * that are cut off. Returns how many.
+ */
+export function deleteOldEvents(db: Queryable, { days, max }: { days: number; max: number }): Promise<number> {
+  return db.execute(sql`
+    DELETE FROM hot.event WHERE id = ANY (ARRAY(
+      SELECT id FROM (SELECT id, happened_at FROM hot.event ORDER BY id LIMIT ${max}) oldest
+       WHERE happened_at < now() - make_interval(days => ${days}::int)
+         AND id <= coalesce((SELECT min(position) FROM hot.event_follower WHERE cut_off_at IS NULL), id)))`);
+}

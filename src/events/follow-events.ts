@@ -1,0 +1,213 @@
+/**
+ * Followers of the event record. One process at a time reads for a follower, by a lease in the database, and each event reaches it
+ * at least once: the position moves after the events are handled, so what was being handled when a process died comes again.
+ *
+ * The order is that of the ids. An id is given while its object's row is locked, so the events of an object have the order in which
+ * they happened. A smaller id may commit later than a greater one. A follower therefore reads up to an id only when every
+ * transaction that was writing when this id was the last one has ended. Numbers of transactions would not do as an order: one that
+ * began earlier may change an object later.
+ *
+ * A transaction that writes for long holds all followers up, also one of another database on the same server.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../db/database.ts';
+import type { Notifications } from '../db/listen.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Log } from '../lib/log.ts';
+import type { RecordedEvent } from './event-kinds.ts';
+import { haveAllEndedBefore, lastEventId, readEvents } from './event-store.ts';
+import {
+  holdFollower,
+  makeFollowers,
+  moveFollower,
+  recordFailure,
+  releaseFollowers,
+  RENEW_MS,
+  type FollowerKey,
+} from './follower-store.ts';
+
+export interface Follower {
+  readonly name: string;
+  /** `mailwright`, or the name of a plugin. */
+  readonly owner: string;
+  /** Handles events in their order. If it throws, all of them come again after a pause, and the ones behind them wait. */
+  handle(events: readonly RecordedEvent[]): Promise<void>;
+  /** Events that are handled together, at most: after the death of a process so many come again. */
+  readonly batch?: number;
+}
+
+export interface Following {
+  /** Reads nothing as long as there is a reason. */
+  pause(reason: string): void;
+  resume(reason: string): void;
+  /** Handles no further batch, waits up to `graceMs` for those being handled, and lets other processes take over. */
+  stop(graceMs: number): Promise<void>;
+}
+
+interface Means {
+  readonly database: Database;
+  readonly notifications: Notifications;
+  readonly log: Log;
+}
+
+const BATCH = 500;
+/** Notifications may get lost, and a dead process's followers must be found. */
+const POLL_MS = RENEW_MS;
+/** A follower moves its position at most twenty times a second, however many transactions write events. */
+const TURN_MS_MIN = 50;
+/** Transactions that write last milliseconds; one that lasts longer is asked for once a second. */
+const ENDED_MS_MIN = 10;
+const ENDED_MS_MAX = 1_000;
+/** A handler that fails is tried again after 2, 4, 8 … seconds: what it needs is back soon, or somebody has to act. */
+const FAILURE_PAUSE_MS = 1_000;
+const FAILURE_PAUSE_MS_MAX = 300_000;
+
+/** Starts following with this process. Followers with a new name begin with what happens from now on. */
+export async function followEvents(means: Means, followers: readonly Follower[]): Promise<Following> {
+  const { database, notifications } = means;
+  const holder = randomUUID();
+  await makeFollowers(database, followers);
+  const reasons = new Set<string>();
+  const loops = followers.map((follower) => new FollowerLoop({ ...means, follower, holder, reasons }));
+  const running = Promise.all(loops.map((loop) => loop.run()));
+  const unlisten = notifications.listen('events', () => loops.forEach((loop) => loop.wake()));
+  return {
+    pause: (reason) => void reasons.add(reason),
+    resume: (reason) => void reasons.delete(reason),
+    async stop(graceMs) {
+      unlisten();
+      for (const loop of loops) loop.stop();
+      const late = new AbortController();
+      await Promise.race([running, sleep(graceMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+      late.abort();
+      await releaseFollowers(database, holder).catch(() => undefined);
+    },
+  };
+}
+
+interface LoopMeans extends Means {
+  readonly follower: Follower;
+  readonly holder: string;
+  /** Why it is paused. */
+  readonly reasons: ReadonlySet<string>;
+}
+
+class FollowerLoop {
+  readonly #means: LoopMeans;
+  readonly #key: FollowerKey;
+  readonly #batch: number;
+  #isHolder = false;
+  #isStopping = false;
+  #retryAt = 0;
+  /** Something was announced since the turn began. */
+  #isAnnounced = false;
+  #endSleep: (() => void) | undefined;
+  #renewal: Promise<unknown> = Promise.resolve();
+
+  constructor(means: LoopMeans) {
+    this.#means = means;
+    this.#key = { name: means.follower.name, holder: means.holder };
+    this.#batch = means.follower.batch ?? BATCH;
+  }
+
+  /** Events were announced. */
+  wake(): void {
+    if (!this.#isHolder || performance.now() < this.#retryAt) return;
+    this.#isAnnounced = true;
+    this.#endSleep?.();
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+    this.#endSleep?.();
+  }
+
+  async run(): Promise<void> {
+    const { log } = this.#means;
+    while (!this.#isStopping) {
+      this.#isAnnounced = false;
+      await this.#turn().catch((error: unknown) =>
+        log.warn('events.not_read', { follower: this.#key.name, message: messageOf(error) }),
+      );
+      if (!this.#isStopping) await sleep(TURN_MS_MIN);
+      await this.#sleep();
+    }
+  }
+
+  #isPaused(): boolean {
+    return this.#isStopping || this.#means.reasons.size > 0;
+  }
+
+  async #sleep(): Promise<void> {
+    if (this.#isStopping || this.#isAnnounced) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, POLL_MS);
+      this.#endSleep = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#endSleep = undefined;
+  }
+
+  /** Handles all events that are there, if this process holds the follower. */
+  async #turn(): Promise<void> {
+    if (this.#isPaused()) return;
+    const { database } = this.#means;
+    // In this order: the number of the transaction is higher than those of all that wrote events up to this id.
+    const upTo = await lastEventId(database);
+    const held = await holdFollower(database, this.#key);
+    this.#isHolder = held !== undefined;
+    if (!held || held.position >= upTo || performance.now() < this.#retryAt) return;
+    const renewing = setInterval(() => this.#renew(), RENEW_MS);
+    try {
+      if (await this.#haveEndedBefore(held.transaction)) await this.#handleAll(held, upTo);
+    } finally {
+      clearInterval(renewing);
+      await this.#renewal;
+    }
+  }
+
+  #renew(): void {
+    this.#renewal = holdFollower(this.#means.database, this.#key).catch(() => undefined);
+  }
+
+  /** Waits until all transactions with lower numbers have ended; false: it has to pause before. */
+  async #haveEndedBefore(number: string): Promise<boolean> {
+    for (let waitMs = ENDED_MS_MIN; !this.#isPaused(); waitMs = Math.min(waitMs * 2, ENDED_MS_MAX)) {
+      if (await haveAllEndedBefore(this.#means.database, number)) return true;
+      await sleep(waitMs);
+    }
+    return false;
+  }
+
+  async #handleAll(held: { readonly position: bigint; readonly failures: number }, upTo: bigint): Promise<void> {
+    const { database } = this.#means;
+    let { position, failures } = held;
+    while (position < upTo && !this.#isPaused()) {
+      const events = await readEvents(database, { after: position, upTo, max: this.#batch });
+      if (!(await this.#isHandled(events, failures))) return;
+      failures = 0;
+      position = events.length < this.#batch ? upTo : (events.at(-1)?.id ?? upTo);
+      if (!(await moveFollower(database, this.#key, position))) return;
+    }
+  }
+
+  async #isHandled(events: readonly RecordedEvent[], failuresBefore: number): Promise<boolean> {
+    const { database, follower, log } = this.#means;
+    if (events.length === 0) return true;
+    try {
+      await follower.handle(events);
+      return true;
+    } catch (error) {
+      const message = messageOf(error);
+      const failures = failuresBefore + 1;
+      const pauseMs = Math.min(FAILURE_PAUSE_MS * 2 ** failures, FAILURE_PAUSE_MS_MAX);
+      log.warn('events.handler_failed', { follower: follower.name, owner: follower.owner, failures, pauseMs, message });
+      this.#retryAt = performance.now() + pauseMs;
+      await recordFailure(database, this.#key, message);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/** Writes of followers: who reads for one, up to where, and what failed. */
+import { row, sql, type Queryable } from '../db/database.ts';
+
+/** A process that dies is replaced after this time; it renews its lease three times as often. */
+const LEASE_SECONDS = 6;
+export const RENEW_MS = 2_000;
+
+/** Texts of errors that are kept. */
+const ERROR_LENGTH_MAX = 500;
+
+export interface FollowerKey {
+  readonly name: string;
+  /** The process. */
+  readonly holder: string;
+}
+
+/** Makes the followers that are new. They begin with the events from now on. */
+export async function makeFollowers(
+  db: Queryable,
+  followers: readonly { readonly name: string; readonly owner: string }[],
+): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO hot.event_follower (name, owner, position)
+    SELECT f.name, f.owner, CASE WHEN s.is_called THEN s.last_value ELSE 0 END
+      FROM hot.event_id_seq s,
+           unnest(${followers.map(({ name }) => name)}::text[], ${followers.map(({ owner }) => owner)}::text[]) AS f (name, owner)
+    ON CONFLICT (name) DO NOTHING`);
+}
+
+const HELD_ROW = row({ position: 'bigint', failures: 'int', transaction: 'text' });
+
+/**
+ * Takes or renews the process's lease. Undefined: another process holds the follower, or it is cut off. `transaction` is the number
+ * of this statement's transaction, which is higher than that of every transaction that has written something so far.
+ */
+export async function holdFollower(db: Queryable, { name, holder }: FollowerKey) {
+  const [held] = await db.query(
+    HELD_ROW,
+    sql`UPDATE hot.event_follower SET holder = ${holder}::uuid, lease_ends_at = now() + make_interval(secs => ${LEASE_SECONDS})
+         WHERE name = ${name} AND cut_off_at IS NULL
+           AND (holder IS NULL OR holder = ${holder}::uuid OR lease_ends_at < now())
+        RETURNING position, failures, pg_current_xact_id()::text AS transaction`,
+    'events.hold',
+  );
+  return held;
+}
+
+/** Stores that all events up to this id are handled. False: another process holds the follower now, or it is cut off. */
+export async function moveFollower(db: Queryable, { name, holder }: FollowerKey, position: bigint): Promise<boolean> {
+  const moved = await db.execute(
+    sql`UPDATE hot.event_follower
+           SET position = ${position}, moved_at = now(), failures = 0, last_error = NULL,
+               lease_ends_at = now() + make_interval(secs => ${LEASE_SECONDS})
+         WHERE name = ${name} AND holder = ${holder}::uuid AND cut_off_at IS NULL`,
+    'events.move',
+  );
+  return moved > 0;
+}
+
+/** Stores that the next events could not be handled. */
+export async function recordFailure(db: Queryable, { name, holder }: FollowerKey, message: string): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.event_follower SET failures = failures + 1, last_error = ${message.slice(0, ERROR_LENGTH_MAX)}
+         WHERE name = ${name} AND holder = ${holder}::uuid`,
+  );
+}
+
+/** Lets another process hold this one's followers at once. */
+export async function releaseFollowers(db: Queryable, holder: string): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.event_follower SET holder = NULL, lease_ends_at = NULL WHERE holder = ${holder}::uuid`,
+  );
+}
+
+/**
+ * Cuts off the followers whose next event is older than so many days; returns them. Not while no process has been running for an
+ * hour: followers of an installation that was switched off for a week can catch up.
+ */
+export function cutOffFollowers(db: Queryable, days: number) {
+  return db.query(
+    { name: 'text', owner: 'text' },
+    sql`UPDATE hot.event_follower f SET cut_off_at = now(), holder = NULL, lease_ends_at = NULL
+         WHERE cut_off_at IS NULL
+           AND (SELECT e.happened_at FROM hot.event e WHERE e.id > f.position ORDER BY e.id LIMIT 1) < now() - make_interval(days => ${days}::int)
+           AND EXISTS (SELECT 1 FROM hot.process p WHERE p.started_at < now() - interval '1 hour' AND p.seen_at > now() - interval '1 minute')
+        RETURNING name, owner`,
+  );
+}
