@@ -6,6 +6,8 @@ import { createPlan } from '../../src/domain/billing/create-plan.ts';
 import { recordPayment } from '../../src/domain/billing/pay-invoice.ts';
 import type { Plan, PlanInput } from '../../src/domain/billing/plan.ts';
 import type { Context } from '../../src/domain/context.ts';
+import { hooksFollower } from '../../src/workers/fire-hooks.ts';
+import { caughtUp, startFollowers } from './event-followers.ts';
 import { createTenant } from './tenant.ts';
 import { createTestContext } from './test-context.ts';
 import { withHooks } from './with-hooks.ts';
@@ -17,8 +19,8 @@ export interface BillingWorld {
   setClock(at: string): void;
   newPlan(price: string, changes?: PlanInput): Promise<Plan>;
   newCustomer(): Promise<{ ctx: Context; id: bigint; uid: string }>;
-  /** Hooks that were fired, in order: `plan_changed <old> <new>`, `subscription_terminated <uid>`. */
-  readonly fired: string[];
+  /** Hooks that were fired for all that has happened so far, in order: `plan_changed <old> <new>`, `subscription_terminated <uid>`. */
+  fired(): Promise<string[]>;
   rows<Row extends object>(statement: ReturnType<typeof sql>): Promise<Row[]>;
 }
 
@@ -40,9 +42,13 @@ export async function openBillingWorld(at: string): Promise<BillingWorld> {
       });
     },
   });
+  await startFollowers(base, [hooksFollower(base)]);
   return {
     admin,
-    fired,
+    async fired() {
+      await caughtUp(base.db, 'hooks');
+      return fired;
+    },
     setClock(moment) {
       now = new Date(moment);
     },

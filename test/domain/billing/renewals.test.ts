@@ -28,7 +28,7 @@ const paid = await world.newPlan('10.00');
 
 beforeEach(async () => {
   world.setClock(START);
-  world.fired.length = 0;
+  (await world.fired()).length = 0;
   // Each test looks at its own customers only.
   await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL`);
 });
@@ -105,7 +105,7 @@ describe('a paid plan', () => {
       event: 'ended',
       note: 'The renewal was not paid.',
     });
-    expect(world.fired.at(-1)).toBe(`subscription_terminated ${subscription?.uid}`);
+    expect((await world.fired()).at(-1)).toBe(`subscription_terminated ${subscription?.uid}`);
   });
 
   test('does not end while an administrator has a claim to look at, and does when it is rejected', async () => {

@@ -21,9 +21,9 @@ const free = await world.newPlan('0');
 const small = await world.newPlan('31.00');
 const large = await world.newPlan('62.00');
 
-beforeEach(() => {
+beforeEach(async () => {
   world.setClock(START);
-  world.fired.length = 0;
+  (await world.fired()).length = 0;
 });
 
 /** A customer who has paid for a plan, from the start. */
@@ -58,10 +58,10 @@ describe('fifty at once', () => {
     const uids = new Set(claims.map((claim) => (claim.status === 'fulfilled' ? claim.value.uid : 'refused')));
     expect(uids.size).toBe(1);
     const [uid = ''] = uids;
-    world.fired.length = 0;
+    (await world.fired()).length = 0;
     expect(went(await times(() => approvePayment(admin, { uid })))).toBe(50);
     expect(await eventsOf(world, customer.id)).toEqual(['created', 'payment_claimed', 'started']);
-    expect(world.fired).toHaveLength(1);
+    expect(await world.fired()).toHaveLength(1);
   });
 
   test('approvals and rejections decide once', async () => {

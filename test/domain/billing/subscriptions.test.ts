@@ -30,9 +30,9 @@ const free = await world.newPlan('0');
 const small = await world.newPlan('31.00');
 const large = await world.newPlan('62.00');
 
-beforeEach(() => {
+beforeEach(async () => {
   world.setClock(START);
-  world.fired.length = 0;
+  (await world.fired()).length = 0;
 });
 
 /** A customer who has paid for this plan, from the start. */
@@ -50,7 +50,7 @@ describe('a first subscription', () => {
     const [subscription] = await subscriptionsOf(world, customer.id);
     expect(subscription).toMatchObject({ status: 'active', periodEndsAt: new Date('2026-02-01T00:00:00.000Z') });
     expect(await eventsOf(world, customer.id)).toEqual(['started']);
-    expect(world.fired).toEqual([`plan_changed null ${free.uid}`]);
+    expect(await world.fired()).toEqual([`plan_changed null ${free.uid}`]);
   });
 
   test('to a paid plan waits for its payment, and its limits count meanwhile (D55)', async () => {
@@ -76,7 +76,7 @@ describe('a first subscription', () => {
     const { subscription } = await changePlan(customer.ctx, { planUid: small.uid });
     await cancelSubscription(customer.ctx, subscription);
     expect((await allowanceOf(admin.db, customer.id)).source).toBe('none');
-    expect(world.fired).toEqual([]);
+    expect(await world.fired()).toEqual([]);
   });
 
   test('without billing runs at once, whatever it costs', async () => {
@@ -102,7 +102,7 @@ describe('changing the plan', () => {
       { status: 'active', planId: large.id, periodEndsAt: new Date('2026-02-11T00:00:00.000Z') },
     ]);
     expect(await eventsOf(world, customer.id)).toEqual(['created', 'started', 'change_requested', 'plan_changed']);
-    expect(world.fired.at(-1)).toBe(`plan_changed ${small.uid} ${large.uid}`);
+    expect((await world.fired()).at(-1)).toBe(`plan_changed ${small.uid} ${large.uid}`);
   });
 
   test('down happens at once, and what is left becomes credit that later bills take', async () => {
@@ -251,9 +251,9 @@ describe('acts on a subscription', () => {
     await expect(cancelSubscription(customer.ctx, { uid })).rejects.toMatchObject({ code: 'SUBSCRIPTION_STATE' });
     expect(await resumeSubscription(customer.ctx, { uid })).toMatchObject({ status: 'active', endsAt: null });
     await expect(terminateSubscription(customer.ctx, { uid })).rejects.toMatchObject({ code: 'FORBIDDEN' });
-    world.fired.length = 0;
+    (await world.fired()).length = 0;
     await terminateSubscription(admin, { uid });
-    expect(world.fired).toEqual([`subscription_terminated ${uid}`]);
+    expect(await world.fired()).toEqual([`subscription_terminated ${uid}`]);
     for (const act of [terminateSubscription, activateSubscription, cancelSubscription, resumeSubscription])
       await expect(act(admin, { uid })).rejects.toMatchObject({ code: 'SUBSCRIPTION_STATE' });
     expect((await allowanceOf(admin.db, customer.id)).source).toBe('ended');
