@@ -44,7 +44,10 @@ export async function killFollowers(
   let written = 0;
   const writing = Promise.all(
     Array.from({ length: WRITERS }, async (_, writer) => {
-      for (let no = 0; written < events; no++) written += await write(database, { writer, no });
+      for (let no = 0; written < events; no++) {
+        const amount = await write(database, { writer, no });
+        written += amount;
+      }
     }),
   );
   try {
