@@ -1,4 +1,5 @@
 /** A customer's plan: given, changed, paid for, cancelled. */
+import { eventsAbout } from '../../support/event-followers.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { changePlan } from '../../../src/domain/billing/change-plan.ts';
 import {
@@ -254,6 +255,12 @@ describe('acts on a subscription', () => {
     (await world.fired()).length = 0;
     await terminateSubscription(admin, { uid });
     expect(await world.fired()).toEqual([`subscription_terminated ${uid}`]);
+    const about = await eventsAbout(admin.db, uid);
+    expect(about.map(({ kind }) => kind.replace('subscription_', ''))).toEqual([
+      ...['created', 'started', 'plan_changed', 'cancelled', 'resumed', 'ended'],
+    ]);
+    const whose = { customerUid: customer.uid, planUid: small.uid };
+    expect(about.at(-1)?.data).toEqual({ ...whose, wasRunning: true, isReplaced: false, isTerminated: true });
     for (const act of [terminateSubscription, activateSubscription, cancelSubscription, resumeSubscription])
       await expect(act(admin, { uid })).rejects.toMatchObject({ code: 'SUBSCRIPTION_STATE' });
     expect((await allowanceOf(admin.db, customer.id)).source).toBe('ended');
