@@ -10,6 +10,7 @@ import { growingTypes } from '../domain/sending/connections-setting.ts';
 import { connectionsInAll } from '../domain/sending/routing/connections-store.ts';
 import { restingServers } from '../domain/sending/routing/sending-health-read-model.ts';
 import { sendingTotals } from '../domain/sending/sending-total-store.ts';
+import { followerStates } from '../events/follower-read-model.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { messageOf } from '../lib/errors.ts';
 
@@ -82,6 +83,9 @@ function installationMetrics(registry: Registry) {
       'Connections that an active sending server may use now, by server: the uid of a system server, or "customers" for the sum of theirs.',
       ['server'],
     ),
+    behind: gauge('event_follower_behind_seconds', 'Age of the oldest event that a follower has not handled.', [
+      'follower',
+    ]),
     processes: gauge('processes', 'Processes that were alive in the last 15 seconds.', ['role']),
     working: gauge('workers_working', 'Processes whose worker takes jobs.'),
     memory: gauge('processes_memory_bytes', 'Resident memory of all processes.'),
@@ -93,13 +97,14 @@ async function readInstallation(
   { db, hooks }: Pick<Context, 'db' | 'hooks'>,
   metrics: ReturnType<typeof installationMetrics>,
 ): Promise<void> {
-  const [queue, byStatus, stalls, totals, resting, servers, alive, hold, hookFaults] = await Promise.all([
+  const [queue, byStatus, stalls, totals, resting, servers, followers, alive, hold, hookFaults] = await Promise.all([
     queueByTask(db),
     campaignsByStatus(db),
     stalledCampaigns(db),
     sendingTotals(db),
     restingServers(db),
     connectionsInAll(db, growingTypes(hooks)),
+    followerStates(db),
     livingProcesses(db, ALIVE_SECONDS),
     holdOf(db),
     hookFaultTotals(db),
@@ -121,6 +126,7 @@ async function readInstallation(
   }
   metrics.resting.set(resting);
   for (const { server, connections } of servers) metrics.connections.set({ server }, connections);
+  for (const { name, behindSeconds } of followers) metrics.behind.set({ follower: name }, behindSeconds);
   for (const { roles } of alive) for (const role of roles) metrics.processes.inc({ role });
   metrics.working.set(alive.filter(({ isWorking }) => isWorking).length);
   metrics.memory.set(alive.reduce((sum, { memoryMb }) => sum + memoryMb * 1_048_576, 0));

@@ -86,3 +86,18 @@ export function cutOffFollowers(db: Queryable, days: number) {
         RETURNING name, owner`,
   );
 }
+
+/** Lets a follower begin with what happens from now on, also one that was cut off. Returns whether there is one of this name. */
+export async function followAgain(db: Queryable, name: string): Promise<boolean> {
+  const again = await db.execute(sql`
+    UPDATE hot.event_follower f
+       SET position = CASE WHEN s.is_called THEN s.last_value ELSE 0 END, cut_off_at = NULL, failures = 0, last_error = NULL,
+           holder = NULL, lease_ends_at = NULL
+      FROM hot.event_id_seq s WHERE f.name = ${name}`);
+  return again > 0;
+}
+
+/** Forgets a follower that nobody runs any more. Returns whether there was one of this name. */
+export async function removeFollower(db: Queryable, name: string): Promise<boolean> {
+  return (await db.execute(sql`DELETE FROM hot.event_follower WHERE name = ${name}`)) > 0;
+}

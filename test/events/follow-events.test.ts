@@ -8,6 +8,8 @@ import type { NewEvent, RecordedEvent } from '../../src/events/event-kinds.ts';
 import { recordEvents } from '../../src/events/event-store.ts';
 import { followerStates } from '../../src/events/follower-read-model.ts';
 import { sweepEvents } from '../../src/events/sweep-events.ts';
+import { followAgain } from '../../src/events/follower-store.ts';
+import { diagnose } from '../../src/domain/installation/diagnostics.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { caughtUp, eventsAbout, startFollowers } from '../support/event-followers.ts';
 import { createTestContext } from '../support/test-context.ts';
@@ -250,6 +252,28 @@ describe('old events', () => {
     const state = (await followerStates(world.db)).find(({ name }) => name === broken);
     expect(state?.cutOffAt).toBeInstanceOf(Date);
     await following.stop(5_000);
+
+    const means = {
+      db: world.db,
+      clock: world.clock,
+      installation: { ...world.installation, dnsServers: ['127.0.0.1:1'] },
+    };
+    const told = (await diagnose(means)).find(({ name }) => name === 'events');
+    expect(told).toMatchObject({ status: 'error', message: expect.stringContaining(`${broken} of acme/crm`) });
+    // It begins again with what happens from now on, when somebody has repaired it.
+    expect(await followAgain(world.db, broken)).toBe(true);
+    const got: string[] = [];
+    await startFollowers(world, [
+      {
+        name: broken,
+        owner: 'acme/crm',
+        handle: async (events) => void got.push(...events.map((event) => event.objectUid)),
+      },
+    ]);
+    const later = newUid();
+    await recordEvents(world.db, [change(later, 1)]);
+    await caughtUp(world.db, broken);
+    expect(got).toEqual([later]);
   });
 });
 

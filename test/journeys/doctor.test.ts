@@ -40,7 +40,18 @@ const withFault = async (name: string, settings: ScriptSettings = {}) => (await 
 it('finds nothing wrong with what works', async () => {
   writeFileSync(path.join(folder, 'secret'), SECRET, { mode: 0o600 });
   const results = await found();
-  for (const name of ['database', 'clock', 'migrations', 'secret', 'processes', 'hold', 'queue', 'campaigns', 'rights'])
+  for (const name of [
+    'database',
+    'clock',
+    'migrations',
+    'secret',
+    'processes',
+    'hold',
+    'queue',
+    'events',
+    'campaigns',
+    'rights',
+  ])
     expect(results.get(name), name).toMatchObject({ status: 'ok', advice: null });
   expect((await doctor()).text).toContain('sending_servers');
 });

@@ -5,6 +5,8 @@
 import type { Queryable } from '../../db/database.ts';
 import { durabilityFaults } from '../../db/durability.ts';
 import { migrationState } from '../../db/migration-state.ts';
+import { followerStates } from '../../events/follower-read-model.ts';
+import { BEHIND_DAYS_MAX } from '../../events/sweep-events.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { countOf } from '../../lib/counted-noun.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -36,6 +38,8 @@ const CLOCK_SECONDS_MAX = 60;
 /** A job waits longer only when workers are missing or fully busy. */
 const QUEUE_SECONDS_WARN = 60;
 const QUEUE_SECONDS_MAX = 300;
+/** Followers are milliseconds behind, and while something fails at most a few minutes. */
+const EVENTS_SECONDS_WARN = 900;
 /** Above this share further processes may find no connection. */
 const CONNECTIONS_SHARE_WARN = 0.9;
 /** Mailboxes are read at least every few minutes. */
@@ -57,6 +61,7 @@ const checks: Readonly<Record<string, Check>> = {
   processes: checkProcesses,
   hold: checkHold,
   queue: checkQueue,
+  events: checkEvents,
   campaigns: checkCampaigns,
   sending_servers: checkServers,
   sending_domains: checkDomains,
@@ -184,6 +189,25 @@ async function checkQueue({ db }: DiagnosticsMeans): Promise<CheckResult> {
       ? 'No job is due.'
       : `Due: ${countOf(due, ['job', 'jobs'])}, the oldest for ${countOf(waits, ['second', 'seconds'])}.`,
   );
+}
+
+async function checkEvents({ db }: DiagnosticsMeans): Promise<CheckResult> {
+  const followers = await followerStates(db);
+  const named = (which: typeof followers): string =>
+    which.map(({ name, owner, behindSeconds }) => `${name} of ${owner} (${Math.round(behindSeconds)} s)`).join(', ');
+  const cutOff = followers.filter(({ cutOffAt }) => cutOffAt !== null);
+  if (cutOff.length > 0)
+    return fault(
+      `Followers of events were cut off, because they were over ${BEHIND_DAYS_MAX} days behind: ${named(cutOff)}.`,
+      'They miss what has happened since. Repair the plugin, then run: npm run event-followers -- again <name>',
+    );
+  const late = followers.filter(({ behindSeconds }) => behindSeconds > EVENTS_SECONDS_WARN);
+  if (late.length > 0)
+    return warning(
+      `Followers of events are behind: ${named(late)}. ${late.map(({ lastError }) => lastError ?? '').join(' ')}`.trim(),
+      `Look for events.handler_failed in the log, for workers that run (check processes), and for transactions that stay open in PostgreSQL. A follower is cut off after ${BEHIND_DAYS_MAX} days.`,
+    );
+  return ok(`Followers of events: ${named(followers)}.`);
 }
 
 async function checkCampaigns({ db }: DiagnosticsMeans): Promise<CheckResult> {
