@@ -41,13 +41,12 @@ export async function readEvents(
   return rows as readonly RecordedEvent[];
 }
 
-/** The highest id given so far. Also to events of transactions that are still open or were rolled back. */
+/** The highest id given so far, as an expression. */
+export const LAST_EVENT_ID = sql`(SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM hot.event_id_seq)`;
+
+/** The same. Also to events of transactions that are still open or were rolled back. */
 export async function lastEventId(db: Queryable): Promise<bigint> {
-  const [last] = await db.query(
-    { id: 'bigint' },
-    sql`SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS id FROM hot.event_id_seq`,
-    'events.last_id',
-  );
+  const [last] = await db.query({ id: 'bigint' }, sql`SELECT ${LAST_EVENT_ID} AS id`, 'events.last_id');
   return last?.id ?? 0n;
 }
 

@@ -1,5 +1,6 @@
 /** Writes of followers: who reads for one, up to where, and what failed. */
 import { row, sql, type Queryable } from '../db/database.ts';
+import { LAST_EVENT_ID } from './event-store.ts';
 
 /** A process that dies is replaced after this time; it renews its lease three times as often. */
 const LEASE_SECONDS = 6;
@@ -21,9 +22,8 @@ export async function makeFollowers(
 ): Promise<void> {
   await db.execute(sql`
     INSERT INTO hot.event_follower (name, owner, position)
-    SELECT f.name, f.owner, CASE WHEN s.is_called THEN s.last_value ELSE 0 END
-      FROM hot.event_id_seq s,
-           unnest(${followers.map(({ name }) => name)}::text[], ${followers.map(({ owner }) => owner)}::text[]) AS f (name, owner)
+    SELECT f.name, f.owner, ${LAST_EVENT_ID}
+      FROM unnest(${followers.map(({ name }) => name)}::text[], ${followers.map(({ owner }) => owner)}::text[]) AS f (name, owner)
     ON CONFLICT (name) DO NOTHING`);
 }
 
@@ -90,10 +90,9 @@ export function cutOffFollowers(db: Queryable, days: number) {
 /** Lets a follower begin with what happens from now on, also one that was cut off. Returns whether there is one of this name. */
 export async function followAgain(db: Queryable, name: string): Promise<boolean> {
   const again = await db.execute(sql`
-    UPDATE hot.event_follower f
-       SET position = CASE WHEN s.is_called THEN s.last_value ELSE 0 END, cut_off_at = NULL, failures = 0, last_error = NULL,
-           holder = NULL, lease_ends_at = NULL
-      FROM hot.event_id_seq s WHERE f.name = ${name}`);
+    UPDATE hot.event_follower
+       SET position = ${LAST_EVENT_ID}, cut_off_at = NULL, failures = 0, last_error = NULL, holder = NULL, lease_ends_at = NULL
+     WHERE name = ${name}`);
   return again > 0;
 }
 

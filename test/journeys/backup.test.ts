@@ -16,10 +16,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { openDatabase, sql, type Database } from '../../src/db/database.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
+import { recordEvents } from '../../src/events/event-store.ts';
+import { makeFollowers } from '../../src/events/follower-store.ts';
+import { newUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { afterFile } from '../support/after-file.ts';
 import { campaignWorld, copiesByRecipient } from '../support/campaign-world.ts';
+import { caughtUp, startFollowers } from '../support/event-followers.ts';
 import { startProgram } from '../support/program.ts';
 import { runScript, startScript, type RanScript, type ScriptSettings } from '../support/run-script.ts';
 import { scriptedSmtpServer, type SmtpEvent } from '../support/scripted-smtp-server.ts';
@@ -132,6 +136,25 @@ it('restores exactly what was there, also over an installation, and starts a hol
   // Triggers work again.
   await open(url).execute(sql`DELETE FROM subscriber WHERE id % 2 = 0`);
   expect(await contents(url)).not.toEqual(was);
+});
+
+it('goes on with the events after a restore: what no follower had read at the backup is read, then what happens later', async () => {
+  const file = path.join(folder, 'events.backup');
+  const [unread, later, name] = [newUid(), newUid(), `test-${newUid()}`];
+  const event = (objectUid: string) => ({ kind: 'list_changed', customerId: null, objectUid, data: {} }) as const;
+  await makeFollowers(ctx.db, [{ name, owner: 'test' }]);
+  await recordEvents(ctx.db, [event(unread)]);
+  expect(await run('backup', [file])).toMatchObject({ code: 0 });
+  const { url } = await createEmptyDatabase();
+  expect(await run('restore', [file], url)).toMatchObject({ code: 0 });
+  const database = open(url);
+  const got: string[] = [];
+  await startFollowers({ database, log: silentLog }, [
+    { name, owner: 'test', handle: async (events) => void got.push(...events.map(({ objectUid }) => objectUid)) },
+  ]);
+  await recordEvents(database, [event(later)]);
+  await caughtUp(database, name);
+  expect(got).toEqual([unread, later]);
 });
 
 it('refuses to replace a file, a damaged backup, a backup of a newer version and a running installation', async () => {

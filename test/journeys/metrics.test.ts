@@ -65,6 +65,7 @@ it('shows the queue, messages by server, processes and requests, and nothing of 
   expect(text).toMatch(/^mailwright_processes\{role="web"\} [1-9]/m);
   expect(text).toContain('mailwright_database_up 1');
   expect(text).toContain('mailwright_on_hold 0');
+  expect(text).toMatch(/^mailwright_event_follower_behind_seconds\{follower="hooks"\} \d/m);
   expect(text).toMatch(/^mailwright_sending_connections\{server="customers"\} [1-9]/m);
   expect(text).toMatch(/^mailwright_database_connections\{pool="requests",state="idle"\} \d+$/m);
   expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
