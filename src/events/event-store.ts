@@ -63,6 +63,17 @@ export async function haveAllEndedBefore(db: Queryable, number: string): Promise
   return now?.haveEnded ?? false;
 }
 
+/** The transaction that has been writing for longest, on the whole server. */
+export async function oldestWriter(db: Queryable) {
+  const [oldest] = await db.query(
+    { pid: 'int', database: 'text', application: 'text', seconds: 'float8' },
+    sql`SELECT pid, coalesce(datname::text, '') AS database, coalesce(application_name, '') AS application,
+               coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0)::float8 AS seconds
+          FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid() ORDER BY age(backend_xid) DESC LIMIT 1`,
+  );
+  return oldest;
+}
+
 /**
  * Deletes at most `max` of the oldest events that happened more than `days` ago and that every follower has read, except those
  * that are cut off. Returns how many.

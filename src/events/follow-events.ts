@@ -16,7 +16,7 @@ import type { Notifications } from '../db/listen.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { RecordedEvent } from './event-kinds.ts';
-import { haveAllEndedBefore, lastEventId, readEvents } from './event-store.ts';
+import { haveAllEndedBefore, lastEventId, oldestWriter, readEvents } from './event-store.ts';
 import {
   holdFollower,
   makeFollowers,
@@ -59,6 +59,8 @@ const TURN_MS_MIN = 50;
 /** Transactions that write last milliseconds; one that lasts longer is asked for once a second. */
 const ENDED_MS_MIN = 10;
 const ENDED_MS_MAX = 1_000;
+/** Nothing of ours may write for longer in one transaction: it holds all followers up. */
+const WRITING_MS_MAX = 5_000;
 /** A handler that fails is tried again after 2, 4, 8 … seconds: what it needs is back soon, or somebody has to act. */
 const FAILURE_PAUSE_MS = 1_000;
 const FAILURE_PAUSE_MS_MAX = 300_000;
@@ -175,8 +177,15 @@ class FollowerLoop {
 
   /** Waits until all transactions with lower numbers have ended; false: it has to pause before. */
   async #haveEndedBefore(number: string): Promise<boolean> {
+    const { database, log } = this.#means;
+    const startedAt = performance.now();
+    let isTold = false;
     for (let waitMs = ENDED_MS_MIN; !this.#isPaused(); waitMs = Math.min(waitMs * 2, ENDED_MS_MAX)) {
-      if (await haveAllEndedBefore(this.#means.database, number)) return true;
+      if (await haveAllEndedBefore(database, number)) return true;
+      if (!isTold && performance.now() - startedAt > WRITING_MS_MAX) {
+        isTold = true;
+        log.warn('events.held_up', { follower: this.#key.name, ...(await oldestWriter(database)) });
+      }
       await sleep(waitMs);
     }
     return false;

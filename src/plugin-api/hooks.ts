@@ -49,7 +49,13 @@ export interface PageSection {
   readonly href: string;
 }
 
-/** EVENT: all listeners run, what they return is dropped. Name to the arguments. */
+/**
+ * EVENT: all listeners run, what they return is dropped. Name to the arguments.
+ *
+ * Events that a plugin listens to are read from the event record: each is fired at least once, in one process of the installation,
+ * soon after the change has committed. After the death of a process some are fired again, so a listener must be able to handle an
+ * event twice. What it gets is read when it is fired; of a customer that was deleted meanwhile nothing is fired.
+ */
 export interface EventHooks {
   customer_added: [customer: AddedCustomer];
   /** A customer's plan is another one now; `oldPlanUid` is null for the first. */

@@ -103,6 +103,21 @@ describe('order', () => {
     expect(numbersOf(got, object)).toEqual([1, 2]);
   });
 
+  test('who holds all up for over five seconds is named in the log', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = { ...ctx.log, warn: (event: string, fields?: object) => void lines.push({ event, ...fields }) };
+    const name = `test-${newUid()}`;
+    const slow = await openTransaction();
+    await recordEvents(slow.tx, [change(newUid(), 1)]);
+    await startFollowers({ ...ctx, log }, [{ name, owner: 'test', handle: async () => undefined }]);
+    await recordEvents(ctx.db, [change(newUid(), 1)]);
+    const heldUp = { event: 'events.held_up', follower: name, pid: expect.any(Number), seconds: expect.any(Number) };
+    await expect.poll(() => lines).toContainEqual(expect.objectContaining(heldUp));
+    await slow.commit();
+    await caughtUp(ctx.db, name);
+    expect(lines.filter(({ event }) => event === 'events.held_up')).toHaveLength(1);
+  });
+
   test('events of many writers: none is missed, none comes twice, each object in its order', async () => {
     const { got, name } = await follower({ batch: 7 });
     const objects = Array.from({ length: 4 }, () => newUid());
