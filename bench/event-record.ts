@@ -10,7 +10,7 @@ import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { openDatabase } from '../src/db/database.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { silentLog } from '../src/lib/log.ts';
-import { killFollowers } from '../test/support/killed-followers.ts';
+import { killFollowers } from '../scripts/support/killed-followers.ts';
 
 const { values } = parseArgs({
   options: { smoke: { type: 'boolean', default: false }, events: { type: 'string' }, kills: { type: 'string' } },

@@ -9,12 +9,10 @@ import { messageOf } from '../src/lib/errors.ts';
 import { withInstallation } from './support/open-installation.ts';
 
 const [word, name = ''] = process.argv.slice(2);
-try {
-  await withInstallation((database) => act(database));
-} catch (error) {
+await withInstallation(act).catch((error: unknown) => {
   console.error(messageOf(error));
   process.exitCode = 1;
-}
+});
 
 async function act(database: Database): Promise<void> {
   if (word === undefined) return print(database);

@@ -98,7 +98,7 @@ export interface Installation {
   readonly paymentInstructions?: string;
   /** This process's machine, for its checks. */
   readonly machine?: { readonly dataDir: string; /** The secret is a file there. */ readonly keepsSecret: boolean };
-  /** Days for which the event record is kept; absent: `EVENT_DAYS`. */
+  /** Days for which the event record is kept; absent: 30. */
   readonly eventDays?: number;
   /** Whole months for which the ledger and events are kept; 0 or absent: all. */
   readonly retention?: { readonly ledgerMonths: number; readonly eventMonths: number };

@@ -69,19 +69,20 @@ export interface EventKinds {
   plugin_deleted: Nothing;
 }
 
-export type EventKind = keyof EventKinds;
+/** A kind with its data. */
+export type Happening = {
+  [Kind in keyof EventKinds]: { readonly kind: Kind; readonly data: EventKinds[Kind] };
+}[keyof EventKinds];
 
-interface EventOf<Kind extends EventKind> {
-  readonly kind: Kind;
+interface About {
   /** Null: of no customer. */
   readonly customerId: bigint | null;
   /** The object that it is about. Followers get the events of an object in the order in which they happened. */
   readonly objectUid: string;
-  readonly data: EventKinds[Kind];
 }
 
 /** An event as it is recorded. */
-export type NewEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
+export type NewEvent = Happening & About;
 
 /** An event as it is read. */
 export type RecordedEvent = NewEvent & { readonly id: bigint; readonly happenedAt: Date };

@@ -1,6 +1,6 @@
 /** Writes and reads of the event record. */
 import { row, sql, typed, type Queryable } from '../db/database.ts';
-import type { EventKind, NewEvent, RecordedEvent } from './event-kinds.ts';
+import type { Happening, NewEvent, RecordedEvent } from './event-kinds.ts';
 
 /** Records events in one statement. `db` is the transaction in which they happen: they exist exactly when it commits. */
 export async function recordEvents(db: Queryable, events: readonly NewEvent[]): Promise<void> {
@@ -19,10 +19,10 @@ export async function recordEvents(db: Queryable, events: readonly NewEvent[]): 
 
 const EVENT_ROW = row({
   id: 'bigint',
-  kind: typed<EventKind>('text'),
+  /** Whoever writes an event gives it the data of its kind: the types of `recordEvents`, and the triggers, by their tests. */
+  happening: typed<Happening>('json'),
   customerId: 'bigint?',
   objectUid: 'text',
-  data: typed<RecordedEvent['data']>('json'),
   happenedAt: 'timestamptz',
 });
 
@@ -33,12 +33,11 @@ export async function readEvents(
 ): Promise<readonly RecordedEvent[]> {
   const rows = await db.query(
     EVENT_ROW,
-    sql`SELECT id, kind, customer_id AS "customerId", object_uid AS "objectUid", data, happened_at AS "happenedAt"
+    sql`SELECT id, jsonb_build_object('kind', kind, 'data', data) AS happening, customer_id AS "customerId", object_uid AS "objectUid", happened_at AS "happenedAt"
           FROM hot.event WHERE id > ${after} AND id <= ${upTo} ORDER BY id LIMIT ${max}`,
     'events.read',
   );
-  // Whoever writes an event gives it the data of its kind: the types of `recordEvents`, and the test of the triggers.
-  return rows as readonly RecordedEvent[];
+  return rows.map(({ happening, ...event }) => ({ ...event, ...happening }));
 }
 
 /** The highest id given so far, as an expression. */

@@ -55,7 +55,7 @@ const BATCH = 500;
 /** Notifications may get lost, and a dead process's followers must be found. */
 const POLL_MS = RENEW_MS;
 /** A follower moves its position at most twenty times a second, however many transactions write events. */
-const TURN_MS_MIN = 50;
+const ROUND_MS_MIN = 50;
 /** Transactions that write last milliseconds; one that lasts longer is asked for once a second. */
 const ENDED_MS_MIN = 10;
 const ENDED_MS_MAX = 1_000;
@@ -102,7 +102,7 @@ class FollowerLoop {
   #isHolder = false;
   #isStopping = false;
   #retryAt = 0;
-  /** Something was announced since the turn began. */
+  /** Something was announced since the round began. */
   #isAnnounced = false;
   #endSleep: (() => void) | undefined;
   #renewal: Promise<unknown> = Promise.resolve();
@@ -129,10 +129,10 @@ class FollowerLoop {
     const { log } = this.#means;
     while (!this.#isStopping) {
       this.#isAnnounced = false;
-      await this.#turn().catch((error: unknown) =>
+      await this.#round().catch((error: unknown) =>
         log.warn('events.not_read', { follower: this.#key.name, message: messageOf(error) }),
       );
-      if (!this.#isStopping) await sleep(TURN_MS_MIN);
+      if (!this.#isStopping) await sleep(ROUND_MS_MIN);
       await this.#sleep();
     }
   }
@@ -154,7 +154,7 @@ class FollowerLoop {
   }
 
   /** Handles all events that are there, if this process holds the follower. */
-  async #turn(): Promise<void> {
+  async #round(): Promise<void> {
     if (this.#isPaused()) return;
     const { database } = this.#means;
     // In this order: the number of the transaction is higher than those of all that wrote events up to this id.
@@ -179,11 +179,11 @@ class FollowerLoop {
   async #haveEndedBefore(number: string): Promise<boolean> {
     const { database, log } = this.#means;
     const startedAt = performance.now();
-    let isTold = false;
+    let isReported = false;
     for (let waitMs = ENDED_MS_MIN; !this.#isPaused(); waitMs = Math.min(waitMs * 2, ENDED_MS_MAX)) {
       if (await haveAllEndedBefore(database, number)) return true;
-      if (!isTold && performance.now() - startedAt > WRITING_MS_MAX) {
-        isTold = true;
+      if (!isReported && performance.now() - startedAt > WRITING_MS_MAX) {
+        isReported = true;
         log.warn('events.held_up', { follower: this.#key.name, ...(await oldestWriter(database)) });
       }
       await sleep(waitMs);

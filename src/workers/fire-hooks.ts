@@ -7,6 +7,7 @@ import type { Follower } from '../events/follow-events.ts';
 /** After the death of a process so many events may be fired again. */
 const BATCH = 50;
 
+/** Fires what the events mean to plugins. Customers that were deleted meanwhile are left out. */
 export function hooksFollower(ctx: Context): Follower {
   return {
     name: 'hooks',

@@ -152,7 +152,7 @@ function plainTerm(cell: string): string {
 
 /** What a module may import by the tested table and the page does not name. */
 function missingWords(module: string, said: string): string[] {
-  const means = ['domain/context', 'jobs', 'db', 'plugin-api', 'lib'];
+  const means = ['domain/context', 'events', 'jobs', 'db', 'plugin-api', 'lib'];
   const { may, typesOf = [] } = modules[module] ?? { may: [] };
   const needed = [...may, ...typesOf].filter((name) => !(said.includes('means') && means.includes(name)));
   if (/every domain module|everything below/.test(said))

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openDatabase } from '../../src/db/database.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
-import { killFollowers } from '../support/killed-followers.ts';
+import { killFollowers } from '../../scripts/support/killed-followers.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const EVENTS = 20_000;
