@@ -6,7 +6,7 @@
  * statement can forget it. What a row alone does not show is recorded by verbs, with `recordEvents`.
  */
 
-type Nothing = Readonly<Record<never, never>>;
+type Nothing = Readonly<Record<string, never>>;
 
 interface StatusChange {
   readonly from: string;

@@ -230,6 +230,21 @@ test('a holder whose lease has ended without a word is replaced, and cannot move
   expect(await holderOf(stalled.name)).toBe(other);
 });
 
+test('a paused process reads nothing until it is resumed', async () => {
+  const { following, got, name } = await follower();
+  following.pause('installation held');
+  const object = newUid();
+  await recordEvents(ctx.db, [change(object, 1)]);
+  // A follower that is not paused is done by then.
+  const other = await follower();
+  await recordEvents(ctx.db, [change(object, 2)]);
+  await caughtUp(ctx.db, other.name);
+  expect(got).toEqual([]);
+  following.resume('installation held');
+  await caughtUp(ctx.db, name);
+  expect(numbersOf(got, object)).toEqual([1, 2]);
+});
+
 describe('old events', () => {
   test('are deleted when every follower has read them; one that is too far behind is cut off first', async () => {
     const world = await createTestContext();

@@ -109,7 +109,7 @@ test('everything of a deleted customer is erased, in slices, and nothing of anot
   });
   const left = await rowsOf(gone.customerId);
   // What administrators did to it stays on record: it was disabled, it was deleted.
-  expect(Object.keys(left)).toEqual(['hot.audit_event']);
+  expect(Object.keys(left)).toEqual(['hot.audit_event', 'hot.event']);
   expect(
     await queryRows(
       db,
