@@ -6,7 +6,7 @@ import { withHooks } from '../support/with-hooks.ts';
 const METRICS_TOKEN = 'a-token-for-the-monitoring-0123456789';
 
 test('a listener that throws changes no answer, and is counted for the installation', async () => {
-  const app = await startRestApp({ METRICS_TOKEN });
+  const app = await startRestApp({ METRICS_TOKEN, ROLES: 'web,worker' });
   withHooks(app.hooks, {
     name: 'test/faulty',
     boot: (hooks) =>
@@ -18,12 +18,13 @@ test('a listener that throws changes no answer, and is counted for the installat
     const body = { email: `${name}@example.com`, password: 'correct horse battery', first_name: name, last_name: 'B' };
     expect((await app.rest('/customers', { method: 'POST', body })).status).toBe(201);
   }
-  expect(app.logged.find((line) => line.includes('hook.listener_failed'))).toMatch(/"plugin":"test\/faulty".*no room/);
-  // The heartbeat adds the counts every three seconds.
+  // The follower of events calls it soon.
   await expect
-    .poll(async () => {
-      const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
-      return (await fetch(`${app.baseUrl}/metrics`, { headers })).text();
-    })
+    .poll(() => app.logged.find((line) => line.includes('hook.listener_failed')), { timeout: 15_000 })
+    .toMatch(/"plugin":"test\/faulty".*no room/);
+  // The heartbeat adds the counts every three seconds.
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  await expect
+    .poll(async () => (await fetch(`${app.baseUrl}/metrics`, { headers })).text(), { timeout: 15_000 })
     .toContain('mailwright_hook_failures_total{plugin="test/faulty",hook="customer_added"} 2\n');
 });
