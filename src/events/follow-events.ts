@@ -41,7 +41,7 @@ export interface Following {
   /** Reads nothing as long as there is a reason. */
   pause(reason: string): void;
   resume(reason: string): void;
-  /** Handles no further batch, waits up to `graceMs` for those being handled, and lets other processes take over. */
+  /** Handles no further batch, waits for those being handled, at most `graceMs` or some seconds, and lets other processes take over. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -61,6 +61,10 @@ const ENDED_MS_MIN = 10;
 const ENDED_MS_MAX = 1_000;
 /** Nothing of ours may write for longer in one transaction: it holds all followers up. */
 const WRITING_MS_MAX = 5_000;
+/** As long as a plugin's listener may take. A batch that is cut off comes again. */
+const STOP_MS_MAX = 5_000;
+/** If the database does not answer, the lease ends by itself. */
+const RELEASE_MS_MAX = 1_000;
 /** A handler that fails is tried again after 2, 4, 8 … seconds: what it needs is back soon, or somebody has to act. */
 const FAILURE_PAUSE_MS = 1_000;
 const FAILURE_PAUSE_MS_MAX = 300_000;
@@ -80,12 +84,17 @@ export async function followEvents(means: Means, followers: readonly Follower[])
     async stop(graceMs) {
       unlisten();
       for (const loop of loops) loop.stop();
-      const late = new AbortController();
-      await Promise.race([running, sleep(graceMs, undefined, { signal: late.signal }).catch(() => undefined)]);
-      late.abort();
-      await releaseFollowers(database, holder).catch(() => undefined);
+      await within(Math.min(graceMs, STOP_MS_MAX), running);
+      await within(RELEASE_MS_MAX, releaseFollowers(database, holder));
     },
   };
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = new AbortController();
+  const ended = work.catch(() => undefined);
+  await Promise.race([ended, sleep(ms, undefined, { signal: late.signal }).catch(() => undefined)]);
+  late.abort();
 }
 
 interface LoopMeans extends Means {

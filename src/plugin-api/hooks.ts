@@ -52,9 +52,9 @@ export interface PageSection {
 /**
  * EVENT: all listeners run, what they return is dropped. Name to the arguments.
  *
- * Events that a plugin listens to are read from the event record: each is fired at least once, in one process of the installation,
- * soon after the change has committed. After the death of a process some are fired again, so a listener must be able to handle an
- * event twice. What it gets is read when it is fired; of a customer that was deleted meanwhile nothing is fired.
+ * Events of customers and subscriptions are read from the event record: each is fired at least once, in one process of the
+ * installation, soon after the change has committed. After the death of a process some are fired again, so a listener must be able
+ * to handle an event twice. What it gets is read when it is fired; of a customer that was deleted meanwhile nothing is fired.
  */
 export interface EventHooks {
   customer_added: [customer: AddedCustomer];
