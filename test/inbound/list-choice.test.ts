@@ -32,6 +32,19 @@ describe('the page', () => {
     expect(shown(await openPage(links.unsubscribe()))).toEqual(['-Own', '+b &lt;i&gt;', '-C']);
   });
 
+  test('shows of more than fifty lists those that the person is subscribed to', async () => {
+    const { list, join, linksOn, owner } = await newWorld();
+    const own = await list('Own');
+    await join(own);
+    await join(await list('Zebra'));
+    await db.execute(
+      sql`INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name, show_in_preferences)
+          SELECT ${owner.customerId}, lpad(to_hex(${owner.customerId} * 1000 + n), 13, '0'), 'L' || n, 'S', 'a@b.example', 'A', true FROM generate_series(10, 69) n`,
+    );
+    const page = shown(await openPage((await linksOn(own)).updateProfile()));
+    expect([page.length, page[0], page[1], page.at(-1)]).toEqual([50, '+Own', '-L10', '+Zebra']);
+  });
+
   test('shows no choice where the customer offers none, is disabled, or a program asks', async () => {
     const { list, join, linksOn, owner, call, statuses } = await newWorld();
     const [own, more] = [await list('Own', {}), await list('More', {})];

@@ -14,16 +14,21 @@ const LIST_CHOICE_ROW = row({
 });
 export type ListChoice = RowOf<typeof LIST_CHOICE_ROW>;
 
-/** The list of the page and after it, by name, those that the customer offers; none when it offers none or is disabled. */
+/**
+ * The list of the page and after it, by name, those that the customer offers; none when it offers none or is disabled. Of too many,
+ * those that the address is subscribed to: people see what they can leave.
+ */
 export function listChoices(db: Queryable, { customerId, listId, emailKey }: ChoosingAddress): Promise<ListChoice[]> {
   return db.query(
     LIST_CHOICE_ROW,
-    sql`SELECT l.id, l.name, s.status
-          FROM mail_list l
-          LEFT JOIN subscriber s ON s.customer_id = l.customer_id AND s.email_key = ${emailKey} AND s.list_id = l.id
-         WHERE l.customer_id = ${customerId} AND ${isOffered(listId)}
-           AND EXISTS (SELECT 1 FROM mail_list o WHERE o.customer_id = ${customerId} AND o.show_in_preferences)
-         ORDER BY l.id = ${listId} DESC, lower(l.name), l.id LIMIT ${CHOICES_MAX}`,
+    sql`SELECT id, name, status FROM (
+          SELECT l.id, l.name, s.status
+            FROM mail_list l
+            LEFT JOIN subscriber s ON s.customer_id = l.customer_id AND s.email_key = ${emailKey} AND s.list_id = l.id
+           WHERE l.customer_id = ${customerId} AND ${isOffered(listId)}
+             AND EXISTS (SELECT 1 FROM mail_list o WHERE o.customer_id = ${customerId} AND o.show_in_preferences)
+           ORDER BY l.id = ${listId} DESC, s.status IS DISTINCT FROM 'subscribed', lower(l.name), l.id LIMIT ${CHOICES_MAX}) c
+         ORDER BY id = ${listId} DESC, lower(name), id`,
     'audience.list_choices',
   );
 }
