@@ -30,7 +30,8 @@ export interface Outbound {
   close(): void;
 }
 
-const URL_LENGTH_MAX = 2_048;
+/** Of an address. */
+export const URL_LENGTH_MAX = 2_048;
 const TOO_SLOW = 'The address took too long to answer.';
 const BROKEN_OFF = 'The connection broke during the answer.';
 const PORTS = new Set(['', '80', '443']);

@@ -299,7 +299,8 @@ describe('files by their addresses', () => {
 
   test.each(['POST', 'GET'])('are fetched, each with its outcome (%s)', async (method) => {
     const files = [
-      { url: `${origin}/logo.png`, subdirectory: 'fetched' },
+      // The longest address: those of stores with a signature are long.
+      { url: `${origin}/logo.png?x=`.padEnd(2_048, 'x'), subdirectory: 'fetched' },
       { url: `${origin}/nothing` },
       { url: `${origin}/moved` },
       { url: `${origin}/huge` },

@@ -5,16 +5,13 @@
 import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { ExpectedError, messageOf } from '../../lib/errors.ts';
-import { openOutbound } from '../../lib/outbound-request.ts';
-import { parseInput } from '../../lib/text.ts';
+import { openOutbound, URL_LENGTH_MAX } from '../../lib/outbound-request.ts';
 import { deleteFile } from './delete-file.ts';
 import { cannotFetch } from './file-errors.ts';
 import { PIECE_BYTES_MAX, type StoredFile } from './file.ts';
 import { appendToFile, finishFileUpload, startFileUpload } from './upload-file.ts';
 
-/** The limit of browsers. */
-const URL_LENGTH_MAX = 2_000;
-/** An address to fetch. */
+/** An address that `openOutbound` takes. */
 export const fileUrlInput = z.string().max(URL_LENGTH_MAX);
 
 /** From the look-up of the name to the last byte. */
@@ -28,7 +25,6 @@ export async function uploadFileFromUrl(
   ctx: Context,
   { url, subdirectory }: { url: string; subdirectory?: string | null | undefined },
 ): Promise<StoredFile> {
-  parseInput(z.object({ url: fileUrlInput }), { url });
   const source = await open(ctx, url);
   try {
     const file = await startFileUpload(ctx, { name: nameIn(source.url), subdirectory });
