@@ -64,7 +64,7 @@ builder.mutationField('finishListImport', (t) =>
         defaultValue: true,
         description: 'Change people who are on the list already.',
       }),
-      tag: t.input.string({ description: 'A tag that everybody in the file gets.' }),
+      tag: t.input.string({ description: 'Tags that everybody in the file gets.' }),
     },
     resolve: async (query, _root, { input }, ctx) => {
       const { uid, mapping, updateExisting, tag } = input;
