@@ -40,6 +40,7 @@ class PgNotifications implements Notifications {
   #closed = false;
   #isConnecting = false;
   #retry: NodeJS.Timeout | undefined;
+  #lastStatement: Promise<unknown> = Promise.resolve();
 
   constructor(database: Pick<Database, 'connect'>, log: Log) {
     this.#database = database;
@@ -77,15 +78,22 @@ class PgNotifications implements Notifications {
     if (verb === 'LISTEN') void this.#confirm(this.#client, channel).catch(() => undefined);
     else {
       this.#confirmed.delete(channel);
-      void this.#client.query(`UNLISTEN ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
+      void this.#run(this.#client, `UNLISTEN ${pg.escapeIdentifier(channel)}`).catch(() => undefined);
     }
   }
 
   async #confirm(client: pg.Client, channel: string): Promise<void> {
-    await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+    await this.#run(client, `LISTEN ${pg.escapeIdentifier(channel)}`);
     if (this.#client !== client || !this.#listeners.has(channel)) return;
     this.#deliver(channel, null);
     this.#confirmed.add(channel);
+  }
+
+  /** A connection takes one statement at a time. */
+  #run(client: pg.Client, statement: string): Promise<unknown> {
+    const running = this.#lastStatement.then(() => client.query(statement));
+    this.#lastStatement = running.catch(() => undefined);
+    return running;
   }
 
   async #connect(): Promise<void> {
@@ -94,10 +102,11 @@ class PgNotifications implements Notifications {
     try {
       const client = await this.#database.connect('mailwright-listen');
       this.#client = client;
+      this.#lastStatement = Promise.resolve();
       client.on('error', () => this.#lost(client));
       client.on('end', () => this.#lost(client));
       client.on('notification', ({ channel, payload }) => this.#deliver(channel, payload ?? ''));
-      for (const channel of this.#listeners.keys()) await client.query(`LISTEN ${pg.escapeIdentifier(channel)}`);
+      for (const channel of this.#listeners.keys()) await this.#run(client, `LISTEN ${pg.escapeIdentifier(channel)}`);
       if (this.#client !== client) return;
       // Told of the gap first: nobody may rely on the channel with what was read before it.
       for (const channel of this.#listeners.keys()) {
