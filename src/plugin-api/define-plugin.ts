@@ -1,6 +1,9 @@
 /** How a plugin presents itself to the host. */
 import type { HookName, HookPattern, HookRegistration } from './hooks.ts';
 
+/** What this version of Mailwright offers to plugins. A plugin's package.json says for which one it was written. */
+export const CONTRACT_VERSION = 1;
+
 export interface Plugin {
   /** `<vendor>/<name>`, the folder it lives in. */
   readonly name: string;

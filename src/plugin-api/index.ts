@@ -1,5 +1,5 @@
 /** The published contract between the host and its plugins; plugins import nothing else from the program. */
-export { definePlugin, type DeclaredHook, type Plugin } from './define-plugin.ts';
+export { CONTRACT_VERSION, definePlugin, type DeclaredHook, type Plugin } from './define-plugin.ts';
 export type {
   AddedCustomer,
   Behavior,

@@ -1,0 +1,55 @@
+/** The folders and the code of plugins as verbs see them; src/plugin-host has them. */
+
+export interface PluginKey {
+  readonly vendor: string;
+  readonly name: string;
+}
+
+/** A plugin's folder. */
+export interface FoundPlugin extends PluginKey {
+  readonly version: string;
+  readonly title: string;
+  readonly description: string;
+  /** It is part of the product. */
+  readonly isBundled: boolean;
+  /** Why it cannot be used, in a sentence; null: nothing is wrong with its folder and code. */
+  readonly fault: string | null;
+}
+
+/** A migration in a plugin's folder. */
+export interface PluginMigrationFile {
+  readonly no: number;
+  readonly name: string;
+  readonly upSql: string;
+  readonly downSql: string | null;
+}
+
+/** What the database says about a plugin, for `follow`. */
+export interface PluginState extends PluginKey {
+  readonly isActive: boolean;
+  readonly activatedAt: Date | null;
+}
+
+export interface PluginHost {
+  /** `SAFE_MODE`: the code of plugins that are not bundled is not loaded. */
+  readonly isSafeMode: boolean;
+  /** Reads all folders, and loads the code of what is new or has changed, unless it is live. A fault of the code is in `fault`. */
+  discover(): Promise<readonly FoundPlugin[]>;
+  /** The folder as it was when this process looked last; undefined: there was none. */
+  found(plugin: PluginKey): FoundPlugin | undefined;
+  /** The migrations in its folder, by number. Throws an Error with a sentence when one is not in order. */
+  migrationsOf(plugin: PluginKey): Promise<readonly PluginMigrationFile[]>;
+  /**
+   * Loads the plugin as its folder is now and runs `boot`; nothing is live yet. Then runs `change`, the transaction of the activation,
+   * which calls `goLive` as its last act. When any of this fails, the plugin is not live, unless it was before.
+   */
+  activate<T>(plugin: PluginKey, change: (goLive: () => void) => Promise<T>): Promise<T>;
+  /**
+   * Makes this process agree with the database, which is read while nothing else changes here. What fails is logged, and tried again the
+   * next time.
+   */
+  follow(read: () => Promise<readonly PluginState[]>): Promise<void>;
+  isLive(plugin: PluginKey): boolean;
+  /** Removes the plugin's folder, if there is one. */
+  removeFolder(plugin: PluginKey): Promise<void>;
+}
