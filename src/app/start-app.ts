@@ -11,10 +11,11 @@ import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
+import { followPlugins } from '../domain/plugins/follow-plugins.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
-import { loadPlugins } from '../plugin-host/load-plugins.ts';
+import { ProcessPlugins } from '../plugin-host/plugin-host.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { requireListening } from './listening.ts';
@@ -66,7 +67,7 @@ async function compose(
   const { database, isEmbedded } = opened;
   // Logged as an error at every start: a test installation may run without it, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
-  const hooks = await loadPlugins(PLUGINS, createHookBus(log));
+  const hooks = createHookBus(log);
   const notifications = closers.adopt(openNotifications(database, log), (it) => it.close());
   const live = closers.adopt(await openLiveSettings(database, { notifications, log }), (it) => it.close());
   const installation = await loadInstallation(settings, { port, database, live });
@@ -77,6 +78,7 @@ async function compose(
     database,
     tx: undefined,
     hooks,
+    plugins: pluginsOf(settings, hooks, log),
     clock: systemClock,
     log,
     viewer: null,
@@ -84,6 +86,7 @@ async function compose(
     securityEvents: createSecurityEvents({ log, audit }),
     installation,
   };
+  closers.adopt(await followPlugins(ctx, notifications), (it) => it.close());
   await makePartitions(ctx);
   const bootstrapped = await bootstrapInstallation(ctx, {
     email: settings.ADMIN_EMAIL,
@@ -94,12 +97,10 @@ async function compose(
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
     // A web server's is in inbound-mounts.ts. Other processes have one for what a dead web server left behind.
-    const trackingEvents = startTrackingEventConsumer(ctx);
-    closers.defer(() => trackingEvents.close());
+    closers.adopt(startTrackingEventConsumer(ctx), (it) => it.close());
   }
 
-  const inbox = await startInbox(ctx, settings);
-  closers.defer(() => inbox.close());
+  const inbox = closers.adopt(await startInbox(ctx, settings), (it) => it.close());
   const heartbeat = await startHeartbeat({ ctx, settings, isEmbedded, version: version(), hookFaults: hooks.faults });
   closers.defer(() => heartbeat.close());
   let waitMs = 0;
@@ -125,6 +126,11 @@ async function compose(
       return closers.disposeAsync();
     },
   };
+}
+
+function pluginsOf({ DATA_DIR, SAFE_MODE }: Settings, bus: HookBus, log: Log): ProcessPlugins {
+  const places = { bundled: PLUGINS, installed: path.resolve(DATA_DIR, 'plugins') };
+  return new ProcessPlugins({ bus, places, isSafeMode: SAFE_MODE === '1', log });
 }
 
 async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {

@@ -149,6 +149,12 @@ export const settings = {
     default: '',
     about: 'Private hosts and networks that may be reached for customers; all other private addresses are refused.',
   },
+  SAFE_MODE: {
+    kind: oneOf('0', '1'),
+    default: '0',
+    about:
+      '1 starts without the code of plugins that you have added, so that you can deactivate one that does harm. The plugins of the product run.',
+  },
   DATA_DIR: {
     kind: folder,
     default: 'data',

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import { UnauthenticatedError, ValidationError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
+import type { PluginHost } from './plugin-host.ts';
 import type { SecurityEvents } from './security-event.ts';
 
 /**
@@ -47,6 +48,8 @@ export interface Context {
   readonly client?: string | null;
   /** The entry point of the request. Decides nothing here; it is recorded. */
   readonly entryPoint?: 'graphql' | 'rest' | 'page';
+  /** The plugins of this process. Absent in tools. */
+  readonly plugins?: PluginHost;
   /** Records logins, refused ones, and changes of access. Absent in jobs and tools. */
   readonly securityEvents?: SecurityEvents;
   /** The change of this request, if its row of the audit trail is written within it. */

@@ -72,6 +72,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   'domain/statistics': { level: 5, may: ['domain/accounts', ...means] },
   'domain/content': { level: 5, may: ['domain/accounts', ...means] },
   'domain/billing': { level: 5, may: ['domain/accounts', ...means] },
+  'domain/plugins': { level: 5, may: ['domain/accounts', ...means] },
   'domain/accounts': { level: 4, may: means },
   // The files directly in src/domain: types that every verb uses.
   'domain/context': { level: 3, may: ['lib'], typesOf: ['jobs', 'db', 'plugin-api'] },

@@ -1,0 +1,77 @@
+/**
+ * Activating a plugin (specification 3.5). The pending migrations, the status and the audit row are one transaction, and the hooks of this
+ * process go live as its last act: a failure at any point leaves everything as it was. The other processes are notified.
+ */
+import { notify } from '../../db/listen.ts';
+import { auditInTransaction } from '../accounts/audit-trail.ts';
+import { endChecks, type Context, type TransactionContext } from '../context.ts';
+import type { FoundPlugin, PluginKey, PluginMigrationFile } from '../plugin-host.ts';
+import { discoverPlugins } from './discover-plugins.ts';
+import { faultOf, hostOf, knownPlugin } from './find-plugin.ts';
+import { activationFailed } from './plugin-errors.ts';
+import { readOneState } from './plugin-migration-store.ts';
+import { markActive, writeActivationError } from './plugin-store.ts';
+import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
+import { refusePrefixClash, runPendingMigrations } from './run-migrations.ts';
+import { ExpectedError, messageOf } from '../../lib/errors.ts';
+
+/** Reasons that are kept. */
+const REASON_LENGTH_MAX = 1_000;
+
+/**
+ * Activates the plugin as its folder is now; repeating it is harmless. Throws NotFoundError `PLUGIN_NOT_FOUND`; ValidationError
+ * `PLUGIN_ACTIVATION_FAILED` with the reason, which is kept with the plugin.
+ */
+export async function activatePlugin(ctx: Context, key: PluginKey): Promise<Plugin> {
+  // The folder may have come, or changed, since the last look.
+  await discoverPlugins(ctx);
+  await knownPlugin(ctx, key);
+  endChecks(ctx);
+  try {
+    const found = usable(ctx, key);
+    const files = await hostOf(ctx).migrationsOf(found);
+    const isFirst = await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, goLive }));
+    if (isFirst) await ctx.hooks.fire(`activate_plugin_${found.vendor}/${found.name}`, { name: fullName(found) });
+  } catch (error) {
+    if (error instanceof ExpectedError) throw error;
+    const reason = messageOf(error).slice(0, REASON_LENGTH_MAX);
+    await writeActivationError(ctx.database, key, reason);
+    ctx.log.warn('plugin.not_activated', { plugin: fullName(key), message: reason });
+    throw activationFailed(reason);
+  }
+  return knownPlugin(ctx, key);
+}
+
+function usable(ctx: Context, key: PluginKey): FoundPlugin {
+  const fault = faultOf(ctx, key);
+  const found = hostOf(ctx).found(key);
+  if (fault !== null || !found) throw new Error(fault ?? '');
+  return found;
+}
+
+interface Activation {
+  readonly found: FoundPlugin;
+  readonly files: readonly PluginMigrationFile[];
+  readonly goLive: () => void;
+}
+
+/** Answers whether it was the first activation. */
+function activate(ctx: Context, activation: Activation): Promise<boolean> {
+  return ctx.database.transaction(async (tx) => {
+    await readOneState(tx);
+    return activateWithin({ ...ctx, db: tx, tx }, activation);
+  });
+}
+
+async function activateWithin(inner: TransactionContext, { found, files, goLive }: Activation): Promise<boolean> {
+  const plugin = await knownPlugin(inner, found, true);
+  const isFirst = plugin.firstActivatedAt === null;
+  if (isFirst && (!found.isBundled || files.length > 0)) await refusePrefixClash(inner, found);
+  await runPendingMigrations(inner, found, files);
+  await markActive(inner.db, plugin, found.version);
+  await notify(inner.db, PLUGINS_CHANNEL, '');
+  const { viewer } = inner;
+  if (viewer) await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: fullName(found) });
+  goLive();
+  return isFirst;
+}

@@ -1,0 +1,24 @@
+/** Looking for plugins on disk: what is found gets a row, `inactive`; one with faults is shown with its fault. */
+import type { Context } from '../context.ts';
+import { notify } from '../../db/listen.ts';
+import type { FoundPlugin, PluginKey } from '../plugin-host.ts';
+import { hostOf } from './find-plugin.ts';
+import { allPlugins, deleteDeleting, storeFound } from './plugin-store.ts';
+import { PLUGINS_CHANNEL } from './plugin.ts';
+
+/** Reads all folders and stores what is there. Safe at any time, in all processes at once. */
+export async function discoverPlugins(ctx: Context): Promise<readonly FoundPlugin[]> {
+  for (const plugin of await allPlugins(ctx.database))
+    if (plugin.status === 'deleting') await finishDeletion(ctx, plugin);
+  const found = await hostOf(ctx).discover();
+  let changes = 0;
+  for (const plugin of found) changes += Number(await storeFound(ctx.database, plugin));
+  if (changes > 0) await notify(ctx.database, PLUGINS_CHANNEL, '');
+  return found;
+}
+
+/** Removes the folder of a deleted plugin, then its row. */
+export async function finishDeletion(ctx: Context, { vendor, name }: PluginKey): Promise<void> {
+  await hostOf(ctx).removeFolder({ vendor, name });
+  await deleteDeleting(ctx.database, { vendor, name });
+}
