@@ -3,10 +3,11 @@
  * the driver can take. A server whose settings changed gets a new driver; its health stays.
  */
 import { hostname } from 'node:os';
-import type { HookCalls, SendingDriver } from '../../plugin-api/index.ts';
+import type { HookCalls, SendingDriver, SendingDriverRegistration } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
+import { driverOfType, missingDriver } from './driver-of-type.ts';
 import { doesGrow } from './connections-setting.ts';
 import { FairPermits } from './fair-permits.ts';
 import { formPoster } from './form-poster.ts';
@@ -90,19 +91,24 @@ export function createDriverPool(hooks: HookCalls, { resolveMx }: DriverPoolOpti
     if (server.sends_per_hour === null) sendsPerHour.delete(customerId);
     else sendsPerHour.set(customerId, server.sends_per_hour);
     const known = channels.get(server.id);
-    if (known?.version === server.version) {
+    const registration = driverOfType(hooks, server.type);
+    if (known?.version === server.version && known.registration === registration) {
       known.connections.seen(server);
       return known.channel;
     }
-    try {
-      const opened = openChannel(ctx, hooks, { server, gateOf, startedAt });
-      channels.set(server.id, opened);
-      // Messages in flight on the old one are finished there.
+    // Messages in flight on the old one are finished there.
+    const closeKnown = () =>
       known?.channel.driver
         .close()
         .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
+    try {
+      const opened = openChannel(ctx, registration, { server, gateOf, startedAt });
+      channels.set(server.id, opened);
+      void closeKnown();
       return opened.channel;
     } catch (error) {
+      // Its plugin was deactivated, or replaced by one that does not open it.
+      if (channels.delete(server.id)) void closeKnown();
       return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
     }
   };
@@ -141,6 +147,7 @@ function createComplaints(): (ctx: Context, customerId: bigint, message: string)
 
 interface Opened {
   readonly version: string;
+  readonly registration: SendingDriverRegistration | undefined;
   readonly channel: SendingChannel;
   readonly connections: ServerConnections;
 }
@@ -152,9 +159,12 @@ interface Opening {
   readonly startedAt: number;
 }
 
-function openChannel(ctx: Context, hooks: HookCalls, { server, gateOf, startedAt }: Opening): Opened {
-  const registration = hooks.collect('register_sending_server_driver').find((entry) => entry.type === server.type);
-  if (!registration) throw new Error(`No plugin provides the driver "${server.type}" of sending server ${server.uid}.`);
+function openChannel(
+  ctx: Context,
+  registration: SendingDriverRegistration | undefined,
+  { server, gateOf, startedAt }: Opening,
+): Opened {
+  if (!registration) throw new Error(missingDriver(ctx.hooks, server.type) ?? '');
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
   const driver = registration.connect(
     { ...parsePublicSettings(server.settings), ...secrets },
@@ -189,7 +199,7 @@ function openChannel(ctx: Context, hooks: HookCalls, { server, gateOf, startedAt
     gate: gateOf(server, connections),
     line: new JobLine(),
   };
-  return { version: server.version, channel, connections };
+  return { version: server.version, registration, channel, connections };
 }
 
 /** For a driver that may keep the content: the host reuses the memory of its own bytes. */

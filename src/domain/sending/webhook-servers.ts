@@ -2,6 +2,7 @@
 import { isUid } from '../../lib/ids.ts';
 import type { DriverSettings, WebhookReceiver } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
+import { driverOfType } from './driver-of-type.ts';
 import { serversOfType } from './sending-server-read-model.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
@@ -23,7 +24,7 @@ export async function webhookServers(
   { db, hooks, installation }: Context,
   { type, uid }: { type: string; uid: string },
 ): Promise<readonly WebhookServer[]> {
-  const receiver = hooks.collect('register_sending_server_driver').find((driver) => driver.type === type)?.webhook;
+  const receiver = driverOfType(hooks, type)?.webhook;
   if (!receiver || !isUid(uid)) return [];
   const rows = await serversOfType(db, { type, uid, max: SERVERS_MAX });
   return rows.map(({ customerId, id, isSystem, settings, sealed }) => ({

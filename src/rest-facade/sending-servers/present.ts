@@ -21,6 +21,7 @@ export function presentServer(server: RestSendingServerFragment) {
     name: server.name,
     type: server.type,
     status: server.status,
+    fault: server.fault ?? null,
     settings: server.settings,
     default_from_email: server.defaultFromEmail,
     connections: { now: server.connectionsNow, max: server.connectionsMax },

@@ -39,6 +39,10 @@ const warmUpShape = z
 const serverShape = z
   .strictObject({
     ...row,
+    fault: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why nothing can be sent through it: no active plugin provides its type; null: one does.' }),
     settings: z.record(z.string(), z.unknown()).meta({ description: 'As its driver names them, without credentials.' }),
     default_from_email: z.string(),
     connections: z.strictObject({

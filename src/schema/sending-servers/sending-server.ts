@@ -1,4 +1,5 @@
 /** A sending server as its owner sees it, without the credentials, which are not read. */
+import { missingDriver } from '../../domain/sending/driver-of-type.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus, QuotaUnit } from '../enums.ts';
 
@@ -24,6 +25,11 @@ export const SendingServer = builder.prismaObject('SendingServer', {
     status: t.expose('status', {
       type: ActiveStatus,
       description: '`active` or `inactive`; nothing is sent through an inactive one.',
+    }),
+    fault: t.string({
+      nullable: true,
+      description: 'Why nothing can be sent through it: no active plugin provides its type; null: one does.',
+      resolve: ({ type }, _args, ctx) => missingDriver(ctx.hooks, type),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
