@@ -32,11 +32,21 @@ function publicTables(migrations: readonly Migration[]): string[] {
   return [...new Set(made.map(([, name = '']) => name))];
 }
 
-/** All sequences that were used. They do not belong to a snapshot: read them after the rows. */
-export async function sequencesOf(client: DatabaseClient): Promise<BackupSequence[]> {
+/**
+ * All sequences of these tables that were used; in `public` a plugin or another program may have its own. They do not belong to a
+ * snapshot: read them after the rows.
+ */
+export async function sequencesOf(client: DatabaseClient, migrations: readonly Migration[]): Promise<BackupSequence[]> {
   const { rows } = await client.query<BackupSequence>(
-    `SELECT schemaname AS schema, sequencename AS name, last_value::text AS "lastValue" FROM pg_sequences
-      WHERE schemaname IN ('public', 'hot', 'inbox', 'graphile_worker') AND last_value IS NOT NULL ORDER BY 1, 2`,
+    `SELECT s.schemaname AS schema, s.sequencename AS name, s.last_value::text AS "lastValue" FROM pg_sequences s
+      WHERE s.last_value IS NOT NULL
+        AND (s.schemaname IN ('hot', 'inbox', 'graphile_worker')
+             OR (s.schemaname = 'public' AND EXISTS (
+                   SELECT FROM pg_depend d JOIN pg_class t ON t.oid = d.refobjid
+                    WHERE d.objid = format('%I.%I', s.schemaname, s.sequencename)::regclass AND d.deptype IN ('a', 'i')
+                      AND t.relname = ANY($1::text[]))))
+      ORDER BY 1, 2`,
+    [publicTables(migrations)],
   );
   return rows;
 }

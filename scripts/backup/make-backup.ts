@@ -77,7 +77,7 @@ async function headerOf(client: DatabaseClient): Promise<BackupHeader> {
 }
 
 async function* partsOf(
-  { client, progress, signal }: BackupOptions,
+  { client, migrations, progress, signal }: BackupOptions,
   tables: readonly CatalogTable[],
 ): AsyncGenerator<BackupPart> {
   const copied: { table: string; rows: number }[] = [];
@@ -96,7 +96,7 @@ async function* partsOf(
     copied.push({ table: name, rows });
     progress.advance(size, `${name}: ${rows} rows`);
   }
-  yield { kind: 'end', end: { tables: copied, sequences: await sequencesOf(client) } };
+  yield { kind: 'end', end: { tables: copied, sequences: await sequencesOf(client, migrations) } };
 }
 
 /** What file systems without hard links answer: FAT, many network shares. */

@@ -49,6 +49,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupEnd>
     const tables = await tablesOf(client, migrations);
     for (const table of tables) await client.query(`ALTER TABLE ${quoted(table)} ENABLE TRIGGER USER`);
     await startHold(client, header);
+    await deactivatePlugins(client);
     await client.query(`ANALYZE ${tables.map(quoted).join(', ')}`);
     signal.throwIfAborted();
     await client.query('COMMIT');
@@ -151,4 +152,11 @@ async function startHold(client: DatabaseClient, { madeAt }: BackupHeader): Prom
     `INSERT INTO setting (key, value) VALUES ('installation.hold', jsonb_build_object('since', now(), 'reason', $1::text))`,
     [`It was restored from the backup of ${madeAt.slice(0, 19).replace('T', ' ')} UTC.`],
   );
+}
+
+/** Folders and tables of added plugins are in no backup: once the folders are there, an activation makes the tables again. */
+async function deactivatePlugins(client: DatabaseClient): Promise<void> {
+  const { rows } = await client.query<{ isThere: boolean }>(`SELECT to_regclass('plugin') IS NOT NULL AS "isThere"`);
+  if (rows[0]?.isThere)
+    await client.query(`UPDATE plugin SET status = 'inactive' WHERE NOT is_bundled AND status = 'active'`);
 }
