@@ -20,6 +20,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/each-file.ts'],
     sequence: { sequencer: SlowestFirst },
+    // Plugins that tests write: Node loads them, as in the product.
+    server: { deps: { external: [/\/mailwright-plugins-/] } },
     pool: 'forks',
     // On two cores: half of the time a file waits for what it has started. More would only wait for the one database server.
     maxWorkers: 4,

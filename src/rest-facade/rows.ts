@@ -16,6 +16,7 @@ import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
 import { planRows } from './plans/routes.ts';
+import { pluginRows } from './plugins/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingDomainRows } from './sending-domains/routes.ts';
 import { sendingRouteRows } from './sending-routes/routes.ts';
@@ -51,6 +52,7 @@ export const rows: readonly Row[] = [
   ...bounceRows,
   ...sendingDomainRows,
   ...settingsRows,
+  ...pluginRows,
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,

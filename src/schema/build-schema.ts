@@ -59,6 +59,8 @@ import './installation/queries.ts';
 import './installation/queue.ts';
 import './installation/settings.ts';
 import './installation/mutations.ts';
+import './plugins/queries.ts';
+import './plugins/mutations.ts';
 import './statistics/subscriptions.ts';
 import './statistics/delivery-reports.ts';
 import './campaigns/logs.ts';

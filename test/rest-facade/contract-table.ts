@@ -327,6 +327,13 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/diagnostics', 'admin', 200, object('diagnostics', 'status')],
   ),
   ...section(
+    'plugins',
+    ['GET', '/plugins', 'admin', 200, array],
+    ['POST', '/plugins/:vendor/:name/activate', 'admin', 200, action('plugin')],
+    ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin')],
+    ['DELETE', '/plugins/:vendor/:name', 'admin', 200, action('plugin')],
+  ),
+  ...section(
     'money',
     ['GET', '/currencies', 'token', 200, array],
     ['GET', '/invoices', 'token', 200, index],
@@ -347,10 +354,6 @@ export const later: readonly (readonly [method: Method, path: string])[] = [
   ['POST', '/automations/:uid/api/call'],
   // 4.11, D39
   ['POST', '/plugins/install'],
-  ['GET', '/plugins'],
-  ['POST', '/plugins/:vendor/:name/activate'],
-  ['POST', '/plugins/:vendor/:name/deactivate'],
-  ['DELETE', '/plugins/:vendor/:name'],
   ['POST', '/upgrade/run'],
   ['POST', '/upgrade/run-file'],
   ['POST', '/upgrade/finalize'],

@@ -14,6 +14,7 @@ const BY_CURSOR = 'REST has the same by numbered pages.';
 const PAGES = 'For pages of the installation, which use a session; a client of REST has a token.';
 const FIGURES = 'Figures for front ends, which choose what they show.';
 const WIDER = 'REST runs `unsubscribeFromLists`, which does the same and more.';
+const LISTED = 'REST lists all of them.';
 const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
@@ -23,7 +24,8 @@ const ALONE: Readonly<Record<string, string>> = {
   ...of(FIGURES, ['allowance', 'customerAllowance', 'creditBalances', 'mySubscription', 'campaignLedger']),
   ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions', 'file']),
   ...of(OPERATOR, ['endHold', 'resetTwoFactor', 'setAdministrator', 'setCustomerPace', 'decideUnknownDeliveries']),
-  ...of(OPERATOR, ['resumeSubscription']),
+  ...of(OPERATOR, ['resumeSubscription', 'discoverPlugins']),
+  ...of(LISTED, ['plugin']),
   ...of(WIDER, ['unsubscribeSubscriber']),
 };
 

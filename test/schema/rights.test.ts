@@ -27,6 +27,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'DeletionsSuccess.nodes': 'at most a hundred, while they are erased',
   'ReleasedInstallation.mailsDropped':
     'once in the life of a restored installation, a row for each kind and list with mails',
+  'PluginsSuccess.nodes': 'the plugins of an installation, each of which an operator has put there',
+  'DiscoverPluginsSuccess.nodes': 'as PluginsSuccess.nodes',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
   'ListField.options': 'FIELD_OPTIONS_MAX of a field',
   'Campaign.warnings': 'a sentence that the html is clipped',

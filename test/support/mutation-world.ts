@@ -198,6 +198,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     settings: world.smtp,
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
+    ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
     returnPathSubdomain: 'back',
     trackingSubdomain: 'click',
     softBounceLimit: 3,

@@ -26,11 +26,11 @@ export const PROGRAM_TOKEN = 'T'.repeat(60);
 const READY_TIMEOUT_MS = 100_000;
 const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
-/** Starts the program on the database given and waits until it says that it is ready. */
-export async function startProgram(settings: Readonly<Record<string, string>>): Promise<Program> {
+/** Starts the program, or the one at `main`, on the database given and waits until it says that it is ready. */
+export async function startProgram(settings: Readonly<Record<string, string>>, main = MAIN): Promise<Program> {
   const port = await freePort();
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-program-'));
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
@@ -57,9 +57,9 @@ export async function startProgram(settings: Readonly<Record<string, string>>): 
   // Also when the run is cut short: nobody else knows this process.
   const endWithUs = (): void => void child.kill('SIGKILL');
   process.once('exit', endWithUs);
+  void gone.then(() => process.off('exit', endWithUs));
   afterFile(async () => {
     await end('SIGKILL');
-    process.off('exit', endWithUs);
     rmSync(dataDir, { recursive: true, force: true });
   });
   await untilReady(child, lines);

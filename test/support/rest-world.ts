@@ -3,9 +3,12 @@
  * by the name of a parameter. A new noun teaches it here, in one place.
  */
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
+import { discoverPlugins } from '../../src/domain/plugins/discover-plugins.ts';
+import { folderOf, writePlugin } from './plugin-folder.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
@@ -83,8 +86,11 @@ async function insertBounceHandler(
   return { bounceHandlerUid: uid, mailbox };
 }
 
+const WORLDS_PLUGIN = 'acme/hello';
+
 /** A tenant with one of everything. */
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
+  await addPlugin(app);
   const tenant = await app.newTenant();
   const { db } = app.ctx;
   const uids = {
@@ -186,12 +192,24 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   };
 }
 
+/** The plugin of an installation's worlds: found again if it was deleted, and inactive. */
+async function addPlugin(app: RestApp): Promise<void> {
+  const dataDir = app.ctx.installation.machine?.dataDir ?? '';
+  if (!existsSync(folderOf(dataDir, WORLDS_PLUGIN))) {
+    writePlugin(dataDir, WORLDS_PLUGIN);
+    await discoverPlugins(app.ctx);
+  }
+  await app.ctx.db.execute(sql`UPDATE plugin SET status = 'inactive' WHERE NOT is_bundled AND status = 'active'`);
+}
+
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
 export function pathIn(world: World, path: string): string {
-  return path.replace(
-    /\/([\w-]+)\/:(\w+)/g,
-    (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`,
-  );
+  return path
+    .replace('/:vendor/:name', `/${WORLDS_PLUGIN}`)
+    .replace(
+      /\/([\w-]+)\/:(\w+)/g,
+      (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`,
+    );
 }
 
 function slot(world: World, before: string, name: string): string {
@@ -324,7 +342,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     scopes: ['lists:read'],
     rest_dialect: 'classic',
     expires_at: '2040-01-31 08:00:00',
-    ...{ after: '', everybody: 0 },
+    ...{ after: '', everybody: 0, keep_data: 0 },
     code: world.code,
     quiet_hours: { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' },
     'quiet_hours[from]': '21:00',

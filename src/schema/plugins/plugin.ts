@@ -1,0 +1,58 @@
+/** A plugin as administrators see it. */
+import type { PluginKey } from '../../domain/plugin-host.ts';
+import { faultOf, hostOf } from '../../domain/plugins/find-plugin.ts';
+import type { Plugin as PluginRow } from '../../domain/plugins/plugin.ts';
+import { builder } from '../builder.ts';
+
+const forAdministrators = { admin: true } as const;
+
+const PluginStatus = builder.enumType('PluginStatus', {
+  description: 'The state of a plugin.',
+  values: {
+    INACTIVE: { value: 'inactive', description: 'It was found, or deactivated: nothing of it has an effect.' },
+    ACTIVE: { value: 'active', description: 'Its hooks are live in all processes.' },
+  } as const,
+});
+
+export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
+  description: 'A plugin: a folder of the program, or one that the operator has added.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    vendor: t.exposeString('vendor'),
+    name: t.exposeString('name', { description: 'Unique for its vendor.' }),
+    version: t.exposeString('version', { description: 'While it is active: of the code that runs.' }),
+    title: t.exposeString('title'),
+    description: t.exposeString('description'),
+    status: t.field({
+      type: PluginStatus,
+      resolve: ({ status }) => (status === 'active' ? 'active' : 'inactive'),
+    }),
+    isBundled: t.exposeBoolean('isBundled', { description: 'It is part of the product.' }),
+    isLive: t.boolean({
+      description: 'Whether its hooks are live in the process that answers.',
+      resolve: (plugin, _args, ctx) => hostOf(ctx).isLive(plugin),
+    }),
+    fault: t.string({
+      nullable: true,
+      description: 'Why its folder or code cannot be used, as the process that answers sees it; null: it can.',
+      resolve: (plugin, _args, ctx) => faultOf(ctx, plugin),
+    }),
+    error: t.exposeString('error', {
+      nullable: true,
+      description: 'Why the last activation failed; null: it did not.',
+    }),
+    activatedAt: t.expose('activatedAt', { type: 'DateTime', nullable: true, description: 'The last activation.' }),
+    firstActivatedAt: t.expose('firstActivatedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When its hook `activate_plugin_<vendor>/<name>` was fired.',
+    }),
+    createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When it was found.' }),
+    updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+  }),
+});
+
+export const DeletedPlugin = builder.objectRef<PluginKey>('DeletedPlugin').implement({
+  authScopes: forAdministrators,
+  fields: (t) => ({ vendor: t.exposeString('vendor'), name: t.exposeString('name') }),
+});

@@ -1,0 +1,67 @@
+/** An administrator who works with plugins by GraphQL. */
+import { expect } from 'vitest';
+
+export interface Answered {
+  readonly __typename: string;
+  readonly status?: string;
+  readonly version?: string;
+  readonly isLive?: boolean;
+  readonly fault?: string | null;
+  readonly error?: string | null;
+  readonly firstActivatedAt?: string | null;
+  readonly activatedAt?: string | null;
+  readonly name?: string;
+  readonly code?: string;
+  readonly fields?: readonly { readonly messages: readonly string[] }[];
+}
+
+export interface PluginClient {
+  graphql(query: string, variables?: object): Promise<Record<string, Answered>>;
+  activate(plugin: string): Promise<Answered>;
+  deactivate(plugin: string): Promise<Answered>;
+  remove(plugin: string, more?: { keepData?: boolean }): Promise<Answered>;
+  plugin(plugin: string): Promise<Answered>;
+  discover(): Promise<void>;
+}
+
+const FIELDS = 'name version status isLive fault error firstActivatedAt activatedAt';
+const ERRORS = '... on Error { message code } ... on ValidationError { fields { messages } }';
+
+export function pluginClient({ baseUrl, token }: { readonly baseUrl: string; readonly token: string }): PluginClient {
+  const graphql = async (query: string, variables: object = {}) => {
+    const response = await fetch(`${baseUrl}/graphql`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ query, variables }),
+    });
+    const { data, errors } = await response.json();
+    expect(errors).toBeUndefined();
+    return data;
+  };
+  const change = async (mutation: string, plugin: string, more: object = {}): Promise<Answered> => {
+    const type = mutation === 'deletePlugin' ? '... on DeletedPlugin { name }' : `... on Plugin { ${FIELDS} }`;
+    const input = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input!`;
+    const query = `mutation ($input: ${input}) { it: ${mutation}(input: $input) { __typename ${type} ${ERRORS} } }`;
+    return (await graphql(query, { input: { ...keyOf(plugin), ...more } })).it;
+  };
+  return {
+    graphql,
+    activate: (plugin) => change('activatePlugin', plugin),
+    deactivate: (plugin) => change('deactivatePlugin', plugin),
+    remove: (plugin, more) => change('deletePlugin', plugin, more),
+    async plugin(plugin) {
+      const query = `query ($vendor: String!, $name: String!) {
+        it: plugin(vendor: $vendor, name: $name) { __typename ... on Plugin { ${FIELDS} } ${ERRORS} }
+      }`;
+      return (await graphql(query, keyOf(plugin))).it;
+    },
+    async discover() {
+      await graphql('mutation { discoverPlugins { ... on DiscoverPluginsSuccess { nodes { name } } } }');
+    },
+  };
+}
+
+function keyOf(plugin: string) {
+  const [vendor, name] = plugin.split('/');
+  return { vendor, name };
+}
