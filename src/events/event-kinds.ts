@@ -64,9 +64,9 @@ export interface EventKinds {
   campaign_status_changed: StatusChange & { readonly reason: string | null };
   campaign_deleted: Nothing;
 
-  plugin_activated: { readonly version: string };
+  plugin_activated: { readonly version: string; readonly isFirst: boolean };
   plugin_deactivated: { readonly version: string };
-  plugin_deleted: Nothing;
+  plugin_deleted: { readonly isDataKept: boolean };
 }
 
 /** A kind with its data. */

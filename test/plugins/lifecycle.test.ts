@@ -12,7 +12,7 @@ import { folderOf, manifestOf, newDataDir, plainCode, writePlugin } from '../sup
 import { startRestApp } from '../support/rest-app.ts';
 
 const dataDir = newDataDir();
-const app = await startRestApp({ DATA_DIR: dataDir });
+const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
 const client = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
 
 const { activate, deactivate, remove, plugin: pluginOf, discover } = client;
@@ -66,7 +66,17 @@ test('the first activation runs the migrations and fires the hook once; hooks ar
   expect(await activate('acme/notes')).toMatchObject({ status: 'ACTIVE', isLive: true, error: null });
   expect(labels()).toContain('notes');
   expect(await tables('acme_')).toEqual(['acme_note']);
-  expect(Reflect.get(globalThis, 'acmeNotes')).toEqual(['acme/notes']);
+  await expect.poll(() => Reflect.get(globalThis, 'acmeNotes')).toEqual(['acme/notes']);
+
+  writePlugin(dataDir, 'watch/acme', {
+    code: `
+      globalThis.acmeDeleted = [];
+      export const plugin = {
+        name: 'watch/acme',
+        boot: (hooks) => hooks.on('delete_plugin_acme/notes', (deleted) => void globalThis.acmeDeleted.push(deleted)),
+      };`,
+  });
+  await activate('watch/acme');
 
   // Paused: hooks are off, folder and tables stay.
   expect(await deactivate('acme/notes')).toMatchObject({ status: 'INACTIVE', isLive: false });
@@ -99,6 +109,8 @@ test('the first activation runs the migrations and fires the hook once; hooks ar
   await deactivate('acme/notes');
   expect(await remove('acme/notes', { keepData: false })).toMatchObject({ name: 'notes' });
   expect(await tables('acme_')).toEqual([]);
+  const deleted = [true, false].map((keepData) => ({ name: 'acme/notes', keepData }));
+  await expect.poll(() => Reflect.get(globalThis, 'acmeDeleted')).toEqual(deleted);
 });
 
 test('changed files are loaded at the next activation, those that they import, too', async () => {

@@ -3,6 +3,7 @@
  * process go live as its last act: a failure at any point leaves everything as it was. The other processes are notified.
  */
 import { notify } from '../../db/listen.ts';
+import { recordEvents } from '../../events/event-store.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import { endChecks, type Context, type TransactionContext } from '../context.ts';
 import type { FoundPlugin, PluginKey, PluginMigrationFile } from '../plugin-host.ts';
@@ -30,8 +31,7 @@ export async function activatePlugin(ctx: Context, key: PluginKey): Promise<Plug
   try {
     const found = usable(ctx, key);
     const files = await hostOf(ctx).migrationsOf(found);
-    const isFirst = await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, goLive }));
-    if (isFirst) await ctx.hooks.fire(`activate_plugin_${found.vendor}/${found.name}`, { name: fullName(found) });
+    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, goLive }));
   } catch (error) {
     if (error instanceof ExpectedError) throw error;
     const reason = messageOf(error).slice(0, REASON_LENGTH_MAX);
@@ -55,15 +55,14 @@ interface Activation {
   readonly goLive: () => void;
 }
 
-/** Answers whether it was the first activation. */
-function activate(ctx: Context, activation: Activation): Promise<boolean> {
+function activate(ctx: Context, activation: Activation): Promise<void> {
   return ctx.database.transaction(async (tx) => {
     await readOneState(tx);
     return activateWithin({ ...ctx, db: tx, tx }, activation);
   });
 }
 
-async function activateWithin(inner: TransactionContext, { found, files, goLive }: Activation): Promise<boolean> {
+async function activateWithin(inner: TransactionContext, { found, files, goLive }: Activation): Promise<void> {
   const plugin = await knownPlugin(inner, found, true);
   const isFirst = plugin.firstActivatedAt === null;
   if (isFirst && (!found.isBundled || files.length > 0)) await refusePrefixClash(inner, found);
@@ -72,6 +71,7 @@ async function activateWithin(inner: TransactionContext, { found, files, goLive 
   await notify(inner.db, PLUGINS_CHANNEL, '');
   const { viewer } = inner;
   if (viewer) await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: fullName(found) });
+  const data = { version: found.version, isFirst };
+  await recordEvents(inner.db, [{ kind: 'plugin_activated', customerId: null, objectUid: fullName(found), data }]);
   goLive();
-  return isFirst;
 }

@@ -3,6 +3,7 @@
  * removed, and its row. A process that dies in between leaves the second step to the next look at the folders.
  */
 import { notify } from '../../db/listen.ts';
+import { recordEvents } from '../../events/event-store.ts';
 import { ExpectedError, messageOf } from '../../lib/errors.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import { endChecks, viewerOf, type Context, type TransactionContext } from '../context.ts';
@@ -40,7 +41,6 @@ export async function deletePlugin(ctx: Context, { vendor, name, keepData }: Plu
     throw deletionFailed(messageOf(error));
   }
   await finishDeletion(ctx, key);
-  await ctx.hooks.fire(`delete_plugin_${vendor}/${name}`, { name: fullName(key), keepData: isKept });
   return key;
 }
 
@@ -55,5 +55,7 @@ async function deleteWithin(
   if (!isKept) await takeBackMigrations(inner, key);
   await markDeleting(inner.db, plugin);
   await notify(inner.db, PLUGINS_CHANNEL, '');
+  const data = { isDataKept: isKept };
+  await recordEvents(inner.db, [{ kind: 'plugin_deleted', customerId: null, objectUid: fullName(key), data }]);
   await auditInTransaction(inner, { customerId: viewerOf(inner).customerId, targetUid: fullName(key) });
 }
