@@ -199,7 +199,9 @@ async function addPlugin(app: RestApp): Promise<void> {
     writePlugin(dataDir, WORLDS_PLUGIN);
     await discoverPlugins(app.ctx);
   }
-  await app.ctx.db.execute(sql`UPDATE plugin SET status = 'inactive' WHERE NOT is_bundled AND status = 'active'`);
+  await app.ctx.db.execute(
+    sql`UPDATE plugin SET status = 'inactive', first_activated_at = NULL WHERE NOT is_bundled AND first_activated_at IS NOT NULL`,
+  );
 }
 
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
