@@ -34,8 +34,8 @@ export class ContainedCalls {
   }
 
   /** Waits for the end of a listener, at most five seconds. Never rejects. */
-  async wait(callee: Callee, promise: PromiseLike<unknown>): Promise<void> {
-    const ended = Promise.resolve(promise).then(
+  async wait(callee: Callee, promise: Promise<unknown>): Promise<void> {
+    const ended = promise.then(
       () => true,
       (error: unknown) => {
         this.#failed(callee, error);

@@ -66,9 +66,14 @@ function sameKind<Value>(next: Value, before: Value): Value {
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (value === null) return 'null';
-  return promiseOf(value) ? 'a promise' : typeof value;
+  const promise = promiseOf(value);
+  // Nobody waits for it: its rejection must not end the process.
+  promise?.catch(() => undefined);
+  return promise ? 'a promise' : typeof value;
 }
 
+/** A promise of our own: whatever the plugin's `then` does, even one that throws, becomes its result. */
 function promiseOf(value: unknown): Promise<unknown> | undefined {
-  return typeof value === 'object' && value !== null && 'then' in value ? Promise.resolve(value) : undefined;
+  if (typeof value !== 'object' || value === null || !('then' in value)) return undefined;
+  return new Promise((resolve) => resolve(value));
 }

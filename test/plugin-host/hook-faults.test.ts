@@ -26,6 +26,13 @@ const faulty: Record<string, () => unknown> = {
         throw new Error('no then');
       },
     }),
+  'a promise whose then throws': () =>
+    // oxlint-disable-next-line unicorn/no-thenable -- the mistake that is tested
+    Object.assign(Promise.resolve(), {
+      then(): void {
+        throw new Error('no then');
+      },
+    }),
 };
 
 test.each(Object.keys(faulty))('a listener with %s is named, counted, and stops nobody', async (kind) => {
@@ -98,6 +105,8 @@ test.each<[string, (words: readonly string[]) => unknown]>([
   ['returns nothing', () => undefined],
   ['returns null', () => null],
   ['returns a promise', async (words) => words],
+  // It must not be an unhandled rejection, which would end the process.
+  ['returns a promise that rejects', () => Promise.reject(new Error('no'))],
   ['returns an object for a list', (words) => ({ ...words })],
   ['returns a text for a list', () => 'words'],
 ])('a FILTER callback that %s changes nothing', (_, faultyCallback) => {
