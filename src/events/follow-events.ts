@@ -207,8 +207,9 @@ class FollowerLoop {
       const events = await readEvents(database, { after: position, upTo, max: this.#batch });
       if (!(await this.#isHandled(events, failures))) return;
       failures = 0;
-      position = events.length < this.#batch ? upTo : (events.at(-1)?.id ?? upTo);
-      if (!(await moveFollower(database, this.#key, position))) return;
+      const to = events.length < this.#batch ? upTo : (events.at(-1)?.id ?? upTo);
+      if (!(await moveFollower(database, this.#key, { from: position, to }))) return;
+      position = to;
     }
   }
 

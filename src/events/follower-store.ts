@@ -45,13 +45,20 @@ export async function holdFollower(db: Queryable, { name, holder }: FollowerKey)
   return held;
 }
 
-/** Stores that all events up to this id are handled. False: another process holds the follower now, or it is cut off. */
-export async function moveFollower(db: Queryable, { name, holder }: FollowerKey, position: bigint): Promise<boolean> {
+/**
+ * Stores that all events after `from` up to `to` are handled. False: another process holds the follower now, it is cut off, or it
+ * was moved meanwhile, by another holder or an operator.
+ */
+export async function moveFollower(
+  db: Queryable,
+  { name, holder }: FollowerKey,
+  { from, to }: { readonly from: bigint; readonly to: bigint },
+): Promise<boolean> {
   const moved = await db.execute(
     sql`UPDATE hot.event_follower
-           SET position = ${position}, moved_at = now(), failures = 0, last_error = NULL,
+           SET position = ${to}, moved_at = now(), failures = 0, last_error = NULL,
                lease_ends_at = now() + make_interval(secs => ${LEASE_SECONDS})
-         WHERE name = ${name} AND holder = ${holder}::uuid AND cut_off_at IS NULL`,
+         WHERE name = ${name} AND holder = ${holder}::uuid AND position = ${from} AND cut_off_at IS NULL`,
     'events.move',
   );
   return moved > 0;

@@ -230,6 +230,30 @@ test('a holder whose lease has ended without a word is replaced, and cannot move
   expect(await holderOf(stalled.name)).toBe(other);
 });
 
+test('a holder does not undo it when its follower was moved meanwhile', async () => {
+  const release = Promise.withResolvers<void>();
+  let isHandling = false;
+  const handle = (): Promise<void> => {
+    isHandling = true;
+    return release.promise;
+  };
+  const stalled = await follower({ batch: 1, handle });
+  const object = newUid();
+  await recordEvents(ctx.db, [change(object, 1), change(object, 2), change(object, 3)]);
+  await expect.poll(() => isHandling).toBe(true);
+  await followAgain(ctx.db, stalled.name);
+  // It renews its lease, so it holds the follower again.
+  await expect.poll(() => holderOf(stalled.name)).not.toBe(null);
+  release.resolve();
+  const later = newUid();
+  await recordEvents(ctx.db, [change(later, 1)]);
+  await caughtUp(ctx.db, stalled.name);
+  expect(stalled.got.map(({ objectUid, data }) => [objectUid, data])).toEqual([
+    [object, change(object, 1).data],
+    [later, change(later, 1).data],
+  ]);
+});
+
 test('a paused process reads nothing until it is resumed', async () => {
   const { following, got, name } = await follower();
   following.pause('installation held');
