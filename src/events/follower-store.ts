@@ -79,18 +79,25 @@ export async function releaseFollowers(db: Queryable, holder: string): Promise<v
   );
 }
 
+/** Stores for which followers the next event is older than so many days, and since when that is known. */
+export async function markBehind(db: Queryable, days: number): Promise<void> {
+  await db.execute(sql`
+    UPDATE hot.event_follower f SET behind_since = CASE WHEN b.is_behind THEN now() END
+      FROM (SELECT name, coalesce((SELECT e.happened_at FROM hot.event e WHERE e.id > position ORDER BY e.id LIMIT 1)
+                                  < now() - make_interval(days => ${days}::int), false) AS is_behind
+              FROM hot.event_follower) b
+     WHERE f.name = b.name AND b.is_behind <> (f.behind_since IS NOT NULL)`);
+}
+
 /**
- * Cuts off the followers whose next event is older than so many days; returns them. Not while no process has been running for an
- * hour: followers of an installation that was switched off for a week can catch up.
+ * Cuts off the followers that have been marked as behind for nearly an hour; returns them. By an earlier mark, not at once: jobs and
+ * followers begin together after a hold, a week without workers or a restore, and followers can catch up then.
  */
-export function cutOffFollowers(db: Queryable, days: number) {
+export function cutOffFollowers(db: Queryable) {
   return db.query(
     { name: 'text', owner: 'text' },
-    sql`UPDATE hot.event_follower f SET cut_off_at = now(), holder = NULL, lease_ends_at = NULL
-         WHERE cut_off_at IS NULL
-           AND (SELECT e.happened_at FROM hot.event e WHERE e.id > f.position ORDER BY e.id LIMIT 1) < now() - make_interval(days => ${days}::int)
-           AND EXISTS (SELECT 1 FROM hot.process p WHERE p.started_at < now() - interval '1 hour' AND p.seen_at > now() - interval '1 minute')
-        RETURNING name, owner`,
+    sql`UPDATE hot.event_follower SET cut_off_at = now(), holder = NULL, lease_ends_at = NULL
+         WHERE cut_off_at IS NULL AND behind_since < now() - interval '50 minutes' RETURNING name, owner`,
   );
 }
 
@@ -98,7 +105,7 @@ export function cutOffFollowers(db: Queryable, days: number) {
 export async function followAgain(db: Queryable, name: string): Promise<boolean> {
   const again = await db.execute(sql`
     UPDATE hot.event_follower
-       SET position = ${LAST_EVENT_ID}, cut_off_at = NULL, failures = 0, last_error = NULL, holder = NULL, lease_ends_at = NULL
+       SET position = ${LAST_EVENT_ID}, cut_off_at = NULL, behind_since = NULL, failures = 0, last_error = NULL, holder = NULL, lease_ends_at = NULL
      WHERE name = ${name}`);
   return again > 0;
 }

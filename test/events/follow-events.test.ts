@@ -288,15 +288,19 @@ describe('old events', () => {
     // Of nobody but `broken` and `hooks`, which no process runs here.
     await queryRows(world.db, sql`UPDATE hot.event_follower SET position = 1000 WHERE name = 'hooks'`);
 
-    // The installation was off for long: nobody is cut off before it could catch up.
+    // The installation was on hold for long, with processes that ran: nobody is cut off before it could catch up.
+    await queryRows(
+      world.db,
+      sql`INSERT INTO hot.process (id, host, pid, roles, version, memory_mb, is_working, started_at, seen_at)
+          VALUES (gen_random_uuid(), 'here', 1, '{worker}', '1', 1, true, now() - interval '2 hours', now())`,
+    );
     await sweepEvents({ db: world.db, log }, 30);
     expect(await eventsAbout(world.db, old, recent)).toHaveLength(2);
     expect(lines).toEqual([]);
 
     await queryRows(
       world.db,
-      sql`INSERT INTO hot.process (id, host, pid, roles, version, memory_mb, is_working, started_at, seen_at)
-          VALUES (gen_random_uuid(), 'here', 1, '{worker}', '1', 1, true, now() - interval '2 hours', now())`,
+      sql`UPDATE hot.event_follower SET behind_since = behind_since - interval '1 hour' WHERE name = ${broken}`,
     );
     await sweepEvents({ db: world.db, log }, 30);
     expect(lines).toEqual([
