@@ -49,26 +49,33 @@ export async function lastEventId(db: Queryable): Promise<bigint> {
   return last?.id ?? 0n;
 }
 
-/**
- * Whether every transaction that began to write before the transaction `number` has ended. PostgreSQL's xmin is the lowest number
- * of a transaction that is open on the whole server; transactions that only read have no number and hold nothing up.
- */
-export async function haveAllEndedBefore(db: Queryable, number: string): Promise<boolean> {
-  const [now] = await db.query(
-    { haveEnded: 'bool' },
-    sql`SELECT pg_snapshot_xmin(pg_current_snapshot()) >= ${number}::text::xid8 AS "haveEnded"`,
-    'events.have_ended',
+/** Locks of transactions that have taken the id of an event and are still open (`hot.next_event_id`). */
+const WRITES_EVENTS = sql`l.locktype = 'advisory' AND l.classid = 'hot.event_id_seq'::regclass AND l.objsubid = 2
+  AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`;
+
+/** The transactions that may still write events with ids given so far, by their names in this database server. */
+export async function openWriters(db: Queryable): Promise<readonly string[]> {
+  const rows = await db.query(
+    { transaction: 'text' },
+    sql`SELECT DISTINCT l.virtualtransaction AS transaction FROM pg_locks l WHERE ${WRITES_EVENTS}`,
+    'events.open_writers',
   );
-  return now?.haveEnded ?? false;
+  return rows.map(({ transaction }) => transaction);
 }
 
-/** The transaction that has been writing for longest, on the whole server. */
+/** Whether all these transactions have ended. PostgreSQL ends a lock after what was written is visible. */
+export async function haveEnded(db: Queryable, writers: readonly string[]): Promise<boolean> {
+  const open = await openWriters(db);
+  return !writers.some((writer) => open.includes(writer));
+}
+
+/** Of the transactions that write events, the one that has been open for longest. */
 export async function oldestWriter(db: Queryable) {
   const [oldest] = await db.query(
-    { pid: 'int', database: 'text', application: 'text', seconds: 'float8' },
-    sql`SELECT pid, coalesce(datname::text, '') AS database, coalesce(application_name, '') AS application,
-               coalesce(extract(epoch FROM clock_timestamp() - xact_start), 0)::float8 AS seconds
-          FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND pid <> pg_backend_pid() ORDER BY age(backend_xid) DESC LIMIT 1`,
+    { pid: 'int', application: 'text', seconds: 'float8' },
+    sql`SELECT a.pid, coalesce(a.application_name, '') AS application,
+               coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)::float8 AS seconds
+          FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE ${WRITES_EVENTS} ORDER BY a.xact_start LIMIT 1`,
   );
   return oldest;
 }

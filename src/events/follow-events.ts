@@ -4,10 +4,10 @@
  *
  * The order is that of the ids. An id is given while its object's row is locked, so the events of an object have the order in which
  * they happened. A smaller id may commit later than a greater one. A follower therefore reads up to an id only when every
- * transaction that was writing when this id was the last one has ended. Numbers of transactions would not do as an order: one that
- * began earlier may change an object later.
+ * transaction that was writing events when this id was the last one has ended. Numbers of transactions would not do as an order: one
+ * that began earlier may change an object later.
  *
- * A transaction that writes for long holds all followers up, also one of another database on the same server.
+ * A transaction that stays open after it has written an event holds all followers up. Others do not.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import type { Notifications } from '../db/listen.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { RecordedEvent } from './event-kinds.ts';
-import { haveAllEndedBefore, lastEventId, oldestWriter, readEvents } from './event-store.ts';
+import { haveEnded, lastEventId, oldestWriter, openWriters, readEvents } from './event-store.ts';
 import {
   holdFollower,
   makeFollowers,
@@ -166,14 +166,14 @@ class FollowerLoop {
   async #round(): Promise<void> {
     if (this.#isPaused()) return;
     const { database } = this.#means;
-    // In this order: the number of the transaction is higher than those of all that wrote events up to this id.
+    // In this order: whoever wrote an event up to this id is among the writers, or has ended.
     const upTo = await lastEventId(database);
     const held = await holdFollower(database, this.#key);
     this.#isHolder = held !== undefined;
     if (!held || held.position >= upTo || performance.now() < this.#retryAt) return;
     const renewing = setInterval(() => this.#renew(), RENEW_MS);
     try {
-      if (await this.#haveEndedBefore(held.transaction)) await this.#handleAll(held, upTo);
+      if (await this.#haveEnded(await openWriters(database))) await this.#handleAll(held, upTo);
     } finally {
       clearInterval(renewing);
       await this.#renewal;
@@ -184,13 +184,13 @@ class FollowerLoop {
     this.#renewal = holdFollower(this.#means.database, this.#key).catch(() => undefined);
   }
 
-  /** Waits until all transactions with lower numbers have ended; false: it has to pause before. */
-  async #haveEndedBefore(number: string): Promise<boolean> {
+  /** Waits until all these transactions have ended; false: it has to pause before. */
+  async #haveEnded(writers: readonly string[]): Promise<boolean> {
     const { database, log } = this.#means;
     const startedAt = performance.now();
     let isReported = false;
     for (let waitMs = ENDED_MS_MIN; !this.#isPaused(); waitMs = Math.min(waitMs * 2, ENDED_MS_MAX)) {
-      if (await haveAllEndedBefore(database, number)) return true;
+      if (await haveEnded(database, writers)) return true;
       if (!isReported && performance.now() - startedAt > WRITING_MS_MAX) {
         isReported = true;
         log.warn('events.held_up', { follower: this.#key.name, ...(await oldestWriter(database)) });

@@ -27,19 +27,16 @@ export async function makeFollowers(
     ON CONFLICT (name) DO NOTHING`);
 }
 
-const HELD_ROW = row({ position: 'bigint', failures: 'int', transaction: 'text' });
+const HELD_ROW = row({ position: 'bigint', failures: 'int' });
 
-/**
- * Takes or renews the process's lease. Undefined: another process holds the follower, or it is cut off. `transaction` is the number
- * of this statement's transaction, which is higher than that of every transaction that has written something so far.
- */
+/** Takes or renews the process's lease. Undefined: another process holds the follower, or it is cut off. */
 export async function holdFollower(db: Queryable, { name, holder }: FollowerKey) {
   const [held] = await db.query(
     HELD_ROW,
     sql`UPDATE hot.event_follower SET holder = ${holder}::uuid, lease_ends_at = now() + make_interval(secs => ${LEASE_SECONDS})
          WHERE name = ${name} AND cut_off_at IS NULL
            AND (holder IS NULL OR holder = ${holder}::uuid OR lease_ends_at < now())
-        RETURNING position, failures, pg_current_xact_id()::text AS transaction`,
+        RETURNING position, failures`,
     'events.hold',
   );
   return held;

@@ -118,6 +118,16 @@ describe('order', () => {
     expect(lines.filter(({ event }) => event === 'events.held_up')).toHaveLength(1);
   });
 
+  test('a transaction that writes no events holds nobody up', async () => {
+    const { got, name } = await follower();
+    const other = await openTransaction();
+    await other.tx.execute(sql`CREATE TABLE public.held_up_by_nobody ()`);
+    await recordEvents(ctx.db, [change(newUid(), 1)]);
+    await caughtUp(ctx.db, name);
+    expect(got).toHaveLength(1);
+    await other.commit();
+  });
+
   test('events of many writers: none is missed, none comes twice, each object in its order', async () => {
     const { got, name } = await follower({ batch: 7 });
     const objects = Array.from({ length: 4 }, () => newUid());

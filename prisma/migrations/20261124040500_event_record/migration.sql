@@ -2,11 +2,11 @@
 -- (src/events).
 CREATE SEQUENCE hot.event_id_seq;
 
--- The id of an event. The transaction gets its own number first: whoever reads events tells by it which smaller ids may still
--- appear (src/events/follower-store.ts).
+-- The id of an event. The transaction first takes a lock that it shares with the others that write events: whoever reads events
+-- tells by it which smaller ids may still appear (src/events/event-store.ts).
 CREATE OR REPLACE FUNCTION hot.next_event_id() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_current_xact_id();
+  PERFORM pg_advisory_xact_lock_shared('hot.event_id_seq'::regclass::oid::int, 0);
   RETURN nextval('hot.event_id_seq');
 END $$;
 
