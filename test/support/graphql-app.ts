@@ -12,10 +12,13 @@ import { bootstrapInstallation } from '../../src/domain/installation/bootstrap-i
 import type { Context } from '../../src/domain/context.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { ProcessPlugins } from '../../src/plugin-host/plugin-host.ts';
 import { createGraphqlServer, type GraphqlServer } from '../../src/schema/graphql-server.ts';
 import { afterFile } from './after-file.ts';
 import { giveUnlimitedPlan } from './plans.ts';
-import { createTestContext } from './test-context.ts';
+import { createTestContext, type TestContext } from './test-context.ts';
+
+const NO_FOLDER = '/nowhere/plugins';
 
 export interface GraphqlAnswer {
   readonly status: number;
@@ -66,13 +69,18 @@ async function bootstrapAdmin(ctx: Context): Promise<GraphqlApp['admin']> {
   return { email: made.email, password: made.password, token: made.apiToken };
 }
 
-async function listen(ctx: Context, { notifications, explorer }: { notifications: Notifications; explorer: boolean }) {
+async function listen(
+  ctx: TestContext,
+  { notifications, explorer }: { notifications: Notifications; explorer: boolean },
+) {
   const prisma = openPrisma(ctx.database);
   const { database, hooks, clock, log, installation } = ctx;
+  const places = { bundled: NO_FOLDER, installed: NO_FOLDER };
+  const plugins = new ProcessPlugins({ bus: hooks, places, isSafeMode: false, log });
   const audit = createAuditTrail(database, log);
   const securityEvents = createSecurityEvents({ log, audit });
   const server = createGraphqlServer({
-    means: { database, hooks, clock, log, installation, prisma, notifications, audit, securityEvents },
+    means: { database, hooks, plugins, clock, log, installation, prisma, notifications, audit, securityEvents },
     explorer,
   });
   const http = createServer((req, res) => void server.handle(req, res, { ipAddress: '127.0.0.1' }));

@@ -79,7 +79,8 @@ const FRESH =
   /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token|hash|path|name|by|password|secret)$/;
 
 /** Random domains of the worlds, selectors of keys, and places of files. */
-const FRESH_NAMES = /[0-9a-f]{13}(?=\.example)|(?<="uid":")[0-9a-f]{13}|mw[0-9a-f]{10}|\b[0-9a-f]{32}(?=\/)/g;
+const FRESH_NAMES =
+  /[0-9a-f]{13}(?=\.example)|(?<="(?:uid|\w+Uid)":")[0-9a-f]{13}|mw[0-9a-f]{10}|\b[0-9a-f]{32}(?=\/)/g;
 
 /** The rows without what is fresh in every request: identities, times, random addresses, sealed bytes. */
 export function comparable(stored: readonly (readonly [string, Stored])[], besides: readonly string[] = []): string[] {
