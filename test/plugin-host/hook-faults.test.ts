@@ -27,8 +27,8 @@ const faulty: Record<string, () => unknown> = {
       },
     }),
   'a promise whose then throws': () =>
-    // oxlint-disable-next-line unicorn/no-thenable -- the mistake that is tested
     Object.assign(Promise.resolve(), {
+      // oxlint-disable-next-line unicorn/no-thenable -- the mistake that is tested
       then(): void {
         throw new Error('no then');
       },
