@@ -73,7 +73,7 @@ function installationMetrics(registry: Registry) {
     }),
     hookLate: new Counter({
       name: 'mailwright_hook_late_total',
-      help: 'How often it was late: over 250 ms, or cut off after 5 s if it is asynchronous. Of the whole installation.',
+      help: 'How often it was late: over 250 ms, or cut off after 5 s if it is asynchronous (a BEHAVIOR: after 60 s). Of the whole installation.',
       labelNames: ['plugin', 'hook'],
       registers: [registry],
     }),

@@ -15,7 +15,7 @@ export const runImportJob = defineJob({
   isLong: true,
 });
 
-/** Has a plugin start an import. It may take as long as the plugin does. */
+/** Has a plugin start an import. It takes as long as the plugin does, at most a minute. */
 export const dispatchImportJob = defineJob({
   name: 'imports.dispatch',
   payload: z.object({ customerId: id, importUid: z.string() }),

@@ -86,8 +86,8 @@ export type Listener<Name extends keyof EventHooks> = (...args: EventHooks[Name]
 /** BEHAVIOR: one plugin may set it. Name to the arguments and the result. */
 export interface BehaviorHooks {
   /**
-   * Starts an import whose file is uploaded. It runs in a worker. When it fails it is tried again; after the last try the import is
-   * failed.
+   * Starts an import whose file is uploaded. It runs in a worker. When it fails, or takes over a minute, it is tried again; after the
+   * last try the import is failed, unless `run` was called.
    */
   dispatch_list_import_job: { args: [found: UploadedImport]; result: void };
 }
@@ -146,7 +146,7 @@ export interface HookCalls {
   fire<Name extends keyof EventHooks>(name: Name, ...args: EventHooks[Name]): Promise<void>;
   /** The plugin that performs it now; undefined: none. */
   performer(name: keyof BehaviorHooks): string | undefined;
-  /** Rejects with an error that names the plugin when the behavior fails, or when nobody has set it. */
+  /** Rejects with an error that names the plugin when the behavior fails or takes over a minute, or when nobody has set it. */
   perform<Name extends keyof BehaviorHooks>(
     name: Name,
     ...args: BehaviorHooks[Name]['args']

@@ -5,6 +5,8 @@ import type { Callee, FaultCounts } from './fault-counts.ts';
 
 /** An asynchronous listener is not waited for any longer. */
 const ASYNC_MS_MAX = 5_000;
+/** The caller needs the result of a behavior, so it has more time. But it may hold one of the few places for jobs meanwhile. */
+const BEHAVIOR_MS_MAX = 60_000;
 /** Synchronous code cannot be stopped, and nothing else runs in this process meanwhile. */
 const SYNC_MS_MAX = 250;
 /** A message may be of any length. */
@@ -49,6 +51,26 @@ export class ContainedCalls {
     const hasEnded = await Promise.race([ended, late]);
     clearTimeout(timer);
     if (!hasEnded) this.#late(callee, { milliseconds: ASYNC_MS_MAX, isCutOff: true });
+  }
+
+  /** Waits for the result of a behavior, at most a minute. Rejects with what it throws. */
+  async result<T>(callee: Callee, act: () => T | Promise<T>): Promise<T> {
+    const isLate = Symbol('late');
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<typeof isLate>((resolve) => {
+      timer = setTimeout(() => resolve(isLate), BEHAVIOR_MS_MAX);
+    });
+    try {
+      const result = await Promise.race([act(), late]);
+      if (result !== isLate) return result;
+    } catch (error) {
+      this.#faults.add({ plugin: callee.plugin, hook: callee.hook, failed: 1, late: 0 });
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+    this.#late(callee, { milliseconds: BEHAVIOR_MS_MAX, isCutOff: true });
+    throw new Error(`It did not end within ${BEHAVIOR_MS_MAX / 1_000} seconds.`);
   }
 
   #failed({ plugin, hook }: Callee, error: unknown): void {

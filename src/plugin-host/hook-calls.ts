@@ -20,7 +20,7 @@ export function createHookCalls(table: HookTable, contained: ContainedCalls): Ho
       const behavior = table.live.behaviors.get(name)?.entries[0];
       if (!behavior) throw new HookError('NOBODY_PERFORMS', `No active plugin performs the behavior "${name}".`);
       try {
-        return await behavior.value(...args);
+        return await contained.result(behavior, () => behavior.value(...args));
       } catch (error) {
         const message = `Plugin "${behavior.plugin}" failed to perform "${name}": ${safeMessageOf(error)}`;
         throw new HookError('BEHAVIOR_FAILED', message, { cause: error });

@@ -179,3 +179,22 @@ test('a BEHAVIOR that fails rejects with the plugin’s name and the cause', asy
   );
   await expect(bus.perform('acme_price', 1)).rejects.toMatchObject({ code: 'BEHAVIOR_FAILED' });
 });
+
+test('a BEHAVIOR that never ends is cut off after a minute; its faults are counted', async () => {
+  vi.useFakeTimers();
+  live('a/hangs', (hooks) => hooks.set('acme_price', () => Promise.withResolvers<number>().promise));
+  const performed = bus.perform('acme_price', 1).catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await performed).toMatchObject({
+    ...{ code: 'BEHAVIOR_FAILED' },
+    message: 'Plugin "a/hangs" failed to perform "acme_price": It did not end within 60 seconds.',
+  });
+  expect(bus.faults.take()).toEqual([{ plugin: 'a/hangs', hook: 'acme_price', failed: 0, late: 1 }]);
+  bus.takeBack('a/hangs');
+  live('b/fails', (hooks) => hooks.set('acme_price', () => Promise.reject(new Error('no'))));
+  await expect(bus.perform('acme_price', 1)).rejects.toMatchObject({ code: 'BEHAVIOR_FAILED' });
+  expect([bus.faults.take(), vi.getTimerCount()]).toEqual([
+    [{ plugin: 'b/fails', hook: 'acme_price', failed: 1, late: 0 }],
+    0,
+  ]);
+});
