@@ -84,6 +84,18 @@ test('after the last try the import is failed and says so', async () => {
   expect(await read(uid)).toMatchObject({ status: 'failed' });
 });
 
+test('an import that the plugin has started goes on, also when the plugin fails in the last try', async () => {
+  dispatcher(async ({ run }) => {
+    await run();
+    throw new Error('too late');
+  });
+  const uid = await upload('started');
+  const dispatched = dispatchImport(app.ctx, { customerId, importUid: uid }, { isLastTry: true });
+  await expect(dispatched).rejects.toMatchObject({ code: 'BEHAVIOR_FAILED' });
+  await work();
+  await untilDone(uid);
+});
+
 test('when the plugin is gone meanwhile, the product starts the import', async () => {
   const end = dispatcher(() => Promise.reject(new Error('not called')));
   const uid = await upload('gone');

@@ -28,8 +28,8 @@ export async function enqueueImport({ db, hooks }: Context, found: QueuedImport)
 }
 
 /**
- * Has the plugin start the import, or starts it when no plugin does so any more. When the last try fails, the import is failed. Throws
- * HookError `BEHAVIOR_FAILED`.
+ * Has the plugin start the import, or starts it when no plugin does so any more. When the last try fails, the import is failed,
+ * unless the plugin has started it before it failed. Throws HookError `BEHAVIOR_FAILED`.
  */
 export async function dispatchImport(
   ctx: Context,
@@ -42,12 +42,25 @@ export async function dispatchImport(
   if (plugin === undefined) return enqueueImportRun(ctx.db, found);
   const listUid = await uidOfList(ctx.db, { customerId, id: found.listId });
   if (listUid === undefined) return;
+  let isStarted = false;
+  const run = async (): Promise<void> => {
+    await enqueueImportRun(ctx.db, found);
+    isStarted = true;
+  };
   try {
-    await ctx.hooks.perform(HOOK, { listUid, importUid, run: () => enqueueImportRun(ctx.db, found) });
+    await ctx.hooks.perform(HOOK, { listUid, importUid, run });
     ctx.log.info('import.dispatched', { import: importUid, plugin });
   } catch (error) {
-    const failure = { code: 'could_not_go_on', params: {} } as const;
-    if (isLastTry) await inTransaction(ctx, ({ db }) => endImport(db, found, { status: 'failed', failure }));
+    if (isLastTry && !isStarted) await failQueuedImport(ctx, found);
     throw error;
   }
+}
+
+/** One that an earlier try has started may be running. */
+async function failQueuedImport(ctx: Context, found: QueuedImport): Promise<void> {
+  await inTransaction(ctx, async ({ db }) => {
+    const now = await findImport(db, found, true);
+    if (now?.status !== 'queued') return;
+    await endImport(db, found, { status: 'failed', failure: { code: 'could_not_go_on', params: {} } });
+  });
 }
