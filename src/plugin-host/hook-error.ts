@@ -9,6 +9,7 @@ export type HookErrorCode =
   | 'WRITTEN_FOR_OLDER'
   | 'WRITTEN_FOR_NEWER'
   | 'ALREADY_SET'
+  | 'INVALID_NAME'
   | 'DECLARED_TWICE'
   | 'ORDER_CYCLE'
   | 'INVALID_ORDER'
@@ -77,6 +78,14 @@ export function alreadySet({ plugin, hook }: HookUse, other: string): HookError 
   return new HookError(
     'ALREADY_SET',
     `Plugin "${plugin}" sets the behavior "${hook}", which plugin "${other}" has set. Only one plugin may set it: deactivate one of them.`,
+  );
+}
+
+export function invalidName(plugin: string, name: string): HookError {
+  const shown = [plugin, name].map((text) => JSON.stringify(text.slice(0, 200)));
+  return new HookError(
+    'INVALID_NAME',
+    `Plugin ${shown[0]} has the name ${shown[1]}. Names of plugins and hooks consist of letters, digits and the characters "_", ".", "/", "-", at most 200 in all.`,
   );
 }
 

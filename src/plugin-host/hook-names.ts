@@ -1,11 +1,15 @@
 /** Which hooks there are: Mailwright's own and those that plugins declare. */
 import type { Plugin } from '../plugin-api/index.ts';
 import { nearestNames } from '../lib/nearest-names.ts';
-import { declaredTwice, unknownHook } from './hook-error.ts';
+import { declaredTwice, invalidName, unknownHook } from './hook-error.ts';
 import type { KnownHook, KnownHooks } from './known-hooks.ts';
 
 /** So many names are suggested for an unknown one. */
 const SUGGESTIONS = 3;
+
+/** Names stand in the log, in counters in the database and in `/metrics`. */
+const NAME_LENGTH_MAX = 200;
+const NAME = /^[\w./-]{1,200}$/;
 
 interface Declaration extends KnownHook {
   readonly name: string;
@@ -22,8 +26,9 @@ export class HookNames {
     this.#families = Object.values(known).filter(({ family }) => family);
   }
 
-  /** Adds the hooks that the plugin declares. Throws HookError `DECLARED_TWICE`; then none is added. */
+  /** Adds the hooks that the plugin declares. Throws HookError `INVALID_NAME`, `DECLARED_TWICE`; then none is added. */
   declare({ name: plugin, declares = {} }: Plugin): void {
+    for (const name of [plugin, ...Object.keys(declares)]) if (!NAME.test(name)) throw invalidName(plugin, name);
     const declarations = Object.entries(declares).map(([name, { pattern, version = 1 }]) => {
       const declaration: Declaration = { name, plugin, pattern, version, phase: 'boot' };
       const other = this.#find(name);
@@ -41,11 +46,16 @@ export class HookNames {
   /** The hook that this plugin uses. Throws HookError `UNKNOWN_HOOK`. */
   require(plugin: string, name: string): KnownHook {
     const found = this.#find(name);
-    if (!found) throw unknownHook({ plugin, hook: name }, this.#nearest(name));
+    if (!found)
+      throw unknownHook(
+        { plugin, hook: name.slice(0, NAME_LENGTH_MAX) },
+        this.#nearest(name.slice(0, NAME_LENGTH_MAX)),
+      );
     return found;
   }
 
   #find(name: string): KnownHook | undefined {
+    if (!NAME.test(name)) return undefined;
     const known = Object.hasOwn(this.#known, name) ? this.#known[name] : undefined;
     return known ?? this.#families.find(({ family }) => family?.test(name)) ?? this.#declared(name);
   }

@@ -160,3 +160,22 @@ test('a plugin calls the hooks that it declares, and no others', async () => {
   ])
     expect(faultOf(act)).toMatchObject({ code: 'NOT_DECLARED' });
 });
+
+test.each([
+  ['a\0b', 'NUL'],
+  ['x'.repeat(300), 'too long'],
+  ['', 'none'],
+  ['two words', 'a space'],
+])('names that the counters of faults cannot store are refused: %j', (name) => {
+  const refused = { code: 'INVALID_NAME', message: expect.stringMatching(/letters, digits.*at most 200/) };
+  const declares = { [name]: { pattern: 'EVENT' } } as const;
+  expect(faultOf(() => bus.register({ name: 'a/declares', declares }))).toMatchObject(refused);
+  expect(faultOf(() => bus.register({ name }))).toMatchObject(refused);
+});
+
+test('the name of a family is too long or is the pattern itself', () => {
+  for (const hook of [`register_sending_server_${'x'.repeat(300)}`, 'register_sending_server_<name>'] as const) {
+    const register = (hooks: HookRegistration): void => hooks.add(hook, {});
+    expect(faultOf(() => bus.register({ name: 'a/family', register }))).toMatchObject({ code: 'UNKNOWN_HOOK' });
+  }
+});
