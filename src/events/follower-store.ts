@@ -29,13 +29,17 @@ export async function makeFollowers(
 
 const HELD_ROW = row({ position: 'bigint', failures: 'int' });
 
-/** Takes or renews the process's lease. Undefined: another process holds the follower, or it is cut off. */
+/**
+ * Takes or renews the process's lease. Undefined: another process holds the follower, or it is cut off. A lease that ends later
+ * than it can is from before the clock was set back.
+ */
 export async function holdFollower(db: Queryable, { name, holder }: FollowerKey) {
   const [held] = await db.query(
     HELD_ROW,
     sql`UPDATE hot.event_follower SET holder = ${holder}::uuid, lease_ends_at = now() + make_interval(secs => ${LEASE_SECONDS})
          WHERE name = ${name} AND cut_off_at IS NULL
-           AND (holder IS NULL OR holder = ${holder}::uuid OR lease_ends_at < now())
+           AND (holder IS NULL OR holder = ${holder}::uuid
+                OR lease_ends_at NOT BETWEEN now() AND now() + make_interval(secs => ${LEASE_SECONDS}))
         RETURNING position, failures`,
     'events.hold',
   );

@@ -8,7 +8,7 @@ import type { NewEvent, RecordedEvent } from '../../src/events/event-kinds.ts';
 import { recordEvents } from '../../src/events/event-store.ts';
 import { followerStates } from '../../src/events/follower-read-model.ts';
 import { sweepEvents } from '../../src/events/sweep-events.ts';
-import { followAgain } from '../../src/events/follower-store.ts';
+import { followAgain, makeFollowers } from '../../src/events/follower-store.ts';
 import { diagnose } from '../../src/domain/installation/diagnostics.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { caughtUp, eventsAbout, startFollowers } from '../support/event-followers.ts';
@@ -228,7 +228,7 @@ test('a holder whose lease has ended without a word is replaced, and cannot move
     .poll(async () => {
       await queryRows(
         ctx.db,
-        sql`UPDATE hot.event_follower SET holder = ${other}::uuid, lease_ends_at = now() + interval '1 hour' WHERE name = ${stalled.name}`,
+        sql`UPDATE hot.event_follower SET holder = ${other}::uuid, lease_ends_at = now() + interval '5 seconds' WHERE name = ${stalled.name}`,
       );
       return holderOf(stalled.name);
     })
@@ -238,6 +238,18 @@ test('a holder whose lease has ended without a word is replaced, and cannot move
   await stalled.following.stop(5_000);
   expect(await positionOf(stalled.name)).toBe(before);
   expect(await holderOf(stalled.name)).toBe(other);
+});
+
+test('a lease from before the clock of the database was set back holds nobody up', async () => {
+  const name = `test-${newUid()}`;
+  await makeFollowers(ctx.db, [{ name, owner: 'test' }]);
+  await queryRows(
+    ctx.db,
+    sql`UPDATE hot.event_follower SET holder = gen_random_uuid(), lease_ends_at = now() + interval '1 hour' WHERE name = ${name}`,
+  );
+  await recordEvents(ctx.db, [change(newUid(), 1)]);
+  await startFollowers(ctx, [{ name, owner: 'test', handle: async () => undefined }]);
+  await caughtUp(ctx.db, name);
 });
 
 test('a holder does not undo it when its follower was moved meanwhile', async () => {
