@@ -13,6 +13,7 @@ export type HookErrorCode =
   | 'DECLARED_TWICE'
   | 'ORDER_CYCLE'
   | 'INVALID_ORDER'
+  | 'NOT_A_FUNCTION'
   | 'REGISTRATION_CLOSED'
   | 'ASYNCHRONOUS'
   | 'NOT_DECLARED'

@@ -44,7 +44,8 @@ function registrationOf(
   register: (entry: PreparedEntry) => void,
 ): HookRegistration {
   const entryOf = (pattern: HookPattern, hook: string, value: unknown, order: HookOrder = {}): PreparedEntry => ({
-    ...{ plugin: plugin.name, hook, pattern, value, order, isFallback: false },
+    // A copy: what the plugin changes later has no effect.
+    ...{ plugin: plugin.name, hook, pattern, value, order: structuredClone(order), isFallback: false },
   });
   return {
     add: (name, entry, order) => register(entryOf('REGISTRY', name, entry, order)),
@@ -57,13 +58,18 @@ function registrationOf(
 }
 
 function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): void {
-  const { hook, pattern, order } = entry;
+  const { hook, pattern, order, value } = entry;
   const found = names.require(plugin.name, hook);
   if (found.pattern !== pattern) throw wrongPattern(entry, pattern, found.pattern);
   if (found.phase !== phase) throw wrongPhase(entry, found.phase);
   const versions: Readonly<Record<string, number | undefined>> = plugin.versions ?? {};
   const writtenFor = versions[hook] ?? plugin.declares?.[hook]?.version ?? 1;
   if (writtenFor !== found.version) throw wrongVersion(entry, writtenFor, found.version);
+  if (pattern !== 'REGISTRY' && typeof value !== 'function')
+    throw new HookError(
+      'NOT_A_FUNCTION',
+      `Plugin "${plugin.name}" registers for the hook "${hook}" what is no function.`,
+    );
   if (!Number.isFinite(order.priority ?? 0))
     throw new HookError(
       'INVALID_ORDER',

@@ -238,6 +238,14 @@ describe('order', () => {
     expect(bus.filter('acme_words', [])).toEqual(['a/a', 'b/b', 'd/d']);
   });
 
+  test('what a plugin changes after it has registered has no effect', () => {
+    const before: string[] = [];
+    expect(orderOf(word('a/a'), word('b/b', { before }))).toEqual(['a/a', 'b/b']);
+    before.push('a/a');
+    withHooks(bus, word('c/c'));
+    expect(bus.filter('acme_words', [])).toEqual(['a/a', 'b/b', 'c/c']);
+  });
+
   test('a priority that is no number is refused', () => {
     expect(faultOf(() => orderOf(word('a/a', { priority: Number.NaN })))).toMatchObject({ code: 'INVALID_ORDER' });
   });

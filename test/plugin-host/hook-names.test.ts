@@ -30,6 +30,13 @@ test('every name of the specification is known', () => {
   expect(known).toBe('acme/everything');
 });
 
+test('what is no function is refused where one is called', () => {
+  expect(use('a/none', (hooks) => hooks.on('customer_added', undefined as never))).toMatchObject({
+    code: 'NOT_A_FUNCTION',
+    message: expect.stringContaining('"a/none" registers for the hook "customer_added" what is no function.'),
+  });
+});
+
 test('an unknown one is refused with the nearest names', () => {
   const fault = use('a/typo', (hooks) => hooks.on('customer_aded' as 'customer_added', () => undefined));
   expect(fault).toMatchObject({
