@@ -6,7 +6,9 @@ import { SlowestFirst } from './test/support/slowest-first.ts';
 
 /** Files that change for the whole process what a module is: each has a process of its own. */
 const ALONE = [
-  ...globSync('{test,plugins}/**/*.test.ts').filter((file) => readFileSync(file, 'utf8').includes('vi.mock(')),
+  ...globSync('{test,plugins}/**/*.test.ts').filter((file) =>
+    /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')),
+  ),
   // They add a field to the schema.
   'test/schema/http-entry-point.test.ts',
   'test/schema/websockets.test.ts',
