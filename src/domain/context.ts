@@ -1,11 +1,11 @@
 /** The first argument of every verb: everything outside that a verb may use. Entry points make one per request or job. */
 import type { Database, Queryable, Transaction } from '../db/database.ts';
-import type { HookCalls } from '../plugin-api/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import { UnauthenticatedError, ValidationError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
 import type { PluginHost } from './plugin-host.ts';
+import type { ProductHooks } from './product-hooks.ts';
 import type { SecurityEvents } from './security-event.ts';
 
 /**
@@ -38,7 +38,7 @@ export interface Context {
   readonly database: Database;
   /** Present inside `inTransaction`. */
   readonly tx: Transaction | undefined;
-  readonly hooks: HookCalls;
+  readonly hooks: ProductHooks;
   readonly clock: Clock;
   readonly log: Log;
   readonly viewer: Viewer | null;

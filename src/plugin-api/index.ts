@@ -21,6 +21,7 @@ export type {
   TranslationFile,
   UploadedImport,
 } from './hooks.ts';
+export type { PluginLog, PluginServices } from './plugin-services.ts';
 export {
   SENDER_REFUSED,
   SendingError,

@@ -1,5 +1,5 @@
 /** The hook bus of a process (specification 6.4): what plugins register, and how it takes effect. */
-import type { HookCalls, Plugin } from '../plugin-api/index.ts';
+import type { HookCalls, Plugin, PluginServices, RegistryHooks } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
 import { ContainedCalls } from './contained-call.ts';
 import { FaultCounts } from './fault-counts.ts';
@@ -7,7 +7,7 @@ import { createHookCalls } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
 import { runPhase } from './hook-registration.ts';
-import { HookTable } from './hook-table.ts';
+import { HookTable, type LiveEntry } from './hook-table.ts';
 import { knownHooks, type KnownHooks, type Phase } from './known-hooks.ts';
 
 export interface HookBus extends HookCalls {
@@ -21,19 +21,38 @@ export interface HookBus extends HookCalls {
   takeBack(plugin: string): void;
   /** Takes it back and removes it, with the hooks that it declares. */
   remove(plugin: string): void;
+  /** As `collect`, with the plugin that has added each entry. */
+  owned<Name extends keyof RegistryHooks>(name: Name): readonly LiveEntry<RegistryHooks[Name]>[];
+  /** Called each time after plugins have gone live or were taken back; returns how to end that. */
+  onChange(watcher: () => void): () => void;
   /** How often the code of plugins failed or was late. */
   readonly faults: FaultCounts;
 }
 
+export interface HookBusOptions {
+  /** What plugins may use, by `vendor/name`. Absent: only the log. */
+  readonly servicesOf?: (plugin: string) => PluginServices;
+  readonly known?: KnownHooks;
+}
+
+const NO_ENTRIES: readonly never[] = [];
+
 /** A bus with nothing registered. */
-export function createHookBus(log: Log, known: KnownHooks = knownHooks): HookBus {
+export function createHookBus(
+  log: Log,
+  { servicesOf = logOnly(log), known = knownHooks }: HookBusOptions = {},
+): HookBus {
   const names = new HookNames(known);
   const table = new HookTable();
   const faults = new FaultCounts();
   const calls = createHookCalls(table, new ContainedCalls(log, faults));
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
-    table.prepare(plugin.name, phase, runPhase(plugin, phase, { names, calls, claimantOf }));
+    table.prepare(
+      plugin.name,
+      phase,
+      runPhase(plugin, phase, { names, calls, claimantOf, services: servicesOf(plugin.name) }),
+    );
   };
   return {
     ...calls,
@@ -58,6 +77,12 @@ export function createHookBus(log: Log, known: KnownHooks = knownHooks): HookBus
       table.remove(plugin);
       names.remove(plugin);
     },
+    owned: (name) => table.live.registries.get(name)?.entries ?? NO_ENTRIES,
+    onChange: (watcher) => table.onChange(watcher),
     faults,
   };
+}
+
+function logOnly(log: Log): (plugin: string) => PluginServices {
+  return (plugin) => ({ log: log.with({ plugin }) });
 }

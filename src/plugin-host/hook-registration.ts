@@ -1,5 +1,12 @@
 /** What a plugin registers with while one of its phases runs: every use of a hook is checked at once. */
-import type { HookCalls, HookOrder, HookPattern, HookRegistration, Plugin } from '../plugin-api/index.ts';
+import type {
+  HookCalls,
+  HookOrder,
+  HookPattern,
+  HookRegistration,
+  Plugin,
+  PluginServices,
+} from '../plugin-api/index.ts';
 import { alreadySet, HookError, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
 import type { HookNames } from './hook-names.ts';
 import type { PreparedEntry } from './hook-table.ts';
@@ -8,6 +15,7 @@ import type { Phase } from './known-hooks.ts';
 export interface PhaseTools {
   readonly names: HookNames;
   readonly calls: HookCalls;
+  readonly services: PluginServices;
   /** The plugin that has set this behavior already. */
   readonly claimantOf: (behavior: string) => string | undefined;
 }
@@ -27,7 +35,7 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
     entries.push(entry);
   };
   try {
-    const returned: unknown = plugin[phase]?.(registrationOf(plugin, tools, register));
+    const returned: unknown = plugin[phase]?.(registrationOf(plugin, tools, register), tools.services);
     if (returned instanceof Promise) {
       returned.catch(() => undefined);
       throw new HookError('ASYNCHRONOUS', `${phase}() of plugin "${plugin.name}" must not be asynchronous.`);

@@ -54,10 +54,17 @@ export class HookTable {
   readonly #prepared = new Map<string, Prepared>();
   #active: ReadonlySet<string> = new Set();
   #snapshot: Snapshot = snapshotOf([]);
+  readonly #watchers = new Set<() => void>();
 
   /** What is live now. */
   get live(): Snapshot {
     return this.#snapshot;
+  }
+
+  /** Called each time after the snapshot has changed; returns how to end that. */
+  onChange(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   has(plugin: string): boolean {
@@ -98,6 +105,7 @@ export class HookTable {
   #activate(active: ReadonlySet<string>): void {
     this.#snapshot = snapshotOf(this.#entries().filter(({ plugin }) => active.has(plugin)));
     this.#active = active;
+    for (const watcher of this.#watchers) watcher();
   }
 
   #entries(): PreparedEntry[] {

@@ -394,7 +394,10 @@ describe('settings', () => {
 
   it('registers itself', () => {
     const added: string[] = [];
-    plugin.register?.({ add: (_name: string, entry: { type: string }) => added.push(entry.type) } as never);
+    plugin.register?.(
+      { add: (_name: string, entry: { type: string }) => added.push(entry.type) } as never,
+      { log: {} } as never,
+    );
     expect(added).toEqual(['smtp']);
   });
 });

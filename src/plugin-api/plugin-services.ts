@@ -1,0 +1,14 @@
+/**
+ * What Mailwright does for a plugin: the second argument of `register` and `boot`. A plugin may keep it and use it at any time while it
+ * is active. Everything is done under the plugin's own name, within what its manifest asks for and an administrator has granted.
+ */
+export interface PluginServices {
+  readonly log: PluginLog;
+}
+
+/** Writes to Mailwright's log, with the plugin's name. Details are plain data, and never contain a password or an address of a person. */
+export interface PluginLog {
+  info(event: string, details?: Readonly<Record<string, unknown>>): void;
+  warn(event: string, details?: Readonly<Record<string, unknown>>): void;
+  error(event: string, details?: Readonly<Record<string, unknown>>): void;
+}
