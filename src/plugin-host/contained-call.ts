@@ -53,12 +53,12 @@ export class ContainedCalls {
     if (!hasEnded) this.#late(callee, { milliseconds: ASYNC_MS_MAX, isCutOff: true });
   }
 
-  /** Waits for the result of a behavior, at most a minute. Rejects with what it throws. */
-  async result<T>(callee: Callee, act: () => T | Promise<T>): Promise<T> {
+  /** Waits for the result, of a behavior at most a minute. Rejects with what it throws. */
+  async result<T>(callee: Callee, act: () => T | Promise<T>, msMax = BEHAVIOR_MS_MAX): Promise<T> {
     const isLate = Symbol('late');
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<typeof isLate>((resolve) => {
-      timer = setTimeout(() => resolve(isLate), BEHAVIOR_MS_MAX);
+      timer = setTimeout(() => resolve(isLate), msMax);
     });
     try {
       const result = await Promise.race([act(), late]);
@@ -69,8 +69,8 @@ export class ContainedCalls {
     } finally {
       clearTimeout(timer);
     }
-    this.#late(callee, { milliseconds: BEHAVIOR_MS_MAX, isCutOff: true });
-    throw new Error(`It did not end within ${BEHAVIOR_MS_MAX / 1_000} seconds.`);
+    this.#late(callee, { milliseconds: msMax, isCutOff: true });
+    throw new Error(`It did not end within ${msMax / 1_000} seconds.`);
   }
 
   #failed({ plugin, hook }: Callee, error: unknown): void {

@@ -2,7 +2,7 @@
 import type { HookCalls, Plugin, PluginServices, RegistryHooks } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
 import { ContainedCalls } from './contained-call.ts';
-import { FaultCounts } from './fault-counts.ts';
+import { FaultCounts, type Callee } from './fault-counts.ts';
 import { createHookCalls } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
@@ -25,6 +25,8 @@ export interface HookBus extends HookCalls {
   owned<Name extends keyof RegistryHooks>(name: Name): readonly LiveEntry<RegistryHooks[Name]>[];
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
+  /** Calls a function of an entry. Rejects with what it throws, or when it takes longer; both are counted. */
+  callContained<T>(callee: Callee, act: () => T | Promise<T>, msMax: number): Promise<T>;
   /** How often the code of plugins failed or was late. */
   readonly faults: FaultCounts;
 }
@@ -45,7 +47,8 @@ export function createHookBus(
   const names = new HookNames(known);
   const table = new HookTable();
   const faults = new FaultCounts();
-  const calls = createHookCalls(table, new ContainedCalls(log, faults));
+  const contained = new ContainedCalls(log, faults);
+  const calls = createHookCalls(table, contained);
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
     table.prepare(
@@ -79,6 +82,7 @@ export function createHookBus(
     },
     owned: (name) => table.live.registries.get(name)?.entries ?? NO_ENTRIES,
     onChange: (watcher) => table.onChange(watcher),
+    callContained: (callee, act, msMax) => contained.result(callee, act, msMax),
     faults,
   };
 }

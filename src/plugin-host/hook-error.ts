@@ -14,6 +14,7 @@ export type HookErrorCode =
   | 'ORDER_CYCLE'
   | 'INVALID_ORDER'
   | 'NOT_A_FUNCTION'
+  | 'INVALID_ENTRY'
   | 'REGISTRATION_CLOSED'
   | 'ASYNCHRONOUS'
   | 'NOT_DECLARED'
@@ -103,4 +104,8 @@ export function orderCycle(hook: string, plugins: readonly string[]): HookError 
     'ORDER_CYCLE',
     `The order of the hook "${hook}" contradicts itself: ${names}. Change "before" or "after" in one of these plugins, or deactivate one.`,
   );
+}
+
+export function invalidEntry({ plugin, hook }: HookUse, fault: string): HookError {
+  return new HookError('INVALID_ENTRY', `Plugin "${plugin}" adds to the hook "${hook}" what cannot be used: ${fault}`);
 }

@@ -1,4 +1,5 @@
 /** What a plugin registers with while one of its phases runs: every use of a hook is checked at once. */
+import type { z } from 'zod';
 import type {
   HookCalls,
   HookOrder,
@@ -7,10 +8,10 @@ import type {
   Plugin,
   PluginServices,
 } from '../plugin-api/index.ts';
-import { alreadySet, HookError, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
+import { alreadySet, HookError, invalidEntry, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
 import type { HookNames } from './hook-names.ts';
 import type { PreparedEntry } from './hook-table.ts';
-import type { Phase } from './known-hooks.ts';
+import type { KnownHook, Phase } from './known-hooks.ts';
 
 export interface PhaseTools {
   readonly names: HookNames;
@@ -26,7 +27,8 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
   let isOver = false;
   const register = (entry: PreparedEntry): void => {
     if (isOver) throw registrationClosed(plugin);
-    checkUse(plugin, phase, entry, tools.names);
+    const found = checkUse(plugin, phase, entry, tools.names);
+    checkEntry(entry, found, entries);
     if (entry.pattern === 'BEHAVIOR' && !entry.isFallback) {
       const isOwn = entries.some(({ hook, isFallback }) => hook === entry.hook && !isFallback);
       const claimant = isOwn ? plugin.name : tools.claimantOf(entry.hook);
@@ -65,7 +67,7 @@ function registrationOf(
   };
 }
 
-function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): void {
+function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): KnownHook {
   const { hook, pattern, order, value } = entry;
   const found = names.require(plugin.name, hook);
   if (found.pattern !== pattern) throw wrongPattern(entry, pattern, found.pattern);
@@ -83,6 +85,26 @@ function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: Hoo
       'INVALID_ORDER',
       `The priority of plugin "${plugin.name}" for the hook "${hook}" must be a number.`,
     );
+  return found;
+}
+
+/** The entry of a REGISTRY is what the hook needs, and no other entry of the plugin has its name. */
+function checkEntry(entry: PreparedEntry, { entry: kind, isNamed }: KnownHook, others: readonly PreparedEntry[]): void {
+  const { success, error } = kind?.safeParse(entry.value) ?? { success: true };
+  if (!success && error) throw invalidEntry(entry, faultsOf(error));
+  const name = isNamed && nameOf(entry.value);
+  if (name && others.some(({ hook, value }) => hook === entry.hook && nameOf(value) === name))
+    throw invalidEntry(entry, `it has two of the name "${name}".`);
+}
+
+function faultsOf({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message)).join(' ');
+}
+
+function nameOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
+    ? value.name
+    : undefined;
 }
 
 /** A plugin may call the hooks that it declares, and those of Mailwright that are meant for it. */

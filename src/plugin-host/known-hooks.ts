@@ -2,6 +2,7 @@
  * Mailwright's own hooks (specification 6.4). The version of a hook is raised by a change of its arguments, entries or results for which
  * plugins must change; plugins written for another version are refused then.
  */
+import type { z } from 'zod';
 import type { HookPattern } from '../plugin-api/index.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
@@ -13,6 +14,10 @@ export interface KnownHook {
   readonly phase: Phase;
   /** Plugins may call it, too. */
   readonly isCalledByPlugins?: true;
+  /** REGISTRY: what an entry must be; it is checked when it is added. */
+  readonly entry?: z.ZodType;
+  /** REGISTRY: entries have a `name`, of which a plugin has one each. */
+  readonly isNamed?: true;
   /** A family: the names that belong to it. */
   readonly family?: RegExp;
 }
