@@ -7,9 +7,28 @@ export interface OwnedEntry<Value> {
   readonly value: Value;
 }
 
+/** A function that a plugin has handed over, for the log and the counters: which plugin, and for what. */
+export interface PluginFunction {
+  readonly plugin: string;
+  /** The hook by which it was registered. */
+  readonly hook: string;
+}
+
+/** Calls functions of plugins. Whatever they do is logged with the plugin's name and counted, and never harms the caller. */
+export interface ContainedCalls {
+  /** For synchronous code. Returns what `act` returns; undefined if it throws. */
+  call<T>(callee: PluginFunction, act: () => T): T | undefined;
+  /** As `call`, but throws an error that names the plugin if the code throws. */
+  callOrThrow<T>(callee: PluginFunction, act: () => T): T;
+  /** Waits for the result. Rejects with an error that names the plugin if the code throws or is not ready in time. */
+  run<T>(callee: PluginFunction, act: () => T | PromiseLike<T>, limit: { readonly timeoutMs: number }): Promise<T>;
+}
+
 export interface ProductHooks extends HookCalls {
   /** As `collect`, with the plugin that has added each entry. The list is the same object until plugins go live or are taken back. */
   owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
+  /** How Mailwright calls what plugins have handed over. Call no function of a plugin without it. */
+  readonly contained: ContainedCalls;
   /**
    * Calls a function of an entry of this hook. Rejects with what it throws, or when it takes longer than this; both are counted as faults
    * of the plugin.

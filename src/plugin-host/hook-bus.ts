@@ -23,6 +23,8 @@ export interface HookBus extends HookCalls {
   remove(plugin: string): void;
   /** As `collect`, with the plugin that has added each entry. */
   owned<Name extends keyof RegistryHooks>(name: Name): readonly LiveEntry<RegistryHooks[Name]>[];
+  /** Calls functions that plugins have handed over. */
+  readonly contained: ContainedCalls;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
   /** Calls a function of an entry. Rejects with what it throws, or when it takes longer; both are counted. */
@@ -81,6 +83,7 @@ export function createHookBus(
       names.remove(plugin);
     },
     owned: (name) => table.live.registries.get(name)?.entries ?? NO_ENTRIES,
+    contained,
     onChange: (watcher) => table.onChange(watcher),
     callContained: (callee, act, msMax) => contained.result(callee, act, msMax),
     faults,

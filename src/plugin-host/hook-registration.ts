@@ -12,6 +12,7 @@ import { alreadySet, HookError, invalidEntry, wrongPattern, wrongPhase, wrongVer
 import type { HookNames } from './hook-names.ts';
 import type { PreparedEntry } from './hook-table.ts';
 import type { KnownHook, Phase } from './known-hooks.ts';
+import { asPlugin } from './running-plugin.ts';
 
 export interface PhaseTools {
   readonly names: HookNames;
@@ -37,7 +38,9 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
     entries.push(entry);
   };
   try {
-    const returned: unknown = plugin[phase]?.(registrationOf(plugin, tools, register), tools.services);
+    const returned: unknown = asPlugin(plugin.name, () =>
+      plugin[phase]?.(registrationOf(plugin, tools, register), tools.services),
+    );
     if (returned instanceof Promise) {
       returned.catch(() => undefined);
       throw new HookError('ASYNCHRONOUS', `${phase}() of plugin "${plugin.name}" must not be asynchronous.`);
