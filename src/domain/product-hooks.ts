@@ -1,5 +1,5 @@
 /** The hooks as Mailwright itself calls them: as plugins do, and with the owner of each entry. */
-import type { HookCalls, RegistryHooks } from '../plugin-api/index.ts';
+import type { FilterHooks, HookCalls, RegistryHooks } from '../plugin-api/index.ts';
 
 export interface OwnedEntry<Value> {
   /** `vendor/name` of the plugin that has added it. */
@@ -38,6 +38,11 @@ export interface ProductHooks extends HookCalls {
     act: () => T | Promise<T>,
     msMax: number,
   ): Promise<T>;
+  /** As `filter`: the value after each plugin's callback. The last one is the result; none: no plugin takes part. */
+  filterSteps<Name extends keyof FilterHooks>(
+    name: Name,
+    value: FilterHooks[Name],
+  ): readonly OwnedEntry<FilterHooks[Name]>[];
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(listener: () => void): () => void;
 }

@@ -6,6 +6,7 @@
  * Arguments of EVENTs and values of FILTERs are plain data: texts, numbers, true or false, null, lists and objects of these. Lists
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
+import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -25,28 +26,6 @@ export interface TranslationFile {
   readonly language: string;
   /** Path of a JSON file: keys to texts. */
   readonly file: string;
-}
-
-/** A file that a page loads. */
-export interface PageAsset {
-  readonly kind: 'script' | 'stylesheet';
-  readonly href: string;
-}
-
-export interface MenuItem {
-  readonly label: string;
-  readonly href: string;
-}
-
-export interface SidebarGroup {
-  readonly label: string;
-  readonly items: readonly MenuItem[];
-}
-
-/** What a plugin adds to a page. */
-export interface PageSection {
-  readonly title: string;
-  readonly href: string;
 }
 
 /**

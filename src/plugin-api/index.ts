@@ -13,14 +13,11 @@ export type {
   HookPattern,
   HookRegistration,
   Listener,
-  MenuItem,
-  PageAsset,
-  PageSection,
   RegistryHooks,
-  SidebarGroup,
   TranslationFile,
   UploadedImport,
 } from './hooks.ts';
+export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
 export {
   SENDER_REFUSED,

@@ -1,9 +1,9 @@
 /** The hook bus of a process (specification 6.4): what plugins register, and how it takes effect. */
-import type { HookCalls, Plugin, PluginServices, RegistryHooks } from '../plugin-api/index.ts';
+import type { FilterHooks, HookCalls, Plugin, PluginServices, RegistryHooks } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
 import { ContainedCalls } from './contained-call.ts';
 import { FaultCounts, type Callee } from './fault-counts.ts';
-import { createHookCalls } from './hook-calls.ts';
+import { createHookCalls, filterSteps } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
 import { runPhase } from './hook-registration.ts';
@@ -11,8 +11,11 @@ import { HookTable, type LiveEntry } from './hook-table.ts';
 import { knownHooks, type KnownHooks, type Phase } from './known-hooks.ts';
 
 export interface HookBus extends HookCalls {
-  /** Adds a plugin that was found and runs its `register`. Throws HookError, or what the plugin throws; then nothing is left of it. */
-  register(plugin: Plugin): void;
+  /**
+   * Adds a plugin that was found and runs its `register`. Its entries may name files of its folder. Throws HookError, or what the plugin
+   * throws; then nothing is left of it.
+   */
+  register(plugin: Plugin, folder?: string): void;
   /** Runs `boot` of a plugin that is registered. When it throws, nothing that it registered is left. */
   boot(plugin: Plugin): void;
   /** All that these plugins have registered takes effect at one instant. Throws HookError `ORDER_CYCLE`; then nothing changes. */
@@ -29,6 +32,11 @@ export interface HookBus extends HookCalls {
   onChange(watcher: () => void): () => void;
   /** Calls a function of an entry. Rejects with what it throws, or when it takes longer; both are counted. */
   callContained<T>(callee: Callee, act: () => T | Promise<T>, msMax: number): Promise<T>;
+  /** As `filter`, and tells the value after each callback with the callback's plugin. */
+  filterSteps<Name extends keyof FilterHooks>(
+    name: Name,
+    value: FilterHooks[Name],
+  ): readonly LiveEntry<FilterHooks[Name]>[];
   /** How often the code of plugins failed or was late. */
   readonly faults: FaultCounts;
 }
@@ -51,27 +59,32 @@ export function createHookBus(
   const faults = new FaultCounts();
   const contained = new ContainedCalls(log, faults);
   const calls = createHookCalls(table, contained);
+  const folders = new Map<string, string>();
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
     table.prepare(
       plugin.name,
       phase,
-      runPhase(plugin, phase, { names, calls, claimantOf, services: servicesOf(plugin.name) }),
+      runPhase(plugin, phase, {
+        ...{ names, calls, claimantOf, services: servicesOf(plugin.name), folder: folders.get(plugin.name) },
+      }),
     );
   };
   return {
     ...calls,
-    register(plugin) {
+    register(plugin, folder) {
       if (table.has(plugin.name))
         throw new HookError(
           'NAME_TAKEN',
           `Another plugin is named "${plugin.name}": the name must be that of its folder.`,
         );
       names.declare(plugin);
+      if (folder !== undefined) folders.set(plugin.name, folder);
       try {
         prepare(plugin, 'register');
       } catch (error) {
         names.remove(plugin.name);
+        folders.delete(plugin.name);
         throw error;
       }
     },
@@ -81,11 +94,13 @@ export function createHookBus(
     remove(plugin) {
       table.remove(plugin);
       names.remove(plugin);
+      folders.delete(plugin);
     },
     owned: (name) => table.live.registries.get(name)?.entries ?? NO_ENTRIES,
     contained,
     onChange: (watcher) => table.onChange(watcher),
     callContained: (callee, act, msMax) => contained.result(callee, act, msMax),
+    filterSteps: (name, value) => filterSteps(contained, table.live.callbacks.get(name)?.entries ?? NO_ENTRIES, value),
     faults,
   };
 }

@@ -8,6 +8,7 @@ import type {
   Plugin,
   PluginServices,
 } from '../plugin-api/index.ts';
+import { EntryError, type Giver } from './entry-check.ts';
 import { alreadySet, HookError, invalidEntry, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
 import type { HookNames } from './hook-names.ts';
 import type { PreparedEntry } from './hook-table.ts';
@@ -18,6 +19,8 @@ export interface PhaseTools {
   readonly names: HookNames;
   readonly calls: HookCalls;
   readonly services: PluginServices;
+  /** The plugin's folder. */
+  readonly folder: string | undefined;
   /** The plugin that has set this behavior already. */
   readonly claimantOf: (behavior: string) => string | undefined;
 }
@@ -35,7 +38,11 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
       const claimant = isOwn ? plugin.name : tools.claimantOf(entry.hook);
       if (claimant !== undefined) throw alreadySet(entry, claimant);
     }
-    entries.push(entry);
+    const others = entries.filter(({ hook }) => hook === entry.hook).map(({ value }) => value);
+    entries.push({
+      ...entry,
+      value: checkedValue(entry, found, { plugin: plugin.name, folder: tools.folder, others }),
+    });
   };
   try {
     const returned: unknown = asPlugin(plugin.name, () =>
@@ -68,6 +75,24 @@ function registrationOf(
     modify: (name, callback, order) => register(entryOf('FILTER', name, callback, order)),
     calls: ownCalls(plugin, names, calls),
   };
+}
+
+/** What is kept of the entry. Throws HookError `INVALID_ENTRY`. What a callback of a filter returns is checked each time. */
+function checkedValue(entry: PreparedEntry, { check }: KnownHook, giver: Giver): unknown {
+  const { pattern, value } = entry;
+  if (!check) return value;
+  if (pattern === 'FILTER' && typeof value === 'function') {
+    return (before: unknown) => {
+      const next: unknown = value(before);
+      // A promise is refused where the kinds are compared, and its rejection is caught there.
+      return typeof next === 'object' && next !== null && 'then' in next ? next : check(next, giver);
+    };
+  }
+  try {
+    return check(value, giver);
+  } catch (error) {
+    throw error instanceof EntryError ? invalidEntry(entry, error.message) : error;
+  }
 }
 
 function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): KnownHook {

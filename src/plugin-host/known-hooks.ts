@@ -4,6 +4,8 @@
  */
 import type { z } from 'zod';
 import type { HookPattern } from '../plugin-api/index.ts';
+import type { EntryCheck } from './entry-check.ts';
+import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
 export type Phase = 'register' | 'boot';
@@ -20,6 +22,8 @@ export interface KnownHook {
   readonly isNamed?: true;
   /** A family: the names that belong to it. */
   readonly family?: RegExp;
+  /** What an entry of a REGISTRY, or what a callback of a FILTER returns, must be. */
+  readonly check?: EntryCheck;
 }
 
 export type KnownHooks = Readonly<Record<string, KnownHook>>;
@@ -31,12 +35,13 @@ export const knownHooks: KnownHooks = {
     family: /^register_sending_server_[\w-]+$/,
   },
   add_translation_file: { pattern: 'REGISTRY', version: 1, phase: 'register' },
-  'layout.head.assets': { pattern: 'REGISTRY', version: 1, phase: 'boot' },
-  'layout.body.before_close': { pattern: 'REGISTRY', version: 1, phase: 'boot' },
-  'admin.sidebar.groups': { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  'layout.head.assets': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },
+  'layout.body.before_close': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },
+  'admin.sidebar.groups': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkSidebarGroup },
   'page.<ctrl>.<action>.<slot>': {
     ...{ pattern: 'REGISTRY', version: 1, phase: 'boot' },
     family: /^page\.[\w-]+\.[\w-]+\.[\w-]+$/,
+    check: checkPageSection,
   },
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
@@ -51,5 +56,5 @@ export const knownHooks: KnownHooks = {
   },
   ai_task_completed: { pattern: 'EVENT', version: 1, phase: 'boot', isCalledByPlugins: true },
   dispatch_list_import_job: { pattern: 'BEHAVIOR', version: 1, phase: 'boot' },
-  'sidebar-menu-items': { pattern: 'FILTER', version: 1, phase: 'boot' },
+  'sidebar-menu-items': { pattern: 'FILTER', version: 1, phase: 'boot', check: checkMenuItems },
 };

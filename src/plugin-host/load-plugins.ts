@@ -7,7 +7,7 @@ import { importPlugin } from './import-plugin.ts';
 export async function loadPlugins(folder: string, bus: HookBus): Promise<HookBus> {
   const folders = await findPlugins({ bundled: folder, installed: '' });
   const plugins = await Promise.all(folders.map(importPlugin));
-  for (const plugin of plugins) bus.register(plugin);
+  plugins.forEach((plugin, at) => bus.register(plugin, folders[at]?.folder));
   for (const plugin of plugins) bus.boot(plugin);
   bus.goLive(...plugins.map(({ name }) => name));
   return bus;

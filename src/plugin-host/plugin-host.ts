@@ -25,6 +25,7 @@ interface State extends Key {
 /** Code on the bus. */
 interface Loaded {
   readonly plugin: Plugin;
+  readonly folder: string;
   readonly fingerprint: string;
 }
 
@@ -166,8 +167,8 @@ export class ProcessPlugins {
     try {
       const plugin = await importPlugin(folder);
       this.#unload(name);
-      this.#bus.register(plugin);
-      this.#loaded.set(name, { plugin, fingerprint });
+      this.#bus.register(plugin, folder.folder);
+      this.#loaded.set(name, { plugin, folder: folder.folder, fingerprint });
     } catch (error) {
       this.#failures.set(name, { fingerprint, message: messageOf(error) });
       this.#log.warn('plugin.not_loaded', { plugin: name, message: messageOf(error) });
@@ -180,13 +181,13 @@ export class ProcessPlugins {
     if (!folder) throw new Error('Its folder is not there.');
     if (folder.fault !== null) throw new Error(folder.fault);
     if (this.isSafeMode && !folder.isBundled) throw new Error(SAFE_MODE);
-    return { plugin: await importPlugin(folder), fingerprint: folder.fingerprint };
+    return { plugin: await importPlugin(folder), folder: folder.folder, fingerprint: folder.fingerprint };
   }
 
   /** In place of what was live of it, at one instant. */
   #goLive(name: string, next: Live): void {
     this.#unload(name);
-    this.#bus.register(next.plugin);
+    this.#bus.register(next.plugin, next.folder);
     this.#loaded.set(name, next);
     this.#bus.boot(next.plugin);
     this.#bus.goLive(name);

@@ -16,7 +16,8 @@ const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
 const client = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
 
 const { activate, deactivate, remove, plugin: pluginOf, discover } = client;
-const labels = () => app.hooks.filter('sidebar-menu-items', []).map(({ label }) => label);
+const labels = () =>
+  app.hooks.filter('sidebar-menu-items', []).map(({ label }) => (typeof label === 'string' ? label : label.key));
 const reasonOf = ({ fields = [] }: Answered) => fields.flatMap(({ messages }) => messages).join(' ');
 
 async function tables(prefix: string): Promise<string[]> {
