@@ -1,5 +1,4 @@
 /** The composition root: creates all modules in order, connects them, and stops them in reverse order. It contains no rules. */
-import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { durabilityFaults } from '../db/durability.ts';
 import { freePort } from '../db/free-port.ts';
@@ -11,16 +10,15 @@ import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
-import { followPlugins } from '../domain/plugins/follow-plugins.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
-import { ProcessPlugins } from '../plugin-host/plugin-host.ts';
+import type { HookBus } from '../plugin-host/hook-bus.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { requireListening } from './listening.ts';
 import { openLiveSettings } from './live-settings.ts';
 import { openMigratedDatabase } from './open-database.ts';
+import { openPlugins } from './open-plugins.ts';
 import { startInbox } from './start-inbox.ts';
 import type { WebOptions } from './start-web.ts';
 import { startWorker } from './start-worker.ts';
@@ -37,7 +35,6 @@ export interface App extends BannerFacts {
 
 /** Ctrl-C must end within ten seconds: SMTP dialogues get this long, the rest is for the database. */
 const STOP_GRACE_MS = 7_000;
-const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
 /**
  * Starts what the settings ask for. If something fails, it stops what has been started before it throws. `show` is
@@ -67,7 +64,7 @@ async function compose(
   const { database, isEmbedded } = opened;
   // Logged as an error at every start: a test installation may run without it, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
-  const hooks = createHookBus(log);
+  const { hooks, plugins, follow } = openPlugins(settings, log);
   const notifications = closers.adopt(openNotifications(database, log), (it) => it.close());
   const live = closers.adopt(await openLiveSettings(database, { notifications, log }), (it) => it.close());
   const installation = await loadInstallation(settings, { port, database, live });
@@ -78,7 +75,7 @@ async function compose(
     database,
     tx: undefined,
     hooks,
-    plugins: pluginsOf(settings, hooks, log),
+    plugins,
     clock: systemClock,
     log,
     viewer: null,
@@ -86,7 +83,7 @@ async function compose(
     securityEvents: createSecurityEvents({ log, audit }),
     installation,
   };
-  closers.adopt(await followPlugins(ctx, notifications), (it) => it.close());
+  closers.adopt(await follow(ctx, notifications), (it) => it.close());
   await makePartitions(ctx);
   const bootstrapped = await bootstrapInstallation(ctx, {
     email: settings.ADMIN_EMAIL,
@@ -126,11 +123,6 @@ async function compose(
       return closers.disposeAsync();
     },
   };
-}
-
-function pluginsOf({ DATA_DIR, SAFE_MODE }: Settings, bus: HookBus, log: Log): ProcessPlugins {
-  const places = { bundled: PLUGINS, installed: path.resolve(DATA_DIR, 'plugins') };
-  return new ProcessPlugins({ bus, places, isSafeMode: SAFE_MODE === '1', log });
 }
 
 async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {

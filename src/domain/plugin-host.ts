@@ -1,4 +1,5 @@
 /** The folders and the code of plugins as verbs see them; src/plugin-host has them. */
+import type { PluginRights } from '../plugin-api/index.ts';
 
 export interface PluginKey {
   readonly vendor: string;
@@ -12,6 +13,8 @@ export interface FoundPlugin extends PluginKey {
   readonly description: string;
   /** It is part of the product. */
   readonly isBundled: boolean;
+  /** What its manifest asks for. */
+  readonly wants: PluginRights;
   /** Why it cannot be used, in a sentence; null: nothing is wrong with its folder and code. */
   readonly fault: string | null;
 }

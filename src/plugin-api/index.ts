@@ -18,6 +18,7 @@ export type {
   UploadedImport,
 } from './hooks.ts';
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
 export {
   SENDER_REFUSED,

@@ -1,21 +1,27 @@
 /** The hook bus of a process (specification 6.4): what plugins register, and how it takes effect. */
-import type { FilterHooks, HookCalls, Plugin, PluginServices, RegistryHooks } from '../plugin-api/index.ts';
+import type {
+  FilterHooks,
+  HookCalls,
+  Plugin,
+  PluginRights,
+  PluginServices,
+  RegistryHooks,
+} from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
 import { ContainedCalls } from './contained-call.ts';
 import { FaultCounts, type Callee } from './fault-counts.ts';
 import { createHookCalls, filterSteps } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
-import { runPhase } from './hook-registration.ts';
+import { runPhase, type PhaseTools } from './hook-registration.ts';
 import { HookTable, type LiveEntry } from './hook-table.ts';
 import { knownHooks, type KnownHooks, type Phase } from './known-hooks.ts';
 
 export interface HookBus extends HookCalls {
   /**
-   * Adds a plugin that was found and runs its `register`. Its entries may name files of its folder. Throws HookError, or what the plugin
-   * throws; then nothing is left of it.
+   * Adds a plugin that was found and runs its `register`. Throws HookError, or what the plugin throws; then nothing is left of it.
    */
-  register(plugin: Plugin, folder?: string): void;
+  register(plugin: Plugin, from?: PluginOrigin): void;
   /** Runs `boot` of a plugin that is registered. When it throws, nothing that it registered is left. */
   boot(plugin: Plugin): void;
   /** All that these plugins have registered takes effect at one instant. Throws HookError `ORDER_CYCLE`; then nothing changes. */
@@ -41,9 +47,20 @@ export interface HookBus extends HookCalls {
   readonly faults: FaultCounts;
 }
 
+/** Where a plugin comes from. */
+export interface PluginOrigin {
+  /** Its entries may name files of this folder. */
+  readonly folder?: string;
+  /** Those that it has from now on; absent: all. */
+  readonly rights?: PluginRights;
+}
+
+/** Makes the services of a plugin; `rights` absent: all. */
+export type ServicesOf = (plugin: string, rights: PluginRights | undefined) => PluginServices;
+
 export interface HookBusOptions {
-  /** What plugins may use, by `vendor/name`. Absent: only the log. */
-  readonly servicesOf?: (plugin: string) => PluginServices;
+  /** What a plugin (`vendor/name`) with these rights may use. Absent: only the log. */
+  readonly servicesOf?: ServicesOf;
   readonly known?: KnownHooks;
 }
 
@@ -52,39 +69,37 @@ const NO_ENTRIES: readonly never[] = [];
 /** A bus with nothing registered. */
 export function createHookBus(
   log: Log,
-  { servicesOf = logOnly(log), known = knownHooks }: HookBusOptions = {},
+  { servicesOf = (plugin) => ({ log: log.with({ plugin }) }), known = knownHooks }: HookBusOptions = {},
 ): HookBus {
   const names = new HookNames(known);
   const table = new HookTable();
   const faults = new FaultCounts();
   const contained = new ContainedCalls(log, faults);
   const calls = createHookCalls(table, contained);
-  const folders = new Map<string, string>();
+  const tools = new Map<string, Pick<PhaseTools, 'folder' | 'rights' | 'services'>>();
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
-    table.prepare(
-      plugin.name,
-      phase,
-      runPhase(plugin, phase, {
-        ...{ names, calls, claimantOf, services: servicesOf(plugin.name), folder: folders.get(plugin.name) },
-      }),
-    );
+    const own = tools.get(plugin.name);
+    if (own) table.prepare(plugin.name, phase, runPhase(plugin, phase, { names, calls, claimantOf, ...own }));
+  };
+  const remove = (plugin: string): void => {
+    names.remove(plugin);
+    tools.delete(plugin);
   };
   return {
     ...calls,
-    register(plugin, folder) {
+    register(plugin, { folder, rights } = {}) {
       if (table.has(plugin.name))
         throw new HookError(
           'NAME_TAKEN',
           `Another plugin is named "${plugin.name}": the name must be that of its folder.`,
         );
       names.declare(plugin);
-      if (folder !== undefined) folders.set(plugin.name, folder);
       try {
+        tools.set(plugin.name, { folder, rights, services: servicesOf(plugin.name, rights) });
         prepare(plugin, 'register');
       } catch (error) {
-        names.remove(plugin.name);
-        folders.delete(plugin.name);
+        remove(plugin.name);
         throw error;
       }
     },
@@ -93,8 +108,7 @@ export function createHookBus(
     takeBack: (plugin) => table.takeBack(plugin),
     remove(plugin) {
       table.remove(plugin);
-      names.remove(plugin);
-      folders.delete(plugin);
+      remove(plugin);
     },
     owned: (name) => table.live.registries.get(name)?.entries ?? NO_ENTRIES,
     contained,
@@ -103,8 +117,4 @@ export function createHookBus(
     filterSteps: (name, value) => filterSteps(contained, table.live.callbacks.get(name)?.entries ?? NO_ENTRIES, value),
     faults,
   };
-}
-
-function logOnly(log: Log): (plugin: string) => PluginServices {
-  return (plugin) => ({ log: log.with({ plugin }) });
 }

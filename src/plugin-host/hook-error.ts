@@ -18,6 +18,7 @@ export type HookErrorCode =
   | 'REGISTRATION_CLOSED'
   | 'ASYNCHRONOUS'
   | 'NOT_DECLARED'
+  | 'NOT_IN_MANIFEST'
   | 'NAME_TAKEN'
   | 'NOBODY_PERFORMS'
   | 'BEHAVIOR_FAILED';
@@ -51,6 +52,13 @@ export function unknownHook({ plugin, hook }: HookUse, nearest: readonly string[
   return new HookError(
     'UNKNOWN_HOOK',
     `Plugin "${plugin}" uses the hook "${hook}", which does not exist. The nearest names are ${names}. If the hook is the plugin's own, add it to "declares" of definePlugin.`,
+  );
+}
+
+export function notInManifest({ plugin, hook }: HookUse): HookError {
+  return new HookError(
+    'NOT_IN_MANIFEST',
+    `Plugin "${plugin}" uses the hook "${hook}", which its manifest does not name: add it to "hooks" of "mailwright" in its package.json.`,
   );
 }
 

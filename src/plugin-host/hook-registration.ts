@@ -1,15 +1,26 @@
 /** What a plugin registers with while one of its phases runs: every use of a hook is checked at once. */
 import type { z } from 'zod';
-import type {
-  HookCalls,
-  HookOrder,
-  HookPattern,
-  HookRegistration,
-  Plugin,
-  PluginServices,
+import {
+  allowsHook,
+  type HookCalls,
+  type HookOrder,
+  type HookPattern,
+  type HookRegistration,
+  type Plugin,
+  type PluginRights,
+  type PluginServices,
 } from '../plugin-api/index.ts';
 import { EntryError, type Giver } from './entry-check.ts';
-import { alreadySet, HookError, invalidEntry, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
+import {
+  alreadySet,
+  HookError,
+  invalidEntry,
+  notInManifest,
+  wrongPattern,
+  wrongPhase,
+  wrongVersion,
+  type HookUse,
+} from './hook-error.ts';
 import type { HookNames } from './hook-names.ts';
 import type { PreparedEntry } from './hook-table.ts';
 import type { KnownHook, Phase } from './known-hooks.ts';
@@ -21,6 +32,8 @@ export interface PhaseTools {
   readonly services: PluginServices;
   /** The plugin's folder. */
   readonly folder: string | undefined;
+  /** Absent: all. */
+  readonly rights: PluginRights | undefined;
   /** The plugin that has set this behavior already. */
   readonly claimantOf: (behavior: string) => string | undefined;
 }
@@ -31,7 +44,7 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
   let isOver = false;
   const register = (entry: PreparedEntry): void => {
     if (isOver) throw registrationClosed(plugin);
-    const found = checkUse(plugin, phase, entry, tools.names);
+    const found = checkUse(plugin, phase, entry, tools);
     checkEntry(entry, found, entries);
     if (entry.pattern === 'BEHAVIOR' && !entry.isFallback) {
       const isOwn = entries.some(({ hook, isFallback }) => hook === entry.hook && !isFallback);
@@ -58,11 +71,7 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
   return entries;
 }
 
-function registrationOf(
-  plugin: Plugin,
-  { names, calls }: PhaseTools,
-  register: (entry: PreparedEntry) => void,
-): HookRegistration {
+function registrationOf(plugin: Plugin, tools: PhaseTools, register: (entry: PreparedEntry) => void): HookRegistration {
   const entryOf = (pattern: HookPattern, hook: string, value: unknown, order: HookOrder = {}): PreparedEntry => ({
     // A copy: what the plugin changes later has no effect.
     ...{ plugin: plugin.name, hook, pattern, value, order: structuredClone(order), isFallback: false },
@@ -73,7 +82,7 @@ function registrationOf(
     set: (name, behavior) => register(entryOf('BEHAVIOR', name, behavior)),
     setIfEmpty: (name, behavior) => register({ ...entryOf('BEHAVIOR', name, behavior), isFallback: true }),
     modify: (name, callback, order) => register(entryOf('FILTER', name, callback, order)),
-    calls: ownCalls(plugin, names, calls),
+    calls: ownCalls(plugin, tools),
   };
 }
 
@@ -95,9 +104,10 @@ function checkedValue(entry: PreparedEntry, { check }: KnownHook, giver: Giver):
   }
 }
 
-function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): KnownHook {
+function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, tools: PhaseTools): KnownHook {
   const { hook, pattern, order, value } = entry;
-  const found = names.require(plugin.name, hook);
+  const found = tools.names.require(plugin.name, hook);
+  requireRight({ plugin: plugin.name, hook }, tools);
   if (found.pattern !== pattern) throw wrongPattern(entry, pattern, found.pattern);
   if (found.phase !== phase) throw wrongPhase(entry, found.phase);
   const versions: Readonly<Record<string, number | undefined>> = plugin.versions ?? {};
@@ -135,11 +145,17 @@ function nameOf(value: unknown): string | undefined {
     : undefined;
 }
 
+/** A hook of Mailwright must be in the manifest. Those of plugins are no business of Mailwright's. */
+function requireRight(use: HookUse, { names, rights }: Pick<PhaseTools, 'names' | 'rights'>): void {
+  if (rights && names.isOfProduct(use.hook) && !allowsHook(rights, use.hook)) throw notInManifest(use);
+}
+
 /** A plugin may call the hooks that it declares, and those of Mailwright that are meant for it. */
-function ownCalls(plugin: Plugin, names: HookNames, calls: HookCalls): HookCalls {
+function ownCalls(plugin: Plugin, { names, calls, rights }: PhaseTools): HookCalls {
   const check = (hook: string): void => {
-    const isOwn = Object.hasOwn(plugin.declares ?? {}, hook);
-    if (isOwn || names.require(plugin.name, hook).isCalledByPlugins) return;
+    const isOwn = Object.hasOwn(plugin.declares ?? {}, hook) && !names.isOfProduct(hook);
+    if (isOwn || names.require(plugin.name, hook).isCalledByPlugins)
+      return requireRight({ plugin: plugin.name, hook }, { names, rights });
     throw new HookError(
       'NOT_DECLARED',
       `Plugin "${plugin.name}" calls the hook "${hook}", which is not its own: add it to "declares" of definePlugin.`,

@@ -6,7 +6,7 @@ import { rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import type { Plugin } from '../plugin-api/index.ts';
+import { NO_RIGHTS, type Plugin, type PluginRights } from '../plugin-api/index.ts';
 import { findPlugins, type PluginFolder, type PluginPlaces } from './find-plugins.ts';
 import type { HookBus } from './hook-bus.ts';
 import { importPlugin } from './import-plugin.ts';
@@ -27,6 +27,8 @@ interface Loaded {
   readonly plugin: Plugin;
   readonly folder: string;
   readonly fingerprint: string;
+  /** What its manifest asked for when it was loaded. */
+  readonly rights: PluginRights;
 }
 
 interface Live extends Loaded {
@@ -155,8 +157,8 @@ export class ProcessPlugins {
   #foundOf(name: string, { vendor, name: plugin, isBundled, manifest, fault, fingerprint }: PluginFolder) {
     const failure = this.#failures.get(name);
     const ofCode = failure?.fingerprint === fingerprint ? failure.message : null;
-    const { version = '', title = name, description = '' } = manifest ?? {};
-    return { vendor, name: plugin, version, title, description, isBundled, fault: fault ?? ofCode };
+    const { version = '', title = name, description = '', wants = NO_RIGHTS } = manifest ?? {};
+    return { vendor, name: plugin, version, title, description, isBundled, wants, fault: fault ?? ofCode };
   }
 
   /** Loads the code of a plugin that is not live, and runs its `register`. A failure is kept. */
@@ -165,10 +167,10 @@ export class ProcessPlugins {
     const isKnown = [this.#loaded.get(name), this.#failures.get(name)].some((it) => it?.fingerprint === fingerprint);
     if (fault !== null || isKnown || (this.isSafeMode && !isBundled)) return;
     try {
-      const plugin = await importPlugin(folder);
+      const loaded = await load(folder);
       this.#unload(name);
-      this.#bus.register(plugin, folder.folder);
-      this.#loaded.set(name, { plugin, folder: folder.folder, fingerprint });
+      this.#bus.register(loaded.plugin, loaded);
+      this.#loaded.set(name, loaded);
     } catch (error) {
       this.#failures.set(name, { fingerprint, message: messageOf(error) });
       this.#log.warn('plugin.not_loaded', { plugin: name, message: messageOf(error) });
@@ -181,13 +183,13 @@ export class ProcessPlugins {
     if (!folder) throw new Error('Its folder is not there.');
     if (folder.fault !== null) throw new Error(folder.fault);
     if (this.isSafeMode && !folder.isBundled) throw new Error(SAFE_MODE);
-    return { plugin: await importPlugin(folder), folder: folder.folder, fingerprint: folder.fingerprint };
+    return load(folder);
   }
 
   /** In place of what was live of it, at one instant. */
   #goLive(name: string, next: Live): void {
     this.#unload(name);
-    this.#bus.register(next.plugin, next.folder);
+    this.#bus.register(next.plugin, next);
     this.#loaded.set(name, next);
     this.#bus.boot(next.plugin);
     this.#bus.goLive(name);
@@ -223,6 +225,14 @@ export class ProcessPlugins {
     this.#last = running.catch(() => undefined);
     return running;
   }
+}
+
+async function load(folder: PluginFolder): Promise<Loaded> {
+  const plugin = await importPlugin(folder);
+  return {
+    ...{ plugin, folder: folder.folder, fingerprint: folder.fingerprint },
+    rights: folder.manifest?.wants ?? NO_RIGHTS,
+  };
 }
 
 function nameOf({ vendor, name }: Key): string {

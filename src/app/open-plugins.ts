@@ -1,0 +1,33 @@
+/** The hook bus of this process, the folders and the code of its plugins, and what Mailwright does for them. Nothing is loaded here. */
+import path from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import type { Notifications } from '../db/listen.ts';
+import type { Context } from '../domain/context.ts';
+import { followPlugins, type FollowedPlugins } from '../domain/plugins/follow-plugins.ts';
+import type { Log } from '../lib/log.ts';
+import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
+import { ProcessPlugins } from '../plugin-host/plugin-host.ts';
+import { createPluginServices } from './plugin-services.ts';
+
+export interface OpenPlugins {
+  readonly hooks: HookBus;
+  readonly plugins: ProcessPlugins;
+  /** Makes the active plugins live in this process, and keeps it so. */
+  follow(ctx: Context, notifications: Notifications): Promise<FollowedPlugins>;
+}
+
+const BUNDLED = path.join(import.meta.dirname, '..', '..', 'plugins');
+
+export function openPlugins({ DATA_DIR, SAFE_MODE }: Settings, log: Log): OpenPlugins {
+  const services = createPluginServices(log);
+  const hooks = createHookBus(log, { servicesOf: services.of });
+  const places = { bundled: BUNDLED, installed: path.resolve(DATA_DIR, 'plugins') };
+  return {
+    hooks,
+    plugins: new ProcessPlugins({ bus: hooks, places, isSafeMode: SAFE_MODE === '1', log }),
+    follow(ctx, notifications) {
+      services.connect(ctx);
+      return followPlugins(ctx, notifications);
+    },
+  };
+}
