@@ -24,7 +24,12 @@ export interface ContainedCalls {
   run<T>(callee: PluginFunction, act: () => T | PromiseLike<T>, limit: { readonly timeoutMs: number }): Promise<T>;
 }
 
-export interface ProductHooks extends HookCalls {
+/** The entries that plugins have added, by hook. */
+export interface OwnedEntries {
+  owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
+}
+
+export interface ProductHooks extends HookCalls, OwnedEntries {
   /** As `collect`, with the plugin that has added each entry. The list is the same object until plugins go live or are taken back. */
   owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
   /** How Mailwright calls what plugins have handed over. Call no function of a plugin without it. */
@@ -45,4 +50,9 @@ export interface ProductHooks extends HookCalls {
   ): readonly OwnedEntry<FilterHooks[Name]>[];
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(listener: () => void): () => void;
+  /**
+   * Called before plugins go live, with the entries that would be live then. When it throws, the plugins do not go live, and what it has
+   * thrown is the reason. Returns how to end that.
+   */
+  check(check: (next: OwnedEntries) => void): () => void;
 }

@@ -14,7 +14,7 @@ import { createHookCalls, filterSteps } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
 import { runPhase, type PhaseTools } from './hook-registration.ts';
-import { HookTable, type LiveEntry } from './hook-table.ts';
+import { HookTable, type LiveEntry, type Snapshot } from './hook-table.ts';
 import { knownHooks, type KnownHooks, type Phase } from './known-hooks.ts';
 
 export interface HookBus extends HookCalls {
@@ -24,7 +24,10 @@ export interface HookBus extends HookCalls {
   register(plugin: Plugin, from?: PluginOrigin): void;
   /** Runs `boot` of a plugin that is registered. When it throws, nothing that it registered is left. */
   boot(plugin: Plugin): void;
-  /** All that these plugins have registered takes effect at one instant. Throws HookError `ORDER_CYCLE`; then nothing changes. */
+  /**
+   * All that these plugins have registered takes effect at one instant. Throws HookError `ORDER_CYCLE`, or what a check throws; then
+   * nothing changes.
+   */
   goLive(...plugins: string[]): void;
   /** Nothing of the plugin has an effect any more; the next activation runs `boot` again. */
   takeBack(plugin: string): void;
@@ -43,6 +46,8 @@ export interface HookBus extends HookCalls {
     name: Name,
     value: FilterHooks[Name],
   ): readonly LiveEntry<FilterHooks[Name]>[];
+  /** Called before plugins go live, with the entries that would be; when it throws, nothing changes. Returns how to end that. */
+  check(check: (next: OwnedEntries) => void): () => void;
   /** How often the code of plugins failed or was late. */
   readonly faults: FaultCounts;
 }
@@ -57,6 +62,10 @@ export interface PluginOrigin {
 
 /** Makes the services of a plugin; `rights` absent: all. */
 export type ServicesOf = (plugin: string, rights: PluginRights | undefined) => PluginServices;
+
+export interface OwnedEntries {
+  owned<Name extends keyof RegistryHooks>(name: Name): readonly LiveEntry<RegistryHooks[Name]>[];
+}
 
 export interface HookBusOptions {
   /** What a plugin (`vendor/name`) with these rights may use. Absent: only the log. */
@@ -110,11 +119,16 @@ export function createHookBus(
       table.remove(plugin);
       remove(plugin);
     },
-    owned: (name) => table.live.registries.get(name)?.entries ?? NO_ENTRIES,
+    owned: (name) => ownedOf(table.live).owned(name),
     contained,
     onChange: (watcher) => table.onChange(watcher),
+    check: (check) => table.check((next) => check(ownedOf(next))),
     callContained: (callee, act, msMax) => contained.result(callee, act, msMax),
     filterSteps: (name, value) => filterSteps(contained, table.live.callbacks.get(name)?.entries ?? NO_ENTRIES, value),
     faults,
   };
+}
+
+function ownedOf({ registries }: Snapshot): OwnedEntries {
+  return { owned: (name) => registries.get(name)?.entries ?? NO_ENTRIES };
 }

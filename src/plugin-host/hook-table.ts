@@ -55,6 +55,7 @@ export class HookTable {
   #active: ReadonlySet<string> = new Set();
   #snapshot: Snapshot = snapshotOf([]);
   readonly #watchers = new Set<() => void>();
+  readonly #checks = new Set<(next: Snapshot) => void>();
 
   /** What is live now. */
   get live(): Snapshot {
@@ -65,6 +66,12 @@ export class HookTable {
   onChange(watcher: () => void): () => void {
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Called before plugins go live, with what would be live; when it throws, nothing changes. Returns how to end that. */
+  check(check: (next: Snapshot) => void): () => void {
+    this.#checks.add(check);
+    return () => void this.#checks.delete(check);
   }
 
   has(plugin: string): boolean {
@@ -83,17 +90,21 @@ export class HookTable {
     )?.plugin;
   }
 
-  /** All that these plugins have prepared takes effect. Throws HookError `ORDER_CYCLE`; then nothing changes. */
+  /** All that these plugins have prepared takes effect. Throws HookError `ORDER_CYCLE`, or what a check throws; then nothing changes. */
   goLive(plugins: readonly string[]): void {
     for (const plugin of plugins) {
       if (!this.has(plugin)) throw new Error(`Plugin "${plugin}" is not registered.`);
     }
-    this.#activate(new Set([...this.#active, ...plugins]));
+    const active = new Set([...this.#active, ...plugins]);
+    const next = this.#snapshotOf(active);
+    for (const check of this.#checks) check(next);
+    this.#activate(active, next);
   }
 
   /** Nothing of the plugin has an effect any more. What `register` prepared is kept for the next activation. */
   takeBack(plugin: string): void {
-    this.#activate(new Set([...this.#active].filter((name) => name !== plugin)));
+    const active = new Set([...this.#active].filter((name) => name !== plugin));
+    this.#activate(active, this.#snapshotOf(active));
     if (this.has(plugin)) this.prepare(plugin, 'boot', []);
   }
 
@@ -102,10 +113,14 @@ export class HookTable {
     this.#prepared.delete(plugin);
   }
 
-  #activate(active: ReadonlySet<string>): void {
-    this.#snapshot = snapshotOf(this.#entries().filter(({ plugin }) => active.has(plugin)));
+  #activate(active: ReadonlySet<string>, snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
     this.#active = active;
     for (const watcher of this.#watchers) watcher();
+  }
+
+  #snapshotOf(active: ReadonlySet<string>): Snapshot {
+    return snapshotOf(this.#entries().filter(({ plugin }) => active.has(plugin)));
   }
 
   #entries(): PreparedEntry[] {
