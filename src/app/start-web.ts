@@ -89,7 +89,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
           () => settings.CORS_ORIGINS,
         ),
         // An operator who hides the schema hides its reference, too.
-        ...(settings.GRAPHQL_EXPLORER === 'on' ? [schemaMount(graphql.schema)] : []),
+        ...(settings.GRAPHQL_EXPLORER === 'on' ? [schemaMount(graphql)] : []),
         ...restMounts({
           documents: loadDocuments(graphql.schema),
           execute: graphql.execute,
@@ -127,10 +127,12 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
 /** What pages show that the module of the pages cannot compose by itself. */
 const PAGES = { webView: webViewOf, preview: readPreviewPage };
 
-function schemaMount(schema: GraphqlServer['schema']): Mount {
-  const read = () => graphqlReference(schema, 'Mailwright');
+function schemaMount({ live }: GraphqlServer): Mount {
+  const schema = () => live.current.schema;
+  const read = () => graphqlReference(schema(), 'Mailwright');
   return assetMount({
     ...{ path: GRAPHQL_REFERENCE_PATH, contentType: 'text/html; charset=utf-8', policy: PLAIN_POLICY, read },
+    madeFrom: schema,
   });
 }
 

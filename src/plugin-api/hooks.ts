@@ -6,6 +6,7 @@
  * Arguments of EVENTs and values of FILTERs are plain data: texts, numbers, true or false, null, lists and objects of these. Lists
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
+import type { GraphqlPart } from './graphql.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
@@ -18,6 +19,7 @@ export interface RegistryHooks {
   'layout.body.before_close': PageAsset;
   'admin.sidebar.groups': SidebarGroup;
   [name: `page.${string}.${string}.${string}`]: PageSection;
+  graphql_part: GraphqlPart;
 }
 
 /** Texts of a plugin in one language. */

@@ -17,6 +17,14 @@ export type {
   TranslationFile,
   UploadedImport,
 } from './hooks.ts';
+export type {
+  GraphqlAccess,
+  GraphqlCaller,
+  GraphqlPart,
+  GraphqlResolver,
+  GraphqlStream,
+  PluginViewer,
+} from './graphql.ts';
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
@@ -46,4 +54,4 @@ export type {
 } from './webhook.ts';
 export { connectionFaultInWords } from '../lib/connection-faults.ts';
 export { formsOfPassword, hideSecrets } from '../lib/hide-secrets.ts';
-export type { FieldErrors } from '../lib/errors.ts';
+export { ForbiddenError, NotFoundError, ValidationError, WrongStateError, type FieldErrors } from '../lib/errors.ts';

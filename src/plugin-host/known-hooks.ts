@@ -43,6 +43,7 @@ export const knownHooks: KnownHooks = {
     family: /^page\.[\w-]+\.[\w-]+\.[\w-]+$/,
     check: checkPageSection,
   },
+  graphql_part: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
   subscription_terminated: { pattern: 'EVENT', version: 1, phase: 'boot' },

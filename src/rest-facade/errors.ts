@@ -65,6 +65,9 @@ const STATUS: Readonly<Record<FailureName, number>> = {
 const BAD_REQUEST = 'BAD_REQUEST';
 const UNAVAILABLE: ReadonlySet<unknown> = new Set(['SERVICE_UNAVAILABLE', 'TIMED_OUT']);
 
+/** The code of a plugin failed: it was logged, with the plugin's name. */
+const PLUGIN_FAILED = 'PLUGIN_FAILED';
+
 const INVALID_MESSAGE = 'The given data was invalid.';
 
 /** A 422 that names the fields. */
@@ -114,6 +117,7 @@ export function failureFields(failure: Failure, nameOf: (path: string) => string
 export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
   if (UNAVAILABLE.has(code)) return unavailableAnswer(error.message);
+  if (code === PLUGIN_FAILED) return new RestError(500, { message: error.message });
   if (code === BAD_REQUEST) return invalid(inputFault(error.message, nameOf));
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {

@@ -8,9 +8,9 @@ import { openTokenCache } from '../domain/accounts/token-cache.ts';
 import type { AnswerMemory } from '../lib/large-answers.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
-import { Documents } from './documents.ts';
 import { createHttpEntryPoint, type Caller, type EntryPointOptions } from './http-entry-point.ts';
 import { LiveConnections } from './live-connections.ts';
+import { LiveSchema } from './live-schema.ts';
 import { maskResult } from './mask-error.ts';
 import type { GraphqlContext } from './context.ts';
 import { makeContext, type Means } from './request-context.ts';
@@ -51,7 +51,10 @@ export interface RestExecution extends ExecutionResult {
 }
 
 export interface GraphqlServer {
+  /** The product's own, without plugins. */
   readonly schema: GraphQLSchema;
+  /** With the plugins that are live; another one after each change of them. */
+  readonly live: LiveSchema;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
   /** Runs a document that was parsed and validated before, for REST. */
@@ -69,14 +72,14 @@ export interface GraphqlServer {
 export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServer {
   const { means: given, explorer, origins = [], countRequest } = options;
   const schema = buildSchema();
+  const live = new LiveSchema(schema, given);
   const tokens = openTokenCache(given.notifications);
   const means: Means = { ...given, tokens };
   const connections = new LiveConnections(means);
   const entryPoint: EntryPointOptions = {
-    schema,
+    live,
     means,
     connections,
-    documents: new Documents(schema),
     policy: { introspectionForAll: explorer },
     origins,
     countRequest,
@@ -85,11 +88,13 @@ export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServe
   const sockets = createWebsocketEntryPoint(entryPoint);
   return {
     schema,
+    live,
     handle: (req, res, caller) => http.handle(req, res, caller),
     upgrade: (req, socket, head, ipAddress) => sockets.upgrade(req, socket, head, ipAddress),
     execute: (document, variables, credentials, more) =>
-      executeForRest({ schema, means }, { document, variables, credentials, ...more }),
+      executeForRest({ live, means }, { document, variables, credentials, ...more }),
     close: async () => {
+      live.close();
       connections.close();
       tokens.close();
       await Promise.all([sockets.close(), http.close()]);
@@ -104,9 +109,10 @@ interface RestOperation extends RestOptions {
 }
 
 async function executeForRest(
-  { schema, means }: Pick<EntryPointOptions, 'schema' | 'means'>,
+  { live, means }: Pick<EntryPointOptions, 'live' | 'means'>,
   { document, variables, credentials, checksOnly }: RestOperation,
 ): Promise<RestExecution> {
+  const { schema } = live.current;
   const { token, ...caller } = credentials;
   const made = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
   const contextValue: GraphqlContext = checksOnly ? { ...made, checksOnly, db: rolledBack(made.database) } : made;
