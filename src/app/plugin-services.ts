@@ -3,6 +3,7 @@
  * service beside the log works only while the plugin is live in this process, and within the rights of the version that asks.
  */
 import type { Context } from '../domain/context.ts';
+import { translate } from '../domain/plugins/plugin-texts.ts';
 import type { Log } from '../lib/log.ts';
 import { NO_RIGHTS, type PluginRights, type PluginServices } from '../plugin-api/index.ts';
 import type { ServicesOf } from '../plugin-host/hook-bus.ts';
@@ -39,7 +40,9 @@ export function createPluginServices(log: Log): ProcessServices {
 
 /** One line for each service; each lives in a file of its own. */
 function servicesOf(owner: ServiceOwner, log: Log): PluginServices {
+  const { plugin, use } = owner;
   return {
-    log: log.with({ plugin: owner.plugin }),
+    log: log.with({ plugin }),
+    translate: (language, key, values) => translate(use().hooks, { plugin, language, key, values }),
   };
 }

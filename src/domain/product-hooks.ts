@@ -48,6 +48,8 @@ export interface ProductHooks extends HookCalls, OwnedEntries {
     name: Name,
     value: FilterHooks[Name],
   ): readonly OwnedEntry<FilterHooks[Name]>[];
+  /** The hooks to which plugins have registered something that is live, in no order. */
+  liveNames(): readonly string[];
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(listener: () => void): () => void;
   /**

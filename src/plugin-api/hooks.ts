@@ -8,6 +8,7 @@
  */
 import type { GraphqlPart } from './graphql.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+import type { TranslationFile } from './plugin-texts.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -20,14 +21,6 @@ export interface RegistryHooks {
   'admin.sidebar.groups': SidebarGroup;
   [name: `page.${string}.${string}.${string}`]: PageSection;
   graphql_part: GraphqlPart;
-}
-
-/** Texts of a plugin in one language. */
-export interface TranslationFile {
-  /** A language tag, such as `de` or `pt-BR`. */
-  readonly language: string;
-  /** Path of a JSON file: keys to texts. */
-  readonly file: string;
 }
 
 /**

@@ -14,7 +14,6 @@ export type {
   HookRegistration,
   Listener,
   RegistryHooks,
-  TranslationFile,
   UploadedImport,
 } from './hooks.ts';
 export type {
@@ -27,6 +26,7 @@ export type {
 } from './graphql.ts';
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
+export type { PluginTexts, TranslationFile } from './plugin-texts.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
 export {
   SENDER_REFUSED,

@@ -2,7 +2,9 @@
  * What Mailwright does for a plugin: the second argument of `register` and `boot`. A plugin may keep it and use it at any time while it
  * is active. Everything is done under the plugin's own name, within what its manifest asks for and an administrator has granted.
  */
-export interface PluginServices {
+import type { PluginTexts } from './plugin-texts.ts';
+
+export interface PluginServices extends PluginTexts {
   readonly log: PluginLog;
 }
 

@@ -37,6 +37,8 @@ export interface HookBus extends HookCalls {
   owned<Name extends keyof RegistryHooks>(name: Name): readonly LiveEntry<RegistryHooks[Name]>[];
   /** Calls functions that plugins have handed over. */
   readonly contained: ContainedCalls;
+  /** The hooks to which something is live, in no order. */
+  liveNames(): readonly string[];
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
   /** Calls a function of an entry. Rejects with what it throws, or when it takes longer; both are counted. */
@@ -78,7 +80,10 @@ const NO_ENTRIES: readonly never[] = [];
 /** A bus with nothing registered. */
 export function createHookBus(
   log: Log,
-  { servicesOf = (plugin) => ({ log: log.with({ plugin }) }), known = knownHooks }: HookBusOptions = {},
+  {
+    servicesOf = (plugin) => ({ log: log.with({ plugin }), translate: (_language, key) => key }),
+    known = knownHooks,
+  }: HookBusOptions = {},
 ): HookBus {
   const names = new HookNames(known);
   const table = new HookTable();
@@ -121,6 +126,7 @@ export function createHookBus(
     },
     owned: (name) => ownedOf(table.live).owned(name),
     contained,
+    liveNames: () => table.live.names,
     onChange: (watcher) => table.onChange(watcher),
     check: (check) => table.check((next) => check(ownedOf(next))),
     callContained: (callee, act, msMax) => contained.result(callee, act, msMax),

@@ -42,6 +42,8 @@ interface LiveEntries<Value> {
 }
 
 export interface Snapshot {
+  /** Hooks with something live. */
+  readonly names: readonly string[];
   readonly registries: ByName<RegistryHooks>;
   readonly listeners: ByName<{ [Name in keyof EventHooks]: Listener<Name> }>;
   readonly behaviors: ByName<{ [Name in keyof BehaviorHooks]: Behavior<Name> }>;
@@ -135,7 +137,13 @@ function snapshotOf(entries: readonly PreparedEntry[]): Snapshot {
     const live = inEffect(inOrder(hook, its)).map(({ plugin, value }) => ({ plugin, hook, value }));
     byName.set(hook, { entries: live, values: Object.freeze(live.map(({ value }) => value)) });
   }
-  return { registries: byName, listeners: byName, behaviors: byName, callbacks: byName };
+  return {
+    names: Object.freeze([...byName.keys()]),
+    registries: byName,
+    listeners: byName,
+    behaviors: byName,
+    callbacks: byName,
+  };
 }
 
 /** Of a behavior one entry is in effect: the one that was `set`, else the first. */

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import type { HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
+import { checkTranslationFile } from './translation-check.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
 export type Phase = 'register' | 'boot';
@@ -34,7 +35,7 @@ export const knownHooks: KnownHooks = {
     ...{ pattern: 'REGISTRY', version: 1, phase: 'register' },
     family: /^register_sending_server_[\w-]+$/,
   },
-  add_translation_file: { pattern: 'REGISTRY', version: 1, phase: 'register' },
+  add_translation_file: { pattern: 'REGISTRY', version: 1, phase: 'register', check: checkTranslationFile },
   'layout.head.assets': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },
   'layout.body.before_close': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },
   'admin.sidebar.groups': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkSidebarGroup },

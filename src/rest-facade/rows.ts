@@ -16,6 +16,7 @@ import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
 import { planRows } from './plans/routes.ts';
+import { extensionRows } from './plugins/extension-routes.ts';
 import { pluginRows } from './plugins/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingDomainRows } from './sending-domains/routes.ts';
@@ -53,6 +54,7 @@ export const rows: readonly Row[] = [
   ...sendingDomainRows,
   ...settingsRows,
   ...pluginRows,
+  ...extensionRows,
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,

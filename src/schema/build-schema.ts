@@ -61,6 +61,7 @@ import './installation/settings.ts';
 import './installation/mutations.ts';
 import './plugins/queries.ts';
 import './plugins/mutations.ts';
+import './plugins/extension-slots.ts';
 import './statistics/subscriptions.ts';
 import './statistics/delivery-reports.ts';
 import './campaigns/logs.ts';

@@ -24,6 +24,7 @@ import type { Encryption, Protocol } from '../domain/bounces/bounce-handler-fiel
 import type { CampaignStatus as StatusOfCampaign } from '../domain/campaigns/campaign-state-store.ts';
 import type { TokenKind as KindOfToken } from '../domain/context.ts';
 import type { FileStatus as StatusOfFile } from '../domain/files/file.ts';
+import type { ExtensionKind as KindOfExtension } from '../domain/plugins/extension-slots.ts';
 import type { DmarcPolicy as Policy } from '../domain/sending/domains/dmarc-record.ts';
 import type { DomainStatus } from '../domain/sending/domains/sending-domain-fields.ts';
 import type {
@@ -294,4 +295,12 @@ export const ListFieldType = closedSet<FieldType>('ListFieldType', 'What a field
   radio: 'One of its options, all of them in sight.',
   multiselect: 'Any number of its options, chosen from a list.',
   checkbox: 'Any number of its options, all of them in sight.',
+});
+
+export const ExtensionKind = closedSet<KindOfExtension>('ExtensionKind', 'What a front end does with it.', {
+  menu_item: 'An item of a menu: a link.',
+  menu_group: 'A group of items of a menu.',
+  section: 'A part of a page: a link with a title.',
+  script: 'A script of this installation that the page loads.',
+  stylesheet: 'A style sheet of this installation that the page loads.',
 });

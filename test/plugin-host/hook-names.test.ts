@@ -111,7 +111,7 @@ test('each other wrong method is refused as well', () => {
 });
 
 test('drivers and translations are registered in register, all else in boot', () => {
-  const translation = { language: 'de', file: '/de.json' };
+  const translation = { language: 'de', texts: { title: 'Notizen' } };
   expect(use('a/one', (hooks) => hooks.add('add_translation_file', translation))).toMatchObject({
     code: 'WRONG_PHASE',
     message: expect.stringMatching(/"add_translation_file" in boot\(\).*belongs in register\(\)/),

@@ -332,6 +332,7 @@ export const extensions: readonly ContractLine[] = [
     ['POST', '/plugins/:vendor/:name/activate', 'admin', 200, action('plugin')],
     ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin')],
     ['DELETE', '/plugins/:vendor/:name', 'admin', 200, action('plugin')],
+    ['GET', '/extension_slots', 'token', 200, array],
   ),
   ...section(
     'money',

@@ -28,6 +28,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'ReleasedInstallation.mailsDropped':
     'once in the life of a restored installation, a row for each kind and list with mails',
   'PluginsSuccess.nodes': 'the plugins of an installation, each of which an operator has put there',
+  'ExtensionSlotsSuccess.nodes': 'what the active plugins add to one page',
+  'ExtensionEntry.items': 'ITEMS_MAX of a group',
   'DiscoverPluginsSuccess.nodes': 'as PluginsSuccess.nodes',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
   'ListField.options': 'FIELD_OPTIONS_MAX of a field',

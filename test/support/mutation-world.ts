@@ -159,6 +159,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     field: 'FIRST_NAME',
     timezoneTag: 'FIRST_NAME',
     language: 'de',
+    ...(mutation === 'getExtensionSlots' ? { page: 'sidebar', slot: 'menu-items' } : {}),
     logo: world.pictureUid,
     color: '#1F4FD8',
     to: `${newUid()}@person.example`,

@@ -1,5 +1,5 @@
 /** Rows of customers, and of those that were erased. Those being deleted are not found. */
-import { empty, join, sql, typed, row, type Queryable } from '../../db/database.ts';
+import { empty, join, sql, typed, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { assignments, insertion, type ValuesOf } from '../../db/fields.ts';
 import { customerFields, userFields } from './customer-fields.ts';
 import type { AddedCustomer } from '../../plugin-api/index.ts';
@@ -38,6 +38,20 @@ export async function findCustomer(
       FROM customer c
       JOIN LATERAL (SELECT * FROM app_user u WHERE u.customer_id = c.id ORDER BY u.id LIMIT 1) u ON true
      WHERE ${which} AND c.status <> 'deleting' ${options.lock ? sql`FOR NO KEY UPDATE OF c` : empty}`,
+  );
+  return customer;
+}
+
+/** What plugins and their pages are told of a customer. */
+const CUSTOMER_OF_PAGE = row({ uid: 'text', languageId: 'int?' });
+
+export async function findCustomerOfPage(
+  db: Queryable,
+  customerId: bigint,
+): Promise<RowOf<typeof CUSTOMER_OF_PAGE> | undefined> {
+  const [customer] = await db.query(
+    CUSTOMER_OF_PAGE,
+    sql`SELECT uid, language_id AS "languageId" FROM customer WHERE id = ${customerId} AND status <> 'deleting'`,
   );
   return customer;
 }
