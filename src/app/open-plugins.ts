@@ -5,6 +5,7 @@ import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
 import { followPlugins, type FollowedPlugins } from '../domain/plugins/follow-plugins.ts';
 import type { Log } from '../lib/log.ts';
+import { FaultCounts } from '../plugin-host/fault-counts.ts';
 import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
 import { ProcessPlugins } from '../plugin-host/plugin-host.ts';
 import { createPluginServices } from './plugin-services.ts';
@@ -18,9 +19,10 @@ export interface OpenPlugins {
 
 const BUNDLED = path.join(import.meta.dirname, '..', '..', 'plugins');
 
-export function openPlugins({ DATA_DIR, SAFE_MODE }: Settings, log: Log): OpenPlugins {
+/** `faults`: where those are counted that nobody has caught. */
+export function openPlugins({ DATA_DIR, SAFE_MODE }: Settings, log: Log, faults = new FaultCounts()): OpenPlugins {
   const services = createPluginServices(log);
-  const hooks = createHookBus(log, { servicesOf: services.of });
+  const hooks = createHookBus(log, { servicesOf: services.of, faults });
   const places = { bundled: BUNDLED, installed: path.resolve(DATA_DIR, 'plugins') };
   return {
     hooks,

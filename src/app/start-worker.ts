@@ -32,6 +32,7 @@ import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { snapshotTask, sendAtTimeTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
+import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
 import type { Task } from '../workers/task.ts';
@@ -111,6 +112,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     runImportTask,
     ...listMailTasks(drivers),
     ...sendingDomainTasks(drivers),
+    switchedOffMailTask(drivers),
     ...messageTestTasks(drivers),
     expirePendingTask,
     erasePersonTask,

@@ -36,8 +36,11 @@ export interface PluginState extends PluginKey {
 export interface PluginHost {
   /** `SAFE_MODE`: the code of plugins that are not bundled is not loaded. */
   readonly isSafeMode: boolean;
-  /** Reads all folders, and loads the code of what is new or has changed, unless it is live. A fault of the code is in `fault`. */
-  discover(): Promise<readonly FoundPlugin[]>;
+  /**
+   * Reads all folders, and loads the code of what is new or has changed, unless it is live or `switchedOff` has its name. A fault of the code
+   * is in `fault`.
+   */
+  discover(switchedOff?: ReadonlySet<string>): Promise<readonly FoundPlugin[]>;
   /** The folder as it was when this process looked last; undefined: there was none. */
   found(plugin: PluginKey): FoundPlugin | undefined;
   /** The migrations in its folder, by number. Throws an Error with a sentence when one is not in order. */

@@ -73,6 +73,8 @@ export interface HookBusOptions {
   /** What a plugin (`vendor/name`) with these rights may use. Absent: only the log. */
   readonly servicesOf?: ServicesOf;
   readonly known?: KnownHooks;
+  /** Where faults are counted. Absent: its own. */
+  readonly faults?: FaultCounts;
 }
 
 const NO_ENTRIES: readonly never[] = [];
@@ -83,11 +85,11 @@ export function createHookBus(
   {
     servicesOf = (plugin) => ({ log: log.with({ plugin }), translate: (_language, key) => key }),
     known = knownHooks,
+    faults = new FaultCounts(),
   }: HookBusOptions = {},
 ): HookBus {
   const names = new HookNames(known);
   const table = new HookTable();
-  const faults = new FaultCounts();
   const contained = new ContainedCalls(log, faults);
   const calls = createHookCalls(table, contained);
   const tools = new Map<string, Pick<PhaseTools, 'folder' | 'rights' | 'services'>>();

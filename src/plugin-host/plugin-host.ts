@@ -69,10 +69,11 @@ export class ProcessPlugins {
     this.#log = log;
   }
 
-  discover() {
+  discover(switchedOff: ReadonlySet<string> = new Set()) {
     return this.#alone(async () => {
       await this.#look();
-      for (const [name, folder] of this.#folders) if (!this.#live.has(name)) await this.#register(name, folder);
+      const loads = [...this.#folders].filter(([name]) => !this.#live.has(name) && !switchedOff.has(name));
+      for (const [name, folder] of loads) await this.#register(name, folder);
       for (const name of this.#loaded.keys()) if (!this.#folders.has(name) && !this.#live.has(name)) this.#unload(name);
       return [...this.#folders].map(([name, folder]) => this.#foundOf(name, folder));
     });

@@ -3,14 +3,9 @@
  * A marker in shared memory names the plugin that has the main thread, for a thread that watches it (`watch-thread`).
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { MARKER_CALLS, MARKER_LENGTH, MARKER_PLUGIN } from './marker.ts';
 
-/** Places of the marker. The number of calls changes, so that two short calls do not look like one long one. */
-export const MARKER_PLUGIN = 0;
-export const MARKER_CALLS = 1;
-/** How often the event loop has come round; the watch lets it tick. */
-export const MARKER_TICK = 2;
-const MARKER_LENGTH = 3;
-
+/** Which plugin has the main thread, by its number. */
 export const marker = new Int32Array(new SharedArrayBuffer(MARKER_LENGTH * Int32Array.BYTES_PER_ELEMENT));
 
 const running = new AsyncLocalStorage<string | undefined>();
@@ -28,6 +23,11 @@ export function asPlugin<T>(plugin: string, act: () => T): T {
   } finally {
     enter(before);
   }
+}
+
+/** Runs Mailwright's own code, also when a plugin has called it: what it starts does not belong to the plugin. */
+export function asMailwright<T>(act: () => T): T {
+  return running.run(undefined, act);
 }
 
 /** The plugin whose code runs now, or that has started what runs now; undefined: Mailwright itself. */

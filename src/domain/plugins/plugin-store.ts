@@ -4,7 +4,7 @@ import type { FoundPlugin, PluginKey } from '../plugin-host.ts';
 import { PLUGIN_ROW, type Plugin } from './plugin.ts';
 
 const COLUMNS = raw(
-  `id, vendor, name, version, title, description, status, is_bundled AS "isBundled", error,
+  `id, vendor, name, version, title, description, status, is_bundled AS "isBundled", error, switched_off_at AS "switchedOffAt",
    activated_at AS "activatedAt", first_activated_at AS "firstActivatedAt", created_at AS "createdAt", updated_at AS "updatedAt"`,
 );
 
@@ -45,7 +45,7 @@ export async function storeFound(db: Queryable, found: FoundPlugin): Promise<boo
 /** Makes it active; the first time is kept for ever. */
 export async function markActive(db: Queryable, { id }: Plugin, version: string): Promise<void> {
   await db.execute(sql`
-    UPDATE plugin SET status = 'active', version = ${version}, error = NULL, updated_at = now(), activated_at = clock_timestamp(),
+    UPDATE plugin SET status = 'active', version = ${version}, error = NULL, ends = '{}', switched_off_at = NULL, updated_at = now(), activated_at = clock_timestamp(),
            first_activated_at = coalesce(first_activated_at, clock_timestamp())
      WHERE id = ${id}`);
 }

@@ -16,6 +16,7 @@ export const PLUGIN_ROW = row({
   status: typed<PluginStatus>('text'),
   isBundled: 'bool',
   error: 'text?',
+  switchedOffAt: 'timestamptz?',
   activatedAt: 'timestamptz?',
   firstActivatedAt: 'timestamptz?',
   createdAt: 'timestamptz',

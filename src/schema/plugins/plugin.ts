@@ -39,7 +39,13 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
     }),
     error: t.exposeString('error', {
       nullable: true,
-      description: 'Why the last activation failed; null: it did not.',
+      description: 'Why the last activation failed, or why it was switched off; null: neither.',
+    }),
+    switchedOffAt: t.expose('switchedOffAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When Mailwright has switched it off, because it has ended processes; null: it has not. `error` has the reason. Its code is not loaded before it is activated again.',
     }),
     activatedAt: t.expose('activatedAt', { type: 'DateTime', nullable: true, description: 'The last activation.' }),
     firstActivatedAt: t.expose('firstActivatedAt', {
