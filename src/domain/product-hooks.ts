@@ -24,12 +24,23 @@ export interface ContainedCalls {
   run<T>(callee: PluginFunction, act: () => T | PromiseLike<T>, limit: { readonly timeoutMs: number }): Promise<T>;
 }
 
+/** Reads what a plugin has returned, which may be anything, and takes from it what may change. What it throws is a fault of the plugin. */
+export type FilterCheck<Value> = (returned: unknown, before: Value, plugin: string) => Value;
+
 /** The entries that plugins have added, by hook. */
 export interface OwnedEntries {
   owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
 }
 
 export interface ProductHooks extends HookCalls, OwnedEntries {
+  /** Whether a plugin has a callback for it: without one, its value need not be made. */
+  isFiltered(name: keyof FilterHooks): boolean;
+  /** As `filter`; each callback's result is replaced by what `check` makes of it. When that throws, the value before is used. */
+  filterChecked<Name extends keyof FilterHooks>(
+    name: Name,
+    value: FilterHooks[Name],
+    check: FilterCheck<FilterHooks[Name]>,
+  ): FilterHooks[Name];
   /** As `collect`, with the plugin that has added each entry. The list is the same object until plugins go live or are taken back. */
   owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
   /** How Mailwright calls what plugins have handed over. Call no function of a plugin without it. */
@@ -50,6 +61,8 @@ export interface ProductHooks extends HookCalls, OwnedEntries {
   ): readonly OwnedEntry<FilterHooks[Name]>[];
   /** The hooks to which plugins have registered something that is live, in no order. */
   liveNames(): readonly string[];
+  /** How often plugins have gone live or were taken back: what was made with other hooks has another number. */
+  readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(listener: () => void): () => void;
   /**

@@ -9,6 +9,7 @@
 import type { GraphqlPart } from './graphql.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { TranslationFile } from './plugin-texts.ts';
+import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -83,6 +84,9 @@ export type Behavior<Name extends keyof BehaviorHooks> = (
  */
 export interface FilterHooks {
   'sidebar-menu-items': readonly MenuItem[];
+  message_composed: ComposedMessage;
+  before_message_sent: MessageToSend;
+  import_row: ImportedRow;
 }
 
 export type FilterCallback<Name extends keyof FilterHooks> = (value: FilterHooks[Name]) => FilterHooks[Name];

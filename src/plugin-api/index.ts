@@ -27,6 +27,15 @@ export type {
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
 export type { PluginTexts, TranslationFile } from './plugin-texts.ts';
+export {
+  IMPORT_REFUSAL_LENGTH_MAX,
+  SKIP_REASON_LENGTH_MAX,
+  type ComposedMessage,
+  type ImportedRow,
+  type MessageToSend,
+  type RefusedRow,
+  type SkippedMessage,
+} from './messages.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
 export {
   SENDER_REFUSED,

@@ -8,6 +8,7 @@ import type {
   RegistryHooks,
 } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
+import { createCheckedFilter, type CheckedFilter } from './checked-filter.ts';
 import { ContainedCalls } from './contained-call.ts';
 import { FaultCounts, type Callee } from './fault-counts.ts';
 import { createHookCalls, filterSteps } from './hook-calls.ts';
@@ -39,6 +40,10 @@ export interface HookBus extends HookCalls {
   readonly contained: ContainedCalls;
   /** The hooks to which something is live, in no order. */
   liveNames(): readonly string[];
+  isFiltered(name: keyof FilterHooks): boolean;
+  readonly filterChecked: CheckedFilter;
+  /** How often plugins have gone live or were taken back. */
+  readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
   /** Calls a function of an entry. Rejects with what it throws, or when it takes longer; both are counted. */
@@ -127,8 +132,13 @@ export function createHookBus(
       remove(plugin);
     },
     owned: (name) => ownedOf(table.live).owned(name),
+    isFiltered: (name) => table.live.callbacks.get(name) !== undefined,
+    filterChecked: createCheckedFilter(table, contained),
     contained,
     liveNames: () => table.live.names,
+    get changes() {
+      return table.changes;
+    },
     onChange: (watcher) => table.onChange(watcher),
     check: (check) => table.check((next) => check(ownedOf(next))),
     callContained: (callee, act, msMax) => contained.result(callee, act, msMax),

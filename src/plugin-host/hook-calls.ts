@@ -73,7 +73,8 @@ function valueAfter<Value>(contained: ContainedCalls, callback: Callbacks<Value>
   return next === undefined ? before : next;
 }
 
-function sameKind<Value>(next: Value, before: Value): Value {
+/** Throws TypeError when it is another kind of value. */
+export function sameKind<Value>(next: Value, before: Value): Value {
   if (kindOf(next) === kindOf(before)) return next;
   throw new TypeError(`The callback returned ${kindOf(next)} instead of ${kindOf(before)}.`);
 }

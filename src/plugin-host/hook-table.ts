@@ -58,10 +58,16 @@ export class HookTable {
   #snapshot: Snapshot = snapshotOf([]);
   readonly #watchers = new Set<() => void>();
   readonly #checks = new Set<(next: Snapshot) => void>();
+  #changes = 0;
 
   /** What is live now. */
   get live(): Snapshot {
     return this.#snapshot;
+  }
+
+  /** How often that has changed. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Called each time after the snapshot has changed; returns how to end that. */
@@ -118,6 +124,7 @@ export class HookTable {
   #activate(active: ReadonlySet<string>, snapshot: Snapshot): void {
     this.#snapshot = snapshot;
     this.#active = active;
+    this.#changes += 1;
     for (const watcher of this.#watchers) watcher();
   }
 

@@ -59,4 +59,7 @@ export const knownHooks: KnownHooks = {
   ai_task_completed: { pattern: 'EVENT', version: 1, phase: 'boot', isCalledByPlugins: true },
   dispatch_list_import_job: { pattern: 'BEHAVIOR', version: 1, phase: 'boot' },
   'sidebar-menu-items': { pattern: 'FILTER', version: 1, phase: 'boot', check: checkMenuItems },
+  import_row: { pattern: 'FILTER', version: 1, phase: 'boot' },
+  message_composed: { pattern: 'FILTER', version: 1, phase: 'boot' },
+  before_message_sent: { pattern: 'FILTER', version: 1, phase: 'boot' },
 };

@@ -18,8 +18,15 @@ test('every name of the specification is known', () => {
   );
   const specified = [
     ...['activate_plugin_acme/images', 'add_translation_file', 'admin.sidebar.groups', 'ai_task_completed'],
-    ...['customer_added', 'delete_plugin_acme/images', 'dispatch_list_import_job', 'layout.body.before_close'],
-    ...['layout.head.assets', 'page.lists.show.top', 'plan_changed', 'register_sending_server_driver'],
+    ...['before_message_sent', 'customer_added', 'delete_plugin_acme/images', 'dispatch_list_import_job', 'import_row'],
+    ...[
+      'layout.body.before_close',
+      'layout.head.assets',
+      'message_composed',
+      'page.lists.show.top',
+      'plan_changed',
+      'register_sending_server_driver',
+    ],
     ...['register_sending_server_images', 'sidebar-menu-items', 'subscription_terminated'],
   ];
   expect(specified.filter((name) => !names.includes(name))).toEqual([]);

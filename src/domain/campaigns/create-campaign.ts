@@ -21,7 +21,7 @@ export async function createCampaign(ctx: Context, input: CreateCampaignInput): 
     const { segmentId, ...checked } = await checkedCampaign(tx, customerId, input);
     const id = await insertCampaign(db, { ...checked, customerId, segmentId: segmentId ?? null, uid });
     await moveCampaign(db, { customerId, id }, { from: ['new'], to: 'ready' });
-    await compileCampaign(db, { customerId, campaignId: id });
+    await compileCampaign(tx, { customerId, campaignId: id });
   });
   return { uid };
 }

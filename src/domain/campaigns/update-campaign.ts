@@ -29,7 +29,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const status = await followContent(tx, campaign, { isComplete, hasTime: written.deliveryAt !== null });
     if (status === 'scheduled' && parsed.deliveryAt) await appoint(tx.db, campaign, parsed.deliveryAt);
     if (isComplete && status !== 'done')
-      await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
+      await compileCampaign(tx, { customerId: campaign.customerId, campaignId: campaign.id });
     if (hasBegun(campaign) && isContent(parsed)) await takeLateContent(tx, written);
     return { uid: campaign.uid };
   });

@@ -43,7 +43,7 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
   const row = key && (await readSource(ctx.db, key));
   if (!row) return undefined;
   const { installation } = ctx;
-  const source = await messageSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
+  const { source } = await messageSource(ctx, { key, row, files: 'none', baseUrl: installation.baseUrl });
   const message = await compileOnce(source);
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
   return message.texts({
