@@ -12,6 +12,7 @@ const TEXTS = {
   suppressed: 'suppressed',
   unconfirmed: 'unconfirmed',
   unsubscribed: 'unsubscribed',
+  skipped_by_plugin: 'skipped by a plugin',
   recipient_changed: 'recipient changed',
   // its time
   own_time: 'waits for its time',
