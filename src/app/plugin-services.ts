@@ -4,6 +4,7 @@
  */
 import type { Context } from '../domain/context.ts';
 import { translate } from '../domain/plugins/plugin-texts.ts';
+import { pluginJobs } from '../domain/plugins/enqueue-plugin-job.ts';
 import type { Log } from '../lib/log.ts';
 import { NO_RIGHTS, type PluginRights, type PluginServices } from '../plugin-api/index.ts';
 import type { ServicesOf } from '../plugin-host/hook-bus.ts';
@@ -43,6 +44,7 @@ function servicesOf(owner: ServiceOwner, log: Log): PluginServices {
   const { plugin, use } = owner;
   return {
     log: log.with({ plugin }),
+    jobs: pluginJobs(plugin, use),
     translate: (language, key, values) => translate(use().hooks, { plugin, language, key, values }),
   };
 }

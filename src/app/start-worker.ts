@@ -20,6 +20,7 @@ import { accountTasks } from '../workers/tasks/accounts.ts';
 import { sweepEventsTask } from '../workers/tasks/events.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { removeFieldValuesTask } from '../workers/tasks/remove-field-values.ts';
+import { pluginTasks } from '../workers/tasks/plugins.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import {
   dropPartitionsTask,
@@ -121,6 +122,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     dropAbandonedUploadsTask,
     ...accountTasks,
     sweepEventsTask,
+    ...pluginTasks,
     makePartitionsTask,
     dropPartitionsTask,
     renewSubscriptionsTask,

@@ -45,15 +45,6 @@ export interface ProductHooks extends HookCalls, OwnedEntries {
   owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
   /** How Mailwright calls what plugins have handed over. Call no function of a plugin without it. */
   readonly contained: ContainedCalls;
-  /**
-   * Calls a function of an entry of this hook. Rejects with what it throws, or when it takes longer than this; both are counted as faults
-   * of the plugin.
-   */
-  callContained<T>(
-    callee: { readonly plugin: string; readonly hook: string },
-    act: () => T | Promise<T>,
-    msMax: number,
-  ): Promise<T>;
   /** As `filter`: the value after each plugin's callback. The last one is the result; none: no plugin takes part. */
   filterSteps<Name extends keyof FilterHooks>(
     name: Name,

@@ -7,6 +7,7 @@
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
 import type { GraphqlPart } from './graphql.ts';
+import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { TranslationFile } from './plugin-texts.ts';
 import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
@@ -17,6 +18,9 @@ export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
   [name: `register_sending_server_${string}`]: unknown;
   add_translation_file: TranslationFile;
+  job: PluginJob;
+  cron_line: CronLine;
+  daily_task: DailyTask;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;
   'admin.sidebar.groups': SidebarGroup;

@@ -24,6 +24,16 @@ export type {
   GraphqlStream,
   PluginViewer,
 } from './graphql.ts';
+export type {
+  CronLine,
+  DailyTask,
+  EnqueueJobOptions,
+  JobPayload,
+  PluginJob,
+  PluginJobs,
+  PluginRun,
+  SlotRun,
+} from './jobs.ts';
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
 export type { PluginTexts, TranslationFile } from './plugin-texts.ts';

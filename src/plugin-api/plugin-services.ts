@@ -2,10 +2,12 @@
  * What Mailwright does for a plugin: the second argument of `register` and `boot`. A plugin may keep it and use it at any time while it
  * is active. Everything is done under the plugin's own name, within what its manifest asks for and an administrator has granted.
  */
+import type { PluginJobs } from './jobs.ts';
 import type { PluginTexts } from './plugin-texts.ts';
 
 export interface PluginServices extends PluginTexts {
   readonly log: PluginLog;
+  readonly jobs: PluginJobs;
 }
 
 /** Writes to Mailwright's log, with the plugin's name. Details are plain data, and never contain a password or an address of a person. */

@@ -10,7 +10,7 @@ import type {
 import type { Log } from '../lib/log.ts';
 import { createCheckedFilter, type CheckedFilter } from './checked-filter.ts';
 import { ContainedCalls } from './contained-call.ts';
-import { FaultCounts, type Callee } from './fault-counts.ts';
+import { FaultCounts } from './fault-counts.ts';
 import { createHookCalls, filterSteps } from './hook-calls.ts';
 import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
@@ -46,8 +46,6 @@ export interface HookBus extends HookCalls {
   readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
-  /** Calls a function of an entry. Rejects with what it throws, or when it takes longer; both are counted. */
-  callContained<T>(callee: Callee, act: () => T | Promise<T>, msMax: number): Promise<T>;
   /** As `filter`, and tells the value after each callback with the callback's plugin. */
   filterSteps<Name extends keyof FilterHooks>(
     name: Name,
@@ -84,11 +82,16 @@ export interface HookBusOptions {
 
 const NO_ENTRIES: readonly never[] = [];
 
+/** Of a program that has no workers. */
+const NO_JOBS: PluginServices['jobs'] = {
+  enqueue: () => Promise.reject(new Error('This program runs no jobs of plugins.')),
+};
+
 /** A bus with nothing registered. */
 export function createHookBus(
   log: Log,
   {
-    servicesOf = (plugin) => ({ log: log.with({ plugin }), translate: (_language, key) => key }),
+    servicesOf = (plugin) => ({ log: log.with({ plugin }), jobs: NO_JOBS, translate: (_language, key) => key }),
     known = knownHooks,
     faults = new FaultCounts(),
   }: HookBusOptions = {},
@@ -141,7 +144,6 @@ export function createHookBus(
     },
     onChange: (watcher) => table.onChange(watcher),
     check: (check) => table.check((next) => check(ownedOf(next))),
-    callContained: (callee, act, msMax) => contained.result(callee, act, msMax),
     filterSteps: (name, value) => filterSteps(contained, table.live.callbacks.get(name)?.entries ?? NO_ENTRIES, value),
     faults,
   };

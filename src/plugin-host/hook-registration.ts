@@ -1,5 +1,4 @@
 /** What a plugin registers with while one of its phases runs: every use of a hook is checked at once. */
-import type { z } from 'zod';
 import {
   allowsHook,
   type HookCalls,
@@ -45,7 +44,6 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
   const register = (entry: PreparedEntry): void => {
     if (isOver) throw registrationClosed(plugin);
     const found = checkUse(plugin, phase, entry, tools);
-    checkEntry(entry, found, entries);
     if (entry.pattern === 'BEHAVIOR' && !entry.isFallback) {
       const isOwn = entries.some(({ hook, isFallback }) => hook === entry.hook && !isFallback);
       const claimant = isOwn ? plugin.name : tools.claimantOf(entry.hook);
@@ -124,25 +122,6 @@ function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, tools: Pha
       `The priority of plugin "${plugin.name}" for the hook "${hook}" must be a number.`,
     );
   return found;
-}
-
-/** The entry of a REGISTRY is what the hook needs, and no other entry of the plugin has its name. */
-function checkEntry(entry: PreparedEntry, { entry: kind, isNamed }: KnownHook, others: readonly PreparedEntry[]): void {
-  const { success, error } = kind?.safeParse(entry.value) ?? { success: true };
-  if (!success && error) throw invalidEntry(entry, faultsOf(error));
-  const name = isNamed && nameOf(entry.value);
-  if (name && others.some(({ hook, value }) => hook === entry.hook && nameOf(value) === name))
-    throw invalidEntry(entry, `it has two of the name "${name}".`);
-}
-
-function faultsOf({ issues }: z.ZodError): string {
-  return issues.map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message)).join(' ');
-}
-
-function nameOf(value: unknown): string | undefined {
-  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
-    ? value.name
-    : undefined;
 }
 
 /** A hook of Mailwright must be in the manifest. Those of plugins are no business of Mailwright's. */

@@ -2,11 +2,11 @@
  * Mailwright's own hooks (specification 6.4). The version of a hook is raised by a change of its arguments, entries or results for which
  * plugins must change; plugins written for another version are refused then.
  */
-import type { z } from 'zod';
 import type { HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
 import { checkTranslationFile } from './translation-check.ts';
+import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
 export type Phase = 'register' | 'boot';
@@ -17,10 +17,6 @@ export interface KnownHook {
   readonly phase: Phase;
   /** Plugins may call it, too. */
   readonly isCalledByPlugins?: true;
-  /** REGISTRY: what an entry must be; it is checked when it is added. */
-  readonly entry?: z.ZodType;
-  /** REGISTRY: entries have a `name`, of which a plugin has one each. */
-  readonly isNamed?: true;
   /** A family: the names that belong to it. */
   readonly family?: RegExp;
   /** What an entry of a REGISTRY, or what a callback of a FILTER returns, must be. */
@@ -45,6 +41,9 @@ export const knownHooks: KnownHooks = {
     check: checkPageSection,
   },
   graphql_part: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  job: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkJob },
+  cron_line: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkCronLine },
+  daily_task: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkDailyTask },
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
   subscription_terminated: { pattern: 'EVENT', version: 1, phase: 'boot' },

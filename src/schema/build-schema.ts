@@ -62,6 +62,7 @@ import './installation/mutations.ts';
 import './plugins/queries.ts';
 import './plugins/mutations.ts';
 import './plugins/extension-slots.ts';
+import './plugins/plugin-job.ts';
 import './statistics/subscriptions.ts';
 import './statistics/delivery-reports.ts';
 import './campaigns/logs.ts';
