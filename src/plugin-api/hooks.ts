@@ -1,6 +1,6 @@
 /**
  * The hooks of specification 6.4. Each of the four patterns has a map of its names. A plugin gives its own hooks their types by
- * declaration merging, `declare module '<path>/plugin-api/index.ts' { interface EventHooks { my_event: [id: string] } }`, and names
+ * declaration merging, `declare module 'mailwright/plugin-api' { interface EventHooks { my_event: [id: string] } }`, and names
  * them in `declares` of `definePlugin`.
  *
  * Arguments of EVENTs and values of FILTERs are plain data: texts, numbers, true or false, null, lists and objects of these. Lists

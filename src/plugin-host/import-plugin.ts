@@ -63,9 +63,9 @@ function resolveForPlugins(): void {
   isResolving = true;
   registerHooks({
     resolve(specifier, context, next) {
+      if (specifier === CONTRACT) return { url: CONTRACT_URL, shortCircuit: true };
       const fingerprint = context.parentURL && new URL(context.parentURL).searchParams.get(FINGERPRINT);
       if (!fingerprint) return next(specifier, context);
-      if (specifier === CONTRACT) return { url: CONTRACT_URL, shortCircuit: true };
       const resolved = next(specifier, context);
       if (!specifier.startsWith('.') || !resolved.url.startsWith('file:')) return resolved;
       const url = new URL(resolved.url);

@@ -5,7 +5,7 @@ import { createHookBus, type HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { knownHooks } from '../../src/plugin-host/known-hooks.ts';
 import { withHooks } from './with-hooks.ts';
 
-declare module '../../src/plugin-api/hooks.ts' {
+declare module 'mailwright/plugin-api' {
   interface RegistryHooks {
     acme_badges: string;
   }
