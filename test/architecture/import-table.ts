@@ -83,6 +83,8 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   jobs: { level: 2, may: ['db', 'lib'] },
   http: { level: 2, may: ['config', 'lib'] },
   'plugin-host': { level: 2, may: ['plugin-api', 'lib'] },
+  // What tests of plugins import. Nothing of the product imports it.
+  'plugin-testing': { level: 2, may: ['plugin-api', 'lib'], packagesNever: databasePackages },
   plugins: { level: 2, may: ['plugin-api'], packagesNever: databasePackages },
   // It has no privileges: no database handle, no resolver, no verb. `app` hands it `execute`.
   'rest-facade': { level: 1, may: ['generated', 'lib'], packagesNever: databasePackages },
