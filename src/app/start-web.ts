@@ -6,6 +6,7 @@ import { openPrisma } from '../db/prisma.ts';
 import { REQUEST_LIMITS } from '../db/work-limits.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { createRequestLimit } from '../domain/accounts/count-requests.ts';
+import type { CountRequest } from '../lib/rate-limit.ts';
 import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
 import { readPreviewPage } from '../domain/campaigns/read-preview-page.ts';
@@ -21,9 +22,11 @@ import { captchaFiles } from '../inbound/captcha.ts';
 import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
+import { rows } from '../rest-facade/rows.ts';
 import { createGraphqlServer, type GraphqlServer } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { landingMounts } from './landing.ts';
+import { openPluginRows, type PluginRows } from './plugin-rows.ts';
 import { GRAPHQL_REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
@@ -70,6 +73,8 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     origins: settings.CORS_ORIGINS,
     countRequest,
   });
+  const documents = loadDocuments(graphql.schema);
+  const pluginRows = openPluginRows({ hooks: ctx.hooks, log: ctx.log, graphql, rows, documents });
   const inbound = await createInbound(ctx, { work: options.ctx, ...PAGES, framers: settings.CORS_ORIGINS, places });
   const metrics = createMetrics({ ctx, settings, pools: { requests: ctx.database, work: options.ctx.database } });
   const server = await startHttpServer({
@@ -90,19 +95,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
         ),
         // An operator who hides the schema hides its reference, too.
         ...(settings.GRAPHQL_EXPLORER === 'on' ? [schemaMount(graphql)] : []),
-        ...restMounts({
-          documents: loadDocuments(graphql.schema),
-          execute: graphql.execute,
-          dialect: settings.REST_DIALECT,
-          baseUrl: ctx.installation.baseUrl,
-          origins: settings.CORS_ORIGINS,
-          hasGraphqlReference: settings.GRAPHQL_EXPLORER === 'on',
-          countRequest,
-          idempotentCalls: createKeptCalls(
-            { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
-            parseKeptAnswer,
-          ),
-        }),
+        ...restMountsOf({ ctx, settings, graphql, pluginRows, countRequest }),
         ...captchaFiles.map(assetMount),
         ...inbound.mounts,
         ...inbox.mounts,
@@ -114,6 +107,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   });
   return {
     async close() {
+      pluginRows.close();
       // Websockets first: they would keep the server open.
       await graphql.close();
       await server.close(CLOSE_WAIT_MS);
@@ -122,6 +116,30 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       await prisma.$disconnect();
     },
   };
+}
+
+interface RestParts {
+  readonly ctx: Context;
+  readonly settings: Settings;
+  readonly graphql: GraphqlServer;
+  readonly pluginRows: PluginRows;
+  readonly countRequest: CountRequest | undefined;
+}
+
+function restMountsOf({ ctx, settings, graphql, pluginRows, countRequest }: RestParts): Mount[] {
+  return restMounts({
+    rowsInUse: pluginRows.current,
+    execute: graphql.execute,
+    dialect: settings.REST_DIALECT,
+    baseUrl: ctx.installation.baseUrl,
+    origins: settings.CORS_ORIGINS,
+    hasGraphqlReference: settings.GRAPHQL_EXPLORER === 'on',
+    countRequest,
+    idempotentCalls: createKeptCalls(
+      { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
+      parseKeptAnswer,
+    ),
+  });
 }
 
 /** What pages show that the module of the pages cannot compose by itself. */

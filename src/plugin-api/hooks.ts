@@ -11,6 +11,7 @@ import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { TranslationFile } from './plugin-texts.ts';
 import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
+import type { RestRow } from './rest.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -26,6 +27,7 @@ export interface RegistryHooks {
   'admin.sidebar.groups': SidebarGroup;
   [name: `page.${string}.${string}.${string}`]: PageSection;
   graphql_part: GraphqlPart;
+  rest_row: RestRow;
 }
 
 /**

@@ -44,6 +44,7 @@ export const knownHooks: KnownHooks = {
   job: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkJob },
   cron_line: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkCronLine },
   daily_task: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkDailyTask },
+  rest_row: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
   subscription_terminated: { pattern: 'EVENT', version: 1, phase: 'boot' },

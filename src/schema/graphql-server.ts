@@ -2,12 +2,13 @@
 import { rolledBack } from '../db/rolled-back.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import { execute, GraphQLError, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import { openTokenCache } from '../domain/accounts/token-cache.ts';
 import type { AnswerMemory } from '../lib/large-answers.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
+import { checkCost } from './document-limits.ts';
 import { createHttpEntryPoint, type Caller, type EntryPointOptions } from './http-entry-point.ts';
 import { LiveConnections } from './live-connections.ts';
 import { LiveSchema } from './live-schema.ts';
@@ -39,6 +40,8 @@ export interface RestCredentials {
 export interface RestOptions {
   /** Finds faults and changes nothing. */
   readonly checksOnly?: boolean;
+  /** For a document that a plugin has written: the schema for which it was checked. It is refused when it costs too much. */
+  readonly schema?: GraphQLSchema | undefined;
 }
 
 export interface RestExecution extends ExecutionResult {
@@ -110,14 +113,31 @@ interface RestOperation extends RestOptions {
 
 async function executeForRest(
   { live, means }: Pick<EntryPointOptions, 'live' | 'means'>,
-  { document, variables, credentials, checksOnly }: RestOperation,
+  { document, variables, credentials, checksOnly, schema: checkedFor }: RestOperation,
 ): Promise<RestExecution> {
-  const { schema } = live.current;
+  const schema = checkedFor ?? live.current.schema;
   const { token, ...caller } = credentials;
   const made = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
   const contextValue: GraphqlContext = checksOnly ? { ...made, checksOnly, db: rolledBack(made.database) } : made;
-  const result = maskResult(await execute({ schema, document, variableValues: variables, contextValue }), means.log);
+  const refusal = checkedFor ? costRefusal(schema, document, variables) : undefined;
+  const result = refusal
+    ? { errors: [refusal] }
+    : await execute({ schema, document, variableValues: variables, contextValue });
   const { viewer, restDialect } = contextValue;
   const user = viewer && { customerId: viewer.customerId, isAdmin: viewer.isAdmin, restDialect };
-  return { ...result, viewer: user };
+  return { ...maskResult(result, means.log), viewer: user };
+}
+
+function costRefusal(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  variables: Readonly<Record<string, unknown>>,
+): GraphQLError | undefined {
+  try {
+    checkCost(schema, { document, variables });
+    return undefined;
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
 }

@@ -31,3 +31,12 @@ test('GraphQL', async () => {
     it: { code: 'ACME_NOTE_NOT_FOUND' },
   });
 });
+
+test('REST', async () => {
+  writePlugin(dataDir, 'acme/notes', { code: exampleOf('REST', 'ts') });
+  expect(await activate('acme/notes')).toMatchObject({ status: 'ACTIVE', error: null });
+  const [, path = ''] = /127\.0\.0\.1:3000([^"]*)"/.exec(exampleOf('REST', 'sh')) ?? [];
+  const headers = { Authorization: `Bearer ${program.token}` };
+  const answer = await fetch(`${program.baseUrl}${path}`, { headers });
+  expect(await answer.json()).toMatchObject({ data: [], meta: { total: 0 } });
+});

@@ -105,6 +105,7 @@ async function operationOf(row: Row, world: World): Promise<Operation> {
       throw new Captured();
     },
     checkAll: async () => undefined,
+    ofPlugin: { execute: async () => ({}), checkAll: async () => undefined },
     view: () => ({ dialect: 'standard', apiUrl: '', product: { name: '', version: '', baseUrl: '' } }),
     identify: async () => undefined,
     identified: () => true,

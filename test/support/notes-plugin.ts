@@ -22,8 +22,8 @@ export const NOTES_SDL = `
   extend type MailList { acmeNotes: [String!]  acmeBroken: String }
 `;
 
-/** The text of its index.ts; `sdl` and `more` are for tests of faults. */
-export function notesCode({ name = 'acme/notes', sdl = NOTES_SDL, more = '' } = {}): string {
+/** The text of its index.ts; `rows` is the text of a list of REST rows; `sdl` and `more` are for tests of faults. */
+export function notesCode({ name = 'acme/notes', sdl = NOTES_SDL, more = '', rows = '[]' } = {}): string {
   return `
     import { NotFoundError, ValidationError, definePlugin } from 'mailwright/plugin-api';
     const notes = [{ uid: 'n1', text: 'first', at: new Date(0), words: ['first'], author: Promise.resolve({ name: 'Ada' }), wrong: 'no number' }];
@@ -79,5 +79,11 @@ export function notesCode({ name = 'acme/notes', sdl = NOTES_SDL, more = '' } = 
       },
     };
     ${more}
-    export const plugin = definePlugin({ name: '${name}', boot: (hooks) => hooks.add('graphql_part', part) });`;
+    export const plugin = definePlugin({
+      name: '${name}',
+      boot(hooks) {
+        hooks.add('graphql_part', part);
+        for (const row of ${rows}) hooks.add('rest_row', row);
+      },
+    });`;
 }

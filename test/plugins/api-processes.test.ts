@@ -1,4 +1,4 @@
-/** GraphQL parts of plugins on two processes of an installation: no restart, and sockets stay connected. */
+/** GraphQL parts and REST rows of plugins on two processes of an installation: no restart, and sockets stay connected. */
 import { createClient } from 'graphql-ws';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -10,14 +10,22 @@ import { createTestDatabase } from '../support/test-database.ts';
 
 const COUNT = '{ acmeCount { ... on AcmeCountSuccess { data } } }';
 
+const ROWS = `[{
+  method: 'GET', path: '/notes/open', access: 'public', summary: 'For everybody.', operation: '{ acmeForAll { ... on AcmeForAllSuccess { data } } }',
+  present: ({ acmeForAll }) => acmeForAll, answers: { kind: 'body', shape: { type: 'object' } },
+}]`;
+
+/** Whether it has both: the fields and the row. */
 async function knowsNotes({ baseUrl, token }: Program): Promise<boolean> {
+  const { status } = await fetch(`${baseUrl}/api/v1/notes/open`);
   const response = await fetch(`${baseUrl}/graphql`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
     body: JSON.stringify({ query: COUNT }),
   });
   const { data } = await response.json();
-  return data?.acmeCount?.data === 1;
+  expect([200, 404]).toContain(status);
+  return data?.acmeCount?.data === 1 && status === 200;
 }
 
 function connect({ baseUrl, token }: Program) {
@@ -39,7 +47,7 @@ test('a part reaches both processes, a start finds it, and sockets of both stay 
   const dataDir = newDataDir();
   const settings = { ROLES: 'web,worker', DB_POOL_SIZE: '8', DATABASE_URL: url, DATA_DIR: dataDir };
   const [first, second] = [await startProgram(settings), await startProgram(settings)];
-  writePlugin(dataDir, 'acme/notes', { code: notesCode() });
+  writePlugin(dataDir, 'acme/notes', { code: notesCode({ rows: ROWS }) });
   const sockets = [connect(first), connect(second)];
   const streams = sockets.map(({ client }) =>
     client.iterate({ query: 'subscription { campaignChanges { __typename } }' }),
