@@ -103,8 +103,22 @@ export interface Installation {
   readonly machine?: { readonly dataDir: string; /** The secret is a file there. */ readonly keepsSecret: boolean };
   /** Days for which the event record is kept; absent: 30. */
   readonly eventDays?: number;
+  /** What the operator trusts from outside. */
+  readonly trust?: Trust;
   /** Whole months for which the ledger and events are kept; 0 or absent: all. */
   readonly retention?: { readonly ledgerMonths: number; readonly eventMonths: number };
+}
+
+/** Keys are Ed25519, in base64. */
+export interface Trust {
+  /** Whether plugins may be installed from an address without a checksum. */
+  readonly pluginChecksum: 'required' | 'optional';
+  /** A plugin must be signed by one of these; none: it need not be signed. */
+  readonly pluginKeys: readonly string[];
+  /** The path or address of the license document; empty: there is none. */
+  readonly licenseSource: string;
+  /** A license must be signed by one of these. */
+  readonly licenseKeys: readonly string[];
 }
 
 /** Runs `work` in one transaction: the open one, or a new one. */

@@ -33,7 +33,37 @@ export interface PluginState extends PluginKey {
   readonly activatedAt: Date | null;
 }
 
+/** A version that was installed. */
+export interface PluginVersionKey extends PluginKey {
+  readonly version: string;
+  /** SHA-256 of its archive. */
+  readonly digest: string;
+}
+
+export interface KeptPluginVersion extends PluginVersionKey {
+  /** `<vendor>/<name>` leads to it. */
+  readonly isCurrent: boolean;
+}
+
+/** The folders of installed versions. */
+export interface PluginPackages {
+  /** Reads an archive. Throws an Error with a sentence. Nothing is written. */
+  read(archive: Buffer): Promise<PluginKey & { readonly version: string }>;
+  /** Whether somebody has put a folder there by hand. */
+  isOwnFolder(plugin: PluginKey): Promise<boolean>;
+  /** Writes the version's folder, unless it is there. */
+  unpack(version: PluginVersionKey, archive: Buffer): Promise<void>;
+  /** Whether `arrange` has nothing to do. */
+  isInOrder(kept: readonly KeptPluginVersion[]): Promise<boolean>;
+  /** Makes folders and links agree with what is kept; `load` reads an archive that has no folder here yet. */
+  arrange<Kept extends KeptPluginVersion>(
+    kept: readonly Kept[],
+    load: (version: Kept) => Promise<Buffer>,
+  ): Promise<void>;
+}
+
 export interface PluginHost {
+  readonly packages: PluginPackages;
   /** `SAFE_MODE`: the code of plugins that are not bundled is not loaded. */
   readonly isSafeMode: boolean;
   /**
@@ -56,6 +86,8 @@ export interface PluginHost {
    */
   follow(read: () => Promise<readonly PluginState[]>): Promise<void>;
   isLive(plugin: PluginKey): boolean;
+  /** From now on looks at this version in place of the current one; undefined: no more. */
+  preview(plugin: PluginKey, version: PluginVersionKey | undefined): Promise<void>;
   /** Removes the plugin's folder, if there is one. */
   removeFolder(plugin: PluginKey): Promise<void>;
 }

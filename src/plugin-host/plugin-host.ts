@@ -7,9 +7,10 @@ import path from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import { NO_RIGHTS, type Plugin, type PluginRights } from '../plugin-api/index.ts';
-import { findPlugins, type PluginFolder, type PluginPlaces } from './find-plugins.ts';
+import { findPlugins, readPluginFolder, type PluginFolder, type PluginPlaces } from './find-plugins.ts';
 import type { HookBus } from './hook-bus.ts';
 import { importPlugin } from './import-plugin.ts';
+import { PackageFolders, type VersionKey } from './package-folders.ts';
 import { readMigrations, type MigrationFile } from './plugin-migrations.ts';
 
 interface Key {
@@ -56,6 +57,9 @@ export class ProcessPlugins {
   readonly #places: PluginPlaces;
   readonly #log: Log;
   readonly isSafeMode: boolean;
+  readonly packages: PackageFolders;
+  /** Versions that are looked at in place of the current ones, by the plugin's name. */
+  readonly #previews = new Map<string, VersionKey>();
   #folders: ReadonlyMap<string, PluginFolder> = new Map();
   readonly #loaded = new Map<string, Loaded>();
   readonly #live = new Map<string, Live>();
@@ -67,6 +71,7 @@ export class ProcessPlugins {
     this.#places = places;
     this.isSafeMode = isSafeMode;
     this.#log = log;
+    this.packages = new PackageFolders(places.installed);
   }
 
   discover(switchedOff: ReadonlySet<string> = new Set()) {
@@ -121,6 +126,14 @@ export class ProcessPlugins {
     });
   }
 
+  preview(key: Key, version: VersionKey | undefined): Promise<void> {
+    return this.#alone(async () => {
+      if (version) this.#previews.set(nameOf(key), version);
+      else this.#previews.delete(nameOf(key));
+      await this.#look();
+    });
+  }
+
   isLive(key: Key): boolean {
     return this.#live.has(nameOf(key));
   }
@@ -133,6 +146,7 @@ export class ProcessPlugins {
       if (path.dirname(path.dirname(place)) !== path.resolve(this.#places.installed)) return;
       await rm(place, { recursive: true, force: true });
       await rmdir(path.dirname(place)).catch(() => undefined);
+      await this.packages.removeAll({ vendor, name });
       await this.#look();
     });
   }
@@ -152,7 +166,13 @@ export class ProcessPlugins {
 
   async #look(): Promise<void> {
     const found = await findPlugins(this.#places);
-    this.#folders = new Map(found.map((folder) => [nameOf(folder), folder]));
+    const folders = new Map(found.map((folder) => [nameOf(folder), folder]));
+    for (const [name, version] of this.#previews) {
+      const { vendor, name: plugin } = version;
+      const names = { vendor, name: plugin, isBundled: false };
+      folders.set(name, await readPluginFolder(this.packages.folderOf(version), names));
+    }
+    this.#folders = folders;
   }
 
   #foundOf(name: string, { vendor, name: plugin, isBundled, manifest, fault, fingerprint }: PluginFolder) {

@@ -24,6 +24,7 @@ import { sendingRouteRows } from './sending-routes/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
+import { licenseRows } from './settings/license-routes.ts';
 import { settingsRows } from './settings/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
 import { subscriptionRows } from './subscriptions/routes.ts';
@@ -53,6 +54,7 @@ export const rows: readonly Row[] = [
   ...bounceRows,
   ...sendingDomainRows,
   ...settingsRows,
+  ...licenseRows,
   ...pluginRows,
   ...extensionRows,
   ...planRows,

@@ -325,9 +325,16 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/settings', 'admin', 200, object('settings')],
     ['PATCH', '/settings', 'admin', 200, action('settings')],
     ['GET', '/diagnostics', 'admin', 200, object('diagnostics', 'status')],
+    ['GET', '/license', 'admin', 200, object('license')],
+    ['POST', '/license/refresh', 'admin', 200, action('license')],
   ),
   ...section(
     'plugins',
+    ['POST', '/plugins/install', 'admin', 201, action('package')],
+    ['GET', '/plugins/packages', 'admin', 200, array],
+    ['GET', '/plugins/packages/:uid', 'admin', 200, object('package')],
+    ['POST', '/plugins/packages/:uid/cancel', 'admin', 200, action('package')],
+    ['POST', '/plugins/:vendor/:name/rollback', 'admin', 200, action('plugin')],
     ['GET', '/plugins', 'admin', 200, array],
     ['POST', '/plugins/:vendor/:name/activate', 'admin', 200, action('plugin')],
     ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin')],
@@ -354,11 +361,9 @@ export const later: readonly (readonly [method: Method, path: string])[] = [
   ['POST', '/automations/:uid/execute'],
   ['POST', '/automations/:uid/api/call'],
   // 4.11, D39
-  ['POST', '/plugins/install'],
   ['POST', '/upgrade/run'],
   ['POST', '/upgrade/run-file'],
   ['POST', '/upgrade/finalize'],
-  ['POST', '/license/refresh'],
   // D43
   ['GET', '/webhooks'],
   ['POST', '/webhooks'],

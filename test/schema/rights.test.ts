@@ -30,6 +30,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'PluginsSuccess.nodes': 'the plugins of an installation, each of which an operator has put there',
   'ExtensionSlotsSuccess.nodes': 'what the active plugins add to one page',
   'ExtensionEntry.items': 'ITEMS_MAX of a group',
+  'PluginPackagesSuccess.nodes': 'at most the last 200',
   'DiscoverPluginsSuccess.nodes': 'as PluginsSuccess.nodes',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',
   'ListField.options': 'FIELD_OPTIONS_MAX of a field',

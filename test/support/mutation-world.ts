@@ -224,6 +224,7 @@ function emailFor(mutation: string, world: World): string {
 }
 
 function uidFor(mutation: string, world: World): string {
+  if (/Plugin(Upload|Package)$/.test(mutation)) return world.packageUid;
   if (mutation.includes('Import')) return world.importUid;
   if (/File(Upload)?$/.test(mutation)) return world.fileUid;
   if (/^(update|delete)Plan$/.test(mutation)) return world.planUid;

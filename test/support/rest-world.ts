@@ -8,6 +8,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { discoverPlugins } from '../../src/domain/plugins/discover-plugins.ts';
+import { pluginArchive, sha256Of } from './plugin-archive.ts';
 import { folderOf, writePlugin } from './plugin-folder.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
@@ -53,6 +54,8 @@ export interface World extends RestTenant {
   readonly apiTokenUid: string;
   readonly fromAddressUid: string;
   readonly bounceHandlerUid: string;
+  /** Of a plugin whose upload is under way. */
+  readonly packageUid: string;
   /** A working mailbox. */
   readonly mailbox: Readonly<Record<string, unknown>>;
   /** One of the second factor, where the row needs one. */
@@ -91,6 +94,7 @@ const WORLDS_PLUGIN = 'acme/hello';
 /** A tenant with one of everything. */
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
   await addPlugin(app);
+  const packageUid = await addPackages(app);
   const tenant = await app.newTenant();
   const { db } = app.ctx;
   const uids = {
@@ -171,6 +175,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertMoney(db, owner)),
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
+    packageUid,
     messageId,
     suppressedEmail,
     erasureUid,
@@ -202,6 +207,21 @@ async function addPlugin(app: RestApp): Promise<void> {
   await app.ctx.db.execute(
     sql`UPDATE plugin SET status = 'inactive', first_activated_at = NULL WHERE NOT is_bundled AND first_activated_at IS NOT NULL`,
   );
+}
+
+/** A former version of that plugin, and an upload. */
+async function addPackages({ ctx: { db } }: RestApp): Promise<string> {
+  const [vendor, name] = WORLDS_PLUGIN.split('/');
+  const archive = pluginArchive(WORLDS_PLUGIN, { version: '0.9.0' });
+  await db.execute(sql`DELETE FROM plugin_package WHERE vendor = ${vendor} OR state = 'uploading'`);
+  await db.execute(sql`DELETE FROM plugin WHERE vendor = ${vendor} AND name = 'installed'`);
+  await db.execute(sql`
+    WITH k AS (INSERT INTO plugin_package (uid, state, vendor, name, version, digest, place)
+               VALUES (${newUid()}, 'ready', ${vendor}, ${name}, '0.9.0', ${sha256Of(archive)}, 'former') RETURNING id)
+    INSERT INTO plugin_package_piece (package_id, no, bytes) SELECT id, 0, ${archive} FROM k`);
+  const uid = newUid();
+  await db.execute(sql`INSERT INTO plugin_package (uid, state) VALUES (${uid}, 'uploading')`);
+  return uid;
 }
 
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
@@ -239,6 +259,7 @@ function slot(world: World, before: string, name: string): string {
     subscriptions: world.subscriptionUid,
     invoices: world.invoiceUid,
     payments: world.paymentUid,
+    packages: world.packageUid,
     'by-email': world.email,
     api_tokens: world.apiTokenUid,
     from_addresses: world.fromAddressUid,
@@ -363,6 +384,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     next: '/inbox',
     // A form has files already, and takes no addresses beside them.
     files: row.takesFile ? '' : JSON.stringify([{ url: world.pictureUrl }]),
+    ...(path === '/plugins/install' ? { url: '', sha256: '', signature: '' } : {}),
     image: row.takesFile ? '' : world.pictureUid,
     current_password: world.password,
     subdirectory: 'images',

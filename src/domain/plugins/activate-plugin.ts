@@ -11,6 +11,8 @@ import { discoverPlugins } from './discover-plugins.ts';
 import { faultOf, hostOf, knownPlugin } from './find-plugin.ts';
 import { activationFailed } from './plugin-errors.ts';
 import { readOneState } from './plugin-migration-store.ts';
+import { packageAt, placePackage, type KeptPackage } from './plugin-package-store.ts';
+import { syncPackages } from './sync-packages.ts';
 import { markActive, writeActivationError } from './plugin-store.ts';
 import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import { refusePrefixClash, runPendingMigrations } from './run-migrations.ts';
@@ -20,26 +22,40 @@ import { ExpectedError, messageOf } from '../../lib/errors.ts';
 const REASON_LENGTH_MAX = 1_000;
 
 /**
- * Activates the plugin as its folder is now; repeating it is harmless. Throws NotFoundError `PLUGIN_NOT_FOUND`; ValidationError
+ * Activates the plugin as its folder is now, or the installed version that waits (or the former one); repeating it is harmless. Throws NotFoundError `PLUGIN_NOT_FOUND`; ValidationError
  * `PLUGIN_ACTIVATION_FAILED` with the reason, which is kept with the plugin.
  */
-export async function activatePlugin(ctx: Context, key: PluginKey): Promise<Plugin> {
+export async function activatePlugin(
+  ctx: Context,
+  key: PluginKey,
+  from: 'waiting' | 'former' = 'waiting',
+): Promise<Plugin> {
   // The folder may have come, or changed, since the last look.
   await discoverPlugins(ctx);
   await knownPlugin(ctx, key);
   endChecks(ctx);
+  const next = await packageAt(ctx.database, key, from);
   try {
+    if (next) await hostOf(ctx).preview(key, next);
     const found = usable(ctx, key);
     const files = await hostOf(ctx).migrationsOf(found);
-    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, goLive }));
+    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, next, goLive }));
   } catch (error) {
     if (error instanceof ExpectedError) throw error;
     const reason = messageOf(error).slice(0, REASON_LENGTH_MAX);
     await writeActivationError(ctx.database, key, reason);
     ctx.log.warn('plugin.not_activated', { plugin: fullName(key), message: reason });
     throw activationFailed(reason);
+  } finally {
+    if (next) await endPreview(ctx, key);
   }
   return knownPlugin(ctx, key);
+}
+
+/** The link leads to the current version, whichever that is now. */
+async function endPreview(ctx: Context, key: PluginKey): Promise<void> {
+  await syncPackages(ctx);
+  await hostOf(ctx).preview(key, undefined);
 }
 
 function usable(ctx: Context, key: PluginKey): FoundPlugin {
@@ -52,6 +68,8 @@ function usable(ctx: Context, key: PluginKey): FoundPlugin {
 interface Activation {
   readonly found: FoundPlugin;
   readonly files: readonly PluginMigrationFile[];
+  /** The installed version that becomes the current one; undefined: it stays. */
+  readonly next: KeptPackage | undefined;
   readonly goLive: () => void;
 }
 
@@ -62,12 +80,13 @@ function activate(ctx: Context, activation: Activation): Promise<void> {
   });
 }
 
-async function activateWithin(inner: TransactionContext, { found, files, goLive }: Activation): Promise<void> {
+async function activateWithin(inner: TransactionContext, { found, files, next, goLive }: Activation): Promise<void> {
   const plugin = await knownPlugin(inner, found, true);
   const isFirst = plugin.firstActivatedAt === null;
   if (isFirst && (!found.isBundled || files.length > 0)) await refusePrefixClash(inner, found);
   await runPendingMigrations(inner, found, files);
   await markActive(inner.db, plugin, found.version);
+  if (next) await placePackage(inner.db, next, { place: 'current', displaced: 'former' });
   await notify(inner.db, PLUGINS_CHANNEL, '');
   const { viewer } = inner;
   if (viewer) await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: fullName(found) });

@@ -13,6 +13,7 @@ import { knownPlugin } from './find-plugin.ts';
 import { deletionFailed, pluginIsActive, pluginIsBundled } from './plugin-errors.ts';
 import { readOneState } from './plugin-migration-store.ts';
 import { removePluginJobs } from './plugin-job-store.ts';
+import { deletePackagesOf } from './plugin-package-store.ts';
 import { markDeleting } from './plugin-store.ts';
 import { fullName, PLUGINS_CHANNEL } from './plugin.ts';
 import { takeBackMigrations } from './run-migrations.ts';
@@ -55,6 +56,7 @@ async function deleteWithin(
   if (isInProduct) throw pluginIsBundled();
   if (!isKept) await takeBackMigrations(inner, key);
   await removePluginJobs(inner.db, key);
+  await deletePackagesOf(inner.db, key);
   await markDeleting(inner.db, plugin);
   await notify(inner.db, PLUGINS_CHANNEL, '');
   const data = { isDataKept: isKept };

@@ -9,6 +9,7 @@ import { activatePlugin } from './activate-plugin.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
+import { syncPackages } from './sync-packages.ts';
 import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import type { FoundPlugin } from '../plugin-host.ts';
 
@@ -47,6 +48,7 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
 
 /** Makes this process agree with the table now. */
 export async function followPluginsOnce(ctx: Context): Promise<void> {
+  await syncPackages(ctx);
   await hostOf(ctx).follow(async () =>
     (await allPlugins(ctx.database)).map(({ vendor, name, status, activatedAt }) => {
       return { vendor, name, isActive: status === 'active', activatedAt };

@@ -17,3 +17,38 @@ export const pluginIsBundled = () =>
     'PLUGIN_IS_BUNDLED',
     'This plugin is part of the product: deactivate it, or remove its folder from the program.',
   );
+
+export const packageNotFound = () => new NotFoundError('PLUGIN_PACKAGE_NOT_FOUND', 'No package has this uid.');
+
+export const checksumMissing = () =>
+  new ValidationError(
+    { sha256: ['The SHA-256 checksum of the file is required. Its author publishes it beside the file.'] },
+    'PLUGIN_CHECKSUM_MISSING',
+  );
+
+export const signatureMissing = () =>
+  new ValidationError(
+    { signature: ['A signature is required, because this installation trusts only the keys of PLUGIN_KEYS.'] },
+    'PLUGIN_SIGNATURE_MISSING',
+  );
+
+/** Nothing was changed; the reason is kept with the package. */
+export const packageRefused = (field: string, reason: string) =>
+  new ValidationError({ [field]: [reason] }, 'PLUGIN_PACKAGE_REFUSED', 'The plugin was not installed.');
+
+export const pieceWrong = (reason: string) => new ValidationError({ file: [reason] }, 'PLUGIN_PIECE_WRONG');
+
+export const tooManyUploads = (max: number) =>
+  new ValidationError({ file: [`At most ${max} uploads of plugins may be open.`] }, 'TOO_MANY_PLUGIN_UPLOADS');
+
+export const installationRuns = () =>
+  new WrongStateError('PLUGIN_INSTALLATION_RUNS', 'Another plugin is being installed. Wait for it, or cancel it.');
+
+export const packageCancelled = () =>
+  new WrongStateError('PLUGIN_PACKAGE_CANCELLED', 'The installation was cancelled. Nothing of it is left.');
+
+export const packageEnded = () =>
+  new WrongStateError('PLUGIN_PACKAGE_ENDED', 'This package is ready, has failed or was cancelled already.');
+
+export const noFormerVersion = () =>
+  new WrongStateError('PLUGIN_HAS_NO_FORMER_VERSION', 'No earlier version of this plugin is kept.');

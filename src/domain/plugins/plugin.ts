@@ -17,6 +17,8 @@ export const PLUGIN_ROW = row({
   isBundled: 'bool',
   error: 'text?',
   switchedOffAt: 'timestamptz?',
+  waitingVersion: 'text?',
+  formerVersion: 'text?',
   activatedAt: 'timestamptz?',
   firstActivatedAt: 'timestamptz?',
   createdAt: 'timestamptz',

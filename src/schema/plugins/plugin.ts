@@ -47,6 +47,14 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
       description:
         'When Mailwright has switched it off, because it has ended processes; null: it has not. `error` has the reason. Its code is not loaded before it is activated again.',
     }),
+    waitingVersion: t.exposeString('waitingVersion', {
+      nullable: true,
+      description: 'An installed version that is used from the next activation on.',
+    }),
+    formerVersion: t.exposeString('formerVersion', {
+      nullable: true,
+      description: 'The installed version that was used before; `rollBackPlugin` goes back to it.',
+    }),
     activatedAt: t.expose('activatedAt', { type: 'DateTime', nullable: true, description: 'The last activation.' }),
     firstActivatedAt: t.expose('firstActivatedAt', {
       type: 'DateTime',

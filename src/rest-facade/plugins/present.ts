@@ -1,0 +1,55 @@
+/** A plugin in answers. */
+import { z } from 'zod';
+import type { RestPluginFragment } from '../../generated/operations.ts';
+import type { Input } from '../input.ts';
+import { timeShape } from '../shapes.ts';
+import { restTime } from '../timestamps.ts';
+
+export const pluginShape = z
+  .strictObject({
+    vendor: z.string(),
+    name: z.string(),
+    version: z.string(),
+    title: z.string(),
+    description: z.string(),
+    status: z.enum(['inactive', 'active']),
+    is_bundled: z.boolean().meta({ description: 'It is part of the product.' }),
+    is_live: z.boolean().meta({ description: 'Its hooks are live in the process that answers.' }),
+    fault: z.string().nullable().meta({ description: 'Why its folder or code cannot be used; null: it can.' }),
+    error: z.string().nullable().meta({ description: 'Why the last activation failed; null: it did not.' }),
+    waiting_version: z
+      .string()
+      .nullable()
+      .meta({ description: 'An installed version that is used from the next activation on.' }),
+    former_version: z.string().nullable().meta({ description: 'The installed version that was used before.' }),
+    activated_at: timeShape.nullable(),
+    first_activated_at: timeShape.nullable(),
+    created_at: timeShape,
+    updated_at: timeShape,
+  })
+  .meta({ id: 'Plugin' });
+
+export function keyOf(input: Input) {
+  return { vendor: input.param('vendor'), name: input.param('name') };
+}
+
+export function presentPlugin(plugin: RestPluginFragment) {
+  return {
+    vendor: plugin.vendor,
+    name: plugin.name,
+    version: plugin.version,
+    title: plugin.title,
+    description: plugin.description,
+    status: plugin.status === 'ACTIVE' ? 'active' : 'inactive',
+    is_bundled: plugin.isBundled,
+    is_live: plugin.isLive,
+    fault: plugin.fault ?? null,
+    error: plugin.error ?? null,
+    waiting_version: plugin.waitingVersion ?? null,
+    former_version: plugin.formerVersion ?? null,
+    activated_at: plugin.activatedAt ? restTime(plugin.activatedAt) : null,
+    first_activated_at: plugin.firstActivatedAt ? restTime(plugin.firstActivatedAt) : null,
+    created_at: restTime(plugin.createdAt),
+    updated_at: restTime(plugin.updatedAt),
+  };
+}
