@@ -10,7 +10,7 @@ export interface MainThreadPlace {
 }
 
 /** Waiting in the operating system cannot be interrupted. */
-const ANSWER_MS_MAX = 1_000;
+const ANSWER_MS_MAX = 2_000;
 const CALLS_MAX = 6;
 const ASK = `globalThis[Symbol.for(${JSON.stringify(RUNNING_PLUGIN)})]()`;
 

@@ -13,7 +13,7 @@ import { TICK_MS, type WatchData } from './watch-thread-data.ts';
 const NOTED_MS = 50;
 const NAMED_MS = 2_000;
 const ENDED_MS = 5_000;
-/** Asking takes a moment. */
+/** Asking takes a moment. Who gives no answer, or was Mailwright itself, is asked again after as long. */
 const ASKED_MS = 1_800;
 /** Out of memory comes soon after this share: then it is asked earlier, because nobody can be asked afterwards. */
 const MEMORY_SHARE = 0.7;
@@ -29,6 +29,8 @@ const plugins = new Map<number, string>();
 let seen = { at: performance.now(), tick: 0, calls: 0, plugin: 0 };
 /** How long the event loop has stood still, and how long one call of a plugin has lasted. */
 let [stoodMs, heldMs] = [0, 0];
+/** How long it stood when it was asked last. */
+let askedMs = 0;
 let place: MainThreadPlace | undefined;
 let [isAsking, isNamed, isNoted] = [false, false, false];
 
@@ -49,7 +51,7 @@ function look(): void {
     writeNote(noteFile, { plugin, how: 'The process ended while its code was running.' });
     isNoted = true;
   }
-  if (place === undefined && stoodMs >= (isFull() ? ASKED_WHEN_FULL_MS : ASKED_MS)) void ask();
+  if (place?.plugin === undefined && stoodMs - askedMs >= (isFull() ? ASKED_WHEN_FULL_MS : ASKED_MS)) void ask();
   if (plugin !== undefined && stoodMs >= NAMED_MS && !isNamed) name(plugin);
   if (plugin !== undefined && (marked === undefined ? stoodMs : heldMs) >= ENDED_MS)
     void end(plugin, marked !== undefined);
@@ -81,11 +83,13 @@ async function ask(): Promise<void> {
   isAsking = true;
   const found = await mainThreadPlace().catch(() => undefined);
   isAsking = false;
+  askedMs = stoodMs;
   place = stoodMs > 0 ? (found ?? { plugin: undefined, calls: [] }) : undefined;
 }
 
 function standsNoMore(): void {
   place = undefined;
+  askedMs = 0;
   isNamed = false;
   if (isNoted && heldMs === 0) {
     removeNote(noteFile);
