@@ -6,6 +6,7 @@ import type { HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
 import { checkTranslationFile } from './translation-check.ts';
+import { markDriver } from './marked-driver.ts';
 import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
@@ -26,7 +27,7 @@ export interface KnownHook {
 export type KnownHooks = Readonly<Record<string, KnownHook>>;
 
 export const knownHooks: KnownHooks = {
-  register_sending_server_driver: { pattern: 'REGISTRY', version: 1, phase: 'register' },
+  register_sending_server_driver: { pattern: 'REGISTRY', version: 1, phase: 'register', check: markDriver },
   'register_sending_server_<name>': {
     ...{ pattern: 'REGISTRY', version: 1, phase: 'register' },
     family: /^register_sending_server_[\w-]+$/,

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { PluginFailed } from '../../src/plugin-host/contained-call.ts';
 import { asPlugin, runningPlugin } from '../../src/plugin-host/running-plugin.ts';
 import { openHookWorld } from '../support/hook-world.ts';
+import { withDriver } from '../support/with-hooks.ts';
 
 const CALLEE = { plugin: 'acme/one', hook: 'acme_badges' };
 
@@ -44,4 +45,35 @@ test('what a plugin starts belongs to it; its caller does not', async () => {
   });
   note();
   expect(seen).toEqual(['acme/one', 'acme/one', 'acme/two', 'acme/one', undefined]);
+});
+
+test('a driver runs as its plugin, and what it throws goes to its caller', async () => {
+  const { bus } = openHookWorld();
+  const seen: (string | undefined)[] = [];
+  const note = (): void => void seen.push(runningPlugin());
+  const plugin = withDriver(bus, {
+    ...{ type: 'test', name: 'Test', description: '', configKeys: [], secretKeys: [] },
+    validate: (settings) => {
+      note();
+      return { ok: true, settings: { of: Object.keys(settings).length } };
+    },
+    connect: () => ({
+      capacity: 3,
+      async send() {
+        await sleep(1);
+        note();
+        throw new Error('refused');
+      },
+      test: async () => ({ ok: true }),
+      close: async () => note(),
+    }),
+  });
+  const [registration] = bus.collect('register_sending_server_driver');
+  expect(registration?.validate({ a: 1 })).toEqual({ ok: true, settings: { of: 1 } });
+  const driver = registration?.connect({}, { connectionsMax: 1, clientName: 'x', replyTimeoutMs: 1 });
+  expect(driver?.capacity).toBe(3);
+  const message = { messageId: '', idempotencyKey: '', content: new Uint8Array(), needsSmtpUtf8: false };
+  await expect(driver?.send({ ...message, envelope: { from: '', to: '' } })).rejects.toThrow(/^refused$/);
+  await driver?.close();
+  expect(seen).toEqual([plugin, plugin, plugin]);
 });

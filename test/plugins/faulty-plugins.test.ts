@@ -90,16 +90,31 @@ describe('faults that end the process', () => {
     await pluginClient(program).deactivate(plugin);
   });
 
-  test('an endless loop in a listener of an event', async () => {
+  test('an endless loop in a listener of an event, which comes again until the plugin is switched off', async () => {
     writePlugin(dataDir, 'acme/listens', {
       code: `export const plugin = { name: 'acme/listens', boot: (hooks) =>
         hooks.on('activate_plugin_acme/listens', () => { for (;;); }) };`,
     });
-    const times = starts();
     outages.longest();
-    await pluginClient(program).activate('acme/listens');
-    await untilRestarted('endless loop in a listener', times);
+    // The process that answers may be the one that fires the event.
+    await pluginClient(program)
+      .activate('acme/listens')
+      .catch(() => undefined);
     expect(await logged('process.ended', 'acme/listens')).toMatchObject({ how: HELD });
-    await pluginClient(program).deactivate('acme/listens');
+    await expect
+      .poll(() => stored('acme/listens'), { timeout: 100_000 })
+      .toMatchObject({ status: 'inactive', off: true });
+    // The event was not fired to its end, and nobody listens any more.
+    await expect
+      .poll(
+        () =>
+          fetch(`${program.baseUrl}/healthz`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        { timeout: 60_000 },
+      )
+      .toBe(true);
+    report('endless loop in a listener, three times');
   });
 });
