@@ -62,6 +62,15 @@ export interface PluginPackages {
   ): Promise<void>;
 }
 
+/** A plugin whose hooks are live. */
+export interface LivePlugin {
+  /** `vendor/name` */
+  readonly name: string;
+  readonly folder: string;
+  /** Another one when a file has changed. */
+  readonly fingerprint: string;
+}
+
 export interface PluginHost {
   readonly packages: PluginPackages;
   /** `SAFE_MODE`: the code of plugins that are not bundled is not loaded. */
@@ -88,6 +97,8 @@ export interface PluginHost {
   isLive(plugin: PluginKey): boolean;
   /** From now on looks at this version in place of the current one; undefined: no more. */
   preview(plugin: PluginKey, version: PluginVersionKey | undefined): Promise<void>;
+  /** The plugin as it is live in this process; undefined: it is not. */
+  live(plugin: PluginKey): LivePlugin | undefined;
   /** Removes the plugin's folder, if there is one. */
   removeFolder(plugin: PluginKey): Promise<void>;
 }

@@ -12,6 +12,7 @@ import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts'
 import type { TranslationFile } from './plugin-texts.ts';
 import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
 import type { RestRow } from './rest.ts';
+import type { Route } from './routes.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -28,6 +29,7 @@ export interface RegistryHooks {
   [name: `page.${string}.${string}.${string}`]: PageSection;
   graphql_part: GraphqlPart;
   rest_row: RestRow;
+  route: Route;
 }
 
 /**

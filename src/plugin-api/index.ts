@@ -47,6 +47,7 @@ export {
   type SkippedMessage,
 } from './messages.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
+export type { Route, RouteAnswer, RouteRequest } from './routes.ts';
 export type { RestAnswer, RestGiven, RestParameter, RestRow } from './rest.ts';
 export {
   SENDER_REFUSED,

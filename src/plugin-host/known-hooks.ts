@@ -8,6 +8,7 @@ import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } f
 import { checkTranslationFile } from './translation-check.ts';
 import { markDriver } from './marked-driver.ts';
 import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
+import { checkRoute } from './route-check.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
 export type Phase = 'register' | 'boot';
@@ -45,6 +46,7 @@ export const knownHooks: KnownHooks = {
   job: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkJob },
   cron_line: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkCronLine },
   daily_task: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkDailyTask },
+  route: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkRoute },
   rest_row: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },

@@ -138,6 +138,11 @@ export class ProcessPlugins {
     return this.#live.has(nameOf(key));
   }
 
+  live(key: Key) {
+    const live = this.#live.get(nameOf(key));
+    return live && { name: nameOf(key), folder: live.folder, fingerprint: live.fingerprint };
+  }
+
   removeFolder({ vendor, name }: Key): Promise<void> {
     return this.#alone(async () => {
       this.#unload(nameOf({ vendor, name }));

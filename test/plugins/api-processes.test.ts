@@ -1,4 +1,4 @@
-/** GraphQL parts and REST rows of plugins on two processes of an installation: no restart, and sockets stay connected. */
+/** GraphQL parts, REST rows and routes of plugins on two processes of an installation: no restart, and sockets stay connected. */
 import { createClient } from 'graphql-ws';
 import { expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -15,7 +15,7 @@ const ROWS = `[{
   present: ({ acmeForAll }) => acmeForAll, answers: { kind: 'body', shape: { type: 'object' } },
 }]`;
 
-/** Whether it has both: the fields and the row. */
+/** Whether it has all: the fields, the row and the route. */
 async function knowsNotes({ baseUrl, token }: Program): Promise<boolean> {
   const { status } = await fetch(`${baseUrl}/api/v1/notes/open`);
   const response = await fetch(`${baseUrl}/graphql`, {
@@ -24,8 +24,9 @@ async function knowsNotes({ baseUrl, token }: Program): Promise<boolean> {
     body: JSON.stringify({ query: COUNT }),
   });
   const { data } = await response.json();
-  expect([200, 404]).toContain(status);
-  return data?.acmeCount?.data === 1 && status === 200;
+  const route = await fetch(`${baseUrl}/plugins/acme/notes/open`);
+  expect([200, 404]).toEqual(expect.arrayContaining([status, route.status]));
+  return data?.acmeCount?.data === 1 && status === 200 && route.status === 200;
 }
 
 function connect({ baseUrl, token }: Program) {

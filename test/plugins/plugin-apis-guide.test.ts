@@ -40,3 +40,13 @@ test('REST', async () => {
   const answer = await fetch(`${program.baseUrl}${path}`, { headers });
   expect(await answer.json()).toMatchObject({ data: [], meta: { total: 0 } });
 });
+
+test('Routes and files', async () => {
+  const files = { 'resources/public/notes.css': 'body{}' };
+  writePlugin(dataDir, 'acme/notes', { code: exampleOf('Routes and files', 'ts'), files });
+  expect(await activate('acme/notes')).toMatchObject({ status: 'ACTIVE', error: null });
+  const [, path = ''] = /127\.0\.0\.1:3000(\S*)/.exec(exampleOf('Routes and files', 'sh')) ?? [];
+  expect(await (await fetch(`${program.baseUrl}${path}`)).json()).toEqual({ count: 0 });
+  expect((await fetch(`${program.baseUrl}/plugins/acme/notes`)).status).toBe(401);
+  expect(await (await fetch(`${program.baseUrl}/plugins/acme/notes/files/notes.css`)).text()).toBe('body{}');
+});

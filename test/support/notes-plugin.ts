@@ -84,6 +84,7 @@ export function notesCode({ name = 'acme/notes', sdl = NOTES_SDL, more = '', row
       boot(hooks) {
         hooks.add('graphql_part', part);
         for (const row of ${rows}) hooks.add('rest_row', row);
+        hooks.add('route', { method: 'GET', path: '/open', auth: 'public', handle: () => ({ text: 'open' }) });
       },
     });`;
 }
