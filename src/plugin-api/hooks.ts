@@ -10,6 +10,7 @@ import type { GraphqlPart } from './graphql.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { TranslationFile } from './plugin-texts.ts';
+import type { MergeTag } from './merge-tag.ts';
 import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
 import type { RestRow } from './rest.ts';
 import type { Route } from './routes.ts';
@@ -23,6 +24,7 @@ export interface RegistryHooks {
   job: PluginJob;
   cron_line: CronLine;
   daily_task: DailyTask;
+  merge_tag: MergeTag;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;
   'admin.sidebar.groups': SidebarGroup;

@@ -37,6 +37,7 @@ export type {
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
 export type { PluginTexts, TranslationFile } from './plugin-texts.ts';
+export type { MergeTag, TaggedMessage, TagRecipient, TagValuesByUid } from './merge-tag.ts';
 export {
   IMPORT_REFUSAL_LENGTH_MAX,
   SKIP_REASON_LENGTH_MAX,

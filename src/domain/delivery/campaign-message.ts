@@ -10,6 +10,7 @@ import { SUBJECT_LENGTH_MAX, type CompiledMessage, type MessageFooter } from '..
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { filesOfMessage, type FilesWanted } from './campaign-files.ts';
 import { messageSourceOf, readSource, type SourceRow } from './campaign-source-read-model.ts';
+import { pluginTagsIn } from './plugin-tags.ts';
 import { composedByPlugins, withPlugins, type PluginComposed } from './composed-by-plugins.ts';
 
 export interface CompileOptions {
@@ -54,7 +55,8 @@ export async function messageSource(
   const html = row.embed_images ? (source.html ?? '') : '';
   const files = await filesOfMessage(db, key, { html, wanted, baseUrl });
   const subject = `${mark}${source.subject}`.slice(0, SUBJECT_LENGTH_MAX);
-  return { source: { ...source, subject, files, footer: await footerOf(db, key.customerId) }, changedBy };
+  const whole = { ...source, subject, files, footer: await footerOf(db, key.customerId) };
+  return { source: { ...whole, pluginTags: pluginTagsIn(hooks, whole) }, changedBy };
 }
 
 /** The footer of the customer's plan: for all its mails, or only while the plan is free. */

@@ -114,9 +114,15 @@ async function compose({ ctx, key, row, identity, compiled }: Composer, test: Du
   compiled.set(isMarked, compiling);
   const message = await compiling;
   const campaign = { ...key, listId: row.list_id };
-  const { uid, fields } = await sampleValues(ctx, campaign, subscriberId);
+  const { uid, fields, pluginValues } = await sampleValues(ctx, { sample: campaign, message }, subscriberId);
   return message.fill({
-    ...{ email, uid, fields, messageId: `<${randomBytes(16).toString('hex')}@${asciiDomainOf(row.from_email)}>` },
+    ...{
+      email,
+      uid,
+      fields,
+      pluginValues,
+      messageId: `<${randomBytes(16).toString('hex')}@${asciiDomainOf(row.from_email)}>`,
+    },
     links: sampleLinks(ctx.installation, campaign, identity.trackingBaseUrl ?? undefined),
   });
 }

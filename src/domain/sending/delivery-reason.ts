@@ -15,6 +15,7 @@ const TEXTS = {
   skipped_by_plugin: 'skipped by a plugin',
   recipient_changed: 'recipient changed',
   // its time
+  waits_for_plugin: 'waits for a plugin',
   own_time: 'waits for its time',
   quiet_hours: 'held back: quiet hours',
   domain_limit: 'held back: hourly limit of the domain',
