@@ -3,6 +3,8 @@ import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
+import { checkMailTemplates } from '../domain/content/check-mail-templates.ts';
+import { useLiquidFilters } from '../domain/content/liquid-thread.ts';
 import { followPlugins, type FollowedPlugins } from '../domain/plugins/follow-plugins.ts';
 import type { Log } from '../lib/log.ts';
 import { FaultCounts } from '../plugin-host/fault-counts.ts';
@@ -23,6 +25,10 @@ const BUNDLED = path.join(import.meta.dirname, '..', '..', 'plugins');
 export function openPlugins({ DATA_DIR, SAFE_MODE }: Settings, log: Log, faults = new FaultCounts()): OpenPlugins {
   const services = createPluginServices(log);
   const hooks = createHookBus(log, { servicesOf: services.of, faults });
+  hooks.check(checkMailTemplates);
+  hooks.onChange(() =>
+    useLiquidFilters(hooks.owned('liquid_filter').map(({ plugin, value }) => ({ plugin, ...value }))),
+  );
   const places = { bundled: BUNDLED, installed: path.resolve(DATA_DIR, 'plugins') };
   return {
     hooks,

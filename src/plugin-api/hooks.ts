@@ -10,6 +10,8 @@ import type { GraphqlPart } from './graphql.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { TranslationFile } from './plugin-texts.ts';
+import type { LiquidFilter } from './liquid-filter.ts';
+import type { MailTemplate } from './mail-template.ts';
 import type { MergeTag } from './merge-tag.ts';
 import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
 import type { RestRow } from './rest.ts';
@@ -24,6 +26,8 @@ export interface RegistryHooks {
   job: PluginJob;
   cron_line: CronLine;
   daily_task: DailyTask;
+  liquid_filter: LiquidFilter;
+  mail_template: MailTemplate;
   merge_tag: MergeTag;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;

@@ -37,6 +37,13 @@ export type {
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
 export type { PluginTexts, TranslationFile } from './plugin-texts.ts';
+export type { LiquidFilter } from './liquid-filter.ts';
+export {
+  TEMPLATE_HTML_LENGTH_MAX,
+  TEMPLATE_PLAIN_LENGTH_MAX,
+  TEMPLATES_MAX,
+  type MailTemplate,
+} from './mail-template.ts';
 export type { MergeTag, TaggedMessage, TagRecipient, TagValuesByUid } from './merge-tag.ts';
 export {
   IMPORT_REFUSAL_LENGTH_MAX,

@@ -4,7 +4,7 @@
  */
 import type { HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
-import { checkMergeTag } from './message-checks.ts';
+import { checkLiquidFilter, checkMailTemplate, checkMergeTag } from './message-checks.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
 import { checkTranslationFile } from './translation-check.ts';
 import { markDriver } from './marked-driver.ts';
@@ -63,6 +63,8 @@ export const knownHooks: KnownHooks = {
   ai_task_completed: { pattern: 'EVENT', version: 1, phase: 'boot', isCalledByPlugins: true },
   dispatch_list_import_job: { pattern: 'BEHAVIOR', version: 1, phase: 'boot' },
   'sidebar-menu-items': { pattern: 'FILTER', version: 1, phase: 'boot', check: checkMenuItems },
+  liquid_filter: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkLiquidFilter },
+  mail_template: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkMailTemplate },
   merge_tag: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkMergeTag },
   import_row: { pattern: 'FILTER', version: 1, phase: 'boot' },
   message_composed: { pattern: 'FILTER', version: 1, phase: 'boot' },

@@ -37,6 +37,7 @@ import './campaigns/queries.ts';
 import './campaigns/mutations.ts';
 import './campaigns/attachments.ts';
 import './campaigns/message-tests.ts';
+import './campaigns/plugin-templates.ts';
 import './campaigns/previews.ts';
 import './campaigns/dry-runs.ts';
 import './campaigns/campaign-changes.ts';

@@ -340,6 +340,7 @@ export const extensions: readonly ContractLine[] = [
     ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin')],
     ['DELETE', '/plugins/:vendor/:name', 'admin', 200, action('plugin')],
     ['GET', '/extension_slots', 'token', 200, array],
+    ['GET', '/plugin_mail_templates', 'token', 200, array],
   ),
   ...section(
     'money',

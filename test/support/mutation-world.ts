@@ -141,6 +141,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     uid: uidFor(mutation, world),
     importUid: world.importUid,
     segmentUid: world.segmentUid,
+    pluginTemplate: '',
     fileUid: world.pictureUid,
     // The picture of a customer is a file of the administrator, who has none.
     image: mutation === 'updateProfile' ? world.pictureUid : '',

@@ -374,6 +374,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
     local_time: '09:00',
+    plugin_template: '',
     status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,
     slot: 'menu-items',

@@ -10,6 +10,7 @@ import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { updateCampaignInput, type UpdateCampaignInput } from './campaign-fields.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
+import { withTemplate, type TemplateChoice } from './plugin-templates.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaign } from './campaign-store.ts';
 import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
@@ -20,7 +21,12 @@ import { findOwnedCampaign } from './find-owned-campaign.ts';
  * longer scheduled. Throws ValidationError (CAMPAIGN_NOT_READY for one that has begun and would be incomplete),
  * CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
  */
-export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
+export async function updateCampaign(
+  ctx: Context,
+  uid: string,
+  given: UpdateCampaignInput & TemplateChoice,
+): Promise<{ uid: string }> {
+  const input = withTemplate(ctx, given);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     const { parsed, ...found } = await checkedChanges(tx, campaign, input);

@@ -22,7 +22,30 @@ const extensionShape = z
   })
   .meta({ id: 'ExtensionEntry' });
 
+const mailTemplateShape = z
+  .strictObject({
+    name: z.string().meta({ description: '`vendor/name:key`, for `plugin_template` of a campaign.' }),
+    plugin: z.string().meta({ description: '`vendor/name`' }),
+    title: z.string(),
+    language: z.string(),
+    subject: z.string(),
+    html: z.string(),
+    plain: z.string().meta({ description: 'Empty: made from the html.' }),
+  })
+  .meta({ id: 'PluginMailTemplate' });
+
 export const extensionRows = [
+  endpoint({
+    method: 'GET',
+    path: '/plugin_mail_templates',
+    access: 'token',
+    summary: 'Lists the mail templates of active plugins.',
+    details: 'A campaign that names one in `plugin_template` gets a copy of its texts.',
+    answers: answersBody(z.array(mailTemplateShape)),
+    operation: 'PluginMailTemplates',
+    variables: () => ({}),
+    present: ({ pluginMailTemplates }) => ok(pluginMailTemplates.nodes),
+  }),
   endpoint({
     method: 'GET',
     path: '/extension_slots',
