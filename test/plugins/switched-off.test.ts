@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { afterFile } from '../support/after-file.ts';
+import { isAlive } from '../../src/lib/is-alive.ts';
 import { childrenOf, startFaultyWorld } from '../support/faulty-world.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { writePlugin } from '../support/plugin-folder.ts';
@@ -26,12 +26,10 @@ describe('a plugin is switched off', () => {
       off: true,
       error: expect.stringContaining(reason),
     });
-    const diagnostics = await pluginClient(program)
-      .graphql(
-        'query { it: diagnostics { ... on DiagnosticsSuccess { nodes { name status message } } ... on Diagnostics { __typename } } }',
-      )
-      .catch(() => ({}));
-    expect(diagnostics).toBeDefined();
+    const query = '{ it: installation { ... on Installation { diagnostics { name status message } } } }';
+    expect(JSON.stringify(await pluginClient(program).graphql(query))).toMatch(
+      /"plugins","status":"ERROR".*acme\/first/,
+    );
     // The mail arrives in the inbox.
     const mails = sql`SELECT subject FROM inbox.message WHERE subject LIKE '%switched off%'`;
     await expect
@@ -75,7 +73,6 @@ describe('a plugin is switched off', () => {
 
   test('that ends a worker process, by the program that has started it', async () => {
     const world = await startFaultyWorld({ WORKERS: '2' });
-    afterFile(() => undefined);
     const { program, dataDir, logged, stored } = world;
     writePlugin(dataDir, 'acme/works', {
       code: `export const plugin = { name: 'acme/works', boot: () =>
@@ -86,7 +83,11 @@ describe('a plugin is switched off', () => {
     expect(await stored('acme/works')).toMatchObject({ status: 'inactive', off: true });
     // The program itself went on.
     expect(world.starts()).toBe(1);
-    await program.stop();
+    // Whoever kills the parent process kills the program.
+    const [child = 0] = childrenOf(program);
+    expect(isAlive(child)).toBe(true);
+    await program.kill();
+    await expect.poll(() => isAlive(child), { timeout: 10_000 }).toBe(false);
   });
 });
 
