@@ -11,7 +11,8 @@ import { testPlugin } from './plugin/test-plugin.ts';
 const USAGE = `Usage:
   npm run plugin -- new <vendor>/<name> [--path <folder>]   writes a working plugin with tests
   npm run plugin -- test <folder>                           runs its tests on an installation of their own
-  npm run plugin -- pack <folder> [--out <file>] [--with-tests]   makes an archive that can be installed
+  npm run plugin -- pack <folder> [--out <file>] [--sign <key>] [--with-tests]
+                                                            makes an archive that can be installed
 
 The guide: docs/guides/write-a-plugin.md`;
 
@@ -34,7 +35,8 @@ async function run(words: readonly string[]): Promise<number> {
   const dataDir = process.env['DATA_DIR'] || 'data';
   if (command === 'new') return show(await newPlugin(subject, { dataDir, folder: values.path }));
   if (command === 'test') return testPlugin(subject);
-  if (command === 'pack') return show(await packPlugin(subject, { out: values.out, withTests: values['with-tests'] }));
+  if (command === 'pack')
+    return show(await packPlugin(subject, { out: values.out, withTests: values['with-tests'], sign: values.sign }));
   throw new PluginToolError(`There is no command "${command}".\n\n${USAGE}`);
 }
 
@@ -51,6 +53,7 @@ function parse(words: readonly string[]) {
       options: {
         path: { type: 'string' },
         out: { type: 'string' },
+        sign: { type: 'string' },
         'with-tests': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

@@ -1,5 +1,5 @@
 /** `npm run plugin`: new, test and pack, as an author of plugins runs them. */
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { isSignedBy } from '../../src/lib/signature.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { runScript } from '../support/run-script.ts';
 
@@ -163,6 +164,21 @@ test('pack makes the same archive of the same files, without what is only of use
   expect(createHash('sha256').update(readFileSync(out)).digest('hex')).toBe(sha256);
   await plugin('pack', folder, '--out', out, '--with-tests');
   expect(execFileSync('tar', ['tzf', out], { encoding: 'utf8' })).toContain('tests/one.test.ts');
+});
+
+test('pack signs, so that an installation that trusts the key takes it', async () => {
+  const folder = writePlugin(dataDir, 'acme/signed');
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const key = path.join(dataDir, 'key.pem');
+  writeFileSync(key, privateKey.export({ format: 'pem', type: 'pkcs8' }));
+  const out = path.join(dataDir, 'signed.tgz');
+  const { text } = await plugin('pack', folder, '--out', out, '--sign', key);
+  const [, signature = ''] = /signature {2}(\S+)/.exec(text) ?? [];
+  const [, publicKey = ''] = /its key {4}(\S+)/.exec(text) ?? [];
+  expect(isSignedBy([publicKey], readFileSync(out), signature)).toBe(true);
+  expect(isSignedBy([publicKey], Buffer.concat([readFileSync(out), Buffer.from('x')]), signature)).toBe(false);
+  expect((await plugin('pack', folder, '--sign', path.join(dataDir, 'none.pem'))).text).toContain('openssl genpkey');
+  expect((await plugin('pack', folder, '--sign', out)).text).toContain('is no Ed25519 key');
 });
 
 test('pack refuses what an installation would refuse', async () => {
