@@ -35,7 +35,7 @@ export function openPluginRows(options: PluginRowsOptions): PluginRows {
   let inUse: RowsInUse | undefined;
   const stopChecking = hooks.check((next) => {
     const entries = next.owned('rest_row').filter(({ value }) => !leftOut.has(value));
-    madeOf(entries, graphql.live.schemaWith(next.owned('graphql_part')), options);
+    if (entries.length > 0) madeOf(entries, graphql.live.schemaWith(next.owned('graphql_part')), options);
   });
   const stopWatching = hooks.onChange(() => (inUse = undefined));
   /** What is live already must not stop the program. */

@@ -129,6 +129,8 @@ test('rows of an active plugin are answered by the facade’s own rules', async 
       },
     },
   });
+  // Faults are also looked for in the mutation, which must not run for that.
+  expect((await rest('/notes', { method: 'POST', body: { text: 'lost', count: 'many' } })).status).toBe(422);
   const added = await rest('/notes', {
     ...{ method: 'POST', body: { text: 'second', colour: 'blue', nonsense: 1 }, headers: { 'Idempotency-Key': 'k1' } },
   });
