@@ -9,6 +9,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { skippedByPlugin } from '../src/domain/delivery/skipped-by-plugin.ts';
 import { silentLog } from '../src/lib/log.ts';
 import type { HookRegistration, MenuItem } from '../src/plugin-api/index.ts';
 import { createHookBus, type HookBus } from '../src/plugin-host/hook-bus.ts';
@@ -39,6 +40,11 @@ interface Pattern {
 }
 
 const listener = ({ uid }: { uid: string }): void => void (seen += uid.length);
+const UIDS = { campaignUid: 'a1', listUid: 'b2', customerUid: 'c3' };
+const DELIVERY = {
+  ...{ recipientId: 7n, occurrence: 0n, listId: 1n, epoch: 1, attempts: 0 },
+  ...{ email: 'person@example.org', fields: {} },
+};
 /** A new one for each event, as the product makes it. */
 const terminated = () => ({ uid: 'a1', customerUid: 'b2', planUid: 'c3' });
 
@@ -53,6 +59,11 @@ const PATTERNS: Readonly<Record<string, Pattern>> = {
     register: (hooks) => hooks.modify('sidebar-menu-items', (items) => items),
     call: (bus) => bus.filter('sidebar-menu-items', ITEMS),
     plain: () => ITEMS,
+  },
+  'FILTER, a message before it is sent': {
+    register: (hooks) => hooks.modify('before_message_sent', (message) => message),
+    call: (bus) => skippedByPlugin({ hooks: bus }, { uids: UIDS }, DELIVERY),
+    plain: () => undefined,
   },
   'REGISTRY, collect': {
     register: (hooks) => hooks.add('admin.sidebar.groups', { label: 'More', items: ITEMS }),
