@@ -26,6 +26,9 @@ function install(filters: string, names: readonly string[] = NAMES, more: Readon
   writePlugin(dataDir, 'acme/liquid', {
     code: `export const plugin = { name: 'acme/liquid', boot(hooks) {
       for (const entry of ${JSON.stringify(entries)}) hooks.add('liquid_filter', entry);
+      // A template of the same plugin may use them.
+      const html = '{{ FIRST_NAME | acme_shout }}';
+      hooks.add('mail_template', { key: 'loud', title: 'Loud', language: 'en', subject: 'Hi', html });
     } };`,
     files: { 'liquid/filters.ts': filters, 'liquid/mark.ts': `export const mark = '!';` },
   });
