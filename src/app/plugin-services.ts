@@ -3,6 +3,7 @@
  * service beside the log works only while the plugin is live in this process, and within the rights of the version that asks.
  */
 import type { Context } from '../domain/context.ts';
+import { settingsForPlugin } from '../domain/plugins/plugin-settings.ts';
 import { translate } from '../domain/plugins/plugin-texts.ts';
 import { pluginJobs } from '../domain/plugins/enqueue-plugin-job.ts';
 import type { Log } from '../lib/log.ts';
@@ -45,6 +46,10 @@ function servicesOf(owner: ServiceOwner, log: Log): PluginServices {
   return {
     log: log.with({ plugin }),
     jobs: pluginJobs(plugin, use),
+    settings: {
+      get: async () => settingsForPlugin(use(), plugin, null),
+      getForCustomer: async (uid) => settingsForPlugin(use(), plugin, uid),
+    },
     translate: (language, key, values) => translate(use().hooks, { plugin, language, key, values }),
   };
 }

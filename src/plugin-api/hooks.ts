@@ -9,6 +9,7 @@
 import type { GraphqlPart } from './graphql.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+import type { SettingsChange, SettingsForm } from './plugin-settings.ts';
 import type { TranslationFile } from './plugin-texts.ts';
 import type { LiquidFilter } from './liquid-filter.ts';
 import type { MailTemplate } from './mail-template.ts';
@@ -29,6 +30,7 @@ export interface RegistryHooks {
   liquid_filter: LiquidFilter;
   mail_template: MailTemplate;
   merge_tag: MergeTag;
+  settings_form: SettingsForm;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;
   'admin.sidebar.groups': SidebarGroup;
@@ -56,6 +58,8 @@ export interface EventHooks {
   /** The first activation of a plugin. */
   [name: `activate_plugin_${string}/${string}`]: [plugin: { name: string }];
   [name: `delete_plugin_${string}/${string}`]: [plugin: { name: string; keepData: boolean }];
+  /** The plugin's settings were changed: fired in every process, soon after the change. */
+  [name: `settings_changed_${string}/${string}`]: [change: SettingsChange];
   /** Fired by plugins. */
   ai_task_completed: [task: Readonly<Record<string, unknown>>];
 }

@@ -36,6 +36,14 @@ export type {
 } from './jobs.ts';
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
+export type {
+  SettingField,
+  SettingsChange,
+  SettingsForm,
+  SettingsService,
+  SettingType,
+  SettingValues,
+} from './plugin-settings.ts';
 export type { PluginTexts, TranslationFile } from './plugin-texts.ts';
 export type { LiquidFilter } from './liquid-filter.ts';
 export {

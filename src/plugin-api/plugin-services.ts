@@ -3,11 +3,14 @@
  * is active. Everything is done under the plugin's own name, within what its manifest asks for and an administrator has granted.
  */
 import type { PluginJobs } from './jobs.ts';
+import type { SettingsService } from './plugin-settings.ts';
 import type { PluginTexts } from './plugin-texts.ts';
 
 export interface PluginServices extends PluginTexts {
   readonly log: PluginLog;
   readonly jobs: PluginJobs;
+  /** The values of the plugin's `settings_form`. */
+  readonly settings: SettingsService;
 }
 
 /** Writes to Mailwright's log, with the plugin's name. Details are plain data, and never contain a password or an address of a person. */

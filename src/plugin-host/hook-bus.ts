@@ -90,11 +90,7 @@ const NO_JOBS: PluginServices['jobs'] = {
 /** A bus with nothing registered. */
 export function createHookBus(
   log: Log,
-  {
-    servicesOf = (plugin) => ({ log: log.with({ plugin }), jobs: NO_JOBS, translate: (_language, key) => key }),
-    known = knownHooks,
-    faults = new FaultCounts(),
-  }: HookBusOptions = {},
+  { servicesOf = logOnly(log), known = knownHooks, faults = new FaultCounts() }: HookBusOptions = {},
 ): HookBus {
   const names = new HookNames(known);
   const table = new HookTable();
@@ -151,4 +147,10 @@ export function createHookBus(
 
 function ownedOf({ registries }: Snapshot): OwnedEntries {
   return { owned: (name) => registries.get(name)?.entries ?? NO_ENTRIES };
+}
+
+/** For benches and tests: there are no texts, and nothing is set. */
+function logOnly(log: Log): ServicesOf {
+  const settings = { get: async () => ({}), getForCustomer: async () => ({}) };
+  return (plugin) => ({ log: log.with({ plugin }), jobs: NO_JOBS, translate: (_language, key) => key, settings });
 }

@@ -6,6 +6,7 @@ import type { HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkLiquidFilter, checkMailTemplate, checkMergeTag } from './message-checks.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
+import { checkSettingsForm } from './settings-check.ts';
 import { checkTranslationFile } from './translation-check.ts';
 import { markDriver } from './marked-driver.ts';
 import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
@@ -49,6 +50,11 @@ export const knownHooks: KnownHooks = {
   daily_task: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkDailyTask },
   route: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkRoute },
   rest_row: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  settings_form: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkSettingsForm },
+  'settings_changed_<vendor>/<name>': {
+    ...{ pattern: 'EVENT', version: 1, phase: 'boot' },
+    family: /^settings_changed_[\w-]+\/[\w-]+$/,
+  },
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
   subscription_terminated: { pattern: 'EVENT', version: 1, phase: 'boot' },

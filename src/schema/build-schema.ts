@@ -66,6 +66,7 @@ import './plugins/mutations.ts';
 import './plugins/extension-slots.ts';
 import './plugins/plugin-job.ts';
 import './plugins/packages.ts';
+import './plugins/plugin-settings.ts';
 import './statistics/subscriptions.ts';
 import './statistics/delivery-reports.ts';
 import './campaigns/logs.ts';

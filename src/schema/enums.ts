@@ -25,6 +25,8 @@ import type { CampaignStatus as StatusOfCampaign } from '../domain/campaigns/cam
 import type { TokenKind as KindOfToken } from '../domain/context.ts';
 import type { FileStatus as StatusOfFile } from '../domain/files/file.ts';
 import type { ExtensionKind as KindOfExtension } from '../domain/plugins/extension-slots.ts';
+import type { SettingsOwner } from '../domain/plugins/plugin-settings.ts';
+import type { SettingType } from '../plugin-api/index.ts';
 import type { DmarcPolicy as Policy } from '../domain/sending/domains/dmarc-record.ts';
 import type { DomainStatus } from '../domain/sending/domains/sending-domain-fields.ts';
 import type {
@@ -303,4 +305,17 @@ export const ExtensionKind = closedSet<KindOfExtension>('ExtensionKind', 'What a
   section: 'A part of a page: a link with a title.',
   script: 'A script of this installation that the page loads.',
   stylesheet: 'A style sheet of this installation that the page loads.',
+});
+
+export const PluginSettingType = closedSet<SettingType>('PluginSettingType', 'What a setting of a plugin holds.', {
+  text: 'A text in one line.',
+  number: 'A number.',
+  flag: 'true or false.',
+  choice: 'One of its choices.',
+  secret: 'A credential: stored encrypted, never answered.',
+});
+
+export const PluginSettingsOwner = closedSet<SettingsOwner>('PluginSettingsOwner', 'Whose settings these are.', {
+  installation: 'Set once, by an administrator.',
+  customer: 'Each customer has its own.',
 });

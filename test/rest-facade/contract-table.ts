@@ -341,6 +341,8 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/plugins/:vendor/:name', 'admin', 200, action('plugin')],
     ['GET', '/extension_slots', 'token', 200, array],
     ['GET', '/plugin_mail_templates', 'token', 200, array],
+    ['GET', '/plugins/:vendor/:name/settings', 'token', 200, array],
+    ['PATCH', '/plugins/:vendor/:name/settings', 'token', 200, action('settings')],
   ),
   ...section(
     'money',

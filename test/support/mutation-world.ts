@@ -201,6 +201,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
+    ...(mutation.endsWith('PluginSettings')
+      ? { vendor: 'world', name: 'greeter', for: 'customer', values: { greeting: 'Good morning' } }
+      : {}),
     returnPathSubdomain: 'back',
     trackingSubdomain: 'click',
     softBounceLimit: 3,

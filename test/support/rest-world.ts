@@ -3,17 +3,14 @@
  * by the name of a parameter. A new noun teaches it here, in one place.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
-import { discoverPlugins } from '../../src/domain/plugins/discover-plugins.ts';
-import { pluginArchive, sha256Of } from './plugin-archive.ts';
-import { folderOf, writePlugin } from './plugin-folder.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestApp, RestTenant } from './rest-app.ts';
+import { addPackages, addPlugin, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
 import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { insertMoney } from './insert-money.ts';
@@ -88,8 +85,6 @@ async function insertBounceHandler(
   };
   return { bounceHandlerUid: uid, mailbox };
 }
-
-const WORLDS_PLUGIN = 'acme/hello';
 
 /** A tenant with one of everything. */
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
@@ -197,36 +192,10 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   };
 }
 
-/** The plugin of an installation's worlds: found again if it was deleted, and inactive. */
-async function addPlugin(app: RestApp): Promise<void> {
-  const dataDir = app.ctx.installation.machine?.dataDir ?? '';
-  if (!existsSync(folderOf(dataDir, WORLDS_PLUGIN))) {
-    writePlugin(dataDir, WORLDS_PLUGIN);
-    await discoverPlugins(app.ctx);
-  }
-  await app.ctx.db.execute(
-    sql`UPDATE plugin SET status = 'inactive', first_activated_at = NULL WHERE NOT is_bundled AND first_activated_at IS NOT NULL`,
-  );
-}
-
-/** A former version of that plugin, and an upload. */
-async function addPackages({ ctx: { db } }: RestApp): Promise<string> {
-  const [vendor, name] = WORLDS_PLUGIN.split('/');
-  const archive = pluginArchive(WORLDS_PLUGIN, { version: '0.9.0' });
-  await db.execute(sql`DELETE FROM plugin_package WHERE vendor = ${vendor} OR state = 'uploading'`);
-  await db.execute(sql`DELETE FROM plugin WHERE vendor = ${vendor} AND name = 'installed'`);
-  await db.execute(sql`
-    WITH k AS (INSERT INTO plugin_package (uid, state, vendor, name, version, digest, place)
-               VALUES (${newUid()}, 'ready', ${vendor}, ${name}, '0.9.0', ${sha256Of(archive)}, 'former') RETURNING id)
-    INSERT INTO plugin_package_piece (package_id, no, bytes) SELECT id, 0, ${archive} FROM k`);
-  const uid = newUid();
-  await db.execute(sql`INSERT INTO plugin_package (uid, state) VALUES (${uid}, 'uploading')`);
-  return uid;
-}
-
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
 export function pathIn(world: World, path: string): string {
   return path
+    .replace('/:vendor/:name/settings', `/${PLUGIN_WITH_SETTINGS}/settings`)
     .replace('/:vendor/:name', `/${WORLDS_PLUGIN}`)
     .replace(
       /\/([\w-]+)\/:(\w+)/g,
@@ -377,6 +346,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,
     slot: 'menu-items',
+    ...(path.startsWith('/plugins/') ? { for: 'customer', values: { greeting: 'Good morning' }, language: 'en' } : {}),
     per_page: 10,
     open: 'yes',
     click: 'no',

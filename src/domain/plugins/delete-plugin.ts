@@ -14,6 +14,7 @@ import { deletionFailed, pluginIsActive, pluginIsBundled } from './plugin-errors
 import { readOneState } from './plugin-migration-store.ts';
 import { removePluginJobs } from './plugin-job-store.ts';
 import { deletePackagesOf } from './plugin-package-store.ts';
+import { deleteSettingsOf } from './plugin-settings-store.ts';
 import { markDeleting } from './plugin-store.ts';
 import { fullName, PLUGINS_CHANNEL } from './plugin.ts';
 import { takeBackMigrations } from './run-migrations.ts';
@@ -54,7 +55,10 @@ async function deleteWithin(
   const plugin = await knownPlugin(inner, key, true);
   if (plugin.status === 'active') throw pluginIsActive();
   if (isInProduct) throw pluginIsBundled();
-  if (!isKept) await takeBackMigrations(inner, key);
+  if (!isKept) {
+    await takeBackMigrations(inner, key);
+    await deleteSettingsOf(inner.db, key);
+  }
   await removePluginJobs(inner.db, key);
   await deletePackagesOf(inner.db, key);
   await markDeleting(inner.db, plugin);

@@ -4,14 +4,13 @@
  */
 import { z } from 'zod';
 import { holdsScope } from '../accounts/scopes.ts';
-import { languageWithId } from '../accounts/languages.ts';
-import { findCustomerOfPage } from '../accounts/customer-store.ts';
 import { viewerOf, type Context } from '../context.ts';
 import type { Label, MenuItem, PageAsset, PageSection, SidebarGroup } from '../../plugin-api/index.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { parseInput } from '../../lib/text.ts';
 import type { OwnedEntry, ProductHooks } from '../product-hooks.ts';
 import { labelText } from './plugin-texts.ts';
+import { languageOfCaller } from './shown-form.ts';
 
 export type ExtensionKind = 'menu_item' | 'menu_group' | 'section' | 'script' | 'stylesheet';
 
@@ -60,9 +59,9 @@ const PAGE_OF_CONTROLLER = /^[\w-]+\.[\w-]+$/;
 export async function extensionSlots(ctx: Context, question: ExtensionQuestion): Promise<readonly ExtensionEntry[]> {
   const { page, slot, language } = parseInput(extensionSlotsInput, question);
   const slots = slotsOf(ctx.hooks, page, slot ?? undefined);
-  const { isAdmin, scopes, customerId } = viewerOf(ctx);
+  const { isAdmin, scopes } = viewerOf(ctx);
   const seesAll = isAdmin && holdsScope(scopes, 'admin');
-  const tag = language ?? languageWithId((await findCustomerOfPage(ctx.db, customerId))?.languageId ?? null) ?? 'en';
+  const tag = language ?? (await languageOfCaller(ctx));
   return slots
     .flatMap((one) => entriesOf({ hooks: ctx.hooks, language: tag }, page, one))
     .filter(({ isForAdministrators }) => seesAll || !isForAdministrators)

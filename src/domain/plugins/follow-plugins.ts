@@ -8,6 +8,7 @@ import type { Context } from '../context.ts';
 import { activatePlugin } from './activate-plugin.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
+import { followPluginSettings } from './follow-settings.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
 import { syncPackages } from './sync-packages.ts';
 import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
@@ -35,11 +36,13 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
     });
   };
   const stopListening = notifications.listen(PLUGINS_CHANNEL, () => next(() => followPluginsOnce(ctx)));
+  const stopSettings = followPluginSettings(ctx, notifications);
   const timer = setInterval(() => next(() => look(ctx)), LOOK_MS).unref();
   return {
     async close() {
       isClosed = true;
       stopListening();
+      stopSettings();
       clearInterval(timer);
       await running;
     },

@@ -3,6 +3,9 @@ import { NotFoundError, ValidationError, WrongStateError } from '../../lib/error
 
 export const pluginNotFound = () => new NotFoundError('PLUGIN_NOT_FOUND', 'No plugin has this vendor and name.');
 
+export const formNotFound = () =>
+  new NotFoundError('PLUGIN_FORM_NOT_FOUND', 'This plugin has no such form for settings.');
+
 /** Nothing was changed; the reason is kept with the plugin. */
 export const activationFailed = (reason: string) =>
   new ValidationError({ plugin: [reason] }, 'PLUGIN_ACTIVATION_FAILED', 'The plugin was not activated.');
