@@ -5,6 +5,7 @@ import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
+import { pluginFollowers } from '../domain/plugins/plugin-followers.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
 import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
 import type { SourceKey } from '../domain/source-key.ts';
@@ -80,6 +81,9 @@ export async function startWorker(
   });
   const following = await followEvents({ ...ctx, notifications }, works ? [hooksFollower(ctx)] : []);
   if (pausedFor !== undefined) following.pause(pausedFor);
+  const followPlugins = (): void => following.use(works ? pluginFollowers(ctx) : []);
+  followPlugins();
+  const endPlugins = ctx.hooks.onChange(followPlugins);
   return {
     ...worker,
     pause(reason) {
@@ -91,6 +95,7 @@ export async function startWorker(
       following.resume(reason);
     },
     async stop(graceMs) {
+      endPlugins();
       await Promise.all([worker.stop(graceMs), following.stop(graceMs)]);
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },

@@ -7,6 +7,7 @@
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
 import type { GraphqlPart } from './graphql.ts';
+import type { EventFollower, RecordedEventHooks } from './events.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 import type { SettingsChange, SettingsForm } from './plugin-settings.ts';
@@ -24,6 +25,7 @@ export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
   [name: `register_sending_server_${string}`]: unknown;
   add_translation_file: TranslationFile;
+  event_follower: EventFollower;
   job: PluginJob;
   cron_line: CronLine;
   daily_task: DailyTask;
@@ -47,7 +49,7 @@ export interface RegistryHooks {
  * installation, soon after the change has committed. After the death of a process some are fired again, so a listener must be able
  * to handle an event twice. What it gets is read when it is fired; of a customer that was deleted meanwhile nothing is fired.
  */
-export interface EventHooks {
+export interface EventHooks extends RecordedEventHooks {
   customer_added: [customer: AddedCustomer];
   /** A customer's plan is another one now; `oldPlanUid` is null for the first. */
   plan_changed: [

@@ -24,6 +24,14 @@ export type {
   GraphqlStream,
   PluginViewer,
 } from './graphql.ts';
+export {
+  PLUGIN_EVENT_KINDS,
+  type EventFollower,
+  type PluginEvent,
+  type PluginEventKind,
+  type PluginEventKinds,
+  type RecordedEventHooks,
+} from './events.ts';
 export type {
   CronLine,
   DailyTask,

@@ -11,11 +11,11 @@ const ATTEMPTS_MAX = 25;
 /** A job holds one of the few places of plugins meanwhile. */
 const SECONDS_MAX = 900;
 
-const wholeNumber = (min: number, max: number) => {
+export const wholeNumber = (min: number, max: number) => {
   const fault = `must be a whole number from ${min} to ${max}`;
   return z.int(fault).min(min, fault).max(max, fault);
 };
-const entryName = z
+export const entryName = z
   .string('must be a text')
   .regex(NAME, 'must consist of small letters, digits, "-" and "_", at most 60, and begin with a letter');
 
@@ -38,7 +38,7 @@ export const checkCronLine = checkNamed(z.object({ ...limits, line }));
 export const checkDailyTask = checkNamed(z.object({ ...limits, hour: wholeNumber(0, 23) }));
 
 /** Of a plugin no two entries of the hook have the same name. */
-function checkNamed(shape: z.ZodType<{ readonly name: string }>): EntryCheck {
+export function checkNamed(shape: z.ZodType<{ readonly name: string }>): EntryCheck {
   return checkBy(shape, (entry, { others = [] }) => {
     if (others.some((other) => shape.safeParse(other).data?.name === entry.name))
       throw new EntryError(`It has two of the name "${entry.name}".`);

@@ -2,13 +2,14 @@
  * Mailwright's own hooks (specification 6.4). The version of a hook is raised by a change of its arguments, entries or results for which
  * plugins must change; plugins written for another version are refused then.
  */
-import type { HookPattern } from '../plugin-api/index.ts';
+import { PLUGIN_EVENT_KINDS, type HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkLiquidFilter, checkMailTemplate, checkMergeTag } from './message-checks.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
 import { checkSettingsForm } from './settings-check.ts';
 import { checkTranslationFile } from './translation-check.ts';
 import { markDriver } from './marked-driver.ts';
+import { checkEventFollower } from './follower-check.ts';
 import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
 import { checkRoute } from './route-check.ts';
 
@@ -29,6 +30,14 @@ export interface KnownHook {
 
 export type KnownHooks = Readonly<Record<string, KnownHook>>;
 
+/** One for each kind of the event record; of the hook `plan_changed`, which means a customer's plan, see below. */
+const recordedEvents: KnownHooks = Object.fromEntries(
+  PLUGIN_EVENT_KINDS.map((kind) => [
+    kind === 'plan_changed' ? 'plan_edited' : kind,
+    { pattern: 'EVENT', version: 1, phase: 'boot' },
+  ]),
+);
+
 export const knownHooks: KnownHooks = {
   register_sending_server_driver: { pattern: 'REGISTRY', version: 1, phase: 'register', check: markDriver },
   'register_sending_server_<name>': {
@@ -45,6 +54,7 @@ export const knownHooks: KnownHooks = {
     check: checkPageSection,
   },
   graphql_part: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  event_follower: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkEventFollower },
   job: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkJob },
   cron_line: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkCronLine },
   daily_task: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkDailyTask },
@@ -55,6 +65,7 @@ export const knownHooks: KnownHooks = {
     ...{ pattern: 'EVENT', version: 1, phase: 'boot' },
     family: /^settings_changed_[\w-]+\/[\w-]+$/,
   },
+  ...recordedEvents,
   customer_added: { pattern: 'EVENT', version: 1, phase: 'boot' },
   plan_changed: { pattern: 'EVENT', version: 1, phase: 'boot' },
   subscription_terminated: { pattern: 'EVENT', version: 1, phase: 'boot' },

@@ -78,6 +78,15 @@ export async function findAddedCustomer(db: Queryable, uid: string): Promise<Add
   return customer;
 }
 
+/** The uids of these customers; those that are erased are missing. */
+export function customerUidsOf(db: Queryable, ids: readonly bigint[]) {
+  return db.query(
+    { id: 'bigint', uid: 'text' },
+    sql`SELECT id, uid FROM customer WHERE id = ANY(${[...ids]}::bigint[])`,
+    'customers.uids',
+  );
+}
+
 type CustomerValues = ValuesOf<typeof customerFields>;
 type UserValues = ValuesOf<typeof userFields>;
 

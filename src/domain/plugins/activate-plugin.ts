@@ -4,6 +4,7 @@
  */
 import { notify } from '../../db/listen.ts';
 import { recordEvents } from '../../events/event-store.ts';
+import { beginFollowers } from '../../events/follower-store.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import { endChecks, type Context, type TransactionContext } from '../context.ts';
 import type { FoundPlugin, PluginKey, PluginMigrationFile } from '../plugin-host.ts';
@@ -13,6 +14,7 @@ import { activationFailed } from './plugin-errors.ts';
 import { readOneState } from './plugin-migration-store.ts';
 import { packageAt, placePackage, type KeptPackage } from './plugin-package-store.ts';
 import { syncPackages } from './sync-packages.ts';
+import { pluginFollowers } from './plugin-followers.ts';
 import { markActive, writeActivationError } from './plugin-store.ts';
 import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import { refusePrefixClash, runPendingMigrations } from './run-migrations.ts';
@@ -93,4 +95,6 @@ async function activateWithin(inner: TransactionContext, { found, files, next, g
   const data = { version: found.version, isFirst };
   await recordEvents(inner.db, [{ kind: 'plugin_activated', customerId: null, objectUid: fullName(found), data }]);
   goLive();
+  // From the activation on no event is missed. A failure takes everything back.
+  await beginFollowers(inner.db, pluginFollowers(inner, fullName(found)));
 }

@@ -4,6 +4,7 @@
  */
 import { notify } from '../../db/listen.ts';
 import { recordEvents } from '../../events/event-store.ts';
+import { removeFollowersOf } from '../../events/follower-store.ts';
 import { ExpectedError, messageOf } from '../../lib/errors.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import { endChecks, viewerOf, type Context, type TransactionContext } from '../context.ts';
@@ -61,6 +62,7 @@ async function deleteWithin(
   }
   await removePluginJobs(inner.db, key);
   await deletePackagesOf(inner.db, key);
+  await removeFollowersOf(inner.db, fullName(key));
   await markDeleting(inner.db, plugin);
   await notify(inner.db, PLUGINS_CHANNEL, '');
   const data = { isDataKept: isKept };
