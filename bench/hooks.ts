@@ -28,6 +28,15 @@ const ROUNDS = Number(values.rounds ?? (values.smoke ? 3 : 9));
 const GOALS: Readonly<Record<number, number>> = { 0: 100, 1: 1_000 };
 const COUNTS = [0, 1, 3];
 
+declare module '../src/plugin-api/hooks.ts' {
+  interface FilterHooks {
+    bench_items: readonly MenuItem[];
+  }
+}
+
+/** A hook of plugins: what Mailwright's own FILTERs return is also checked, by rules of their own. */
+const DECLARES = { bench_items: { pattern: 'FILTER' } } as const;
+
 const ITEMS: readonly MenuItem[] = [{ label: 'Lists', href: '/lists' }];
 let seen = 0;
 
@@ -56,8 +65,8 @@ const PATTERNS: Readonly<Record<string, Pattern>> = {
     isAwaited: true,
   },
   'FILTER, filter': {
-    register: (hooks) => hooks.modify('sidebar-menu-items', (items) => items),
-    call: (bus) => bus.filter('sidebar-menu-items', ITEMS),
+    register: (hooks) => hooks.modify('bench_items', (items) => items),
+    call: (bus) => bus.filter('bench_items', ITEMS),
     plain: () => ITEMS,
   },
   'FILTER, a message before it is sent': {
@@ -75,7 +84,7 @@ const PATTERNS: Readonly<Record<string, Pattern>> = {
 function busWith(listeners: number, { register }: Pattern): HookBus {
   const bus = createHookBus(silentLog);
   for (let number = 0; number < listeners; number++) {
-    const plugin = { name: `bench/plugin-${number}`, boot: register };
+    const plugin = { name: `bench/plugin-${number}`, declares: DECLARES, boot: register };
     bus.register(plugin);
     bus.boot(plugin);
     bus.goLive(plugin.name);

@@ -40,6 +40,6 @@ export async function mainThreadPlace(): Promise<MainThreadPlace | undefined> {
 }
 
 function textOf({ functionName, location }: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {
-  const url = (urls.get(location.scriptId) ?? '').replace(/\?.*$/, '');
+  const url = (urls.get(location.scriptId) ?? '').split('?', 1)[0];
   return `${functionName || 'anonymous'} (${url}:${location.lineNumber + 1})`;
 }

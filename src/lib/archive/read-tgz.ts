@@ -91,7 +91,10 @@ function textAt(block: Buffer, at: number, length: number): string {
 }
 
 function octal(block: Buffer, at: number, length: number): number {
-  const text = block.toString('latin1', at, at + length).replace(/^ +|[ \0]+$/g, '');
+  const text = block
+    .toString('latin1', at, at + length)
+    .replaceAll('\0', ' ')
+    .trim();
   if (!/^[0-7]{1,11}$/.test(text)) throw damaged();
   return Number.parseInt(text, 8);
 }
