@@ -28,7 +28,7 @@ const ROUNDS = Number(values.rounds ?? (values.smoke ? 3 : 9));
 const GOALS: Readonly<Record<number, number>> = { 0: 100, 1: 1_000 };
 const COUNTS = [0, 1, 3];
 
-declare module '../src/plugin-api/hooks.ts' {
+declare module '../src/plugin-api/index.ts' {
   interface FilterHooks {
     bench_items: readonly MenuItem[];
   }
