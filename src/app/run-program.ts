@@ -16,7 +16,7 @@ import { workerNumber } from './worker-processes.ts';
 export async function runProgram(): Promise<void> {
   const parent = takeParentLink();
   try {
-    await run(loadConfig(process.env), parent);
+    await run(takeSettings(), parent);
   } catch (error) {
     // Every fault of the settings is in the message; a stack would only hide them.
     console.error(error instanceof ConfigError ? error.message : `Mailwright could not start. ${explain(error)}`);
@@ -24,6 +24,16 @@ export async function runProgram(): Promise<void> {
     await parent?.report({ kind: 'failed' });
     if (parent) process.exit();
   }
+}
+
+/** Passwords and keys. Plugins, and programs that they start, must not find them by accident. */
+const SECRETS = ['APP_SECRET', 'DATABASE_URL', 'ADMIN_PASSWORD', 'ADMIN_API_TOKEN'] as const;
+
+/** Reads the settings, and removes secrets from the environment: further processes get theirs from this one. */
+function takeSettings(): Settings {
+  const settings = loadConfig(process.env);
+  for (const name of SECRETS) delete process.env[name];
+  return settings;
 }
 
 async function run(settings: Settings, parent: ParentLink | undefined): Promise<void> {

@@ -69,7 +69,7 @@ async function compose(
   const { database, isEmbedded } = opened;
   // Logged as an error at every start: a test installation may run without it, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
-  const { hooks, plugins, follow } = openPlugins(settings, log, faults);
+  const { hooks, plugins, follow, serve } = openPlugins(settings, log, faults);
   const notifications = closers.adopt(openNotifications(database, log), (it) => it.close());
   const live = closers.adopt(await openLiveSettings(database, { notifications, log }), (it) => it.close());
   const installation = await loadInstallation(settings, { port, database, live });
@@ -89,7 +89,7 @@ async function compose(
     installation,
   };
   if (parent) await recordLastEnds(ctx, parent);
-  closers.adopt(await follow(ctx, notifications), (it) => it.close());
+  closers.adopt(await follow(ctx, { audit, notifications }), (it) => it.close());
   await makePartitions(ctx);
   const bootstrapped = await bootstrap(ctx, settings);
   if (bootstrapped) show?.(bootstrapped);
@@ -109,7 +109,7 @@ async function compose(
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, ctx });
   closers.defer(() => others.stop());
   if (settings.ROLES.includes('web'))
-    await openEntryPoints({ ctx, audit, settings, port, notifications, inbox, worker, heartbeat }, closers);
+    await openEntryPoints({ ctx, audit, settings, port, notifications, inbox, worker, heartbeat, serve }, closers);
 
   return {
     ctx,

@@ -23,7 +23,7 @@ import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
 import { rows } from '../rest-facade/rows.ts';
-import { createGraphqlServer, type GraphqlServer } from '../schema/graphql-server.ts';
+import { createGraphqlServer, type GraphqlServer, type GraphqlServerOptions } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { landingMounts } from './landing.ts';
 import { openPluginRows, type PluginRows } from './plugin-rows.ts';
@@ -31,6 +31,7 @@ import { GRAPHQL_REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
 import { createMetrics } from './metrics.ts';
+import type { OpenPlugins } from './open-plugins.ts';
 import { poolSizesOf } from './open-database.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
@@ -45,6 +46,8 @@ export interface WebOptions {
   readonly inbox: RunningInbox;
   /** Readiness includes whether these work. */
   readonly worker: Pick<RunningWorker, 'isWorking' | 'queueProblem'>;
+  /** Takes the server for operations of plugins. */
+  readonly serve: OpenPlugins['serve'];
   readonly heartbeat: Pick<ProcessHeartbeat, 'checkDisk' | 'isHeld'>;
 }
 
@@ -67,12 +70,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     { perToken: settings.RATE_LIMIT, perAddress: settings.RATE_LIMIT_STRANGERS ?? settings.RATE_LIMIT },
     ctx,
   );
-  const graphql = createGraphqlServer({
-    means: { ...ctx, audit, prisma, notifications },
-    explorer: settings.GRAPHQL_EXPLORER === 'on',
-    origins: settings.CORS_ORIGINS,
-    countRequest,
-  });
+  const graphql = openGraphql(options, { ...ctx, audit, prisma, notifications }, countRequest);
   const documents = loadDocuments(graphql.schema);
   const pluginRows = openPluginRows({ hooks: ctx.hooks, log: ctx.log, graphql, rows, documents });
   const inbound = await createInbound(ctx, { work: options.ctx, ...PAGES, framers: settings.CORS_ORIGINS, places });
@@ -116,6 +114,20 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
       await prisma.$disconnect();
     },
   };
+}
+
+/** The server for clients and for plugins. */
+function openGraphql(
+  { settings, serve }: WebOptions,
+  means: GraphqlServerOptions['means'],
+  countRequest: CountRequest | undefined,
+): GraphqlServer {
+  return serve(
+    createGraphqlServer({
+      ...{ means, countRequest, origins: settings.CORS_ORIGINS },
+      explorer: settings.GRAPHQL_EXPLORER === 'on',
+    }),
+  );
 }
 
 interface RestParts {

@@ -21,7 +21,10 @@ export interface Viewer {
   readonly customerId: bigint;
   readonly tokenId: bigint;
   readonly tokenUid: string;
-  readonly tokenKind: TokenKind;
+  /** `plugin`: it has no token and no user; the ids are 0 and the uids are empty. */
+  readonly tokenKind: TokenKind | 'plugin';
+  /** The plugin that acts for the customer, `vendor/name`; absent: a user. */
+  readonly plugin?: string;
   readonly isAdmin: boolean;
   /**
    * Why nothing is allowed. `api`: the customer's plan excludes the API, and this credential is for it; `maintenance`: the

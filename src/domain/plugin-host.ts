@@ -15,6 +15,8 @@ export interface FoundPlugin extends PluginKey {
   readonly isBundled: boolean;
   /** What its manifest asks for. */
   readonly wants: PluginRights;
+  /** Its place below the folder of added plugins, with links followed; null: it is not there. */
+  readonly folder: string | null;
   /** Why it cannot be used, in a sentence; null: nothing is wrong with its folder and code. */
   readonly fault: string | null;
 }
@@ -31,6 +33,10 @@ export interface PluginMigrationFile {
 export interface PluginState extends PluginKey {
   readonly isActive: boolean;
   readonly activatedAt: Date | null;
+  /** What was granted; null: nothing yet. */
+  readonly granted: PluginRights | null;
+  /** Where the version is that was activated, as `folder` of FoundPlugin. */
+  readonly folder: string | null;
 }
 
 /** A version that was installed. */

@@ -70,6 +70,9 @@ export {
   type RefusedRow,
   type SkippedMessage,
 } from './messages.ts';
+export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.ts';
+export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
+export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
 export type { Route, RouteAnswer, RouteRequest } from './routes.ts';
 export type { RestAnswer, RestGiven, RestParameter, RestRow } from './rest.ts';

@@ -149,8 +149,17 @@ function ownedOf({ registries }: Snapshot): OwnedEntries {
   return { owned: (name) => registries.get(name)?.entries ?? NO_ENTRIES };
 }
 
-/** For benches and tests: there are no texts, and nothing is set. */
+/** For tools and tests: there are no texts, nothing is set, and a plugin that asks for more is told so. */
 function logOnly(log: Log): ServicesOf {
   const settings = { get: async () => ({}), getForCustomer: async () => ({}) };
-  return (plugin) => ({ log: log.with({ plugin }), jobs: NO_JOBS, translate: (_language, key) => key, settings });
+  const none = () => Promise.reject(new Error('This program does nothing for plugins but write its log.'));
+  return (plugin) => ({
+    log: log.with({ plugin }),
+    jobs: NO_JOBS,
+    settings,
+    translate: (_language, key) => key,
+    graphql: none,
+    fetch: none,
+    database: { query: none, transaction: none },
+  });
 }

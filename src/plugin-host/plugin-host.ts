@@ -2,11 +2,11 @@
  * The plugins of this process: what is on disk, what is loaded, what is live. Its methods run one after the other, and whatever changes
  * the hooks is done without a pause, so that a call sees all hooks of a plugin or none.
  */
-import { rm, rmdir } from 'node:fs/promises';
+import { realpath, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
-import { NO_RIGHTS, type Plugin, type PluginRights } from '../plugin-api/index.ts';
+import { NO_RIGHTS, rightsBeyond, type Plugin, type PluginRights } from '../plugin-api/index.ts';
 import { findPlugins, readPluginFolder, type PluginFolder, type PluginPlaces } from './find-plugins.ts';
 import type { HookBus } from './hook-bus.ts';
 import { importPlugin } from './import-plugin.ts';
@@ -21,6 +21,8 @@ interface Key {
 interface State extends Key {
   readonly isActive: boolean;
   readonly activatedAt: Date | null;
+  readonly granted: PluginRights | null;
+  readonly folder: string | null;
 }
 
 /** Code on the bus. */
@@ -60,6 +62,8 @@ export class ProcessPlugins {
   readonly packages: PackageFolders;
   /** Versions that are looked at in place of the current ones, by the plugin's name. */
   readonly #previews = new Map<string, VersionKey>();
+  /** The folder of added plugins, with links followed. */
+  #real = '';
   #folders: ReadonlyMap<string, PluginFolder> = new Map();
   readonly #loaded = new Map<string, Loaded>();
   readonly #live = new Map<string, Live>();
@@ -122,7 +126,7 @@ export class ProcessPlugins {
       const changed = [...active].filter(([name, state]) => this.#live.get(name)?.activatedAt !== timeOf(state));
       if (changed.length === 0) return;
       await this.#look();
-      for (const [name, state] of changed) await this.#followOne(name, timeOf(state));
+      for (const [name, state] of changed) await this.#followOne(name, state);
     });
   }
 
@@ -156,10 +160,11 @@ export class ProcessPlugins {
     });
   }
 
-  async #followOne(name: string, activatedAt: number | undefined): Promise<void> {
+  async #followOne(name: string, state: State): Promise<void> {
     const before = this.#live.get(name);
+    const activatedAt = timeOf(state);
     try {
-      const next = await this.#import(name);
+      const next = await this.#import(name, await this.#granted(name, state));
       if (before?.fingerprint === next.fingerprint) this.#live.set(name, { ...before, activatedAt });
       else this.#goLive(name, { ...next, activatedAt });
       this.#failures.delete(`live ${name}`);
@@ -171,6 +176,7 @@ export class ProcessPlugins {
 
   async #look(): Promise<void> {
     const found = await findPlugins(this.#places);
+    this.#real = await realpath(this.#places.installed).catch(() => path.resolve(this.#places.installed));
     const folders = new Map(found.map((folder) => [nameOf(folder), folder]));
     for (const [name, version] of this.#previews) {
       const { vendor, name: plugin } = version;
@@ -180,11 +186,22 @@ export class ProcessPlugins {
     this.#folders = folders;
   }
 
-  #foundOf(name: string, { vendor, name: plugin, isBundled, manifest, fault, fingerprint }: PluginFolder) {
+  #foundOf(name: string, { vendor, name: plugin, isBundled, folder, manifest, fault, fingerprint }: PluginFolder) {
     const failure = this.#failures.get(name);
     const ofCode = failure?.fingerprint === fingerprint ? failure.message : null;
+    const place = isBundled ? null : path.relative(this.#real, folder);
     const { version = '', title = name, description = '', wants = NO_RIGHTS } = manifest ?? {};
-    return { vendor, name: plugin, version, title, description, isBundled, wants, fault: fault ?? ofCode };
+    return {
+      vendor,
+      name: plugin,
+      version,
+      title,
+      description,
+      isBundled,
+      wants,
+      folder: place,
+      fault: fault ?? ofCode,
+    };
   }
 
   /** Loads the code of a plugin that is not live, and runs its `register`. A failure is kept. */
@@ -203,9 +220,26 @@ export class ProcessPlugins {
     }
   }
 
+  /**
+   * The folder whose code may run: the one that is there, or else that of the version that was activated, if it is kept in a folder of
+   * its own. Throws an Error with a sentence when both ask for more than was granted.
+   */
+  async #granted(
+    name: string,
+    { vendor, name: plugin, granted, folder: kept }: State,
+  ): Promise<PluginFolder | undefined> {
+    const now = this.#folders.get(name);
+    if (!now?.manifest || now.isBundled || isGranted(now, granted)) return now;
+    const place = path.resolve(this.#real, kept ?? '.');
+    if (kept !== null && place.startsWith(this.#real + path.sep)) {
+      const before = await readPluginFolder(place, { vendor, name: plugin, isBundled: false });
+      if (before.manifest && isGranted(before, granted)) return before;
+    }
+    throw new Error('Its folder has a version that asks for more than was granted: activate it to grant that.');
+  }
+
   /** The code as it is on disk now. */
-  async #import(name: string): Promise<Loaded> {
-    const folder = this.#folders.get(name);
+  async #import(name: string, folder = this.#folders.get(name)): Promise<Loaded> {
     if (!folder) throw new Error('Its folder is not there.');
     if (folder.fault !== null) throw new Error(folder.fault);
     if (this.isSafeMode && !folder.isBundled) throw new Error(SAFE_MODE);
@@ -251,6 +285,10 @@ export class ProcessPlugins {
     this.#last = running.catch(() => undefined);
     return running;
   }
+}
+
+function isGranted({ manifest }: PluginFolder, granted: PluginRights | null): boolean {
+  return granted !== null && manifest !== undefined && rightsBeyond(granted, manifest.wants) === undefined;
 }
 
 async function load(folder: PluginFolder): Promise<Loaded> {

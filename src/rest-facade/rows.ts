@@ -17,6 +17,7 @@ import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
 import { planRows } from './plans/routes.ts';
 import { extensionRows } from './plugins/extension-routes.ts';
+import { offeredPluginRows } from './plugins/offered-routes.ts';
 import { pluginRows } from './plugins/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingDomainRows } from './sending-domains/routes.ts';
@@ -57,6 +58,7 @@ export const rows: readonly Row[] = [
   ...licenseRows,
   ...pluginRows,
   ...extensionRows,
+  ...offeredPluginRows,
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,

@@ -13,7 +13,8 @@ export type Access =
 /** What this viewer may use. */
 export function accessOf(viewer: Viewer | null) {
   return {
-    public: true,
+    // What strangers may do is for people: a plugin could try passwords with it.
+    public: viewer?.plugin === undefined,
     authenticated: viewer !== null && viewer.refusal === undefined,
     scope: (scope: Scope) => viewer !== null && holdsScope(viewer.scopes, scope),
     admin: viewer !== null && viewer.isAdmin && holdsScope(viewer.scopes, 'admin'),
@@ -26,7 +27,11 @@ export function requireAccess(viewer: Viewer | null, access: Access): void {
   const isAllowed =
     'scope' in access
       ? allowed.scope(access.scope)
-      : 'public' in access || ('admin' in access ? allowed.admin : allowed.authenticated);
+      : 'public' in access
+        ? allowed.public
+        : 'admin' in access
+          ? allowed.admin
+          : allowed.authenticated;
   if (!isAllowed) throw accessRefusal(viewer);
 }
 
@@ -34,6 +39,8 @@ export function accessRefusal(viewer: Viewer | null): Error {
   if (viewer?.refusal === 'maintenance') return unavailableError();
   if (viewer?.refusal === 'api')
     return new ForbiddenError('API_ACCESS_NOT_INCLUDED', 'The plan does not include access to the API.');
+  if (viewer?.plugin !== undefined)
+    return new ForbiddenError('FORBIDDEN', `The plugin "${viewer.plugin}" was not granted that.`);
   return viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError();
 }
 

@@ -67,6 +67,7 @@ import './plugins/extension-slots.ts';
 import './plugins/plugin-job.ts';
 import './plugins/packages.ts';
 import './plugins/plugin-settings.ts';
+import './plugins/offered-plugins.ts';
 import './statistics/subscriptions.ts';
 import './statistics/delivery-reports.ts';
 import './campaigns/logs.ts';

@@ -14,6 +14,7 @@ import { LiveConnections } from './live-connections.ts';
 import { LiveSchema } from './live-schema.ts';
 import { maskResult } from './mask-error.ts';
 import type { GraphqlContext } from './context.ts';
+import { createPluginOperations } from './plugin-operation.ts';
 import { makeContext, type Means } from './request-context.ts';
 import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
 
@@ -67,6 +68,8 @@ export interface GraphqlServer {
     credentials: RestCredentials,
     options?: RestOptions,
   ): Promise<RestExecution>;
+  /** Runs an operation of a plugin. Rejects with a sentence for its author. */
+  readonly executeForPlugin: ReturnType<typeof createPluginOperations>;
   /** Ends every connection that is still open. */
   close(): Promise<void>;
 }
@@ -96,6 +99,7 @@ export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServe
     upgrade: (req, socket, head, ipAddress) => sockets.upgrade(req, socket, head, ipAddress),
     execute: (document, variables, credentials, more) =>
       executeForRest({ live, means }, { document, variables, credentials, ...more }),
+    executeForPlugin: createPluginOperations(entryPoint),
     close: async () => {
       live.close();
       connections.close();

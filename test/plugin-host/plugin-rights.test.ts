@@ -55,8 +55,8 @@ test.for([
   expect(() => wantsOf(mailwright)).toThrow(sentence);
 });
 
-test('a plugin may ask for the scopes of tokens', () => {
-  expect(GRANTABLE_SCOPES).toEqual(SCOPES);
+test('a plugin may ask for the scopes of tokens, but not for users and their credentials', () => {
+  expect(GRANTABLE_SCOPES).toEqual(SCOPES.filter((scope) => scope !== 'account:write'));
 });
 
 test('what is beyond a grant', () => {

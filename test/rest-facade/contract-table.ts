@@ -343,6 +343,9 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/plugin_mail_templates', 'token', 200, array],
     ['GET', '/plugins/:vendor/:name/settings', 'token', 200, array],
     ['PATCH', '/plugins/:vendor/:name/settings', 'token', 200, action('settings')],
+    ['GET', '/me/plugins', 'token', 200, array],
+    ['POST', '/me/plugins/:vendor/:name/switch-on', 'token', 200, action('plugin')],
+    ['POST', '/me/plugins/:vendor/:name/switch-off', 'token', 200, action('plugin')],
   ),
   ...section(
     'money',

@@ -10,7 +10,7 @@ import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestApp, RestTenant } from './rest-app.ts';
-import { addPackages, addPlugin, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
+import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
 import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { insertMoney } from './insert-money.ts';
@@ -195,6 +195,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
 export function pathIn(world: World, path: string): string {
   return path
+    .replace('/me/plugins/:vendor/:name', `/me/plugins/${OFFERED_PLUGIN}`)
     .replace('/:vendor/:name/settings', `/${PLUGIN_WITH_SETTINGS}/settings`)
     .replace('/:vendor/:name', `/${WORLDS_PLUGIN}`)
     .replace(

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { sql } from '../../src/db/database.ts';
 import { activatePlugin } from '../../src/domain/plugins/activate-plugin.ts';
 import { discoverPlugins } from '../../src/domain/plugins/discover-plugins.ts';
+import { NO_RIGHTS } from '../../src/plugin-api/index.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { pluginArchive, sha256Of } from './plugin-archive.ts';
 import { folderOf, writePlugin } from './plugin-folder.ts';
@@ -10,6 +11,9 @@ import type { RestApp } from './rest-app.ts';
 
 export const WORLDS_PLUGIN = 'acme/hello';
 export const PLUGIN_WITH_SETTINGS = 'world/greeter';
+/** Customers may switch it on. It has no folder, so nothing of it runs. */
+export const OFFERED_PLUGIN = 'world/helper';
+const OFFERED_RIGHTS = { ...NO_RIGHTS, scopes: ['lists:read'] };
 
 /** The plugin of an installation's worlds: found again if it was deleted, and inactive. */
 export async function addPlugin(app: RestApp): Promise<void> {
@@ -19,6 +23,11 @@ export async function addPlugin(app: RestApp): Promise<void> {
     await discoverPlugins(app.ctx);
   }
   await addPluginWithSettings(app, dataDir);
+  const [vendor, name] = OFFERED_PLUGIN.split('/');
+  await app.ctx.db.execute(sql`
+    INSERT INTO plugin (vendor, name, version, title, status, is_bundled, granted)
+    VALUES (${vendor}, ${name}, '1.0.0', 'Helper', 'active', false, ${JSON.stringify(OFFERED_RIGHTS)}::jsonb)
+    ON CONFLICT DO NOTHING`);
   await app.ctx.db.execute(
     sql`UPDATE plugin SET status = 'inactive', first_activated_at = NULL WHERE vendor = 'acme' AND first_activated_at IS NOT NULL`,
   );

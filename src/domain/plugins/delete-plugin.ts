@@ -11,6 +11,8 @@ import { endChecks, viewerOf, type Context, type TransactionContext } from '../c
 import type { PluginKey } from '../plugin-host.ts';
 import { discoverPlugins, finishDeletion } from './discover-plugins.ts';
 import { knownPlugin } from './find-plugin.ts';
+import { dropLogin } from './own-tables.ts';
+import { switchOffForAll } from './plugin-customer-store.ts';
 import { deletionFailed, pluginIsActive, pluginIsBundled } from './plugin-errors.ts';
 import { readOneState } from './plugin-migration-store.ts';
 import { removePluginJobs } from './plugin-job-store.ts';
@@ -59,7 +61,9 @@ async function deleteWithin(
   if (!isKept) {
     await takeBackMigrations(inner, key);
     await deleteSettingsOf(inner.db, key);
+    await dropLogin(inner, key);
   }
+  await switchOffForAll(inner.db, key);
   await removePluginJobs(inner.db, key);
   await deletePackagesOf(inner.db, key);
   await removeFollowersOf(inner.db, fullName(key));

@@ -9,9 +9,10 @@ import { activatePlugin } from './activate-plugin.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
 import { followPluginSettings } from './follow-settings.ts';
+import { needsNewGrant } from './grant-rights.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
 import { syncPackages } from './sync-packages.ts';
-import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
+import { fullName, isOwn, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import type { FoundPlugin } from '../plugin-host.ts';
 
 /** A folder that somebody has put there shows after this time at the latest. */
@@ -53,9 +54,7 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
 export async function followPluginsOnce(ctx: Context): Promise<void> {
   await syncPackages(ctx);
   await hostOf(ctx).follow(async () =>
-    (await allPlugins(ctx.database)).map(({ vendor, name, status, activatedAt }) => {
-      return { vendor, name, isActive: status === 'active', activatedAt };
-    }),
+    (await allPlugins(ctx.database)).map(({ status, ...plugin }) => ({ ...plugin, isActive: status === 'active' })),
   );
 }
 
@@ -82,11 +81,9 @@ async function activateOwn(ctx: Context, found: readonly FoundPlugin[]): Promise
   }
 }
 
-/** The vendor of what belongs to the product; other bundled plugins are examples. */
-const OWN_VENDOR = 'mailwright';
-
 function needsActivation(ctx: Context, row: Plugin, found: FoundPlugin): boolean {
   if (hostOf(ctx).isSafeMode && !found.isBundled) return false;
-  if (row.status === 'active') return row.version !== found.version;
-  return found.isBundled && found.vendor === OWN_VENDOR && row.firstActivatedAt === null;
+  // A version that asks for more than was granted waits for an administrator.
+  if (row.status === 'active') return row.version !== found.version && !needsNewGrant(row, found);
+  return isOwn(found) && row.firstActivatedAt === null;
 }

@@ -1,5 +1,6 @@
 /** The errors of plugins, by code. */
-import { NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import type { PluginRights } from '../../plugin-api/index.ts';
+import { ForbiddenError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
 
 export const pluginNotFound = () => new NotFoundError('PLUGIN_NOT_FOUND', 'No plugin has this vendor and name.');
 
@@ -9,6 +10,25 @@ export const formNotFound = () =>
 /** Nothing was changed; the reason is kept with the plugin. */
 export const activationFailed = (reason: string) =>
   new ValidationError({ plugin: [reason] }, 'PLUGIN_ACTIVATION_FAILED', 'The plugin was not activated.');
+
+/** What the administrator has to name to activate it. */
+export const grantNeeded = ({ scopes, hosts, customers }: PluginRights) => {
+  const list = (what: string, names: readonly string[]) =>
+    `The plugin asks for the ${what} ${names.join(', ')}. Pass them as "${what}" if you agree.`;
+  const all =
+    'The plugin asks to act for all customers. Pass "forAllCustomers" (REST: "for_all_customers") if you agree.';
+  const fields = {
+    ...(scopes.length > 0 ? { scopes: [list('scopes', scopes)] } : {}),
+    ...(hosts.length > 0 ? { hosts: [list('hosts', hosts)] } : {}),
+    ...(customers === 'all' ? { forAllCustomers: [all] } : {}),
+  };
+  return new ValidationError(fields, 'PLUGIN_GRANT_NEEDED', 'The plugin needs more rights than it was granted.');
+};
+
+export const onlyPeopleGrant = () =>
+  new ForbiddenError('FORBIDDEN', 'A plugin cannot activate plugins: that grants rights.');
+
+export const onlyPeopleSwitch = () => new ForbiddenError('FORBIDDEN', 'Only the customer switches plugins on and off.');
 
 export const deletionFailed = (reason: string) =>
   new ValidationError({ plugin: [reason] }, 'PLUGIN_DELETION_FAILED', 'The plugin was not deleted.');

@@ -1,9 +1,19 @@
 /** A plugin in answers. */
 import { z } from 'zod';
-import type { RestPluginFragment } from '../../generated/operations.ts';
+import type { RestPluginFragment, RestPluginRightsFragment } from '../../generated/operations.ts';
 import type { Input } from '../input.ts';
 import { timeShape } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
+
+const rightsShape = z
+  .strictObject({
+    scopes: z.array(z.string()).meta({ description: 'GraphQL scopes.' }),
+    for_all_customers: z.boolean().meta({ description: 'false: for those that have switched it on.' }),
+    hooks: z.array(z.string()),
+    hosts: z.array(z.string()).meta({ description: 'Hosts that it calls.' }),
+    tables: z.boolean().meta({ description: 'It has tables of its own.' }),
+  })
+  .meta({ id: 'PluginRights' });
 
 export const pluginShape = z
   .strictObject({
@@ -22,6 +32,10 @@ export const pluginShape = z
       .nullable()
       .meta({ description: 'An installed version that is used from the next activation on.' }),
     former_version: z.string().nullable().meta({ description: 'The installed version that was used before.' }),
+    wants: rightsShape.meta({ description: 'What the manifest in its folder asks for.' }),
+    granted: rightsShape.nullable().meta({ description: 'What an administrator has granted; null: nothing yet.' }),
+    granted_at: timeShape.nullable(),
+    is_new_grant_needed: z.boolean().meta({ description: 'It asks for more than was granted.' }),
     activated_at: timeShape.nullable(),
     first_activated_at: timeShape.nullable(),
     created_at: timeShape,
@@ -47,9 +61,17 @@ export function presentPlugin(plugin: RestPluginFragment) {
     error: plugin.error ?? null,
     waiting_version: plugin.waitingVersion ?? null,
     former_version: plugin.formerVersion ?? null,
+    wants: presentRights(plugin.wants),
+    granted: plugin.granted ? presentRights(plugin.granted) : null,
+    granted_at: plugin.grantedAt ? restTime(plugin.grantedAt) : null,
+    is_new_grant_needed: plugin.isNewGrantNeeded,
     activated_at: plugin.activatedAt ? restTime(plugin.activatedAt) : null,
     first_activated_at: plugin.firstActivatedAt ? restTime(plugin.firstActivatedAt) : null,
     created_at: restTime(plugin.createdAt),
     updated_at: restTime(plugin.updatedAt),
   };
+}
+
+function presentRights({ scopes, forAllCustomers, hooks, hosts, tables }: RestPluginRightsFragment) {
+  return { scopes, for_all_customers: forAllCustomers, hooks, hosts, tables };
 }

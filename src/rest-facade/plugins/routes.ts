@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { done, ok } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
 import { actionShape, answersBody } from '../shapes.ts';
+import { textsIn } from '../text-list.ts';
 import { pluginPackageRows } from './package-routes.ts';
 import { keyOf, pluginShape, presentPlugin } from './present.ts';
 
@@ -24,10 +25,17 @@ export const pluginRows = [
     access: 'admin',
     summary: 'Activates a plugin, without a restart.',
     details:
-      'Migrations of the plugin that were not applied yet are run. When anything fails, nothing is changed, and `error` of the plugin has the reason.',
+      'Hooks and tables that the plugin asks for are granted by that. `scopes`, `hosts` (arrays, or texts with commas) and `for_all_customers` must be named if it asks for them: without them the answer is 422 and says which. Migrations of the plugin that were not applied yet are run. When anything fails, nothing is changed, and `error` of the plugin has the reason.',
     answers: answersBody(actionShape({ plugin: pluginShape })),
     operation: 'ActivatePlugin',
-    variables: (input) => ({ input: keyOf(input) }),
+    variables: (input) => ({
+      input: {
+        ...keyOf(input),
+        scopes: textsIn(input, 'scopes'),
+        hosts: textsIn(input, 'hosts'),
+        forAllCustomers: input.flag('for_all_customers'),
+      },
+    }),
     present: ({ activatePlugin }) => done('The plugin was activated', { plugin: presentPlugin(activatePlugin) }),
   }),
   endpoint({
