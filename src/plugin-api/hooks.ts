@@ -10,6 +10,7 @@ import type { GraphqlPart } from './graphql.ts';
 import type { EventFollower, RecordedEventHooks } from './events.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+import type { PluginPage } from './plugin-page.ts';
 import type { SettingsChange, SettingsForm } from './plugin-settings.ts';
 import type { TranslationFile } from './plugin-texts.ts';
 import type { LiquidFilter } from './liquid-filter.ts';
@@ -32,6 +33,7 @@ export interface RegistryHooks {
   liquid_filter: LiquidFilter;
   mail_template: MailTemplate;
   merge_tag: MergeTag;
+  page: PluginPage;
   settings_form: SettingsForm;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;

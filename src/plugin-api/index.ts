@@ -44,6 +44,7 @@ export type {
 } from './jobs.ts';
 export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
 export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
+export type { PageData, PageOutcome, PageRequest, PageSubmission, PluginPage } from './plugin-page.ts';
 export type {
   SettingField,
   SettingsChange,

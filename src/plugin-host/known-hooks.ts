@@ -6,6 +6,7 @@ import { PLUGIN_EVENT_KINDS, type HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkLiquidFilter, checkMailTemplate, checkMergeTag } from './message-checks.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
+import { checkPluginPage } from './plugin-page-check.ts';
 import { checkSettingsForm } from './settings-check.ts';
 import { checkTranslationFile } from './translation-check.ts';
 import { markDriver } from './marked-driver.ts';
@@ -60,6 +61,7 @@ export const knownHooks: KnownHooks = {
   daily_task: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkDailyTask },
   route: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkRoute },
   rest_row: { pattern: 'REGISTRY', version: 1, phase: 'boot' },
+  page: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPluginPage },
   settings_form: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkSettingsForm },
   'settings_changed_<vendor>/<name>': {
     ...{ pattern: 'EVENT', version: 1, phase: 'boot' },

@@ -50,6 +50,9 @@ export const checkPageSection: EntryCheck = checkBy(
   z.strictObject({ title: labelShape, href, audience: audienceShape.optional() }),
 );
 
+/** Nothing that means something in the policy of a page. */
+const ASSET = /^[\w./-]+(?:\?[\w=.&-]*)?$/;
+
 /** A plugin gives its own files only: what runs in our pages is what the administrator has activated. */
 export const checkPageAsset: EntryCheck = checkBy(
   z.strictObject({
@@ -59,7 +62,9 @@ export const checkPageAsset: EntryCheck = checkBy(
   }),
   (asset, { plugin }) => {
     const own = `/plugins/${plugin}/`;
-    if (pathWithin(asset.href)?.startsWith(own)) return asset;
-    throw new EntryError(`"href": must be the address of a file of the plugin itself, below ${own}.`);
+    if (ASSET.test(asset.href) && pathWithin(asset.href)?.startsWith(own)) return asset;
+    throw new EntryError(
+      `"href": must be the address of a file of the plugin itself, below ${own}, of letters, digits, "_", "." and "-".`,
+    );
   },
 );

@@ -49,7 +49,9 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   inbound: {
     level: 9,
     may: [
-      ...['bounces', 'tracking', 'audience', 'files', 'sending', 'billing', 'accounts', 'context'].map(inDomain),
+      ...['bounces', 'tracking', 'audience', 'files', 'sending', 'billing', 'plugins', 'accounts', 'context'].map(
+        inDomain,
+      ),
       'lib',
     ],
     typesOf: ['plugin-api', 'http'],

@@ -31,7 +31,13 @@ test.each(HOSTILE)('an address %j is refused in menus and sections', (href) => {
 test.each([
   ...HOSTILE,
   ...['https://cdn.example/x.js', '/plugins/acme/other/static/x.js', '/plugins/acme/tools/../other/x.js', '/x.js'],
-  ...['/plugins/acme/tools/%2e%2e/other/x.js', '/plugins/acme/tools/..%2fother/x.js', '/plugins/acme/tools'],
+  ...[
+    '/plugins/acme/tools/%2e%2e/other/x.js',
+    '/plugins/acme/tools/..%2fother/x.js',
+    '/plugins/acme/tools/x.js;script-src',
+    '/plugins/acme/tools/x,y.js',
+    '/plugins/acme/tools',
+  ],
 ])('a page loads no file %j of a plugin', (href) => {
   expect(use((hooks) => hooks.add('layout.head.assets', { kind: 'script', href }))).toMatchObject({
     code: 'INVALID_ENTRY',

@@ -4,15 +4,12 @@
  */
 import type { IncomingMessage } from 'node:http';
 import Router from 'find-my-way';
-import { authenticateToken } from '../../domain/accounts/authenticate-token.ts';
-import { findCustomerOfPage } from '../../domain/accounts/customer-store.ts';
-import { sessionForReading, sessionOf } from '../../domain/accounts/session-cookie.ts';
-import { holdsScope } from '../../domain/accounts/scopes.ts';
-import type { Context, Viewer } from '../../domain/context.ts';
+import type { Context } from '../../domain/context.ts';
 import { readBody, STRANGERS_BODY_BYTES_MAX } from '../../lib/bounded-body.ts';
 import type { PluginViewer, Route, RouteRequest } from '../../plugin-api/index.ts';
 import { fileUrlOf } from './plugin-files.ts';
 import { sendNothing, type PluginRequest, type PluginSection } from './plugin-request.ts';
+import { sessionOfRequest } from './plugin-viewer.ts';
 import { preparedAnswer, writeAnswer } from './route-answer.ts';
 
 const ROUTE_MS_MAX = 10_000;
@@ -83,21 +80,11 @@ function isFromOwnPage(req: IncomingMessage, baseUrl: string): boolean {
   return req.headers.origin === new URL(baseUrl).origin;
 }
 
-async function viewerOf({ ctx, req, caller }: PluginRequest): Promise<PluginViewer | null> {
-  const { baseUrl, isInMaintenance } = ctx.installation;
-  const isReading = req.method === 'GET' || req.method === 'HEAD';
-  const text = isReading ? sessionForReading(req.headers, baseUrl) : sessionOf(req.headers, baseUrl);
-  const ipAddress = caller.ipAddress === '' ? null : caller.ipAddress;
-  const found = text === undefined ? null : await authenticateToken(ctx, { text, isSession: true, ipAddress });
-  if (!found || (isInMaintenance === true && !found.mayUseInMaintenance)) return null;
-  return publishedViewer(ctx, found.viewer);
-}
-
-async function publishedViewer(ctx: Context, viewer: Viewer): Promise<PluginViewer | null> {
-  const customer = await findCustomerOfPage(ctx.db, viewer.customerId);
-  if (!customer) return null;
-  const isAdmin = viewer.isAdmin && holdsScope(viewer.scopes, 'admin');
-  return Object.freeze({ customerUid: customer.uid, userUid: viewer.userUid, isAdmin });
+async function viewerOf(request: PluginRequest): Promise<PluginViewer | null> {
+  const session = await sessionOfRequest(request);
+  if (!session) return null;
+  const { customerUid, viewer, isAdmin } = session;
+  return Object.freeze({ customerUid, userUid: viewer.userUid, isAdmin });
 }
 
 interface Read {
