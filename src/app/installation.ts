@@ -59,9 +59,10 @@ export async function loadInstallation(
   };
 }
 
-function trustOf({ PLUGIN_CHECKSUM, PLUGIN_KEYS, LICENSE, LICENSE_KEYS }: Settings): Trust {
+function trustOf({ PLUGIN_CHECKSUM, PLUGIN_KEYS, LICENSE, LICENSE_KEYS, RELEASE_KEYS }: Settings): Trust {
   return {
     ...{ pluginChecksum: PLUGIN_CHECKSUM, pluginKeys: PLUGIN_KEYS },
+    releaseKeys: RELEASE_KEYS,
     ...{ licenseSource: LICENSE, licenseKeys: LICENSE_KEYS },
   };
 }

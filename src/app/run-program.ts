@@ -7,6 +7,7 @@ import { NOTE_FILE } from '../parent/process-end.ts';
 import { watchPlugins } from '../plugin-host/watch-plugins.ts';
 import { createAppLog, formatOf } from './app-log.ts';
 import { printBanner, printCredentials } from './banner.ts';
+import { endUpgrade } from './open-releases.ts';
 import { takeParentLink, type ParentLink } from './parent-link.ts';
 import { waitForStop } from './shutdown.ts';
 import { startApp } from './start-app.ts';
@@ -52,6 +53,7 @@ async function run(settings: Settings, parent: ParentLink | undefined): Promise<
   printBanner(app, performance.now());
   if (worker !== undefined) log.info('app.working');
   await parent?.report({ kind: 'ready', port: app.port });
+  await endUpgrade(app.ctx);
   // Now, and not at the end: the process may be killed, and further processes start meanwhile.
   flushCompileCache();
   await stopped;

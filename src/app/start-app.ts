@@ -17,6 +17,7 @@ import type { HookBus } from '../plugin-host/hook-bus.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { requireListening } from './listening.ts';
+import { openReleases } from './open-releases.ts';
 import { openLiveSettings } from './live-settings.ts';
 import { openMigratedDatabase } from './open-database.ts';
 import { openPlugins } from './open-plugins.ts';
@@ -75,7 +76,9 @@ async function compose(
   const installation = await loadInstallation(settings, { port, database, live });
   const audit = createAuditTrail(database, log);
   closers.defer(() => audit.close());
+  const releases = openReleases(settings, { closers, notifications, parent, log });
   const ctx: Context = {
+    releases,
     db: database,
     database,
     tx: undefined,

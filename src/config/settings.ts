@@ -168,6 +168,11 @@ export const settings = {
     default: '',
     about: 'Installed plugins must be signed by one of these keys. Empty: they need no signature.',
   },
+  RELEASE_KEYS: {
+    kind: publicKeys,
+    default: '',
+    about: 'A newer version of the program must be signed by one of these keys. Empty: upgrades by the API are off.',
+  },
   LICENSE: {
     kind: orEmpty({ schema: z.string().min(1), allowed: 'a path, or a URL' }),
     default: '',

@@ -6,6 +6,7 @@ import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
 import type { PluginHost } from './plugin-host.ts';
 import type { ProductHooks } from './product-hooks.ts';
+import type { ReleaseHost } from './release-host.ts';
 import type { SecurityEvents } from './security-event.ts';
 
 /**
@@ -53,6 +54,8 @@ export interface Context {
   readonly entryPoint?: 'graphql' | 'rest' | 'page';
   /** The plugins of this process. Absent in tools. */
   readonly plugins?: PluginHost;
+  /** Versions of the program on this machine. Absent in tools. */
+  readonly releases?: ReleaseHost;
   /** Records logins, refused ones, and changes of access. Absent in jobs and tools. */
   readonly securityEvents?: SecurityEvents;
   /** The change of this request, if its row of the audit trail is written within it. */
@@ -120,6 +123,8 @@ export interface Trust {
   readonly pluginKeys: readonly string[];
   /** The path or address of the license document; empty: there is none. */
   readonly licenseSource: string;
+  /** A newer version of the program must be signed by one of these. */
+  readonly releaseKeys: readonly string[];
   /** A license must be signed by one of these. */
   readonly licenseKeys: readonly string[];
 }

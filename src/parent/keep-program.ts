@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { EmbeddedDatabase } from '../db/embedded.ts';
+import { currentRelease, leaveRelease } from '../lib/current-release.ts';
 import { HAS_PARENT, LAST_ENDS, type ToParent, type ToProgram } from './messages.ts';
 import { NOTE_FILE, ProcessEnds, takeEnd } from './process-end.ts';
 
@@ -26,6 +27,10 @@ export async function keepProgram(file: string): Promise<void> {
   await new Keeper(file).run();
 }
 
+function dataDir(): string {
+  return path.resolve(process.env['DATA_DIR'] ?? 'data');
+}
+
 class Keeper {
   readonly #file: string;
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'mailwright-parent-'));
@@ -38,6 +43,8 @@ class Keeper {
   #hasFailed = false;
   #failedDelayMs = FAILED_MS_MIN;
   #isStopping = false;
+  /** It has ended for another version, or the one that runs is another one and has not worked yet. */
+  #isReplacing = false;
   /** When the first signal came. */
   #signalledAt: number | undefined;
   #isPassed = false;
@@ -64,7 +71,7 @@ class Keeper {
     this.#hasFailed = false;
     const noteFile = path.join(this.#folder, 'note.json');
     const ends = this.#ends.recent();
-    const child = spawn(process.execPath, [...process.execArgv, this.#file], {
+    const child = spawn(process.execPath, [...process.execArgv, this.#fileNow()], {
       env: {
         ...process.env,
         ...(this.#port === undefined ? {} : { PORT: String(this.#port) }),
@@ -93,6 +100,7 @@ class Keeper {
     const end = takeEnd(noteFile, by);
     const isFailedStart = this.#hasFailed && !end.note;
     const code = by.code ?? SIGNAL_CODE_BASE + (by.signal ? constants.signals[by.signal] : 0);
+    if (this.#isReplacing && !this.#isPassed) return this.#replace();
     // A plugin that has sent the signal itself does not stop the program.
     if (this.#isPassed || (this.#isStopping && !end.note)) return this.#end(code);
     // The first start: what is wrong will not go away by itself, and is said already.
@@ -101,6 +109,21 @@ class Keeper {
     this.#ends.add(end);
     if (!this.#hasWorked && this.#ends.recent().length > STARTS_MAX) return this.#end(code);
     this.#startIn(this.#ends.restartDelayMs());
+  }
+
+  /** The newest version that is in use on this machine. */
+  #fileNow(): string {
+    const own = path.resolve(path.dirname(this.#file), '..');
+    return path.join(currentRelease(dataDir(), own), 'src', path.basename(this.#file));
+  }
+
+  /** The version before has made room, or the new one does not start: then the one before comes back. */
+  #replace(): void {
+    if (this.#isStopping) return this.#startIn(0);
+    this.#isReplacing = false;
+    console.error('The new version of Mailwright did not start. The version before is started again.');
+    leaveRelease(dataDir());
+    this.#startIn(0);
   }
 
   #startIn(delayMs: number): void {
@@ -113,8 +136,10 @@ class Keeper {
     if (message.kind === 'recorded') this.#ends.recorded(message);
     if (message.kind === 'failed') this.#hasFailed = true;
     if (message.kind === 'stopping') this.#isStopping = true;
+    if (message.kind === 'replace') this.#isReplacing = true;
     if (message.kind === 'ready') {
       this.#hasWorked = true;
+      this.#isReplacing = false;
       this.#failedDelayMs = FAILED_MS_MIN;
       if (message.port > 0) this.#port = message.port;
     }

@@ -15,6 +15,8 @@ export type ToParent =
   | { readonly kind: 'ready'; readonly port: number }
   /** It cannot start, and has said why. */
   | { readonly kind: 'failed' }
+  /** It stops now, so that another version of it starts. */
+  | { readonly kind: 'replace' }
   /** Somebody has asked it to stop. */
   | { readonly kind: 'stopping' };
 

@@ -25,6 +25,7 @@ import { sendingRouteRows } from './sending-routes/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
+import { upgradeRows } from './settings/upgrade-routes.ts';
 import { licenseRows } from './settings/license-routes.ts';
 import { settingsRows } from './settings/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
@@ -56,6 +57,7 @@ export const rows: readonly Row[] = [
   ...sendingDomainRows,
   ...settingsRows,
   ...licenseRows,
+  ...upgradeRows,
   ...pluginRows,
   ...extensionRows,
   ...offeredPluginRows,

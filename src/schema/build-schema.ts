@@ -61,6 +61,7 @@ import './installation/queue.ts';
 import './installation/settings.ts';
 import './installation/mutations.ts';
 import './installation/license.ts';
+import './installation/upgrade.ts';
 import './plugins/queries.ts';
 import './plugins/mutations.ts';
 import './plugins/extension-slots.ts';

@@ -24,7 +24,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   app: {
     level: 12,
     may: [
-      ...['schema', 'workers', 'domain/*', 'inbound', 'inbox', 'http', 'rest-facade', 'plugin-host'],
+      ...['schema', 'workers', 'domain/*', 'inbound', 'inbox', 'http', 'rest-facade', 'plugin-host', 'release-host'],
       ...['events', 'jobs', 'db', 'config', 'parent', 'plugin-api', 'generated', 'lib'],
     ],
   },
@@ -84,6 +84,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   events: { level: 2, may: ['db', 'lib'] },
   jobs: { level: 2, may: ['db', 'lib'] },
   http: { level: 2, may: ['config', 'lib'] },
+  'release-host': { level: 2, may: ['lib'] },
   'plugin-host': { level: 2, may: ['plugin-api', 'lib'] },
   // What tests of plugins import. Nothing of the product imports it.
   'plugin-testing': { level: 2, may: ['plugin-api', 'lib'], packagesNever: databasePackages },

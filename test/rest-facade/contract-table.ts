@@ -327,6 +327,11 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/diagnostics', 'admin', 200, object('diagnostics', 'status')],
     ['GET', '/license', 'admin', 200, object('license')],
     ['POST', '/license/refresh', 'admin', 200, action('license')],
+    ['GET', '/upgrade', 'admin', 200, object('upgrade')],
+    ['POST', '/upgrade/run', 'admin', 200, action('upgrade')],
+    ['POST', '/upgrade/run-file', 'admin', 200, action('upgrade')],
+    ['POST', '/upgrade/finalize', 'admin', 200, action('upgrade')],
+    ['POST', '/upgrade/cancel', 'admin', 200, action('upgrade')],
   ),
   ...section(
     'plugins',
@@ -367,9 +372,6 @@ export const later: readonly (readonly [method: Method, path: string])[] = [
   ['POST', '/automations/:uid/execute'],
   ['POST', '/automations/:uid/api/call'],
   // 4.11, D39
-  ['POST', '/upgrade/run'],
-  ['POST', '/upgrade/run-file'],
-  ['POST', '/upgrade/finalize'],
   // D43
   ['GET', '/webhooks'],
   ['POST', '/webhooks'],

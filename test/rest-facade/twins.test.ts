@@ -43,6 +43,8 @@ const ONCE_ONLY = new Set([
   'DELETE /plans/:uid',
   'DELETE /plugins/:vendor/:name',
   'POST /plugins/:vendor/:name/activate',
+  'POST /plugins/:vendor/:name/rollback',
+  'POST /upgrade/run-file',
 ]);
 
 const twins = rows.flatMap((row) =>

@@ -34,6 +34,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'PluginSettings.secretsSet': 'SETTINGS_MAX of a form',
   'PluginSetting.choices': 'CHOICES_MAX of a choice',
   'ExtensionEntry.items': 'ITEMS_MAX of a group',
+  'Upgrade.pendingMigrations': 'what one version adds',
   'PluginPackagesSuccess.nodes': 'at most the last 200',
   'DiscoverPluginsSuccess.nodes': 'as PluginsSuccess.nodes',
   'Campaign.attachments': 'MESSAGE_FILES_MAX of a campaign',

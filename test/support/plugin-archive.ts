@@ -21,7 +21,9 @@ export interface PluginFiles {
 /** A plugin whose only effect is an item of the menu. */
 export function pluginArchive(plugin: string, files: PluginFiles = {}): Buffer {
   const { version = '1.0.0', label = `${plugin} ${version}`, format = 'tgz', top = 'package/', more = [] } = files;
-  const { code = plainCode(plugin, label), manifest = manifestOf(plugin, version), migrations = {} } = files;
+  const { code = plainCode(plugin, label), migrations = {} } = files;
+  const asks = Object.keys(migrations).length > 0 ? { tables: true } : {};
+  const { manifest = manifestOf(plugin, version, asks) } = files;
   const entries: Packed[] = [
     { name: 'package.json', content: JSON.stringify(manifest) },
     { name: 'index.ts', content: code },

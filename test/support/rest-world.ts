@@ -13,6 +13,7 @@ import type { RestApp, RestTenant } from './rest-app.ts';
 import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
 import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
+import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
@@ -53,6 +54,8 @@ export interface World extends RestTenant {
   readonly bounceHandlerUid: string;
   /** Of a plugin whose upload is under way. */
   readonly packageUid: string;
+  /** The next one of a staged version. */
+  readonly migration: string;
   /** A working mailbox. */
   readonly mailbox: Readonly<Record<string, unknown>>;
   /** One of the second factor, where the row needs one. */
@@ -90,6 +93,7 @@ async function insertBounceHandler(
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
   await addPlugin(app);
   const packageUid = await addPackages(app);
+  const migration = stageRelease(app);
   const tenant = await app.newTenant();
   const { db } = app.ctx;
   const uids = {
@@ -171,6 +175,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
     packageUid,
+    migration,
     messageId,
     suppressedEmail,
     erasureUid,
@@ -355,6 +360,10 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     next: '/inbox',
     // A form has files already, and takes no addresses beside them.
     files: row.takesFile ? '' : JSON.stringify([{ url: world.pictureUrl }]),
+    migration: world.migration,
+    ...(path === '/upgrade/run'
+      ? { url: 'https://releases.example/9.0.0.tgz', sha256: 'a'.repeat(64), signature: `${'A'.repeat(86)}==` }
+      : {}),
     ...(path === '/plugins/install' ? { url: '', sha256: '', signature: '' } : {}),
     image: row.takesFile ? '' : world.pictureUid,
     current_password: world.password,

@@ -37,7 +37,9 @@ export async function addPlugin(app: RestApp): Promise<void> {
 export async function addPackages({ ctx: { db } }: RestApp): Promise<string> {
   const [vendor, name] = WORLDS_PLUGIN.split('/');
   const archive = pluginArchive(WORLDS_PLUGIN, { version: '0.9.0' });
-  await db.execute(sql`DELETE FROM plugin_package WHERE vendor = ${vendor} OR state = 'uploading'`);
+  await db.execute(
+    sql`DELETE FROM plugin_package WHERE vendor = ${vendor} OR (state = 'uploading' AND id < (SELECT max(id) FROM plugin_package WHERE state = 'uploading'))`,
+  );
   await db.execute(sql`DELETE FROM plugin WHERE vendor = ${vendor} AND name = 'installed'`);
   await db.execute(sql`
     WITH k AS (INSERT INTO plugin_package (uid, state, vendor, name, version, digest, place)
