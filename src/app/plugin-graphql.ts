@@ -1,6 +1,6 @@
 /**
  * GraphQL operations of plugins. A process that serves requests uses its server. Any other one loads the schema when a plugin runs the
- * first operation: that takes about a second and as much memory as the rest of the process.
+ * first operation: that takes some seconds and 120 MB.
  */
 import type { Notifications } from '../db/listen.ts';
 import { REQUEST_LIMITS } from '../db/work-limits.ts';
