@@ -5,7 +5,7 @@ import { boot, register } from './src/service-provider.ts';
 declare module 'mailwright/plugin-api' {
   /** A hook of the plugin's own: other plugins may listen. */
   interface EventHooks {
-    'example-hello.greeted': [greeting: { readonly customer: string }];
+    'example-hello.greeted': [greeting: { customer: string }];
   }
 }
 

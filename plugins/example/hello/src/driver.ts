@@ -5,8 +5,7 @@ import { SendingError, type SendingDriver, type SendingDriverRegistration } from
 
 export const driver: SendingDriverRegistration = {
   type: 'hello-folder',
-  name: 'Folder',
-  description: 'Writes each message into a folder.',
+  ...{ name: 'Folder', description: 'Writes each message into a folder.' },
   configKeys: ['folder'],
   secretKeys: [],
   validate: ({ folder }) =>
@@ -21,16 +20,15 @@ function driverOf(folder: string): SendingDriver {
     capacity: 10,
     async send({ content, messageId, idempotencyKey, mayStillLeave }) {
       if (mayStillLeave && !(await mayStillLeave())) throw new SendingError('unavailable', 'It may not leave.');
-      const file = path.join(folder, `${idempotencyKey}.eml`);
-      await writeFile(file, content).catch((error: unknown) => {
+      await writeFile(path.join(folder, `${idempotencyKey}.eml`), content).catch((error: unknown) => {
         throw new SendingError('unavailable', `The folder cannot be written to: ${String(error)}`);
       });
-      return { runtimeMessageId: messageId, reply: `250 ${path.basename(file)}` };
+      return { runtimeMessageId: messageId, reply: '250 written' };
     },
     test: () =>
       access(folder, constants.W_OK).then(
         () => ({ ok: true }),
-        (error: unknown) => ({ ok: false, message: `The folder cannot be written to: ${String(error)}` }),
+        (error: unknown) => ({ ok: false, message: String(error) }),
       ),
     close: async () => undefined,
   };
