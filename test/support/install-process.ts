@@ -16,7 +16,9 @@ import { ProcessPlugins } from '../../src/plugin-host/plugin-host.ts';
 import { dieAfterStatements } from './die-after-statements.ts';
 
 const [, , url = '', dataDir = '', archive = '', statements = 'Infinity'] = process.argv;
-dieAfterStatements(Number(statements));
+/** About as long as it takes to write the files. */
+const MOMENT_MS = 40;
+dieAfterStatements(Number(statements), MOMENT_MS);
 const database = openDatabase({ url, poolSize: 3, log: silentLog });
 const hooks = createHookBus(silentLog);
 const places = { bundled: '', installed: path.join(dataDir, 'plugins') };
