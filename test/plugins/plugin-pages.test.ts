@@ -4,6 +4,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
+import { rawRequest } from '../support/raw-request.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 import { pagesPlugin, sessionCookieOf } from '../support/pages-plugin.ts';
 
@@ -94,6 +95,19 @@ test('a form of our own page arrives, one of another site does not', async () =>
     { 'Sec-Fetch-Site': 'same-site', Origin: 'https://evil.example' },
   ])
     expect((await post('notes', { text: 'evil' }, cookie, headers)).status).toBe(403);
+  // As a browser sends it that attaches the cookie to a form of another site, or of a sibling of our host.
+  for (const site of ['cross-site', 'same-site'])
+    for (const origin of ['https://evil.example', 'null']) {
+      const forged = await rawRequest(app.baseUrl, {
+        line: 'POST /plugins/acme/notes/pages/notes',
+        headers: [
+          ...[`Cookie: ${cookie}`, `Origin: ${origin}`, 'Content-Type: application/x-www-form-urlencoded'],
+          ...[`Sec-Fetch-Site: ${site}`, 'Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document'],
+        ],
+        body: 'text=evil',
+      });
+      expect(forged.status).toBe(403);
+    }
   expect((await post('notes', { text: 'nobody' }, '')).status).toBe(401);
   expect((await open('notes')).text).not.toMatch(/evil|nobody/);
   expect((await post('admin', { a: '1' }, adminCookie)).status).toBe(405);
