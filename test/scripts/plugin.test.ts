@@ -2,6 +2,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -11,14 +12,20 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { once } from 'node:events';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { isSignedBy } from '../../src/lib/signature.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
-import { runScript } from '../support/run-script.ts';
+import { runScript, startScript } from '../support/run-script.ts';
 
 const dataDir = newDataDir();
-const plugin = (...words: string[]) => runScript('plugin', words, { DATA_DIR: dataDir });
+/** Where the installations of the tests are; when run as root, the database's user must be able to enter. */
+const temporary = path.join(dataDir, 'temporary');
+mkdirSync(temporary);
+chmodSync(dataDir, 0o755);
+const settings = { DATA_DIR: dataDir, TMPDIR: temporary };
+const plugin = (...words: string[]) => runScript('plugin', words, settings);
 const EXAMPLE = path.resolve('plugins/example/hello');
 
 /** All texts of a folder, by their paths. */
@@ -126,6 +133,18 @@ test('a test that fails is the exit code; what cannot be tested is told in a sen
     expect(refused.text).not.toMatch(/\n {4}at /);
   }
   expect((await plugin('test', path.join(dataDir, 'gone'))).text).toContain('There is no folder');
+});
+
+test('nothing of an installation stays, also when the tests are stopped', async () => {
+  const running = () => execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' }).includes(temporary);
+  expect(readdirSync(temporary)).toEqual([]);
+  const child = startScript('plugin', ['test', EXAMPLE], settings);
+  await expect.poll(running).toBe(true);
+  child.kill('SIGTERM');
+  await once(child, 'close');
+  expect(child.exitCode).not.toBe(0);
+  expect(readdirSync(temporary)).toEqual([]);
+  expect(running()).toBe(false);
 });
 
 test('pack makes the same archive of the same files, without what is only of use to the author', async () => {
