@@ -6,7 +6,7 @@ import { SlowestFirst } from './test/support/slowest-first.ts';
 
 /** Files that change for the whole process what a module is: each has a process of its own. */
 const ALONE = [
-  ...globSync('{test,plugins}/**/*.test.ts').filter((file) =>
+  ...globSync('test/**/*.test.ts').filter((file) =>
     /\bvi\.(mock|doMock|resetModules)\(/.test(readFileSync(file, 'utf8')),
   ),
   // They add a field to the schema.
@@ -17,6 +17,12 @@ const ALONE = [
 export default defineConfig({
   // graphql has a `development` export condition: without this line vite loads a second copy of it beside the one
   // that the schema's libraries load, and nothing made by one is known to the other.
+  resolve: {
+    alias: {
+      'mailwright/plugin-api': `${import.meta.dirname}/src/plugin-api/index.ts`,
+      'mailwright/plugin-testing': `${import.meta.dirname}/src/plugin-testing/plugin-testing.ts`,
+    },
+  },
   ssr: { resolve: { conditions: ['module', 'node', 'module-sync'] } },
   test: {
     globalSetup: ['test/support/global-setup.ts'],
@@ -37,7 +43,8 @@ export default defineConfig({
         // Loading the product takes two seconds: files share a process and what is loaded there.
         test: {
           name: 'shared',
-          include: ['test/**/*.test.ts', 'plugins/**/*.test.ts'],
+          // The tests of plugins are run by `npm run plugin -- test`: test/scripts/plugin.test.ts does so.
+          include: ['test/**/*.test.ts'],
           exclude: ALONE,
           isolate: false,
         },

@@ -8,6 +8,7 @@
  *   node bench/delivery.ts --processes 2 --each    over as many connections each as the one has (a server shares its own)
  *   node bench/delivery.ts --first 20         from `run` to the first message at the receiver, so many times
  *   node bench/delivery.ts --suppressed 50000   with so many suppressed addresses beside none, in turns
+ *   node bench/delivery.ts --listeners 3      with so many plugins that filter `before_message_sent`, beside none, in turns
  *   node bench/delivery.ts --database postgres://...   on an empty database of that server, which you have started
  *
  * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has; `--window` (50) messages in
@@ -20,6 +21,7 @@ import { loadavg } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
+import { writeBenchPlugins } from './support/bench-plugins.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
 import { startProduct, type Product } from './support/product.ts';
@@ -39,6 +41,7 @@ const { values } = parseArgs({
     each: { type: 'boolean', default: false },
     first: { type: 'string' },
     suppressed: { type: 'string' },
+    listeners: { type: 'string', default: '0' },
     database: { type: 'string' },
     'no-reference': { type: 'boolean', default: false },
   },
@@ -66,7 +69,11 @@ const postgres =
   values.database === undefined
     ? await startBenchDatabase(values.smoke, ['max_wal_size=4GB'])
     : { url: values.database, stop: () => Promise.resolve() };
-const products = [await startProduct(postgres.url)];
+const LISTENERS = Number(values.listeners);
+/** As a plugin does that skips nobody of these. */
+const LISTENER = `(message) => (message.email.endsWith('.invalid') ? { ...message, skip: { reason: 'Nobody.' } } : message)`;
+const plugins = writeBenchPlugins(LISTENERS, 'before_message_sent', LISTENER);
+const products = [await startProduct(postgres.url, { DATA_DIR: plugins.dataDir })];
 try {
   const [first] = products;
   if (!first) throw new Error('No product was started.');
@@ -77,6 +84,7 @@ try {
 } finally {
   for (const product of products) await product.stop();
   await postgres.stop();
+  plugins.remove();
 }
 
 async function measureAll(tenant: BenchTenant): Promise<void> {
@@ -95,8 +103,8 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
     `\n${setup.mode}, replies after ${setup.delayMs} ms, ${setup.connections} connections, ${RECIPIENTS} recipients; load ${load()}`,
   );
   const sink = await startBenchSink(setup.mode, setup.delayMs);
-  const found: Record<'reference' | 'one' | 'several' | 'suppressed', Measured[]> = {
-    ...{ reference: [], one: [], several: [], suppressed: [] },
+  const found: Record<'reference' | 'one' | 'several' | 'suppressed' | 'listened', Measured[]> = {
+    ...{ reference: [], one: [], several: [], suppressed: [], listened: [] },
   };
   for (let round = 0; round < REPEAT; round++) {
     if (!values['no-reference']) found.reference.push(await measureReference(sink, setup));
@@ -107,6 +115,7 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
       await tenant.suppress(SUPPRESSED);
       found.suppressed.push(await measureCampaign(tenant, sink, setup));
     }
+    if (LISTENERS > 0) found.listened.push(await withPlugins(() => measureCampaign(tenant, sink, setup)));
     if (Number(values.processes) === 1) continue;
     const processes = Number(values.processes);
     await startProcesses(processes);
@@ -116,7 +125,17 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
   sink.close();
   say('one process', found.one, found.reference);
   if (found.suppressed.length > 0) say(`with ${SUPPRESSED} suppressed`, found.suppressed, found.one);
+  if (found.listened.length > 0) say(`with ${LISTENERS} listeners`, found.listened, found.one);
   if (found.several.length > 0) say(`${values.processes} processes`, found.several, found.one);
+}
+
+async function withPlugins(measure: () => Promise<Measured>): Promise<Measured> {
+  const [product] = products;
+  if (!product) throw new Error('No product runs.');
+  await plugins.activate(product);
+  const measured = await measure();
+  await plugins.deactivate(product);
+  return measured;
 }
 
 /** Further sending processes on the same database, as on another machine. */

@@ -9,6 +9,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { skippedByPlugin } from '../src/domain/delivery/skipped-by-plugin.ts';
 import { silentLog } from '../src/lib/log.ts';
 import type { HookRegistration, MenuItem } from '../src/plugin-api/index.ts';
 import { createHookBus, type HookBus } from '../src/plugin-host/hook-bus.ts';
@@ -27,6 +28,15 @@ const ROUNDS = Number(values.rounds ?? (values.smoke ? 3 : 9));
 const GOALS: Readonly<Record<number, number>> = { 0: 100, 1: 1_000 };
 const COUNTS = [0, 1, 3];
 
+declare module '../src/plugin-api/index.ts' {
+  interface FilterHooks {
+    bench_items: readonly MenuItem[];
+  }
+}
+
+/** A hook of plugins: what Mailwright's own FILTERs return is also checked, by rules of their own. */
+const DECLARES = { bench_items: { pattern: 'FILTER' } } as const;
+
 const ITEMS: readonly MenuItem[] = [{ label: 'Lists', href: '/lists' }];
 let seen = 0;
 
@@ -39,6 +49,11 @@ interface Pattern {
 }
 
 const listener = ({ uid }: { uid: string }): void => void (seen += uid.length);
+const UIDS = { campaignUid: 'a1', listUid: 'b2', customerUid: 'c3' };
+const DELIVERY = {
+  ...{ recipientId: 7n, occurrence: 0n, listId: 1n, epoch: 1, attempts: 0 },
+  ...{ email: 'person@example.org', fields: {} },
+};
 /** A new one for each event, as the product makes it. */
 const terminated = () => ({ uid: 'a1', customerUid: 'b2', planUid: 'c3' });
 
@@ -50,9 +65,14 @@ const PATTERNS: Readonly<Record<string, Pattern>> = {
     isAwaited: true,
   },
   'FILTER, filter': {
-    register: (hooks) => hooks.modify('sidebar-menu-items', (items) => items),
-    call: (bus) => bus.filter('sidebar-menu-items', ITEMS),
+    register: (hooks) => hooks.modify('bench_items', (items) => items),
+    call: (bus) => bus.filter('bench_items', ITEMS),
     plain: () => ITEMS,
+  },
+  'FILTER, a message before it is sent': {
+    register: (hooks) => hooks.modify('before_message_sent', (message) => message),
+    call: (bus) => skippedByPlugin({ hooks: bus }, { uids: UIDS }, DELIVERY),
+    plain: () => undefined,
   },
   'REGISTRY, collect': {
     register: (hooks) => hooks.add('admin.sidebar.groups', { label: 'More', items: ITEMS }),
@@ -64,7 +84,7 @@ const PATTERNS: Readonly<Record<string, Pattern>> = {
 function busWith(listeners: number, { register }: Pattern): HookBus {
   const bus = createHookBus(silentLog);
   for (let number = 0; number < listeners; number++) {
-    const plugin = { name: `bench/plugin-${number}`, boot: register };
+    const plugin = { name: `bench/plugin-${number}`, declares: DECLARES, boot: register };
     bus.register(plugin);
     bus.boot(plugin);
     bus.goLive(plugin.name);

@@ -10,7 +10,7 @@ import { freePort } from '../../src/db/free-port.ts';
 export const BENCH_TOKEN = 'B'.repeat(60);
 /** What secrets of this installation are encrypted with. */
 export const BENCH_SECRET = 'bench'.repeat(10);
-const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+const MAIN = path.resolve(import.meta.dirname, '../../src/program.ts');
 
 /** With PROFILE=<folder> each product writes a profile of its processor time into that folder when it stops. */
 const PROFILE = process.env['PROFILE'] ? ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] : [];

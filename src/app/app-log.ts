@@ -1,12 +1,15 @@
 /** The program's log, as the settings want it. */
 import type { Settings } from '../config/settings.ts';
-import { createLog, type Log } from '../lib/log.ts';
+import { createLog, type Log, type LogFormat } from '../lib/log.ts';
+
+type LogSettings = Pick<Settings, 'LOG_LEVEL' | 'LOG_FORMAT'>;
+
+export function createAppLog(settings: LogSettings): Log {
+  return createLog({ level: settings.LOG_LEVEL, format: formatOf(settings) });
+}
 
 /** `auto` is readable on a terminal and JSON everywhere else. */
-export function createAppLog({
-  LOG_LEVEL: level,
-  LOG_FORMAT: format,
-}: Pick<Settings, 'LOG_LEVEL' | 'LOG_FORMAT'>): Log {
-  if (format !== 'auto') return createLog({ level, format });
-  return createLog({ level, format: process.stderr.isTTY ? 'pretty' : 'json' });
+export function formatOf({ LOG_FORMAT: format }: Pick<LogSettings, 'LOG_FORMAT'>): LogFormat {
+  if (format !== 'auto') return format;
+  return process.stderr.isTTY ? 'pretty' : 'json';
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { Database } from '../db/database.ts';
-import type { Installation } from '../domain/context.ts';
+import type { Installation, Trust } from '../domain/context.ts';
 import { keepSetting } from '../domain/installation/setting-store.ts';
 import { SETTINGS_DEFAULT } from '../domain/installation/settings.ts';
 import { deriveKey } from '../lib/crypto.ts';
@@ -33,6 +33,7 @@ export async function loadInstallation(
     spfTerms: settings.SPF_TERMS,
     eventDays: settings.EVENT_RETENTION_DAYS,
     machine: machineOf(settings),
+    trust: trustOf(settings),
     // Read each time: an administrator can change them while the program runs.
     get isInMaintenance() {
       return live.current().maintenance;
@@ -55,6 +56,14 @@ export async function loadInstallation(
       return { ledgerMonths, eventMonths };
     },
     limits: limitsOf(settings, () => live.current()),
+  };
+}
+
+function trustOf({ PLUGIN_CHECKSUM, PLUGIN_KEYS, LICENSE, LICENSE_KEYS, RELEASE_KEYS }: Settings): Trust {
+  return {
+    ...{ pluginChecksum: PLUGIN_CHECKSUM, pluginKeys: PLUGIN_KEYS },
+    releaseKeys: RELEASE_KEYS,
+    ...{ licenseSource: LICENSE, licenseKeys: LICENSE_KEYS },
   };
 }
 

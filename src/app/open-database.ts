@@ -4,7 +4,7 @@ import { Logger, runMigrations } from 'graphile-worker';
 import type { Settings } from '../config/settings.ts';
 import { openDatabase, type Database } from '../db/database.ts';
 import { checkServer } from '../db/check-server.ts';
-import { startEmbeddedDatabase } from '../db/embedded.ts';
+import { startEmbeddedDatabase, type EmbeddedDatabase, type EmbeddedOptions } from '../db/embedded.ts';
 import { MIGRATIONS } from '../db/migration-state.ts';
 import { migrate, readMigrations } from '../db/migrate.ts';
 import { JOB_LIMITS } from '../db/work-limits.ts';
@@ -18,10 +18,17 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
+/** How the embedded database is started: by this process, or by its parent. */
+export type StartEmbedded = (options: EmbeddedOptions) => Promise<EmbeddedDatabase>;
+
 /** Opens the database and migrates it. Throws with a sentence that says what to do. */
-export async function openMigratedDatabase(settings: Settings, log: Log): Promise<OpenDatabase> {
+export async function openMigratedDatabase(
+  settings: Settings,
+  log: Log,
+  start: StartEmbedded = startEmbeddedDatabase,
+): Promise<OpenDatabase> {
   const folder = path.resolve(settings.DATA_DIR, 'postgres');
-  const embedded = settings.DATABASE_URL === '' ? await startEmbeddedDatabase({ folder }) : undefined;
+  const embedded = settings.DATABASE_URL === '' ? await start({ folder }) : undefined;
   const url = embedded?.url ?? settings.DATABASE_URL;
   const database = openDatabase({ url, poolSize: poolSizesOf(settings).work, log, limits: JOB_LIMITS });
   try {

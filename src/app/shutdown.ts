@@ -16,10 +16,12 @@ interface StopOptions {
   /** How long SIGTERM waits for messages in flight. */
   readonly graceMs: number;
   readonly stop: (graceMs: number) => Promise<void>;
+  /** Called when somebody has asked. */
+  readonly onStopping: () => void;
 }
 
 /** Resolves when the program was asked to stop and `stop` has finished; sets the exit code. */
-export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> {
+export function waitForStop({ log, graceMs, stop, onStopping }: StopOptions): Promise<void> {
   return new Promise((resolve) => {
     let requestedAt = 0;
     const onSignal = (signal: NodeJS.Signals): void => {
@@ -29,6 +31,7 @@ export function waitForStop({ log, graceMs, stop }: StopOptions): Promise<void> 
       }
       requestedAt = performance.now();
       log.info('app.stopping', { signal });
+      onStopping();
       const waitMs = signal === 'SIGINT' ? Math.min(CTRL_C_GRACE_MS, graceMs) : graceMs;
       setTimeout(() => {
         log.error('app.stop_timed_out', { ms: waitMs + STOP_MS_MAX });

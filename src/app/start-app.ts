@@ -1,5 +1,4 @@
 /** The composition root: creates all modules in order, connects them, and stops them in reverse order. It contains no rules. */
-import path from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import { durabilityFaults } from '../db/durability.ts';
 import { freePort } from '../db/free-port.ts';
@@ -11,16 +10,18 @@ import type { Context } from '../domain/context.ts';
 import { makePartitions } from '../domain/delivery/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
-import { followPlugins } from '../domain/plugins/follow-plugins.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
-import { ProcessPlugins } from '../plugin-host/plugin-host.ts';
+import type { FaultCounts } from '../plugin-host/fault-counts.ts';
+import type { HookBus } from '../plugin-host/hook-bus.ts';
 import type { BannerFacts } from './banner.ts';
 import { loadInstallation } from './installation.ts';
 import { requireListening } from './listening.ts';
+import { openReleases } from './open-releases.ts';
 import { openLiveSettings } from './live-settings.ts';
 import { openMigratedDatabase } from './open-database.ts';
+import { openPlugins } from './open-plugins.ts';
+import { recordLastEnds, type ParentLink } from './parent-link.ts';
 import { startInbox } from './start-inbox.ts';
 import type { WebOptions } from './start-web.ts';
 import { startWorker } from './start-worker.ts';
@@ -31,26 +32,28 @@ import { startWorkerProcesses } from './worker-processes.ts';
 export interface App extends BannerFacts {
   readonly ctx: Context;
   readonly hooks: HookBus;
+  readonly port: number;
   /** Stops everything, the embedded database last. Messages in flight get `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
 
 /** Ctrl-C must end within ten seconds: SMTP dialogues get this long, the rest is for the database. */
 const STOP_GRACE_MS = 7_000;
-const PLUGINS = path.join(import.meta.dirname, '..', '..', 'plugins');
 
-/**
- * Starts what the settings ask for. If something fails, it stops what has been started before it throws. `show` is
- * called as soon as the credentials exist, so that the operator sees them even if the start fails later.
- */
-export async function startApp(
-  settings: Settings,
-  log: Log,
-  show: (made: Bootstrapped) => void = () => undefined,
-): Promise<App> {
+export interface StartOptions {
+  /** Called as soon as the credentials exist, so that the operator sees them even if the start fails later. */
+  readonly show?: (made: Bootstrapped) => void;
+  /** The process that has started this one. */
+  readonly parent?: ParentLink | undefined;
+  /** Where faults of plugins are counted that nobody has caught. */
+  readonly faults?: FaultCounts;
+}
+
+/** Starts what the settings ask for. If something fails, it stops what has been started before it throws. */
+export async function startApp(settings: Settings, log: Log, options: StartOptions = {}): Promise<App> {
   const closers = new AsyncDisposableStack();
   try {
-    return await compose(settings, { log, show, closers });
+    return await compose(settings, { log, closers, ...options });
   } catch (error) {
     await closers.disposeAsync();
     throw error;
@@ -59,26 +62,28 @@ export async function startApp(
 
 async function compose(
   settings: Settings,
-  { log, show, closers }: { log: Log; show: (made: Bootstrapped) => void; closers: AsyncDisposableStack },
+  { log, show, parent, faults, closers }: StartOptions & { log: Log; closers: AsyncDisposableStack },
 ): Promise<App> {
   const port = await portOf(settings);
-  const opened = await openMigratedDatabase(settings, log);
+  const opened = await openMigratedDatabase(settings, log, parent?.startEmbedded);
   closers.defer(() => opened.close());
   const { database, isEmbedded } = opened;
   // Logged as an error at every start: a test installation may run without it, but an operator must know.
   for (const fault of await durabilityFaults(database)) log.error('database.not_durable', { ...fault });
-  const hooks = createHookBus(log);
+  const { hooks, plugins, follow, serve } = openPlugins(settings, log, faults);
   const notifications = closers.adopt(openNotifications(database, log), (it) => it.close());
   const live = closers.adopt(await openLiveSettings(database, { notifications, log }), (it) => it.close());
   const installation = await loadInstallation(settings, { port, database, live });
   const audit = createAuditTrail(database, log);
   closers.defer(() => audit.close());
+  const releases = openReleases(settings, { closers, notifications, parent, log });
   const ctx: Context = {
+    releases,
     db: database,
     database,
     tx: undefined,
     hooks,
-    plugins: pluginsOf(settings, hooks, log),
+    plugins,
     clock: systemClock,
     log,
     viewer: null,
@@ -86,14 +91,11 @@ async function compose(
     securityEvents: createSecurityEvents({ log, audit }),
     installation,
   };
-  closers.adopt(await followPlugins(ctx, notifications), (it) => it.close());
+  if (parent) await recordLastEnds(ctx, parent);
+  closers.adopt(await follow(ctx, { audit, notifications }), (it) => it.close());
   await makePartitions(ctx);
-  const bootstrapped = await bootstrapInstallation(ctx, {
-    email: settings.ADMIN_EMAIL,
-    password: settings.ADMIN_PASSWORD,
-    apiToken: settings.ADMIN_API_TOKEN,
-  });
-  if (bootstrapped) show(bootstrapped);
+  const bootstrapped = await bootstrap(ctx, settings);
+  if (bootstrapped) show?.(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   if (!settings.ROLES.includes('web')) {
     // A web server's is in inbound-mounts.ts. Other processes have one for what a dead web server left behind.
@@ -107,14 +109,15 @@ async function compose(
   const worker = await startWorker(ctx, settings, { notifications, pausedFor: heartbeat.isHeld() ? HELD : undefined });
   closers.defer(() => worker.stop(waitMs));
   heartbeat.watch(worker);
-  const others = startWorkerProcesses({ settings, databaseUrl: database.url, installation, log });
+  const others = startWorkerProcesses({ settings, databaseUrl: database.url, ctx });
   closers.defer(() => others.stop());
   if (settings.ROLES.includes('web'))
-    await openEntryPoints({ ctx, audit, settings, port, notifications, inbox, worker, heartbeat }, closers);
+    await openEntryPoints({ ctx, audit, settings, port, notifications, inbox, worker, heartbeat, serve }, closers);
 
   return {
     ctx,
     hooks,
+    port,
     baseUrl: installation.baseUrl,
     roles: settings.ROLES,
     inboxPort: inbox.port,
@@ -128,9 +131,11 @@ async function compose(
   };
 }
 
-function pluginsOf({ DATA_DIR, SAFE_MODE }: Settings, bus: HookBus, log: Log): ProcessPlugins {
-  const places = { bundled: PLUGINS, installed: path.resolve(DATA_DIR, 'plugins') };
-  return new ProcessPlugins({ bus, places, isSafeMode: SAFE_MODE === '1', log });
+function bootstrap(
+  ctx: Context,
+  { ADMIN_EMAIL: email, ADMIN_PASSWORD: password, ADMIN_API_TOKEN: apiToken }: Settings,
+): Promise<Bootstrapped | null> {
+  return bootstrapInstallation(ctx, { email, password, apiToken });
 }
 
 async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {

@@ -6,6 +6,7 @@ import { openPrisma } from '../db/prisma.ts';
 import { REQUEST_LIMITS } from '../db/work-limits.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import { createRequestLimit } from '../domain/accounts/count-requests.ts';
+import type { CountRequest } from '../lib/rate-limit.ts';
 import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
 import { readPreviewPage } from '../domain/campaigns/read-preview-page.ts';
@@ -21,13 +22,16 @@ import { captchaFiles } from '../inbound/captcha.ts';
 import { createInbound, type Inbound } from '../inbound/inbound-mounts.ts';
 import { loadDocuments } from '../rest-facade/documents.ts';
 import { parseKeptAnswer } from '../rest-facade/idempotency.ts';
-import { createGraphqlServer, type GraphqlServer } from '../schema/graphql-server.ts';
+import { rows } from '../rest-facade/rows.ts';
+import { createGraphqlServer, type GraphqlServer, type GraphqlServerOptions } from '../schema/graphql-server.ts';
 import { graphqlReference } from '../schema/reference-page.ts';
 import { landingMounts } from './landing.ts';
+import { openPluginRows, type PluginRows } from './plugin-rows.ts';
 import { GRAPHQL_REFERENCE_PATH, restMounts } from './rest-mounts.ts';
 import { ownHostOnly } from './link-hosts.ts';
 import { cannotListen } from './listening.ts';
 import { createMetrics } from './metrics.ts';
+import type { OpenPlugins } from './open-plugins.ts';
 import { poolSizesOf } from './open-database.ts';
 import type { RunningInbox } from './start-inbox.ts';
 import type { RunningWorker } from './start-worker.ts';
@@ -42,6 +46,8 @@ export interface WebOptions {
   readonly inbox: RunningInbox;
   /** Readiness includes whether these work. */
   readonly worker: Pick<RunningWorker, 'isWorking' | 'queueProblem'>;
+  /** Takes the server for operations of plugins. */
+  readonly serve: OpenPlugins['serve'];
   readonly heartbeat: Pick<ProcessHeartbeat, 'checkDisk' | 'isHeld'>;
 }
 
@@ -64,12 +70,9 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
     { perToken: settings.RATE_LIMIT, perAddress: settings.RATE_LIMIT_STRANGERS ?? settings.RATE_LIMIT },
     ctx,
   );
-  const graphql = createGraphqlServer({
-    means: { ...ctx, audit, prisma, notifications },
-    explorer: settings.GRAPHQL_EXPLORER === 'on',
-    origins: settings.CORS_ORIGINS,
-    countRequest,
-  });
+  const graphql = openGraphql(options, { ...ctx, audit, prisma, notifications }, countRequest);
+  const documents = loadDocuments(graphql.schema);
+  const pluginRows = openPluginRows({ hooks: ctx.hooks, log: ctx.log, graphql, rows, documents });
   const inbound = await createInbound(ctx, { work: options.ctx, ...PAGES, framers: settings.CORS_ORIGINS, places });
   const metrics = createMetrics({ ctx, settings, pools: { requests: ctx.database, work: options.ctx.database } });
   const server = await startHttpServer({
@@ -89,20 +92,8 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
           () => settings.CORS_ORIGINS,
         ),
         // An operator who hides the schema hides its reference, too.
-        ...(settings.GRAPHQL_EXPLORER === 'on' ? [schemaMount(graphql.schema)] : []),
-        ...restMounts({
-          documents: loadDocuments(graphql.schema),
-          execute: graphql.execute,
-          dialect: settings.REST_DIALECT,
-          baseUrl: ctx.installation.baseUrl,
-          origins: settings.CORS_ORIGINS,
-          hasGraphqlReference: settings.GRAPHQL_EXPLORER === 'on',
-          countRequest,
-          idempotentCalls: createKeptCalls(
-            { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
-            parseKeptAnswer,
-          ),
-        }),
+        ...(settings.GRAPHQL_EXPLORER === 'on' ? [schemaMount(graphql)] : []),
+        ...restMountsOf({ ctx, settings, graphql, pluginRows, countRequest }),
         ...captchaFiles.map(assetMount),
         ...inbound.mounts,
         ...inbox.mounts,
@@ -114,6 +105,7 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   });
   return {
     async close() {
+      pluginRows.close();
       // Websockets first: they would keep the server open.
       await graphql.close();
       await server.close(CLOSE_WAIT_MS);
@@ -124,13 +116,53 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   };
 }
 
+/** The server for clients and for plugins. */
+function openGraphql(
+  { settings, serve }: WebOptions,
+  means: GraphqlServerOptions['means'],
+  countRequest: CountRequest | undefined,
+): GraphqlServer {
+  return serve(
+    createGraphqlServer({
+      ...{ means, countRequest, origins: settings.CORS_ORIGINS },
+      explorer: settings.GRAPHQL_EXPLORER === 'on',
+    }),
+  );
+}
+
+interface RestParts {
+  readonly ctx: Context;
+  readonly settings: Settings;
+  readonly graphql: GraphqlServer;
+  readonly pluginRows: PluginRows;
+  readonly countRequest: CountRequest | undefined;
+}
+
+function restMountsOf({ ctx, settings, graphql, pluginRows, countRequest }: RestParts): Mount[] {
+  return restMounts({
+    rowsInUse: pluginRows.current,
+    execute: graphql.execute,
+    dialect: settings.REST_DIALECT,
+    baseUrl: ctx.installation.baseUrl,
+    origins: settings.CORS_ORIGINS,
+    hasGraphqlReference: settings.GRAPHQL_EXPLORER === 'on',
+    countRequest,
+    idempotentCalls: createKeptCalls(
+      { database: ctx.database, secret: ctx.installation.secret, log: ctx.log },
+      parseKeptAnswer,
+    ),
+  });
+}
+
 /** What pages show that the module of the pages cannot compose by itself. */
 const PAGES = { webView: webViewOf, preview: readPreviewPage };
 
-function schemaMount(schema: GraphqlServer['schema']): Mount {
-  const read = () => graphqlReference(schema, 'Mailwright');
+function schemaMount({ live }: GraphqlServer): Mount {
+  const schema = () => live.current.schema;
+  const read = () => graphqlReference(schema(), 'Mailwright');
   return assetMount({
     ...{ path: GRAPHQL_REFERENCE_PATH, contentType: 'text/html; charset=utf-8', policy: PLAIN_POLICY, read },
+    madeFrom: schema,
   });
 }
 

@@ -5,6 +5,7 @@ import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
+import { pluginFollowers } from '../domain/plugins/plugin-followers.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
 import { mxThrough } from '../domain/sending/routing/mailbox-group.ts';
 import type { SourceKey } from '../domain/source-key.ts';
@@ -20,6 +21,7 @@ import { accountTasks } from '../workers/tasks/accounts.ts';
 import { sweepEventsTask } from '../workers/tasks/events.ts';
 import { erasePersonTask } from '../workers/tasks/erase-person.ts';
 import { removeFieldValuesTask } from '../workers/tasks/remove-field-values.ts';
+import { pluginTasks } from '../workers/tasks/plugins.ts';
 import { expirePendingTask, listMailTasks } from '../workers/tasks/list-mails.ts';
 import {
   dropPartitionsTask,
@@ -32,6 +34,7 @@ import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { snapshotTask, sendAtTimeTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
+import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
 import type { Task } from '../workers/task.ts';
@@ -78,6 +81,9 @@ export async function startWorker(
   });
   const following = await followEvents({ ...ctx, notifications }, works ? [hooksFollower(ctx)] : []);
   if (pausedFor !== undefined) following.pause(pausedFor);
+  const followPlugins = (): void => following.use(works ? pluginFollowers(ctx) : []);
+  followPlugins();
+  const endPlugins = ctx.hooks.onChange(followPlugins);
   return {
     ...worker,
     pause(reason) {
@@ -89,6 +95,7 @@ export async function startWorker(
       following.resume(reason);
     },
     async stop(graceMs) {
+      endPlugins();
       await Promise.all([worker.stop(graceMs), following.stop(graceMs)]);
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
@@ -111,6 +118,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     runImportTask,
     ...listMailTasks(drivers),
     ...sendingDomainTasks(drivers),
+    switchedOffMailTask(drivers),
     ...messageTestTasks(drivers),
     expirePendingTask,
     erasePersonTask,
@@ -119,6 +127,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     dropAbandonedUploadsTask,
     ...accountTasks,
     sweepEventsTask,
+    ...pluginTasks,
     makePartitionsTask,
     dropPartitionsTask,
     renewSubscriptionsTask,

@@ -4,22 +4,20 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Settings } from '../config/settings.ts';
-import type { Installation } from '../domain/context.ts';
-import type { Log } from '../lib/log.ts';
+import type { Context } from '../domain/context.ts';
+import { messageOf } from '../lib/errors.ts';
+import { NOTE_FILE, ProcessEnds, takeEnd } from '../parent/process-end.ts';
+import { recordProcessEnds } from './parent-link.ts';
 
 /** Environment variable with the number of such a process. */
 const WORKER_NUMBER = 'MAILWRIGHT_WORKER_NUMBER';
 
-const MAIN = path.join(import.meta.dirname, '..', 'main.ts');
-const RESTART_MS_MIN = 1_000;
-/** A process that cannot start is tried again without end, with growing delays up to this. */
-const RESTART_MS_MAX = 30_000;
-/** A process that ran this long did not fail at its start. */
-const SETTLED_MS = 60_000;
+const PROGRAM = path.join(import.meta.dirname, '..', 'program.ts');
 
 export interface WorkerProcesses {
   /** How many there should be, and how many run now. */
@@ -34,8 +32,7 @@ export interface WorkerProcesses {
 interface SpawnOptions {
   readonly settings: Settings;
   readonly databaseUrl: string;
-  readonly installation: Pick<Installation, 'baseUrl' | 'secret'>;
-  readonly log: Log;
+  readonly ctx: Context;
 }
 
 /** Which of these processes this one is; undefined: it is the program itself. */
@@ -55,14 +52,18 @@ export function startWorkerProcesses(options: SpawnOptions): WorkerProcesses {
   const fullGraceMs = settings.STOP_GRACE_SECONDS * 1_000;
   const isParent = settings.ROLES.includes('worker') && workerNumber() === undefined;
   const wanted = isParent ? furtherWorkers(settings.WORKERS, availableParallelism()) : 0;
-  const workers = Array.from({ length: wanted }, (_, index) => new WorkerProcess(index + 2, options));
+  const notes = wanted > 0 ? mkdtempSync(path.join(tmpdir(), 'mailwright-workers-')) : '';
+  const workers = Array.from({ length: wanted }, (_, index) => new WorkerProcess(index + 2, { ...options, notes }));
   return {
     wanted,
     running: () => workers.filter((worker) => worker.isRunning).length,
     beginStop: (graceMs) =>
       // The signal that means the same grace: SIGINT is the fast one (shutdown.ts).
       workers.forEach((worker) => worker.beginStop(graceMs < fullGraceMs ? 'SIGINT' : 'SIGTERM')),
-    stop: async () => void (await Promise.all(workers.map((worker) => worker.stop()))),
+    async stop() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      if (notes !== '') rmSync(notes, { recursive: true, force: true });
+    },
   };
 }
 
@@ -71,12 +72,14 @@ class WorkerProcess {
   readonly #options: SpawnOptions;
   #child: ChildProcess | undefined;
   #restart: NodeJS.Timeout | undefined;
-  #waitMs = RESTART_MS_MIN;
+  readonly #noteFile: string;
+  readonly #ends = new ProcessEnds();
   #isStopping = false;
 
-  constructor(number: number, options: SpawnOptions) {
+  constructor(number: number, options: SpawnOptions & { readonly notes: string }) {
     this.#number = number;
     this.#options = options;
+    this.#noteFile = path.join(options.notes, `${number}.json`);
     this.#start();
   }
 
@@ -97,10 +100,9 @@ class WorkerProcess {
   }
 
   #start(): void {
-    const { log } = this.#options;
-    const startedAt = performance.now();
-    const child = spawn(process.execPath, [...process.execArgv, MAIN], {
-      env: { ...process.env, ...environment(this.#number, this.#options) },
+    const { log } = this.#options.ctx;
+    const child = spawn(process.execPath, [...process.execArgv, PROGRAM], {
+      env: { ...process.env, ...environment(this.#number, this.#options), [NOTE_FILE]: this.#noteFile },
       // A process group of its own: Ctrl-C reaches the program, which passes it on once.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -112,16 +114,27 @@ class WorkerProcess {
     child.on('error', (error) => log.warn('workers.cannot_start', { worker: this.#number, message: error.message }));
     child.on('close', (code, signal) => {
       this.#child = undefined;
-      if (this.#isStopping) return;
-      if (performance.now() - startedAt > SETTLED_MS) this.#waitMs = RESTART_MS_MIN;
-      log.warn('workers.died', { worker: this.#number, code, signal, restartInMs: this.#waitMs });
-      this.#restart = setTimeout(() => this.#start(), this.#waitMs);
-      this.#waitMs = Math.min(RESTART_MS_MAX, this.#waitMs * 2);
+      if (!this.#isStopping) void this.#ended({ code, signal });
     });
+  }
+
+  /** Starts it again when its end is recorded: a plugin that has caused it may be switched off then. */
+  async #ended(by: { code: number | null; signal: NodeJS.Signals | null }): Promise<void> {
+    const { ctx } = this.#options;
+    this.#ends.add(takeEnd(this.#noteFile, by));
+    const restartInMs = this.#ends.restartDelayMs();
+    ctx.log.warn('workers.died', { worker: this.#number, ...by, restartInMs });
+    try {
+      this.#ends.recorded({ isDealtWith: await recordProcessEnds(ctx, this.#ends.recent()) });
+    } catch (error) {
+      ctx.log.warn('workers.end_not_recorded', { worker: this.#number, message: messageOf(error) });
+    }
+    if (!this.#isStopping) this.#restart = setTimeout(() => this.#start(), restartInMs);
   }
 }
 
-function environment(number: number, { settings, databaseUrl, installation }: SpawnOptions): Record<string, string> {
+function environment(number: number, { settings, databaseUrl, ctx }: SpawnOptions): Record<string, string> {
+  const { installation } = ctx;
   return {
     ROLES: 'worker',
     WORKERS: '1',

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { parseRateLimit, type RateLimit } from '../lib/rate-limit.ts';
 import { listOf, numberFrom, oneOf, orEmpty, orNull, type SettingKind } from '../lib/setting-kind.ts';
+import { PUBLIC_KEY_PATTERN } from '../lib/signature.ts';
 import { withoutTrailing } from '../lib/without-trailing.ts';
 
 const port = numberFrom(0, 65_535);
@@ -80,6 +81,7 @@ const apiToken: SettingKind<string> = {
   allowed: '40 to 100 letters (a to z, A to Z) and digits',
 };
 const secret: SettingKind<string> = { schema: z.string().min(32), allowed: 'a text of at least 32 characters' };
+const publicKeys = listOf(z.string().regex(PUBLIC_KEY_PATTERN), { each: 'Ed25519 public keys (32 bytes in base64)' });
 const folder: SettingKind<string> = {
   schema: z
     .string()
@@ -154,6 +156,32 @@ export const settings = {
     default: '0',
     about:
       '1 starts without the code of plugins that you have added, so that you can deactivate one that does harm. The plugins of the product run.',
+  },
+  PLUGIN_CHECKSUM: {
+    kind: oneOf('required', 'optional'),
+    default: 'required',
+    about:
+      '`required`: a plugin is installed from an address only with its SHA-256 checksum. `optional`: also without.',
+  },
+  PLUGIN_KEYS: {
+    kind: publicKeys,
+    default: '',
+    about: 'Installed plugins must be signed by one of these keys. Empty: they need no signature.',
+  },
+  RELEASE_KEYS: {
+    kind: publicKeys,
+    default: '',
+    about: 'A newer version of the program must be signed by one of these keys. Empty: upgrades by the API are off.',
+  },
+  LICENSE: {
+    kind: orEmpty({ schema: z.string().min(1), allowed: 'a path, or a URL' }),
+    default: '',
+    about: 'The license document: a file, or its address. A license limits nothing. Empty: the community edition.',
+  },
+  LICENSE_KEYS: {
+    kind: publicKeys,
+    default: '',
+    about: 'A license must be signed by one of these keys.',
   },
   DATA_DIR: {
     kind: folder,

@@ -108,7 +108,9 @@ async function pendingMigrations(
     );
   }
   const known = new Set(migrations.map(({ name }) => name));
-  const unknown = rows.find((row) => !known.has(row.migration_name));
+  const strange = rows.filter((row) => !known.has(row.migration_name));
+  const allowed = strange.length > 0 ? await stepsOfUpgrade(client) : [];
+  const unknown = strange.find((row) => !allowed.includes(row.migration_name));
   if (unknown) {
     throw new Error(
       `The database has migration ${unknown.migration_name}, which this version does not know: ` +
@@ -119,17 +121,74 @@ async function pendingMigrations(
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
+/** Setting with the migrations of an upgrade that has begun: until the newer version has started, the version before works with them. */
+export const UPGRADE_STEPS = 'installation.upgrade_steps';
+
+async function stepsOfUpgrade(client: pg.Client): Promise<readonly string[]> {
+  const { rows } = await client.query<{ steps: string[] }>(
+    `SELECT value AS steps FROM setting WHERE key = '${UPGRADE_STEPS}'`,
+  );
+  return rows[0]?.steps ?? [];
+}
+
+/**
+ * Applies migrations of a newer version: the one named, which must be the next, or all that are missing, in one transaction. Returns their
+ * names. When one fails nothing was changed.
+ */
+export async function migrateAhead({
+  url,
+  migrations,
+  log,
+  only,
+}: MigrateOptions & { readonly only?: string }): Promise<string[]> {
+  const client = new DatabaseClient({ connectionString: url, application_name: 'mailwright-migrate' });
+  client.on('error', (error) => log.warn('migrate.connection_lost', { message: error.message }));
+  try {
+    await client.connect();
+    await client.beginSession();
+    await client.query(`SELECT pg_advisory_lock(${LOCK})`);
+    const pending = await pendingMigrations(client, migrations);
+    if (only !== undefined && pending[0]?.name !== only)
+      throw new Error(`The next migration is ${pending[0]?.name ?? 'none'}, and not ${only}.`);
+    const chosen = only === undefined ? pending : pending.slice(0, 1);
+    await client.query('BEGIN');
+    for (const migration of chosen) await applyWithin(client, migration);
+    await client.query('COMMIT');
+    return chosen.map(({ name }) => name);
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined);
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+async function applyWithin(client: pg.Client, { name, script }: Migration): Promise<void> {
+  try {
+    await client.query(script);
+    await recordApplied(client, { name, script });
+  } catch (error) {
+    throw new Error(`Migration ${name} failed and was undone; the database is as it was. ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function recordApplied(client: pg.Client, { name, script }: Migration): Promise<void> {
+  const checksum = createHash('sha256').update(script).digest('hex');
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+     VALUES ($1, $2, $3, clock_timestamp(), 1)`,
+    [randomUUID(), checksum, name],
+  );
+}
+
 async function apply(client: pg.Client, { name, script }: Migration, log: Log): Promise<void> {
   const startedAt = performance.now();
-  const checksum = createHash('sha256').update(script).digest('hex');
   try {
     await client.query('BEGIN');
     await client.query(script);
-    await client.query(
-      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
-       VALUES ($1, $2, $3, clock_timestamp(), 1)`,
-      [randomUUID(), checksum, name],
-    );
+    await recordApplied(client, { name, script });
     await client.query('COMMIT');
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);

@@ -1,11 +1,12 @@
 /** The first argument of every verb: everything outside that a verb may use. Entry points make one per request or job. */
 import type { Database, Queryable, Transaction } from '../db/database.ts';
-import type { HookCalls } from '../plugin-api/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import { UnauthenticatedError, ValidationError } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Limits } from './limits.ts';
 import type { PluginHost } from './plugin-host.ts';
+import type { ProductHooks } from './product-hooks.ts';
+import type { ReleaseHost } from './release-host.ts';
 import type { SecurityEvents } from './security-event.ts';
 
 /**
@@ -21,7 +22,10 @@ export interface Viewer {
   readonly customerId: bigint;
   readonly tokenId: bigint;
   readonly tokenUid: string;
-  readonly tokenKind: TokenKind;
+  /** `plugin`: it has no token and no user; the ids are 0 and the uids are empty. */
+  readonly tokenKind: TokenKind | 'plugin';
+  /** The plugin that acts for the customer, `vendor/name`; absent: a user. */
+  readonly plugin?: string;
   readonly isAdmin: boolean;
   /**
    * Why nothing is allowed. `api`: the customer's plan excludes the API, and this credential is for it; `maintenance`: the
@@ -38,7 +42,7 @@ export interface Context {
   readonly database: Database;
   /** Present inside `inTransaction`. */
   readonly tx: Transaction | undefined;
-  readonly hooks: HookCalls;
+  readonly hooks: ProductHooks;
   readonly clock: Clock;
   readonly log: Log;
   readonly viewer: Viewer | null;
@@ -50,6 +54,8 @@ export interface Context {
   readonly entryPoint?: 'graphql' | 'rest' | 'page';
   /** The plugins of this process. Absent in tools. */
   readonly plugins?: PluginHost;
+  /** Versions of the program on this machine. Absent in tools. */
+  readonly releases?: ReleaseHost;
   /** Records logins, refused ones, and changes of access. Absent in jobs and tools. */
   readonly securityEvents?: SecurityEvents;
   /** The change of this request, if its row of the audit trail is written within it. */
@@ -103,8 +109,24 @@ export interface Installation {
   readonly machine?: { readonly dataDir: string; /** The secret is a file there. */ readonly keepsSecret: boolean };
   /** Days for which the event record is kept; absent: 30. */
   readonly eventDays?: number;
+  /** What the operator trusts from outside. */
+  readonly trust?: Trust;
   /** Whole months for which the ledger and events are kept; 0 or absent: all. */
   readonly retention?: { readonly ledgerMonths: number; readonly eventMonths: number };
+}
+
+/** Keys are Ed25519, in base64. */
+export interface Trust {
+  /** Whether plugins may be installed from an address without a checksum. */
+  readonly pluginChecksum: 'required' | 'optional';
+  /** A plugin must be signed by one of these; none: it need not be signed. */
+  readonly pluginKeys: readonly string[];
+  /** The path or address of the license document; empty: there is none. */
+  readonly licenseSource: string;
+  /** A newer version of the program must be signed by one of these. */
+  readonly releaseKeys: readonly string[];
+  /** A license must be signed by one of these. */
+  readonly licenseKeys: readonly string[];
 }
 
 /** Runs `work` in one transaction: the open one, or a new one. */

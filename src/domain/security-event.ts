@@ -29,7 +29,7 @@ export interface SecurityEvent {
   readonly nameDigest?: string | undefined;
   /** The token or session that was used, or that it is about. */
   readonly tokenUid?: string | undefined;
-  readonly tokenKind?: 'primary' | 'login' | 'named' | 'session' | undefined;
+  readonly tokenKind?: 'primary' | 'login' | 'named' | 'session' | 'plugin' | undefined;
   /** Uid of the changed object. */
   readonly targetUid?: string | null | undefined;
   /** Names of inputs. */

@@ -65,7 +65,8 @@ export interface EventKinds {
   campaign_deleted: Nothing;
 
   plugin_activated: { readonly version: string; readonly isFirst: boolean };
-  plugin_deactivated: { readonly version: string };
+  /** `isSwitchedOff`: by Mailwright, because of its faults. */
+  plugin_deactivated: { readonly version: string; readonly isSwitchedOff?: true };
   plugin_deleted: { readonly isDataKept: boolean };
 }
 

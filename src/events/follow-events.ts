@@ -22,6 +22,7 @@ import {
   makeFollowers,
   moveFollower,
   recordFailure,
+  releaseFollower,
   releaseFollowers,
   RENEW_MS,
   type FollowerKey,
@@ -38,6 +39,11 @@ export interface Follower {
 }
 
 export interface Following {
+  /**
+   * Followers besides those of the start, from now on; those that were named before and are not any more end. Each has been made
+   * (`beginFollowers`).
+   */
+  use(more: readonly Follower[]): void;
   /** Reads nothing as long as there is a reason. */
   pause(reason: string): void;
   resume(reason: string): void;
@@ -75,16 +81,17 @@ export async function followEvents(means: Means, followers: readonly Follower[])
   const holder = randomUUID();
   await makeFollowers(database, followers);
   const reasons = new Set<string>();
-  const loops = followers.map((follower) => new FollowerLoop({ ...means, follower, holder, reasons }));
-  const running = Promise.all(loops.map((loop) => loop.run()));
-  const unlisten = notifications.listen('events', () => loops.forEach((loop) => loop.wake()));
+  const loops = new FollowerLoops((follower) => new FollowerLoop({ ...means, follower, holder, reasons }));
+  loops.use(followers);
+  const unlisten = notifications.listen('events', () => loops.wake());
   return {
+    use: (more) => loops.use([...followers, ...more]),
     pause: (reason) => void reasons.add(reason),
     resume: (reason) => void reasons.delete(reason),
     async stop(graceMs) {
       unlisten();
-      for (const loop of loops) loop.stop();
-      await within(Math.min(graceMs, STOP_MS_MAX), running);
+      loops.use([]);
+      await within(Math.min(graceMs, STOP_MS_MAX), loops.ended());
       await within(RELEASE_MS_MAX, releaseFollowers(database, holder));
     },
   };
@@ -104,10 +111,54 @@ interface LoopMeans extends Means {
   readonly reasons: ReadonlySet<string>;
 }
 
+/** The followers that this process reads for, by name: two loops of one never run at the same time. */
+class FollowerLoops {
+  readonly #make: (follower: Follower) => FollowerLoop;
+  readonly #loops = new Map<string, FollowerLoop>();
+  readonly #ends = new Map<string, Promise<void>>();
+
+  constructor(make: (follower: Follower) => FollowerLoop) {
+    this.#make = make;
+  }
+
+  use(followers: readonly Follower[]): void {
+    const names = new Set(followers.map(({ name }) => name));
+    for (const [name, loop] of this.#loops) {
+      if (names.has(name)) continue;
+      loop.stop();
+      this.#loops.delete(name);
+    }
+    for (const follower of followers) {
+      const { name } = follower;
+      const known = this.#loops.get(name);
+      if (known) known.follower = follower;
+      else this.#begin(name, this.#make(follower));
+    }
+  }
+
+  wake(): void {
+    for (const loop of this.#loops.values()) loop.wake();
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#ends.values());
+  }
+
+  #begin(name: string, loop: FollowerLoop): void {
+    this.#loops.set(name, loop);
+    const before = this.#ends.get(name) ?? Promise.resolve();
+    this.#ends.set(
+      name,
+      before.then(() => loop.run()),
+    );
+  }
+}
+
 class FollowerLoop {
+  /** Another one of the same name takes its place with the next batch. */
+  follower: Follower;
   readonly #means: LoopMeans;
   readonly #key: FollowerKey;
-  readonly #batch: number;
   #isHolder = false;
   #isStopping = false;
   #retryAt = 0;
@@ -118,8 +169,8 @@ class FollowerLoop {
 
   constructor(means: LoopMeans) {
     this.#means = means;
+    this.follower = means.follower;
     this.#key = { name: means.follower.name, holder: means.holder };
-    this.#batch = means.follower.batch ?? BATCH;
   }
 
   /** Events were announced. */
@@ -144,6 +195,7 @@ class FollowerLoop {
       if (!this.#isStopping) await sleep(ROUND_MS_MIN);
       await this.#sleep();
     }
+    await releaseFollower(this.#means.database, this.#key).catch(() => undefined);
   }
 
   #isPaused(): boolean {
@@ -204,17 +256,19 @@ class FollowerLoop {
     const { database } = this.#means;
     let { position, failures } = held;
     while (position < upTo && !this.#isPaused()) {
-      const events = await readEvents(database, { after: position, upTo, max: this.#batch });
+      const max = this.follower.batch ?? BATCH;
+      const events = await readEvents(database, { after: position, upTo, max });
       if (!(await this.#isHandled(events, failures))) return;
       failures = 0;
-      const to = events.length < this.#batch ? upTo : (events.at(-1)?.id ?? upTo);
+      const to = events.length < max ? upTo : (events.at(-1)?.id ?? upTo);
       if (!(await moveFollower(database, this.#key, { from: position, to }))) return;
       position = to;
     }
   }
 
   async #isHandled(events: readonly RecordedEvent[], failuresBefore: number): Promise<boolean> {
-    const { database, follower, log } = this.#means;
+    const { database, log } = this.#means;
+    const { follower } = this;
     if (events.length === 0) return true;
     try {
       await follower.handle(events);

@@ -73,6 +73,13 @@ export async function recordFailure(db: Queryable, { name, holder }: FollowerKey
   );
 }
 
+/** Lets another process hold this follower at once. */
+export async function releaseFollower(db: Queryable, { name, holder }: FollowerKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.event_follower SET holder = NULL, lease_ends_at = NULL WHERE name = ${name} AND holder = ${holder}::uuid`,
+  );
+}
+
 /** Lets another process hold this one's followers at once. */
 export async function releaseFollowers(db: Queryable, holder: string): Promise<void> {
   await db.execute(
@@ -109,6 +116,23 @@ export async function followAgain(db: Queryable, name: string): Promise<boolean>
        SET position = ${LAST_EVENT_ID}, cut_off_at = NULL, behind_since = NULL, failures = 0, last_error = NULL, holder = NULL, lease_ends_at = NULL
      WHERE name = ${name}`);
   return again > 0;
+}
+
+/** Makes the followers that are new, and lets those that were cut off begin with the events from now on. */
+export async function beginFollowers(
+  db: Queryable,
+  followers: readonly { readonly name: string; readonly owner: string }[],
+): Promise<void> {
+  await makeFollowers(db, followers);
+  await db.execute(sql`
+    UPDATE hot.event_follower
+       SET position = ${LAST_EVENT_ID}, cut_off_at = NULL, behind_since = NULL, failures = 0, last_error = NULL
+     WHERE name = ANY(${followers.map(({ name }) => name)}::text[]) AND cut_off_at IS NOT NULL`);
+}
+
+/** Removes the followers of a plugin that is deleted. */
+export async function removeFollowersOf(db: Queryable, owner: string): Promise<void> {
+  await db.execute(sql`DELETE FROM hot.event_follower WHERE owner = ${owner}`);
 }
 
 /** Forgets a follower that nobody runs any more. Returns whether there was one of this name. */

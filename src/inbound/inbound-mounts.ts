@@ -21,6 +21,7 @@ import { unsubscribeMount } from './unsubscribe.ts';
 import { webhookMount } from './webhook.ts';
 import { webViewMount, type WebView } from './web-view.ts';
 import type { Framers } from './author-html.ts';
+import { pluginMount } from './plugins/plugin-mount.ts';
 import { previewMount, type ReadPreview } from './preview.ts';
 
 export interface Inbound {
@@ -73,6 +74,7 @@ export async function createInbound(
       checkoutMount(ctx),
       hostProofMount(ctx),
       webhookMount(ctx),
+      pluginMount(ctx),
     ],
     notes() {
       const seconds = Math.round(eventConsumer.lagMs() / 1_000);

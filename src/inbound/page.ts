@@ -17,6 +17,15 @@ export interface Page {
   readonly look?: ListLook | undefined;
   /** Elements of the head that may load our own scripts and style sheets. */
   readonly scripts?: Html;
+  /** Files of plugins that the page loads, and nothing else. */
+  readonly files?: PageFiles;
+}
+
+/** Paths of this installation, without characters that mean something in a policy. */
+export interface PageFiles {
+  readonly origin: string;
+  readonly scripts: readonly string[];
+  readonly styles: readonly string[];
 }
 
 const STYLE = `
@@ -48,11 +57,19 @@ const STYLE_SOURCE = sourceOf(STYLE);
 const SCRIPT_SOURCES = "; script-src 'self'; connect-src 'self'; worker-src 'self'";
 
 /** Allows the styles of the page, its logo, and our own scripts if it has any. */
-function policyOf({ look, scripts }: Page): string {
+function policyOf({ look, scripts, files }: Page): string {
+  if (files) return policyOfFiles(files);
   const color = look?.color ? ` ${sourceOf(styleOfColor(look.color))}` : '';
   const styles = `style-src ${STYLE_SOURCE}${color}${scripts ? " 'self'" : ''}`;
   const others = `${scripts ? SCRIPT_SOURCES : ''}${look?.logo ? "; img-src 'self'" : ''}`;
   return `default-src 'none'; ${styles}${others}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+}
+
+/** Each file by its own address: other addresses of this installation may hold what a customer has uploaded. */
+function policyOfFiles({ origin, scripts, styles }: PageFiles): string {
+  const sources = (paths: readonly string[]) => paths.map((path) => ` ${origin}${path.split('?')[0] ?? ''}`).join('');
+  const run = scripts.length === 0 ? '' : `; script-src${sources(scripts)}; connect-src 'self'`;
+  return `default-src 'none'; style-src ${STYLE_SOURCE}${sources(styles)}; img-src 'self'${run}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 }
 
 function sourceOf(style: string): string {
@@ -69,7 +86,7 @@ const styleElement = new Html(`<style>${STYLE}</style>`);
 
 /** Ends the answer with the page. On HEAD Node omits the body automatically. */
 export function sendPage(res: ServerResponse, status: number, page: Page): void {
-  const { words, title, body, look, scripts } = page;
+  const { words, title, body, look, scripts, files } = page;
   const { text } = html`<!doctype html>
 <html lang="${words.language}" dir="${words.direction}">
 <head>
@@ -80,6 +97,7 @@ export function sendPage(res: ServerResponse, status: number, page: Page): void 
 ${styleElement}
 ${look?.color ? new Html(`<style>${styleOfColor(look.color)}</style>`) : undefined}
 ${scripts}
+${files?.styles.map((href) => html`<link rel="stylesheet" href="${href}">`)}
 </head>
 <body>
 <main>
@@ -87,6 +105,7 @@ ${look && logoOf(look)}
 <h1>${title}</h1>
 ${body}
 </main>
+${files?.scripts.map((src) => html`<script defer src="${src}"></script>`)}
 </body>
 </html>
 `;

@@ -27,6 +27,10 @@ export interface EnqueueOptions {
   readonly key?: string;
   /** Lower runs first; default 0. */
   readonly priority?: number;
+  /** Instead of the number of the definition. */
+  readonly attemptsMax?: number;
+  /** Besides those of the definition and the customer; workers leave alone what has a forbidden one. */
+  readonly flags?: readonly string[];
   /** Fairly queued although the first job of this kind is not. */
   readonly isFairlyQueued?: boolean;
 }
@@ -63,11 +67,11 @@ export async function enqueueMany<Schema extends z.ZodType>(
   if (payloads.length === 0) return;
   const customerId = customerOf(payloads[0]);
   const priorities = await prioritiesOf(db, definition, { customerId, amount: payloads.length, options });
-  const flags = flagsOf(definition, payloads[0]);
+  const flags = flagsOf(definition, payloads[0], options.flags);
   const specs = payloads.map((payload, index) => ({
     identifier: definition.name,
     payload,
-    max_attempts: definition.attemptsMax,
+    max_attempts: options.attemptsMax ?? definition.attemptsMax,
     ...(options.runAt ? { run_at: options.runAt } : {}),
     job_key: options.key ?? null,
     priority: options.priority ?? priorities?.[index] ?? 0,
@@ -105,9 +109,13 @@ export async function enqueueKeyed<Schema extends z.ZodType>(
   await addJobs(db, specs, undefined);
 }
 
-function flagsOf({ isLong = false }: JobDefinition, payload: unknown): { flags?: string[] } {
+function flagsOf(
+  { isLong = false }: JobDefinition,
+  payload: unknown,
+  more: readonly string[] = [],
+): { flags?: string[] } {
   const customerId = customerOf(payload);
-  const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(isLong ? [LONG_FLAG] : [])];
+  const flags = [...(customerId ? [customerFlag(customerId)] : []), ...(isLong ? [LONG_FLAG] : []), ...more];
   return flags.length > 0 ? { flags } : {};
 }
 
@@ -133,3 +141,6 @@ async function prioritiesOf(
   const isAgain = options.delaySeconds !== undefined || options.isFairlyQueued === true;
   return takePriorities(db, BigInt(customerId), { amount, kind: isAgain ? 'again' : 'planned' });
 }
+
+/** Thrown by a task that cannot run now through no fault of the job: it waits again, and the try does not count. */
+export class PutBack extends Error {}

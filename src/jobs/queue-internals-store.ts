@@ -10,7 +10,7 @@ export const QUEUE_VERSION = '0.18.0';
 
 /** All jobs with their payloads, for a FROM: waiting, running and given up. */
 export const queuedJobs: Sql = sql`(
-  SELECT j.id, t.identifier AS name, j.payload, j.key, j.run_at, j.created_at, j.updated_at,
+  SELECT j.id, t.identifier AS name, j.payload, j.key, j.flags, j.attempts, j.max_attempts, j.last_error, j.run_at, j.created_at, j.updated_at,
          j.locked_at IS NOT NULL AS is_running, j.attempts >= j.max_attempts AS is_given_up
     FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id)`;
 
@@ -37,5 +37,14 @@ export async function unlockJobs(
   return db.execute(
     sql`UPDATE graphile_worker._private_jobs SET locked_at = NULL, locked_by = NULL, run_at = greatest(run_at, now())
          WHERE id = ANY(${[...ids]}::bigint[]) AND locked_by = ANY(${[...pools]}::text[])`,
+  );
+}
+
+/** Unlocks a job that this worker runs, as if it had not been tried; it may run again after a second. */
+export async function putBackJob(db: Queryable, id: string): Promise<void> {
+  await db.execute(
+    sql`UPDATE graphile_worker._private_jobs
+           SET attempts = greatest(0, attempts - 1), locked_at = NULL, locked_by = NULL, run_at = now() + interval '1 second'
+         WHERE id = ${id}::bigint`,
   );
 }

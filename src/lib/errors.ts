@@ -66,6 +66,17 @@ export class RateLimitedError extends ExpectedError {
   }
 }
 
+/** The code of a plugin failed or was late. The reason is in the log. REST 500 with the plugin's name. */
+export class PluginFailedError extends Error {
+  readonly plugin: string;
+
+  constructor(plugin: string, options?: ErrorOptions) {
+    super(`The plugin ${plugin} failed. The administrator of this installation finds the reason in the log.`, options);
+    this.name = 'PluginFailedError';
+    this.plugin = plugin;
+  }
+}
+
 /** An impossible state was reached: a defect of ours, never the caller's. */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Assertion failed: ${message}`);

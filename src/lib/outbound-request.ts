@@ -21,6 +21,20 @@ export interface OutboundOptions {
   readonly form?: Readonly<Record<string, string>>;
 }
 
+/** A request of any kind, whose answer of any status is wanted. */
+export interface OutboundCall extends Omit<OutboundOptions, 'form'> {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: Uint8Array | undefined;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  /** By small names; several of one name are joined with commas. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: Buffer;
+}
+
 export interface Outbound {
   readonly url: URL;
   readonly contentType: string;
@@ -41,19 +55,7 @@ const PORTS = new Set(['', '80', '443']);
  * address.
  */
 export async function openOutbound(text: string, options: OutboundOptions): Promise<Outbound> {
-  const url = readUrl(text);
-  const guard = addressGuard(options.allowed, options.find);
-  const signal = AbortSignal.timeout(options.timeoutMs);
-  const refusal = await Promise.race([guard.refusal(url.hostname), timedOut(signal)]);
-  if (refusal) throw new Error(refusal);
-  const isUsualPort = PORTS.has(url.port) || options.ports?.includes(url.port) === true;
-  if (!isUsualPort && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
-    throw new Error('Only the ports 80 and 443 are allowed.');
-  const answer = await sendRequest(url, {
-    signal,
-    lookup: guard.lookup,
-    ...(options.form ? { form: options.form } : {}),
-  });
+  const { url, signal, answer } = await request(text, options, partsOfForm(options.form));
   if (answer.statusCode !== 200) {
     answer.destroy();
     const isRedirect = answer.statusCode !== undefined && answer.statusCode >= 300 && answer.statusCode < 400;
@@ -61,10 +63,7 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
       `The address answered ${answer.statusCode}${isRedirect ? ', and redirects are not followed' : ''}.`,
     );
   }
-  if (Number(answer.headers['content-length'] ?? 0) > options.bytesMax) {
-    answer.destroy();
-    throw tooLarge(options.bytesMax);
-  }
+  refuseTooLarge(answer, options.bytesMax);
   return {
     url,
     contentType: answer.headers['content-type'] ?? '',
@@ -77,12 +76,61 @@ export async function openOutbound(text: string, options: OutboundOptions): Prom
 export async function postOutboundForm(text: string, options: OutboundOptions): Promise<string> {
   const answer = await openOutbound(text, options);
   try {
-    const chunks: Buffer[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
-    return Buffer.concat(chunks).toString('utf8');
+    return (await collected(answer.body)).toString('utf8');
   } finally {
     answer.close();
   }
+}
+
+/** The whole answer to any request; redirects are answers, too. Throws an Error with a sentence when there is none. */
+export async function callOutbound(text: string, options: OutboundCall): Promise<OutboundAnswer> {
+  const { method, headers, content, bytesMax } = options;
+  const { answer, signal } = await request(text, options, { method, headers, content });
+  try {
+    refuseTooLarge(answer, bytesMax);
+    return {
+      status: answer.statusCode ?? 0,
+      headers: Object.fromEntries(
+        Object.entries(answer.headersDistinct).map(([name, values = []]) => [name, values.join(', ')]),
+      ),
+      content: await collected(bounded(answer, { bytesMax, signal })),
+    };
+  } finally {
+    answer.destroy();
+  }
+}
+
+type RequestParts = Pick<OutboundCall, 'method' | 'headers' | 'content'>;
+
+/** Sends the request if the address may be reached; returns when the headers of the answer are there. */
+async function request(text: string, options: OutboundOptions, parts: RequestParts) {
+  const url = readUrl(text);
+  const guard = addressGuard(options.allowed, options.find);
+  const signal = AbortSignal.timeout(options.timeoutMs);
+  const refusal = await Promise.race([guard.refusal(url.hostname), timedOut(signal)]);
+  if (refusal) throw new Error(refusal);
+  const isUsualPort = PORTS.has(url.port) || options.ports?.includes(url.port) === true;
+  if (!isUsualPort && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
+    throw new Error('Only the ports 80 and 443 are allowed.');
+  return { url, signal, answer: await sendRequest(url, { ...parts, signal, lookup: guard.lookup }) };
+}
+
+function partsOfForm(form: OutboundOptions['form']): RequestParts {
+  if (!form) return { method: 'GET', headers: {}, content: undefined };
+  const content = Buffer.from(new URLSearchParams(form).toString());
+  return { method: 'POST', headers: { 'Content-Type': 'application/x-www-form-urlencoded' }, content };
+}
+
+async function collected(body: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function refuseTooLarge(answer: IncomingMessage, bytesMax: number): void {
+  if (Number(answer.headers['content-length'] ?? 0) <= bytesMax) return;
+  answer.destroy();
+  throw tooLarge(bytesMax);
 }
 
 function readUrl(text: string): URL {
@@ -108,30 +156,27 @@ function sendRequest(
   {
     signal,
     lookup,
-    form,
-  }: Pick<OutboundOptions, 'form'> & Pick<http.RequestOptions, 'lookup'> & { signal: AbortSignal },
+    method,
+    headers,
+    content,
+  }: RequestParts & Required<Pick<http.RequestOptions, 'lookup'>> & { signal: AbortSignal },
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const { request } = url.protocol === 'https:' ? https : http;
-    const body = form && new URLSearchParams(form).toString();
-    const req = request(url, {
-      ...(body === undefined ? {} : { method: 'POST' }),
-      signal,
-      ...(lookup ? { lookup } : {}),
-      agent: false,
-      // A compressed answer would have to be unpacked to be counted.
+    const library = url.protocol === 'https:' ? https : http;
+    const req = library.request(url, {
+      ...{ method, signal, lookup, agent: false },
       headers: {
         Accept: '*/*',
-        'Accept-Encoding': 'identity',
         'User-Agent': 'Mailwright',
-        ...(body === undefined
-          ? {}
-          : { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': Buffer.byteLength(body) }),
+        ...headers,
+        // A compressed answer would have to be unpacked to be counted.
+        'Accept-Encoding': 'identity',
+        ...(content === undefined ? {} : { 'Content-Length': content.byteLength }),
       },
     });
     req.on('response', resolve);
     req.on('error', (error) => reject(new Error(signal.aborted ? TOO_SLOW : error.message)));
-    req.end(body);
+    req.end(content);
   });
 }
 

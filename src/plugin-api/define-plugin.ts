@@ -1,5 +1,6 @@
 /** How a plugin presents itself to the host. */
 import type { HookName, HookPattern, HookRegistration } from './hooks.ts';
+import type { PluginServices } from './plugin-services.ts';
 
 /** What this version of Mailwright offers to plugins. A plugin's package.json says for which one it was written. */
 export const CONTRACT_VERSION = 1;
@@ -15,9 +16,9 @@ export interface Plugin {
    */
   readonly declares?: Readonly<Record<string, DeclaredHook>>;
   /** For every plugin that is found, active or not: registers drivers (`register_sending_server_*`) and translations. */
-  register?(hooks: HookRegistration): void;
+  register?(hooks: HookRegistration, services: PluginServices): void;
   /** When the plugin becomes active: registers all other hooks. */
-  boot?(hooks: HookRegistration): void;
+  boot?(hooks: HookRegistration, services: PluginServices): void;
 }
 
 export interface DeclaredHook {

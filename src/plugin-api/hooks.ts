@@ -1,11 +1,24 @@
 /**
  * The hooks of specification 6.4. Each of the four patterns has a map of its names. A plugin gives its own hooks their types by
- * declaration merging, `declare module '<path>/plugin-api/index.ts' { interface EventHooks { my_event: [id: string] } }`, and names
+ * declaration merging, `declare module 'mailwright/plugin-api' { interface EventHooks { my_event: [id: string] } }`, and names
  * them in `declares` of `definePlugin`.
  *
  * Arguments of EVENTs and values of FILTERs are plain data: texts, numbers, true or false, null, lists and objects of these. Lists
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
+import type { GraphqlPart } from './graphql.ts';
+import type { EventFollower, RecordedEventHooks } from './events.ts';
+import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
+import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+import type { PluginPage } from './plugin-page.ts';
+import type { SettingsChange, SettingsForm } from './plugin-settings.ts';
+import type { TranslationFile } from './plugin-texts.ts';
+import type { LiquidFilter } from './liquid-filter.ts';
+import type { MailTemplate } from './mail-template.ts';
+import type { MergeTag } from './merge-tag.ts';
+import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
+import type { RestRow } from './rest.ts';
+import type { Route } from './routes.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -13,40 +26,22 @@ export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
   [name: `register_sending_server_${string}`]: unknown;
   add_translation_file: TranslationFile;
+  event_follower: EventFollower;
+  job: PluginJob;
+  cron_line: CronLine;
+  daily_task: DailyTask;
+  liquid_filter: LiquidFilter;
+  mail_template: MailTemplate;
+  merge_tag: MergeTag;
+  page: PluginPage;
+  settings_form: SettingsForm;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;
   'admin.sidebar.groups': SidebarGroup;
   [name: `page.${string}.${string}.${string}`]: PageSection;
-}
-
-/** Texts of a plugin in one language. */
-export interface TranslationFile {
-  /** A language tag, such as `de` or `pt-BR`. */
-  readonly language: string;
-  /** Path of a JSON file: keys to texts. */
-  readonly file: string;
-}
-
-/** A file that a page loads. */
-export interface PageAsset {
-  readonly kind: 'script' | 'stylesheet';
-  readonly href: string;
-}
-
-export interface MenuItem {
-  readonly label: string;
-  readonly href: string;
-}
-
-export interface SidebarGroup {
-  readonly label: string;
-  readonly items: readonly MenuItem[];
-}
-
-/** What a plugin adds to a page. */
-export interface PageSection {
-  readonly title: string;
-  readonly href: string;
+  graphql_part: GraphqlPart;
+  rest_row: RestRow;
+  route: Route;
 }
 
 /**
@@ -56,7 +51,7 @@ export interface PageSection {
  * installation, soon after the change has committed. After the death of a process some are fired again, so a listener must be able
  * to handle an event twice. What it gets is read when it is fired; of a customer that was deleted meanwhile nothing is fired.
  */
-export interface EventHooks {
+export interface EventHooks extends RecordedEventHooks {
   customer_added: [customer: AddedCustomer];
   /** A customer's plan is another one now; `oldPlanUid` is null for the first. */
   plan_changed: [
@@ -67,6 +62,8 @@ export interface EventHooks {
   /** The first activation of a plugin. */
   [name: `activate_plugin_${string}/${string}`]: [plugin: { name: string }];
   [name: `delete_plugin_${string}/${string}`]: [plugin: { name: string; keepData: boolean }];
+  /** The plugin's settings were changed: fired in every process, soon after the change. */
+  [name: `settings_changed_${string}/${string}`]: [change: SettingsChange];
   /** Fired by plugins. */
   ai_task_completed: [task: Readonly<Record<string, unknown>>];
 }
@@ -109,6 +106,9 @@ export type Behavior<Name extends keyof BehaviorHooks> = (
  */
 export interface FilterHooks {
   'sidebar-menu-items': readonly MenuItem[];
+  message_composed: ComposedMessage;
+  before_message_sent: MessageToSend;
+  import_row: ImportedRow;
 }
 
 export type FilterCallback<Name extends keyof FilterHooks> = (value: FilterHooks[Name]) => FilterHooks[Name];

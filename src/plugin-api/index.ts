@@ -13,14 +13,70 @@ export type {
   HookPattern,
   HookRegistration,
   Listener,
-  MenuItem,
-  PageAsset,
-  PageSection,
   RegistryHooks,
-  SidebarGroup,
-  TranslationFile,
   UploadedImport,
 } from './hooks.ts';
+export type {
+  GraphqlAccess,
+  GraphqlCaller,
+  GraphqlPart,
+  GraphqlResolver,
+  GraphqlStream,
+  PluginViewer,
+} from './graphql.ts';
+export {
+  PLUGIN_EVENT_KINDS,
+  type EventFollower,
+  type PluginEvent,
+  type PluginEventKind,
+  type PluginEventKinds,
+  type RecordedEventHooks,
+} from './events.ts';
+export type {
+  CronLine,
+  DailyTask,
+  EnqueueJobOptions,
+  JobPayload,
+  PluginJob,
+  PluginJobs,
+  PluginRun,
+  SlotRun,
+} from './jobs.ts';
+export type { Audience, Label, MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+export { allowsHook, NO_RIGHTS, rightsBeyond, type PluginRights } from './plugin-rights.ts';
+export type { PageData, PageOutcome, PageRequest, PageSubmission, PluginPage } from './plugin-page.ts';
+export type {
+  SettingField,
+  SettingsChange,
+  SettingsForm,
+  SettingsService,
+  SettingType,
+  SettingValues,
+} from './plugin-settings.ts';
+export type { PluginTexts, TranslationFile } from './plugin-texts.ts';
+export type { LiquidFilter } from './liquid-filter.ts';
+export {
+  TEMPLATE_HTML_LENGTH_MAX,
+  TEMPLATE_PLAIN_LENGTH_MAX,
+  TEMPLATES_MAX,
+  type MailTemplate,
+} from './mail-template.ts';
+export type { MergeTag, TaggedMessage, TagRecipient, TagValuesByUid } from './merge-tag.ts';
+export {
+  IMPORT_REFUSAL_LENGTH_MAX,
+  SKIP_REASON_LENGTH_MAX,
+  type ComposedMessage,
+  type ImportedRow,
+  type MessageToSend,
+  type RefusedRow,
+  type SkippedMessage,
+} from './messages.ts';
+export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.ts';
+export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
+export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';
+export type { PluginLog, PluginServices } from './plugin-services.ts';
+export type { Route, RouteAnswer, RouteRequest } from './routes.ts';
+export type { RestAnswer, RestGiven, RestParameter, RestRow } from './rest.ts';
 export {
   SENDER_REFUSED,
   SendingError,
@@ -47,4 +103,4 @@ export type {
 } from './webhook.ts';
 export { connectionFaultInWords } from '../lib/connection-faults.ts';
 export { formsOfPassword, hideSecrets } from '../lib/hide-secrets.ts';
-export type { FieldErrors } from '../lib/errors.ts';
+export { ForbiddenError, NotFoundError, ValidationError, WrongStateError, type FieldErrors } from '../lib/errors.ts';

@@ -1,7 +1,13 @@
-/** Calls code of plugins so that its faults stay its own: they are logged with the plugin's name and counted. */
+/**
+ * Calls code of plugins so that its faults stay its own: they are logged with the plugin's name and counted. Mailwright's own code reaches
+ * this by `ctx.hooks.contained`: whatever calls a function that a plugin has handed over uses `call`, `callOrThrow` or `run`.
+ *
+ *   const rows = await ctx.hooks.contained.run({ plugin, hook: 'job' }, () => entry.value.run(payload), { timeoutMs: 60_000 });
+ */
 import { messageOf } from '../lib/errors.ts';
 import type { Log } from '../lib/log.ts';
 import type { Callee, FaultCounts } from './fault-counts.ts';
+import { asPlugin } from './running-plugin.ts';
 
 /** An asynchronous listener is not waited for any longer. */
 const ASYNC_MS_MAX = 5_000;
@@ -12,6 +18,22 @@ const SYNC_MS_MAX = 250;
 /** A message may be of any length. */
 const MESSAGE_CHARACTERS_MAX = 1_000;
 
+export interface CallLimit {
+  /** How long the result is waited for. Code that goes on after that is not stopped. */
+  readonly timeoutMs: number;
+}
+
+/** A plugin's code has thrown, or was not ready in time. The message names the plugin. */
+export class PluginFailed extends Error {
+  readonly plugin: string;
+
+  constructor({ plugin, hook }: Callee, error: unknown) {
+    super(`Plugin "${plugin}" failed in "${hook}": ${safeMessageOf(error)}`, { cause: error });
+    this.name = 'PluginFailed';
+    this.plugin = plugin;
+  }
+}
+
 export class ContainedCalls {
   readonly #log: Log;
   readonly #faults: FaultCounts;
@@ -21,17 +43,39 @@ export class ContainedCalls {
     this.#faults = faults;
   }
 
-  /** Returns what `act` returns; undefined if it throws. */
+  /** For synchronous code. Returns what `act` returns; undefined if it throws. */
   call<T>(callee: Callee, act: () => T): T | undefined {
     const startedAt = performance.now();
     try {
-      return act();
+      return asPlugin(callee.plugin, act);
     } catch (error) {
       this.#failed(callee, error);
       return undefined;
     } finally {
-      const milliseconds = performance.now() - startedAt;
-      if (milliseconds > SYNC_MS_MAX) this.#late(callee, { milliseconds: Math.round(milliseconds), isCutOff: false });
+      this.#checkTime(callee, startedAt);
+    }
+  }
+
+  /** As `call`, but throws PluginFailed if the code throws. */
+  callOrThrow<T>(callee: Callee, act: () => T): T {
+    const startedAt = performance.now();
+    try {
+      return asPlugin(callee.plugin, act);
+    } catch (error) {
+      this.#failed(callee, error);
+      throw new PluginFailed(callee, error);
+    } finally {
+      this.#checkTime(callee, startedAt);
+    }
+  }
+
+  /** For code that may be asynchronous: waits for its result. Rejects with PluginFailed if it throws or is not ready in time. */
+  async run<T>(callee: Callee, act: () => T | PromiseLike<T>, limit: CallLimit): Promise<T> {
+    try {
+      return await this.#inTime(callee, act, limit);
+    } catch (error) {
+      if (!(error instanceof NotInTime)) this.#failed(callee, error);
+      throw new PluginFailed(callee, error);
     }
   }
 
@@ -53,35 +97,60 @@ export class ContainedCalls {
     if (!hasEnded) this.#late(callee, { milliseconds: ASYNC_MS_MAX, isCutOff: true });
   }
 
-  /** Waits for the result of a behavior, at most a minute. Rejects with what it throws. */
-  async result<T>(callee: Callee, act: () => T | Promise<T>): Promise<T> {
+  /** Waits for the result, of a behavior at most a minute. Rejects with what it throws. */
+  async result<T>(callee: Callee, act: () => T | Promise<T>, timeoutMs = BEHAVIOR_MS_MAX): Promise<T> {
+    try {
+      return await this.#inTime(callee, act, { timeoutMs });
+    } catch (error) {
+      if (!(error instanceof NotInTime)) this.#faults.add({ ...named(callee), failed: 1, late: 0 });
+      throw error;
+    }
+  }
+
+  async #inTime<T>(callee: Callee, act: () => T | PromiseLike<T>, { timeoutMs }: CallLimit): Promise<T> {
     const isLate = Symbol('late');
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<typeof isLate>((resolve) => {
-      timer = setTimeout(() => resolve(isLate), BEHAVIOR_MS_MAX);
+      timer = setTimeout(() => resolve(isLate), timeoutMs);
     });
     try {
-      const result = await Promise.race([act(), late]);
+      const startedAt = performance.now();
+      const running = asPlugin(callee.plugin, act);
+      this.#checkTime(callee, startedAt);
+      const result = await Promise.race([running, late]);
       if (result !== isLate) return result;
-    } catch (error) {
-      this.#faults.add({ plugin: callee.plugin, hook: callee.hook, failed: 1, late: 0 });
-      throw error;
     } finally {
       clearTimeout(timer);
     }
-    this.#late(callee, { milliseconds: BEHAVIOR_MS_MAX, isCutOff: true });
-    throw new Error(`It did not end within ${BEHAVIOR_MS_MAX / 1_000} seconds.`);
+    this.#late(callee, { milliseconds: timeoutMs, isCutOff: true });
+    throw new NotInTime(timeoutMs);
   }
 
-  #failed({ plugin, hook }: Callee, error: unknown): void {
-    this.#faults.add({ plugin, hook, failed: 1, late: 0 });
-    this.#log.error('hook.listener_failed', { plugin, hook, message: safeMessageOf(error) });
+  #checkTime(callee: Callee, startedAt: number): void {
+    const milliseconds = performance.now() - startedAt;
+    if (milliseconds > SYNC_MS_MAX) this.#late(callee, { milliseconds: Math.round(milliseconds), isCutOff: false });
   }
 
-  #late({ plugin, hook }: Callee, how: { readonly milliseconds: number; readonly isCutOff: boolean }): void {
-    this.#faults.add({ plugin, hook, failed: 0, late: 1 });
-    this.#log.warn('hook.listener_late', { plugin, hook, ...how });
+  #failed(callee: Callee, error: unknown): void {
+    this.#faults.add({ ...named(callee), failed: 1, late: 0 });
+    this.#log.error('hook.listener_failed', { ...named(callee), message: safeMessageOf(error) });
   }
+
+  #late(callee: Callee, how: { readonly milliseconds: number; readonly isCutOff: boolean }): void {
+    this.#faults.add({ ...named(callee), failed: 0, late: 1 });
+    this.#log.warn('hook.listener_late', { ...named(callee), ...how });
+  }
+}
+
+class NotInTime extends Error {
+  constructor(timeoutMs: number) {
+    super(`It did not end within ${timeoutMs / 1_000} seconds.`);
+  }
+}
+
+/** A callee may be a whole entry. */
+function named({ plugin, hook }: Callee): Callee {
+  return { plugin, hook };
 }
 
 /** A plugin may throw anything, also what cannot be made a text. */

@@ -40,11 +40,12 @@ async function foldersBelow(root: string, isBundled: boolean): Promise<PluginFol
   const found: PluginFolder[] = [];
   for (const vendor of await foldersIn(root))
     for (const name of await foldersIn(path.join(root, vendor)))
-      found.push(await readFolder(path.join(root, vendor, name), { vendor, name, isBundled }));
+      found.push(await readPluginFolder(path.join(root, vendor, name), { vendor, name, isBundled }));
   return found;
 }
 
-async function readFolder(
+/** Reads the folder of one plugin. What is wrong with it is in `fault`. */
+export async function readPluginFolder(
   place: string,
   names: Pick<PluginFolder, 'vendor' | 'name' | 'isBundled'>,
 ): Promise<PluginFolder> {

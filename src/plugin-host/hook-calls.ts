@@ -51,14 +51,30 @@ type Callbacks<Value> = readonly LiveEntry<(value: Value) => Value>[];
 /** A callback that fails, or returns another kind of value, changes nothing. */
 function filterThrough<Value>(contained: ContainedCalls, callbacks: Callbacks<Value>, value: Value): Value {
   let current = deepFreeze(value);
-  for (const callback of callbacks) {
-    const next = contained.call(callback, () => deepFreeze(sameKind(callback.value(current), current)));
-    if (next !== undefined) current = next;
-  }
+  for (const callback of callbacks) current = valueAfter(contained, callback, current);
   return current;
 }
 
-function sameKind<Value>(next: Value, before: Value): Value {
+/** The value after each callback, with its plugin. */
+export function filterSteps<Value>(
+  contained: ContainedCalls,
+  callbacks: Callbacks<Value>,
+  value: Value,
+): readonly LiveEntry<Value>[] {
+  let current = deepFreeze(value);
+  return callbacks.map((callback) => {
+    current = valueAfter(contained, callback, current);
+    return { plugin: callback.plugin, hook: callback.hook, value: current };
+  });
+}
+
+function valueAfter<Value>(contained: ContainedCalls, callback: Callbacks<Value>[number], before: Value): Value {
+  const next = contained.call(callback, () => deepFreeze(sameKind(callback.value(before), before)));
+  return next === undefined ? before : next;
+}
+
+/** Throws TypeError when it is another kind of value. */
+export function sameKind<Value>(next: Value, before: Value): Value {
   if (kindOf(next) === kindOf(before)) return next;
   throw new TypeError(`The callback returned ${kindOf(next)} instead of ${kindOf(before)}.`);
 }

@@ -14,9 +14,11 @@ export type HookErrorCode =
   | 'ORDER_CYCLE'
   | 'INVALID_ORDER'
   | 'NOT_A_FUNCTION'
+  | 'INVALID_ENTRY'
   | 'REGISTRATION_CLOSED'
   | 'ASYNCHRONOUS'
   | 'NOT_DECLARED'
+  | 'NOT_IN_MANIFEST'
   | 'NAME_TAKEN'
   | 'NOBODY_PERFORMS'
   | 'BEHAVIOR_FAILED';
@@ -50,6 +52,13 @@ export function unknownHook({ plugin, hook }: HookUse, nearest: readonly string[
   return new HookError(
     'UNKNOWN_HOOK',
     `Plugin "${plugin}" uses the hook "${hook}", which does not exist. The nearest names are ${names}. If the hook is the plugin's own, add it to "declares" of definePlugin.`,
+  );
+}
+
+export function notInManifest({ plugin, hook }: HookUse): HookError {
+  return new HookError(
+    'NOT_IN_MANIFEST',
+    `Plugin "${plugin}" uses the hook "${hook}", which its manifest does not name: add it to "hooks" of "mailwright" in its package.json.`,
   );
 }
 
@@ -103,4 +112,8 @@ export function orderCycle(hook: string, plugins: readonly string[]): HookError 
     'ORDER_CYCLE',
     `The order of the hook "${hook}" contradicts itself: ${names}. Change "before" or "after" in one of these plugins, or deactivate one.`,
   );
+}
+
+export function invalidEntry({ plugin, hook }: HookUse, fault: string): HookError {
+  return new HookError('INVALID_ENTRY', `Plugin "${plugin}" adds to the hook "${hook}" what cannot be used: ${fault}`);
 }

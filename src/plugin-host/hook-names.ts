@@ -54,10 +54,19 @@ export class HookNames {
     return found;
   }
 
+  /** Whether it is a hook of Mailwright itself. */
+  isOfProduct(name: string): boolean {
+    return this.#product(name) !== undefined;
+  }
+
   #find(name: string): KnownHook | undefined {
     if (!NAME.test(name)) return undefined;
+    return this.#product(name) ?? this.#declared(name);
+  }
+
+  #product(name: string): KnownHook | undefined {
     const known = Object.hasOwn(this.#known, name) ? this.#known[name] : undefined;
-    return known ?? this.#families.find(({ family }) => family?.test(name)) ?? this.#declared(name);
+    return known ?? this.#families.find(({ family }) => family?.test(name));
   }
 
   #declared(name: string): Declaration | undefined {

@@ -1,13 +1,38 @@
 /** What a plugin registers with while one of its phases runs: every use of a hook is checked at once. */
-import type { HookCalls, HookOrder, HookPattern, HookRegistration, Plugin } from '../plugin-api/index.ts';
-import { alreadySet, HookError, wrongPattern, wrongPhase, wrongVersion } from './hook-error.ts';
+import {
+  allowsHook,
+  type HookCalls,
+  type HookOrder,
+  type HookPattern,
+  type HookRegistration,
+  type Plugin,
+  type PluginRights,
+  type PluginServices,
+} from '../plugin-api/index.ts';
+import { EntryError, type Giver } from './entry-check.ts';
+import {
+  alreadySet,
+  HookError,
+  invalidEntry,
+  notInManifest,
+  wrongPattern,
+  wrongPhase,
+  wrongVersion,
+  type HookUse,
+} from './hook-error.ts';
 import type { HookNames } from './hook-names.ts';
 import type { PreparedEntry } from './hook-table.ts';
-import type { Phase } from './known-hooks.ts';
+import type { KnownHook, Phase } from './known-hooks.ts';
+import { asPlugin } from './running-plugin.ts';
 
 export interface PhaseTools {
   readonly names: HookNames;
   readonly calls: HookCalls;
+  readonly services: PluginServices;
+  /** The plugin's folder. */
+  readonly folder: string | undefined;
+  /** Absent: all. */
+  readonly rights: PluginRights | undefined;
   /** The plugin that has set this behavior already. */
   readonly claimantOf: (behavior: string) => string | undefined;
 }
@@ -18,16 +43,22 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
   let isOver = false;
   const register = (entry: PreparedEntry): void => {
     if (isOver) throw registrationClosed(plugin);
-    checkUse(plugin, phase, entry, tools.names);
+    const found = checkUse(plugin, phase, entry, tools);
     if (entry.pattern === 'BEHAVIOR' && !entry.isFallback) {
       const isOwn = entries.some(({ hook, isFallback }) => hook === entry.hook && !isFallback);
       const claimant = isOwn ? plugin.name : tools.claimantOf(entry.hook);
       if (claimant !== undefined) throw alreadySet(entry, claimant);
     }
-    entries.push(entry);
+    const others = entries.filter(({ hook }) => hook === entry.hook).map(({ value }) => value);
+    entries.push({
+      ...entry,
+      value: checkedValue(entry, found, { plugin: plugin.name, folder: tools.folder, others }),
+    });
   };
   try {
-    const returned: unknown = plugin[phase]?.(registrationOf(plugin, tools, register));
+    const returned: unknown = asPlugin(plugin.name, () =>
+      plugin[phase]?.(registrationOf(plugin, tools, register), tools.services),
+    );
     if (returned instanceof Promise) {
       returned.catch(() => undefined);
       throw new HookError('ASYNCHRONOUS', `${phase}() of plugin "${plugin.name}" must not be asynchronous.`);
@@ -38,11 +69,7 @@ export function runPhase(plugin: Plugin, phase: Phase, tools: PhaseTools): reado
   return entries;
 }
 
-function registrationOf(
-  plugin: Plugin,
-  { names, calls }: PhaseTools,
-  register: (entry: PreparedEntry) => void,
-): HookRegistration {
+function registrationOf(plugin: Plugin, tools: PhaseTools, register: (entry: PreparedEntry) => void): HookRegistration {
   const entryOf = (pattern: HookPattern, hook: string, value: unknown, order: HookOrder = {}): PreparedEntry => ({
     // A copy: what the plugin changes later has no effect.
     ...{ plugin: plugin.name, hook, pattern, value, order: structuredClone(order), isFallback: false },
@@ -53,13 +80,32 @@ function registrationOf(
     set: (name, behavior) => register(entryOf('BEHAVIOR', name, behavior)),
     setIfEmpty: (name, behavior) => register({ ...entryOf('BEHAVIOR', name, behavior), isFallback: true }),
     modify: (name, callback, order) => register(entryOf('FILTER', name, callback, order)),
-    calls: ownCalls(plugin, names, calls),
+    calls: ownCalls(plugin, tools),
   };
 }
 
-function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: HookNames): void {
+/** What is kept of the entry. Throws HookError `INVALID_ENTRY`. What a callback of a filter returns is checked each time. */
+function checkedValue(entry: PreparedEntry, { check }: KnownHook, giver: Giver): unknown {
+  const { pattern, value } = entry;
+  if (!check) return value;
+  if (pattern === 'FILTER' && typeof value === 'function') {
+    return (before: unknown) => {
+      const next: unknown = value(before);
+      // A promise is refused where the kinds are compared, and its rejection is caught there.
+      return typeof next === 'object' && next !== null && 'then' in next ? next : check(next, giver);
+    };
+  }
+  try {
+    return check(value, giver);
+  } catch (error) {
+    throw error instanceof EntryError ? invalidEntry(entry, error.message) : error;
+  }
+}
+
+function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, tools: PhaseTools): KnownHook {
   const { hook, pattern, order, value } = entry;
-  const found = names.require(plugin.name, hook);
+  const found = tools.names.require(plugin.name, hook);
+  requireRight({ plugin: plugin.name, hook }, tools);
   if (found.pattern !== pattern) throw wrongPattern(entry, pattern, found.pattern);
   if (found.phase !== phase) throw wrongPhase(entry, found.phase);
   const versions: Readonly<Record<string, number | undefined>> = plugin.versions ?? {};
@@ -75,13 +121,20 @@ function checkUse(plugin: Plugin, phase: Phase, entry: PreparedEntry, names: Hoo
       'INVALID_ORDER',
       `The priority of plugin "${plugin.name}" for the hook "${hook}" must be a number.`,
     );
+  return found;
+}
+
+/** A hook of Mailwright must be in the manifest. Those of plugins are no business of Mailwright's. */
+function requireRight(use: HookUse, { names, rights }: Pick<PhaseTools, 'names' | 'rights'>): void {
+  if (rights && names.isOfProduct(use.hook) && !allowsHook(rights, use.hook)) throw notInManifest(use);
 }
 
 /** A plugin may call the hooks that it declares, and those of Mailwright that are meant for it. */
-function ownCalls(plugin: Plugin, names: HookNames, calls: HookCalls): HookCalls {
+function ownCalls(plugin: Plugin, { names, calls, rights }: PhaseTools): HookCalls {
   const check = (hook: string): void => {
-    const isOwn = Object.hasOwn(plugin.declares ?? {}, hook);
-    if (isOwn || names.require(plugin.name, hook).isCalledByPlugins) return;
+    const isOwn = Object.hasOwn(plugin.declares ?? {}, hook) && !names.isOfProduct(hook);
+    if (isOwn || names.require(plugin.name, hook).isCalledByPlugins)
+      return requireRight({ plugin: plugin.name, hook }, { names, rights });
     throw new HookError(
       'NOT_DECLARED',
       `Plugin "${plugin.name}" calls the hook "${hook}", which is not its own: add it to "declares" of definePlugin.`,

@@ -42,6 +42,8 @@ interface LiveEntries<Value> {
 }
 
 export interface Snapshot {
+  /** Hooks with something live. */
+  readonly names: readonly string[];
   readonly registries: ByName<RegistryHooks>;
   readonly listeners: ByName<{ [Name in keyof EventHooks]: Listener<Name> }>;
   readonly behaviors: ByName<{ [Name in keyof BehaviorHooks]: Behavior<Name> }>;
@@ -54,10 +56,30 @@ export class HookTable {
   readonly #prepared = new Map<string, Prepared>();
   #active: ReadonlySet<string> = new Set();
   #snapshot: Snapshot = snapshotOf([]);
+  readonly #watchers = new Set<() => void>();
+  readonly #checks = new Set<(next: Snapshot) => void>();
+  #changes = 0;
 
   /** What is live now. */
   get live(): Snapshot {
     return this.#snapshot;
+  }
+
+  /** How often that has changed. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Called each time after the snapshot has changed; returns how to end that. */
+  onChange(watcher: () => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Called before plugins go live, with what would be live; when it throws, nothing changes. Returns how to end that. */
+  check(check: (next: Snapshot) => void): () => void {
+    this.#checks.add(check);
+    return () => void this.#checks.delete(check);
   }
 
   has(plugin: string): boolean {
@@ -76,17 +98,21 @@ export class HookTable {
     )?.plugin;
   }
 
-  /** All that these plugins have prepared takes effect. Throws HookError `ORDER_CYCLE`; then nothing changes. */
+  /** All that these plugins have prepared takes effect. Throws HookError `ORDER_CYCLE`, or what a check throws; then nothing changes. */
   goLive(plugins: readonly string[]): void {
     for (const plugin of plugins) {
       if (!this.has(plugin)) throw new Error(`Plugin "${plugin}" is not registered.`);
     }
-    this.#activate(new Set([...this.#active, ...plugins]));
+    const active = new Set([...this.#active, ...plugins]);
+    const next = this.#snapshotOf(active);
+    for (const check of this.#checks) check(next);
+    this.#activate(active, next);
   }
 
   /** Nothing of the plugin has an effect any more. What `register` prepared is kept for the next activation. */
   takeBack(plugin: string): void {
-    this.#activate(new Set([...this.#active].filter((name) => name !== plugin)));
+    const active = new Set([...this.#active].filter((name) => name !== plugin));
+    this.#activate(active, this.#snapshotOf(active));
     if (this.has(plugin)) this.prepare(plugin, 'boot', []);
   }
 
@@ -95,9 +121,15 @@ export class HookTable {
     this.#prepared.delete(plugin);
   }
 
-  #activate(active: ReadonlySet<string>): void {
-    this.#snapshot = snapshotOf(this.#entries().filter(({ plugin }) => active.has(plugin)));
+  #activate(active: ReadonlySet<string>, snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
     this.#active = active;
+    this.#changes += 1;
+    for (const watcher of this.#watchers) watcher();
+  }
+
+  #snapshotOf(active: ReadonlySet<string>): Snapshot {
+    return snapshotOf(this.#entries().filter(({ plugin }) => active.has(plugin)));
   }
 
   #entries(): PreparedEntry[] {
@@ -112,7 +144,13 @@ function snapshotOf(entries: readonly PreparedEntry[]): Snapshot {
     const live = inEffect(inOrder(hook, its)).map(({ plugin, value }) => ({ plugin, hook, value }));
     byName.set(hook, { entries: live, values: Object.freeze(live.map(({ value }) => value)) });
   }
-  return { registries: byName, listeners: byName, behaviors: byName, callbacks: byName };
+  return {
+    names: Object.freeze([...byName.keys()]),
+    registries: byName,
+    listeners: byName,
+    behaviors: byName,
+    callbacks: byName,
+  };
 }
 
 /** Of a behavior one entry is in effect: the one that was `set`, else the first. */

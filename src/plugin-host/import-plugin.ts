@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from '../plugin-api/index.ts';
 import type { PluginFolder } from './find-plugins.ts';
+import { asPlugin } from './running-plugin.ts';
 
 /** An import that waits for something for ever must not stop the start. */
 const IMPORT_MS_MAX = 10_000;
@@ -28,8 +29,8 @@ export async function importPlugin({
   resolveForPlugins();
   const url = pathToFileURL(path.join(folder, manifest.entry));
   if (!isBundled) url.searchParams.set(FINGERPRINT, fingerprint);
-  const plugin = await withinTime(import(url.href));
   const full = `${vendor}/${name}`;
+  const plugin = await withinTime(asPlugin(full, () => import(url.href)));
   if (plugin.name !== full)
     throw new Error(`The plugin of ${manifest.entry} is named "${plugin.name}"; it must be "${full}".`);
   return plugin;
@@ -62,9 +63,9 @@ function resolveForPlugins(): void {
   isResolving = true;
   registerHooks({
     resolve(specifier, context, next) {
+      if (specifier === CONTRACT) return { url: CONTRACT_URL, shortCircuit: true };
       const fingerprint = context.parentURL && new URL(context.parentURL).searchParams.get(FINGERPRINT);
       if (!fingerprint) return next(specifier, context);
-      if (specifier === CONTRACT) return { url: CONTRACT_URL, shortCircuit: true };
       const resolved = next(specifier, context);
       if (!specifier.startsWith('.') || !resolved.url.startsWith('file:')) return resolved;
       const url = new URL(resolved.url);

@@ -1,14 +1,21 @@
-/** Loads all plugins of a folder, for programs without a database of plugins: benches and tests. */
+/** Loads the product's own plugins, for programs without a database of plugins: benches and tests. */
+import { NO_RIGHTS } from '../plugin-api/index.ts';
 import { findPlugins } from './find-plugins.ts';
 import type { HookBus } from './hook-bus.ts';
 import { importPlugin } from './import-plugin.ts';
+import { OWN_VENDOR } from './plugin-manifest.ts';
 
-/** Loads every plugin under `folder` in the order of their names: `register` of all, then `boot` of all, then all go live together. */
+/**
+ * Loads every plugin of the vendor `mailwright` under `folder`, as a first start activates them, in the order of their names: `register`
+ * of all, then `boot` of all, then all go live together.
+ */
 export async function loadPlugins(folder: string, bus: HookBus): Promise<HookBus> {
   const folders = await findPlugins({ bundled: folder, installed: '' });
-  const plugins = await Promise.all(folders.map(importPlugin));
-  for (const plugin of plugins) bus.register(plugin);
-  for (const plugin of plugins) bus.boot(plugin);
-  bus.goLive(...plugins.map(({ name }) => name));
+  const own = folders.filter(({ vendor }) => vendor === OWN_VENDOR);
+  const found = await Promise.all(own.map(async (it) => ({ ...it, plugin: await importPlugin(it) })));
+  for (const { plugin, folder: place, manifest } of found)
+    bus.register(plugin, { folder: place, rights: manifest?.wants ?? NO_RIGHTS });
+  for (const { plugin } of found) bus.boot(plugin);
+  bus.goLive(...found.map(({ plugin }) => plugin.name));
   return bus;
 }

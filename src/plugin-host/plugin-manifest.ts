@@ -1,6 +1,10 @@
-/** What a plugin's package.json must say: names, version, entry and the version of the contract it was written for. */
+/**
+ * What a plugin's package.json must say: names, version, entry, the version of the contract it was written for, and what the plugin wants
+ * to use.
+ */
 import { z } from 'zod';
-import { CONTRACT_VERSION } from '../plugin-api/index.ts';
+import { CONTRACT_VERSION, type PluginRights } from '../plugin-api/index.ts';
+import { RIGHTS_RULES, rightsOf, rightsShape } from './manifest-rights.ts';
 import { RESERVED_NAMES } from './reserved-names.ts';
 
 export interface PluginManifest {
@@ -9,6 +13,8 @@ export interface PluginManifest {
   readonly description: string;
   /** Path of the entry in the folder, such as `./index.ts`. */
   readonly entry: string;
+  /** What it wants to use. */
+  readonly wants: PluginRights;
 }
 
 /** Its package.json was read, but the plugin cannot be used: each fault is a sentence. */
@@ -39,7 +45,11 @@ const packageJson = z.object({
       .object({ '.': z.union([path, z.object({ default: path }).transform((it) => it.default)]) })
       .transform((it) => it['.']),
   ]),
-  mailwright: z.strictObject({ contract: z.int(), title: z.string().min(1).max(TEXT_LENGTH_MAX).optional() }),
+  mailwright: z.strictObject({
+    contract: z.int(),
+    title: z.string().min(1).max(TEXT_LENGTH_MAX).optional(),
+    ...rightsShape,
+  }),
 });
 
 const RULES: Readonly<Record<string, string>> = {
@@ -47,8 +57,17 @@ const RULES: Readonly<Record<string, string>> = {
   version: '"version" of package.json must be a version such as 1.0.0.',
   description: '"description" of package.json must be a text.',
   exports: '"exports" of package.json must name the entry, such as "./index.ts".',
-  mailwright:
-    '"mailwright" of package.json must be an object with the number "contract", such as 1, a text "title" if you like, and nothing else.',
+  mailwright: `"mailwright" of package.json must be an object with the number "contract", such as 1, and if you like a text "title" and ${Object.keys(
+    RIGHTS_RULES,
+  )
+    .map((key) => `"${key}"`)
+    .join(', ')}; nothing else.`,
+  ...Object.fromEntries(
+    Object.entries(RIGHTS_RULES).map(([key, rule]) => [
+      `mailwright.${key}`,
+      `"${key}" of "mailwright" in package.json must be ${rule}`,
+    ]),
+  ),
 };
 
 interface Place {
@@ -67,9 +86,11 @@ export function parseManifest(text: string, place: Place): PluginManifest {
   if (name !== folder && name !== `@${folder}`)
     faults.push(`"name" of package.json is "${name}"; in this folder it must be @${folder} or ${folder}.`);
   faults.push(...contractFaults(mailwright.contract));
+  const { rights: wants, faults: ofRights } = rightsOf(mailwright, `${place.vendor.replaceAll('-', '_')}_`);
+  faults.push(...ofRights);
   if (faults.length > 0) throw new ManifestError(faults.join(' '));
   return {
-    ...{ version, entry, title: mailwright.title ?? folder },
+    ...{ version, entry, title: mailwright.title ?? folder, wants },
     description: description.slice(0, TEXT_LENGTH_MAX),
   };
 }
@@ -106,6 +127,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-function ruleOf({ path: [key] }: z.core.$ZodIssue): string {
-  return RULES[String(key)] ?? 'package.json must be an object.';
+function ruleOf({ path: [key, inner] }: z.core.$ZodIssue): string {
+  return RULES[`${String(key)}.${String(inner)}`] ?? RULES[String(key)] ?? 'package.json must be an object.';
 }

@@ -1,5 +1,5 @@
 /** One call of a row: its input, the operations it may run under the caller's own token, and the dialect. */
-import type { DocumentNode } from 'graphql';
+import type { DocumentNode, GraphQLSchema } from 'graphql';
 import type { FieldErrors } from '../lib/errors.ts';
 import type { AnswerMemory } from '../lib/large-answers.ts';
 import type { Log } from '../lib/log.ts';
@@ -53,8 +53,8 @@ export type Execute = (
   document: DocumentNode,
   variables: Readonly<Record<string, unknown>>,
   credentials: Credentials,
-  /** `checksOnly`: finds the faults of a mutation and changes nothing. */
-  options?: { readonly checksOnly?: boolean },
+  /** `checksOnly`: finds the faults of a mutation and changes nothing. `schema`: for a plugin's document; its cost is limited. */
+  options?: { readonly checksOnly?: boolean; readonly schema?: GraphQLSchema | undefined },
 ) => Promise<Execution>;
 
 export interface CallParts {
@@ -89,7 +89,8 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
     const operation = operationNamed(name);
     // The schema may allow customers to do for themselves what this row is not for: refused before the change.
     if (row.access === 'admin' && viewer === undefined && operation.isMutation) await run('Identify', {});
-    const execution = await options.execute(operation.document, variables, parts.credentials, more);
+    const how = { ...more, schema: operation.schema };
+    const execution = await options.execute(operation.document, variables, parts.credentials, how);
     viewer = execution.viewer;
     checkAccess(row, viewer);
     return execution;
@@ -110,34 +111,39 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
     if ([401, 403, 404].includes(answer.status)) throw answer;
     return failureFields(failure, fieldNames(row));
   };
+  const execute = async (name: string, variables: Values) => {
+    const execution = await run(name, variables);
+    const data = dataOf(execution, parts);
+    for (const result of Object.values(data)) {
+      if (isFailure(result)) throw refusal(result, row, view().dialect);
+    }
+    return data;
+  };
+  const checkAll = async (name: string, variables: Values, read = input) => {
+    const { isMutation, variableTypes } = operationNamed(name);
+    const { right, wrong } = compareWords(variableTypes, variables, (path) =>
+      fieldNames(row)(path.replace(/^input\./, '')),
+    );
+    const words = [...wrong].map(([name_, sentence]) => [name_, [sentence]]);
+    const own: FieldErrors = { ...Object.fromEntries(words), ...read.faults() };
+    if (Object.keys(own).length === 0) return;
+    const isChecked = isMutation && row.access !== 'public' && !row.actsOutside;
+    const found = isChecked ? await faultsOf(name, right) : {};
+    // What is missing in an object that was not read is no fault of the caller's, nor is what was judged without it.
+    const isUnknown = (name_: string) =>
+      Object.keys(own).some((unread) => name_.startsWith(`${unread}.`) || JUDGED_BY[name_] === unread);
+    const others = Object.entries(found).filter(([name_]) => !isUnknown(name_));
+    throw invalid({ ...own, ...Object.fromEntries(others), ...own });
+  };
   return {
     input,
     upload: file && { file, completeInput: async () => inputOf(await parts.completeParameters(), parts) },
     async execute<Name extends OperationName>(name: Name, variables: VariablesOf<Name>) {
-      const execution = await run(name, variables);
-      const data = dataOf(execution, parts);
-      for (const result of Object.values(data)) {
-        if (isFailure(result)) throw refusal(result, row, view().dialect);
-      }
       // The document was validated at the start, and the type was generated from that document.
-      return data as DataOf<Name>;
+      return (await execute(name, variables)) as DataOf<Name>;
     },
-    async checkAll(name, variables, read = input) {
-      const { isMutation, variableTypes } = operationNamed(name);
-      const { right, wrong } = compareWords(variableTypes, variables, (path) =>
-        fieldNames(row)(path.replace(/^input\./, '')),
-      );
-      const words = [...wrong].map(([name, sentence]) => [name, [sentence]]);
-      const own: FieldErrors = { ...Object.fromEntries(words), ...read.faults() };
-      if (Object.keys(own).length === 0) return;
-      const isChecked = isMutation && row.access !== 'public' && !row.actsOutside;
-      const found = isChecked ? await faultsOf(name, right) : {};
-      // What is missing in an object that was not read is no fault of the caller's, nor is what was judged without it.
-      const isUnknown = (name: string) =>
-        Object.keys(own).some((unread) => name.startsWith(`${unread}.`) || JUDGED_BY[name] === unread);
-      const others = Object.entries(found).filter(([name]) => !isUnknown(name));
-      throw invalid({ ...own, ...Object.fromEntries(others), ...own });
-    },
+    checkAll,
+    ofPlugin: { execute, checkAll },
     view,
     identify: async () => void (await run('Identify', {})),
     identified: () => viewer !== undefined,
@@ -157,7 +163,7 @@ function checkAccess(row: Row, viewer: Execution['viewer']): void {
 function dataOf(execution: Execution, { row, log, requestId }: CallParts): Readonly<Record<string, unknown>> {
   const [error] = execution.errors ?? [];
   if (error) {
-    const known = graphqlErrorAnswer(error, fieldNames(row));
+    const known = graphqlErrorAnswer(error, { nameOf: fieldNames(row), requestId });
     if (known) throw known;
     const masked = error.extensions?.['reference'];
     const reference = typeof masked === 'string' ? masked : requestId;

@@ -18,10 +18,12 @@ import {
 } from 'graphql';
 import { variableTypesOf, type VariableTypes } from './words.ts';
 
-interface Operation {
+export interface Operation {
   readonly document: DocumentNode;
   readonly isMutation: boolean;
   readonly variableTypes: VariableTypes;
+  /** Of a plugin's row: the schema for which it was checked, and with which it runs. Absent: the product's own document. */
+  readonly schema?: GraphQLSchema;
 }
 
 export type Documents = ReadonlyMap<string, Operation>;

@@ -65,6 +65,12 @@ const STATUS: Readonly<Record<FailureName, number>> = {
 const BAD_REQUEST = 'BAD_REQUEST';
 const UNAVAILABLE: ReadonlySet<unknown> = new Set(['SERVICE_UNAVAILABLE', 'TIMED_OUT']);
 
+/** The code of a plugin failed: it was logged, with the plugin's name. */
+const PLUGIN_FAILED = 'PLUGIN_FAILED';
+
+/** The operation of a plugin's row asks for too much, by the caller's parameters. */
+const TOO_EXPENSIVE = 'DOCUMENT_TOO_EXPENSIVE';
+
 const INVALID_MESSAGE = 'The given data was invalid.';
 
 /** A 422 that names the fields. */
@@ -111,9 +117,14 @@ export function failureFields(failure: Failure, nameOf: (path: string) => string
 }
 
 /** An error outside the data: an expected one, or a defect (already masked and logged by the schema). */
-export function graphqlErrorAnswer(error: OperationError, nameOf: (path: string) => string): RestError | undefined {
+export function graphqlErrorAnswer(
+  error: OperationError,
+  { nameOf, requestId }: { readonly nameOf: (path: string) => string; readonly requestId: string },
+): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
   if (UNAVAILABLE.has(code)) return unavailableAnswer(error.message);
+  if (code === PLUGIN_FAILED) return defectAnswer(requestId, error.message);
+  if (code === TOO_EXPENSIVE) return invalid({ input: [error.message] });
   if (code === BAD_REQUEST) return invalid(inputFault(error.message, nameOf));
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {
@@ -141,8 +152,11 @@ export function unavailableAnswer(message = UNAVAILABLE_MESSAGE): RestError {
   return new RestError(503, { message }, { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) });
 }
 
-export function defectAnswer(reference: string): RestError {
-  return new RestError(500, { message: 'The server made a mistake. It is logged under this reference.', reference });
+export function defectAnswer(
+  reference: string,
+  message = 'The server made a mistake. It is logged under this reference.',
+): RestError {
+  return new RestError(500, { message, reference });
 }
 
 /** `contact.countryId` -> `contact.country_id`, `address1` -> `address_1`; a tag in capitals stays. */

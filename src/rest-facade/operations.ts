@@ -13,6 +13,9 @@ export type OperationName = {
       : never;
 }[keyof Documents];
 
+/** The operation of a plugin's row: `plugin acme/notes GET /notes`. */
+export type PluginOperationName = `plugin ${string}`;
+
 type Signature<Name extends OperationName> = Documents[`${Name}Document` & keyof Documents] extends {
   __apiType?: (variables: infer Variables) => infer Data;
 }

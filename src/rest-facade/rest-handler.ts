@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import Router from 'find-my-way';
-import { messageOf } from '../lib/errors.ts';
+import { messageOf, PluginFailedError } from '../lib/errors.ts';
 import { answerMemoryOf } from '../lib/large-answers.ts';
 import { isUnavailable, unavailableMessage } from '../lib/is-unavailable.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
@@ -194,6 +194,7 @@ function unexpectedAnswer(error: unknown, exchange: RestExchange): RestError {
     exchange.log.warn('rest.unavailable', { message: messageOf(error) });
     return unavailableAnswer(unavailableMessage(error));
   }
+  if (error instanceof PluginFailedError) return defectAnswer(exchange.requestId, error.message);
   exchange.log.error('rest.defect', { error, reference: exchange.requestId });
   return defectAnswer(exchange.requestId);
 }

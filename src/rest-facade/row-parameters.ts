@@ -87,6 +87,8 @@ async function record(
     upload: undefined,
     execute: stop,
     checkAll: stop,
+    ofPlugin: { execute: stop, checkAll: stop },
+    isRecorded: true,
     view: () => ({ ...view, dialect }),
     identify: async () => undefined,
     identified: () => true,

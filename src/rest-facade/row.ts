@@ -5,7 +5,7 @@ import type { Dialect } from './dialects.ts';
 import type { Failure, RestError } from './errors.ts';
 import type { Input } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
-import type { DataOf, OperationName, VariablesOf } from './operations.ts';
+import type { DataOf, OperationName, PluginOperationName, VariablesOf } from './operations.ts';
 import type { AnswerShape } from './shapes.ts';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
@@ -48,7 +48,7 @@ export interface RowHead {
 export interface Row extends RowHead {
   /** Takes the first file of a multipart body, or all of them, as streams (`call.upload`). */
   readonly takesFile?: boolean | 'several';
-  readonly operations: readonly OperationName[];
+  readonly operations: readonly (OperationName | PluginOperationName)[];
   run(call: Call): Promise<Answer> | Answer;
 }
 
@@ -71,6 +71,13 @@ export interface Call {
    * and changes nothing; what refuses the caller or does not exist is thrown instead.
    */
   checkAll<Name extends OperationName>(name: Name, variables: VariablesOf<Name>, input?: Input): Promise<void>;
+  /** The same for the operation of a plugin's row, whose types nobody knows. */
+  readonly ofPlugin: {
+    execute(name: string, variables: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
+    checkAll(name: string, variables: Readonly<Record<string, unknown>>): Promise<void>;
+  };
+  /** Nobody has called: the row is read for the reference. It ends after it has read its parameters. */
+  readonly isRecorded?: true;
   /** The dialect may be uncertain before the first operation. */
   view(): View;
   /** Looks up the caller. Throws RestError 401 or 403 when the row is not for them. */

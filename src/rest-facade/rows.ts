@@ -16,6 +16,8 @@ import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
 import { planRows } from './plans/routes.ts';
+import { extensionRows } from './plugins/extension-routes.ts';
+import { offeredPluginRows } from './plugins/offered-routes.ts';
 import { pluginRows } from './plugins/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingDomainRows } from './sending-domains/routes.ts';
@@ -23,6 +25,8 @@ import { sendingRouteRows } from './sending-routes/routes.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
+import { upgradeRows } from './settings/upgrade-routes.ts';
+import { licenseRows } from './settings/license-routes.ts';
 import { settingsRows } from './settings/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
 import { subscriptionRows } from './subscriptions/routes.ts';
@@ -52,7 +56,11 @@ export const rows: readonly Row[] = [
   ...bounceRows,
   ...sendingDomainRows,
   ...settingsRows,
+  ...licenseRows,
+  ...upgradeRows,
   ...pluginRows,
+  ...extensionRows,
+  ...offeredPluginRows,
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,

@@ -52,35 +52,50 @@ const NEXT_REQUEST_SECONDS = 1;
 
 class AuthorizationPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
-    return this.#guard(fieldConfig.kind === 'Mutation' ? audited(resolver) : resolver, fieldConfig);
+    return guarded(fieldConfig.kind === 'Mutation' ? audited(resolver) : resolver, guardOf(fieldConfig));
   }
 
   override wrapSubscribe(
     subscribe: Resolver<Types> | undefined,
     fieldConfig: PothosOutputFieldConfig<Types>,
   ): Resolver<Types> | undefined {
-    return subscribe && this.#guard(subscribe, fieldConfig);
-  }
-
-  #guard(resolver: Resolver<Types>, fieldConfig: PothosOutputFieldConfig<Types>): Resolver<Types> {
-    if (Object.keys(fieldConfig.args).length === 0) return resolver;
-    const executionsMax = fieldConfig.kind === 'Mutation' ? fieldConfig.pothosOptions.executionsMax : undefined;
-    return async (source, args, context, info) => {
-      const ctx = graphqlContext(context);
-      if (executionsMax !== undefined) countExecution(ctx, info, executionsMax);
-      refuseBrokenTexts(args);
-      try {
-        return await resolver(source, args, context, info);
-      } catch (error) {
-        if (error instanceof ForeignResourceError) throw answerToForeign(error, ctx);
-        throw forgedCursor(error, args) ?? error;
-      }
-    };
+    return subscribe && guarded(subscribe, guardOf(fieldConfig));
   }
 }
 
+interface Guard {
+  readonly hasArguments: boolean;
+  readonly executionsMax?: number | undefined;
+}
+
+function guardOf<Types extends SchemaTypes>(fieldConfig: PothosOutputFieldConfig<Types>): Guard {
+  const executionsMax = fieldConfig.kind === 'Mutation' ? fieldConfig.pothosOptions.executionsMax : undefined;
+  return { hasArguments: Object.keys(fieldConfig.args).length > 0, executionsMax };
+}
+
+/** The resolver with the rules for arguments. */
+export function guarded<Ctx>(
+  resolver: GraphQLFieldResolver<unknown, Ctx, object>,
+  { hasArguments, executionsMax }: Guard,
+): GraphQLFieldResolver<unknown, Ctx, object> {
+  if (!hasArguments) return resolver;
+  return async (source, args, context, info) => {
+    const ctx = graphqlContext(context);
+    if (executionsMax !== undefined) countExecution(ctx, info, executionsMax);
+    refuseBrokenTexts(args);
+    try {
+      return await resolver(source, args, context, info);
+    } catch (error) {
+      if (error instanceof ForeignResourceError) throw answerToForeign(error, ctx);
+      throw forgedCursor(error, args) ?? error;
+    }
+  };
+}
+
 /** A mutation that is audited on success: by its verb within the change, or else after it. */
-function audited<Types extends SchemaTypes>(resolver: Resolver<Types>): Resolver<Types> {
+export function audited<Ctx>(
+  resolver: GraphQLFieldResolver<unknown, Ctx, object>,
+): GraphQLFieldResolver<unknown, Ctx, object> {
   return async (source, args, context, info) => {
     const ctx = graphqlContext(context);
     const operation = info.fieldName;

@@ -12,19 +12,12 @@ import SimpleObjectsPlugin from '@pothos/plugin-simple-objects';
 import WithInputPlugin from '@pothos/plugin-with-input';
 import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
-import { holdsScope, type Scope } from '../domain/accounts/scopes.ts';
-import {
-  ForbiddenError,
-  NotFoundError,
-  RateLimitedError,
-  UnauthenticatedError,
-  ValidationError,
-  WrongStateError,
-} from '../lib/errors.ts';
+import type { Scope } from '../domain/accounts/scopes.ts';
 import type { GraphqlContext } from './context.ts';
-import { unavailableError } from './mask-error.ts';
+import { accessOf, accessRefusal } from './access.ts';
 import { authorizationPlugin } from './authorization-plugin.ts';
 import { limitsPlugin } from './limits-plugin.ts';
+import { RESULT_ERRORS } from './result-errors.ts';
 import { resultPlugin } from './result-plugin.ts';
 import { FIRST_DEFAULT, FIRST_MAX } from './limits.ts';
 
@@ -74,14 +67,7 @@ export const builder = new SchemaBuilder<BuilderTypes>({
   defaultFieldNullability: false,
   errors: {
     directResult: true,
-    defaultTypes: [
-      ValidationError,
-      NotFoundError,
-      ForbiddenError,
-      UnauthenticatedError,
-      WrongStateError,
-      RateLimitedError,
-    ],
+    defaultTypes: RESULT_ERRORS,
     defaultUnionOptions: { name: ({ fieldName }) => `${capitalised(fieldName)}Result` },
     defaultResultOptions: { name: ({ fieldName }) => `${capitalised(fieldName)}Success` },
   },
@@ -90,18 +76,8 @@ export const builder = new SchemaBuilder<BuilderTypes>({
     // Checked once per object instead of once per field.
     runScopesOnType: true,
     defaultStrategy: 'all',
-    unauthorizedError: (_parent, { viewer }) => {
-      if (viewer?.refusal === 'maintenance') return unavailableError();
-      if (viewer?.refusal === 'api')
-        return new ForbiddenError('API_ACCESS_NOT_INCLUDED', 'The plan does not include access to the API.');
-      return viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError();
-    },
-    authScopes: ({ viewer }) => ({
-      public: true,
-      authenticated: viewer !== null && viewer.refusal === undefined,
-      scope: (scope) => viewer !== null && holdsScope(viewer.scopes, scope),
-      admin: viewer !== null && viewer.isAdmin && holdsScope(viewer.scopes, 'admin'),
-    }),
+    unauthorizedError: (_parent, { viewer }) => accessRefusal(viewer),
+    authScopes: ({ viewer }) => accessOf(viewer),
   },
   relay: {
     cursorType: 'String',

@@ -24,6 +24,9 @@ import type { Encryption, Protocol } from '../domain/bounces/bounce-handler-fiel
 import type { CampaignStatus as StatusOfCampaign } from '../domain/campaigns/campaign-state-store.ts';
 import type { TokenKind as KindOfToken } from '../domain/context.ts';
 import type { FileStatus as StatusOfFile } from '../domain/files/file.ts';
+import type { ExtensionKind as KindOfExtension } from '../domain/plugins/extension-slots.ts';
+import type { SettingsOwner } from '../domain/plugins/plugin-settings.ts';
+import type { SettingType } from '../plugin-api/index.ts';
 import type { DmarcPolicy as Policy } from '../domain/sending/domains/dmarc-record.ts';
 import type { DomainStatus } from '../domain/sending/domains/sending-domain-fields.ts';
 import type {
@@ -294,4 +297,25 @@ export const ListFieldType = closedSet<FieldType>('ListFieldType', 'What a field
   radio: 'One of its options, all of them in sight.',
   multiselect: 'Any number of its options, chosen from a list.',
   checkbox: 'Any number of its options, all of them in sight.',
+});
+
+export const ExtensionKind = closedSet<KindOfExtension>('ExtensionKind', 'What a front end does with it.', {
+  menu_item: 'An item of a menu: a link.',
+  menu_group: 'A group of items of a menu.',
+  section: 'A part of a page: a link with a title.',
+  script: 'A script of this installation that the page loads.',
+  stylesheet: 'A style sheet of this installation that the page loads.',
+});
+
+export const PluginSettingType = closedSet<SettingType>('PluginSettingType', 'What a setting of a plugin holds.', {
+  text: 'A text in one line.',
+  number: 'A number.',
+  flag: 'true or false.',
+  choice: 'One of its choices.',
+  secret: 'A credential: stored encrypted, never answered.',
+});
+
+export const PluginSettingsOwner = closedSet<SettingsOwner>('PluginSettingsOwner', 'Whose settings these are.', {
+  installation: 'Set once, by an administrator.',
+  customer: 'Each customer has its own.',
 });

@@ -2,17 +2,19 @@
 import { rolledBack } from '../db/rolled-back.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { execute, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import { execute, GraphQLError, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
 import type { RestDialect } from '../domain/accounts/api-token-store.ts';
 import { openTokenCache } from '../domain/accounts/token-cache.ts';
 import type { AnswerMemory } from '../lib/large-answers.ts';
 import type { CountRequest } from '../lib/rate-limit.ts';
 import { buildSchema } from './build-schema.ts';
-import { Documents } from './documents.ts';
+import { checkCost } from './document-limits.ts';
 import { createHttpEntryPoint, type Caller, type EntryPointOptions } from './http-entry-point.ts';
 import { LiveConnections } from './live-connections.ts';
+import { LiveSchema } from './live-schema.ts';
 import { maskResult } from './mask-error.ts';
 import type { GraphqlContext } from './context.ts';
+import { createPluginOperations } from './plugin-operation.ts';
 import { makeContext, type Means } from './request-context.ts';
 import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
 
@@ -39,6 +41,8 @@ export interface RestCredentials {
 export interface RestOptions {
   /** Finds faults and changes nothing. */
   readonly checksOnly?: boolean;
+  /** For a document that a plugin has written: the schema for which it was checked. It is refused when it costs too much. */
+  readonly schema?: GraphQLSchema | undefined;
 }
 
 export interface RestExecution extends ExecutionResult {
@@ -51,7 +55,10 @@ export interface RestExecution extends ExecutionResult {
 }
 
 export interface GraphqlServer {
+  /** The product's own, without plugins. */
   readonly schema: GraphQLSchema;
+  /** With the plugins that are live; another one after each change of them. */
+  readonly live: LiveSchema;
   handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void>;
   upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, ipAddress: string): void;
   /** Runs a document that was parsed and validated before, for REST. */
@@ -61,6 +68,8 @@ export interface GraphqlServer {
     credentials: RestCredentials,
     options?: RestOptions,
   ): Promise<RestExecution>;
+  /** Runs an operation of a plugin. Rejects with a sentence for its author. */
+  readonly executeForPlugin: ReturnType<typeof createPluginOperations>;
   /** Ends every connection that is still open. */
   close(): Promise<void>;
 }
@@ -69,14 +78,14 @@ export interface GraphqlServer {
 export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServer {
   const { means: given, explorer, origins = [], countRequest } = options;
   const schema = buildSchema();
+  const live = new LiveSchema(schema, given);
   const tokens = openTokenCache(given.notifications);
   const means: Means = { ...given, tokens };
   const connections = new LiveConnections(means);
   const entryPoint: EntryPointOptions = {
-    schema,
+    live,
     means,
     connections,
-    documents: new Documents(schema),
     policy: { introspectionForAll: explorer },
     origins,
     countRequest,
@@ -85,11 +94,14 @@ export function createGraphqlServer(options: GraphqlServerOptions): GraphqlServe
   const sockets = createWebsocketEntryPoint(entryPoint);
   return {
     schema,
+    live,
     handle: (req, res, caller) => http.handle(req, res, caller),
     upgrade: (req, socket, head, ipAddress) => sockets.upgrade(req, socket, head, ipAddress),
     execute: (document, variables, credentials, more) =>
-      executeForRest({ schema, means }, { document, variables, credentials, ...more }),
+      executeForRest({ live, means }, { document, variables, credentials, ...more }),
+    executeForPlugin: createPluginOperations(entryPoint),
     close: async () => {
+      live.close();
       connections.close();
       tokens.close();
       await Promise.all([sockets.close(), http.close()]);
@@ -104,14 +116,32 @@ interface RestOperation extends RestOptions {
 }
 
 async function executeForRest(
-  { schema, means }: Pick<EntryPointOptions, 'schema' | 'means'>,
-  { document, variables, credentials, checksOnly }: RestOperation,
+  { live, means }: Pick<EntryPointOptions, 'live' | 'means'>,
+  { document, variables, credentials, checksOnly, schema: checkedFor }: RestOperation,
 ): Promise<RestExecution> {
+  const schema = checkedFor ?? live.current.schema;
   const { token, ...caller } = credentials;
   const made = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
   const contextValue: GraphqlContext = checksOnly ? { ...made, checksOnly, db: rolledBack(made.database) } : made;
-  const result = maskResult(await execute({ schema, document, variableValues: variables, contextValue }), means.log);
+  const refusal = checkedFor ? costRefusal(schema, document, variables) : undefined;
+  const result = refusal
+    ? { errors: [refusal] }
+    : await execute({ schema, document, variableValues: variables, contextValue });
   const { viewer, restDialect } = contextValue;
   const user = viewer && { customerId: viewer.customerId, isAdmin: viewer.isAdmin, restDialect };
-  return { ...result, viewer: user };
+  return { ...maskResult(result, means.log), viewer: user };
+}
+
+function costRefusal(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  variables: Readonly<Record<string, unknown>>,
+): GraphQLError | undefined {
+  try {
+    checkCost(schema, { document, variables });
+    return undefined;
+  } catch (error) {
+    if (error instanceof GraphQLError) return error;
+    throw error;
+  }
 }

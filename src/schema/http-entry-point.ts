@@ -3,7 +3,7 @@
  * `CORS_ORIGINS` or from no page, a session's cookie only from our own pages.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GraphQLError, type GraphQLSchema } from 'graphql';
+import { GraphQLError } from 'graphql';
 import { createYoga, type GraphQLParams, type Plugin } from 'graphql-yoga';
 import { answerMade, answerMemoryOf } from '../lib/large-answers.ts';
 import { LargeBodyRight } from '../lib/large-bodies.ts';
@@ -11,10 +11,10 @@ import { rateLimitHeaders, RATE_LIMITED_CODE, RATE_LIMITED_MESSAGE, type CountRe
 import { sessionOf } from '../domain/accounts/session-cookie.ts';
 import { isOwnOrigin } from './check-origin.ts';
 import { graphqlContext, type GraphqlContext } from './context.ts';
-import type { Documents } from './documents.ts';
 import { sendGraphqlPage, wantsPage } from './explorer-page.ts';
 import { CONNECTIONS_PER_USER_MAX } from './limits.ts';
 import type { LiveConnections } from './live-connections.ts';
+import type { LiveSchema, SchemaInUse } from './live-schema.ts';
 import { maskError } from './mask-error.ts';
 import { readOperation, type BodyRefusal } from './request-body.ts';
 import { bearerToken, makeContext, type Means } from './request-context.ts';
@@ -22,8 +22,7 @@ import { checkOperation, subscribeFresh, type OperationPolicy } from './run-oper
 
 /** What both entry points, HTTP and websocket, need. */
 export interface EntryPointOptions {
-  readonly schema: GraphQLSchema;
-  readonly documents: Documents;
+  readonly live: LiveSchema;
   readonly means: Means;
   readonly policy: OperationPolicy;
   readonly connections: LiveConnections;
@@ -44,18 +43,23 @@ export interface HttpEntryPoint {
   close(): Promise<void>;
 }
 
-interface NodeContext extends Caller {
+interface Request extends Caller {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+}
+
+interface NodeContext extends Request {
+  /** The request begins and ends with this schema. */
+  readonly inUse: SchemaInUse;
   /** The parsed body of a POST. */
   readonly params?: GraphQLParams;
 }
 
 /** The handler of `/graphql` for everything that is no websocket. */
 export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint {
-  const { schema, means, policy } = options;
+  const { live, means, policy } = options;
   const yoga = createYoga<NodeContext, GraphqlContext>({
-    schema,
+    schema: ({ inUse }) => inUse.schema,
     context: (request) => contextOf(request, means),
     plugins: [guard(options)],
     maskedErrors: { maskError: (error) => maskError(error, means.log) },
@@ -78,7 +82,8 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
       if (refusal) return refuse(res, refusal);
       if (policy.introspectionForAll && wantsPage(req)) return sendGraphqlPage(req, res);
       if (!(await passes(options, { req, res, ipAddress }))) return;
-      if (req.method !== 'POST') return void (await yoga(req, res, { req, res, ipAddress }));
+      const inUse = live.current;
+      if (req.method !== 'POST') return void (await yoga(req, res, { req, res, ipAddress, inUse }));
       const large = new LargeBodyRight(ipAddress);
       const isKnown = async () => {
         const { viewer } = await contextOf({ req, res, ipAddress }, means);
@@ -87,17 +92,14 @@ export function createHttpEntryPoint(options: EntryPointOptions): HttpEntryPoint
       };
       const body = await readOperation(req, { isKnown, large }).finally(() => large.giveBack());
       if ('refusal' in body) return refuse(res, body.refusal);
-      await yoga(req, res, { req, res, ipAddress, params: body.params });
+      await yoga(req, res, { req, res, ipAddress, inUse, params: body.params });
     },
     close: async () => void (await yoga.dispose()),
   };
 }
 
 /** Counts the request, adds the rest of the limit to the answer, and refuses it if nothing is left. */
-async function passes(
-  { countRequest, means }: EntryPointOptions,
-  { req, res, ipAddress }: NodeContext,
-): Promise<boolean> {
+async function passes({ countRequest, means }: EntryPointOptions, { req, res, ipAddress }: Request): Promise<boolean> {
   const { authorization } = req.headers;
   const credential = bearerToken(authorization) ?? sessionOf(req.headers, means.installation.baseUrl) ?? null;
   const verdict = await countRequest?.({ credential, ipAddress });
@@ -110,7 +112,7 @@ async function passes(
   return false;
 }
 
-function contextOf({ req, res, ipAddress }: NodeContext, means: Means): Promise<GraphqlContext> {
+function contextOf({ req, res, ipAddress }: Request, means: Means): Promise<GraphqlContext> {
   const token = bearerToken(req.headers.authorization);
   const session = sessionOf(req.headers, means.installation.baseUrl);
   const setCookie = (cookie: string) => void res.appendHeader('Set-Cookie', cookie);
@@ -120,7 +122,7 @@ function contextOf({ req, res, ipAddress }: NodeContext, means: Means): Promise<
   });
 }
 
-function guard({ documents, policy, connections }: EntryPointOptions): Plugin<NodeContext, NodeContext> {
+function guard({ policy, connections }: EntryPointOptions): Plugin<NodeContext, NodeContext> {
   return {
     onRequestParse({ serverContext: { params }, setRequestParser }) {
       if (params) setRequestParser(() => params);
@@ -132,9 +134,9 @@ function guard({ documents, policy, connections }: EntryPointOptions): Plugin<No
       if (headers.get('content-type')?.startsWith('text/event-stream')) headers.set('X-Accel-Buffering', 'no');
       headers.set('Cache-Control', 'no-store');
     },
-    onParse: ({ params, setParseFn }) => setParseFn(() => documents.parse(params.source)),
-    onValidate: ({ params, setValidationFn }) => {
-      setValidationFn(() => documents.validate(params.documentAST));
+    onParse: ({ params, context, setParseFn }) => setParseFn(() => context.inUse.documents.parse(params.source)),
+    onValidate: ({ params, context, setValidationFn }) => {
+      setValidationFn(() => context.inUse.documents.validate(params.documentAST));
     },
     onExecute: ({ args }) => checkOperation(args, policy),
     onSubscribe: ({ args, context, setSubscribeFn }) => {

@@ -4,7 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { GraphQLError } from 'graphql';
-import { ExpectedError, RateLimitedError, UnauthenticatedError, ValidationError, messageOf } from '../lib/errors.ts';
+import {
+  ExpectedError,
+  PluginFailedError,
+  RateLimitedError,
+  UnauthenticatedError,
+  ValidationError,
+  messageOf,
+} from '../lib/errors.ts';
 import {
   isTimeOut,
   isUnavailable,
@@ -25,6 +32,7 @@ const SUGGESTION = ' Did you mean ';
 export function maskError(error: unknown, log: Log): GraphQLError {
   const cause = causeOf(error);
   if (cause instanceof ExpectedError) return expected(cause, error);
+  if (cause instanceof PluginFailedError) return pluginFailed(cause, error);
   if (cause instanceof GraphQLError) return mistake(cause, error);
   if (isUnavailable(cause)) return unavailable(cause, { error, log });
   return defect(cause, { error, log });
@@ -67,6 +75,11 @@ function mistake(cause: GraphQLError, error: unknown): GraphQLError {
   const extensions = { code: 'BAD_REQUEST', ...cause.extensions };
   const { message } = error instanceof GraphQLError ? error : cause;
   return new GraphQLError(shortened(withoutSuggestions(message)), { ...placeOf(error), extensions });
+}
+
+/** It was logged where the plugin's code was called. */
+function pluginFailed({ message, plugin }: PluginFailedError, error: unknown): GraphQLError {
+  return new GraphQLError(message, { path: placeOf(error).path, extensions: { code: 'PLUGIN_FAILED', plugin } });
 }
 
 function shortened(message: string): string {

@@ -4,7 +4,7 @@
  * ends the operation, and GraphQL has a message for that. Every root field's description says the right that it checks.
  */
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core';
-import { assert } from '../lib/errors.ts';
+import { rightOf } from './access.ts';
 
 declare global {
   // Pothos knows plugins by declaration merging; the parameter repeats that of its own types.
@@ -29,15 +29,6 @@ function described<Types extends SchemaTypes>(config: PothosOutputFieldConfig<Ty
   const { authScopes, executionsMax }: { authScopes?: unknown; executionsMax?: unknown } = config.pothosOptions;
   const limit = typeof executionsMax === 'number' ? ` At most ${executionsMax} in a request.` : '';
   return { ...config, description: `${config.description ?? ''} Needs ${rightOf(authScopes)}.${limit}`.trim() };
-}
-
-function rightOf(scopes: unknown): string {
-  assert(typeof scopes === 'object' && scopes !== null, 'a root field names its right');
-  if ('public' in scopes) return 'no token';
-  if ('authenticated' in scopes) return 'any token';
-  if ('scope' in scopes) return `the scope \`${String(scopes.scope)}\``;
-  assert('admin' in scopes, 'a right is public, authenticated, scope or admin');
-  return 'the token of an administrator with the scope `admin`';
 }
 
 export const resultPlugin = 'result';

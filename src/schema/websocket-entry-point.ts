@@ -185,7 +185,7 @@ async function prepare(
   payload: SubscribePayload,
   options: EntryPointOptions,
 ): Promise<ExecutionArgs | readonly GraphQLError[]> {
-  const { schema, documents, policy, means } = options;
+  const { live, policy, means } = options;
   const { context, answers, transport, socket } = connection.extra;
   if (!context)
     return [new GraphQLError('The connection was not initialised.', { extensions: { code: 'UNAUTHENTICATED' } })];
@@ -199,6 +199,7 @@ async function prepare(
   const refusal = await overLimit(context, options);
   if (refusal) return [refusal];
   try {
+    const { schema, documents } = live.current;
     const document = parse(documents, payload.query);
     const faults = documents.validate(document);
     if (faults.length > 0) return faults.map((fault) => coded(fault, 'GRAPHQL_VALIDATION_FAILED'));

@@ -7,6 +7,7 @@ import { dropPartitionsJob, makePartitionsJob, refreshReceivedJob, reviveCampaig
 import { sweepEventsJob } from '../jobs/event-jobs.ts';
 import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
+import { runDueSlotsJob, sweepPluginJobsJob } from '../jobs/plugin-work-jobs.ts';
 import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
 
 export const crontab = [
@@ -20,6 +21,8 @@ export const crontab = [
   { task: sweepAccountsJob.name, match: '37 4 * * *' },
   { task: sweepRequestsJob.name, match: '27 * * * *' },
   { task: sweepEventsJob.name, match: '13 * * * *' },
+  { task: runDueSlotsJob.name, match: '* * * * *' },
+  { task: sweepPluginJobsJob.name, match: '53 4 * * *' },
   { task: renewSubscriptionsJob.name, match: '*/5 * * * *' },
   { task: recheckDomainsJob.name, match: '*/10 * * * *' },
   { task: pollBounceHandlersJob.name, match: '* * * * *' },

@@ -5,6 +5,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import { LONG_FLAG } from '../jobs/define-job.ts';
+import type { PluginPlaces } from './plugin-places.ts';
 
 const CUSTOMER_FLAG = /^customer:/;
 /** How long a job of a customer keeps its place before it may be asked to stop. */
@@ -28,14 +29,16 @@ interface JobLike {
 
 export class CustomerShares {
   readonly #concurrency: number;
+  readonly #plugins: PluginPlaces;
   readonly #running = new Map<string, RunningJob>();
   /** Look-ups run one after the other: each must see what those before it found. */
   #lookUpBefore: Promise<void> = Promise.resolve();
   #endLookUp: () => void = () => undefined;
 
   /** `concurrency` places for one customer; there is one more. */
-  constructor(concurrency: number) {
+  constructor(concurrency: number, plugins: PluginPlaces) {
     this.#concurrency = concurrency;
+    this.#plugins = plugins;
   }
 
   get places(): number {
@@ -44,6 +47,7 @@ export class CustomerShares {
 
   /** Listens to the events of the pool's jobs. */
   listenTo(events: EventEmitter): void {
+    this.#plugins.listenTo(events);
     events.on('job:start', ({ job }: { job: JobLike }) => {
       const flags = Object.keys(job.flags ?? {});
       this.#running.set(job.id, {
@@ -62,6 +66,7 @@ export class CustomerShares {
 
   leave(jobId: string): void {
     this.#running.delete(jobId);
+    this.#plugins.leave(jobId);
   }
 
   isRunning(jobId: string): boolean {
@@ -89,7 +94,7 @@ export class CustomerShares {
     // While more than one place is free, any job may take one.
     const customers = free > 1 ? [] : [...byCustomer].filter(([, count]) => count >= share).map(([flag]) => flag);
     const isFullOfLong = this.#count(({ isLong }) => isLong) >= Math.max(1, Math.floor(this.#concurrency / 2));
-    return isFullOfLong ? [...customers, LONG_FLAG] : customers;
+    return [...customers, ...(isFullOfLong ? [LONG_FLAG] : []), ...this.#plugins.forbidden()];
   }
 
   /** The job can stop in the middle: `yieldSlot` is called when another customer needs its place. */

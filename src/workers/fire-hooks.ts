@@ -1,6 +1,7 @@
 /** The follower `hooks`: fires the EVENT hooks of plugins from the event record, each event in one process of the installation. */
 import type { Context } from '../domain/context.ts';
 import { findAddedCustomer } from '../domain/accounts/customer-store.ts';
+import { fireEventHook, pluginEventsOf } from '../domain/plugins/plugin-events.ts';
 import { followPluginsOnce } from '../domain/plugins/follow-plugins.ts';
 import type { RecordedEvent } from '../events/event-kinds.ts';
 import type { Follower } from '../events/follow-events.ts';
@@ -15,7 +16,11 @@ export function hooksFollower(ctx: Context): Follower {
     owner: 'mailwright',
     batch: BATCH,
     async handle(events) {
-      for (const event of events) await fire(ctx, event);
+      const plain = await pluginEventsOf(ctx, events);
+      for (const [at, event] of events.entries()) {
+        await fire(ctx, event);
+        if (plain[at]) await fireEventHook(ctx, plain[at]);
+      }
     },
   };
 }

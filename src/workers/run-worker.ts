@@ -8,6 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger, parseCronItems, run, type TaskList, type WorkerPool } from 'graphile-worker';
 import type pg from 'pg';
 import type { Context } from '../domain/context.ts';
+import { PutBack } from '../jobs/define-job.ts';
+import { PLUGINS_FLAG } from '../jobs/plugin-work-jobs.ts';
+import { putBackJob } from '../jobs/queue-internals-store.ts';
 import { doOthersWait } from '../jobs/queue-priority-store.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isTimeOut, isUnavailable } from '../lib/is-unavailable.ts';
@@ -16,6 +19,7 @@ import { CustomerShares } from './customer-shares.ts';
 import { keepQueue } from './keep-queue.ts';
 import { freeJobsOfDeadPools, proveLiveness, type Liveness } from './liveness.ts';
 import { Orphans } from './orphans.ts';
+import { openPluginPlaces } from './plugin-places.ts';
 import { QueueWatch } from './queue-watch.ts';
 import type { Task } from './task.ts';
 
@@ -70,7 +74,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const log = ctx.log.with({ module: 'workers' });
   const workerId = randomUUID();
   const stopping = new AbortController();
-  const shares = new CustomerShares(concurrency);
+  const shares = new CustomerShares(concurrency, await openPluginPlaces(ctx, concurrency, stopping.signal));
   const queue = new QueueWatch();
   const orphans = new Orphans();
   if (options.pausedFor !== undefined) queue.pause(options.pausedFor);
@@ -152,7 +156,8 @@ function queuePool(
 async function yieldToOthers({ database }: Context, shares: CustomerShares): Promise<void> {
   const inside = shares.crowdedOut();
   if (inside.length === 0) return;
-  if (await doOthersWait(database, inside)) shares.yieldSlot();
+  // What plugins do pushes nobody out.
+  if (await doOthersWait(database, [...inside, PLUGINS_FLAG])) shares.yieldSlot();
 }
 
 interface PoolFollowers {
@@ -189,11 +194,10 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
       if (stopping.aborted) end.abort();
       shares.canYield(job.id, () => end.abort());
       try {
-        const helpers = { abortSignal: end.signal, workerId, attempt: job.attempts };
+        const helpers = { abortSignal: end.signal, workerId, attempt: job.attempts, attemptsMax: job.max_attempts };
         await outlast(() => task.run({ ...ctx, log }, payload, helpers), { log, isOver: () => end.signal.aborted });
       } catch (error) {
-        const level = job.attempts < job.max_attempts ? 'warn' : 'error';
-        log[level]('job.failed', { attempt: job.attempts, attemptsMax: job.max_attempts, error });
+        await recordFailure(ctx, { job, error, log });
         throw error;
       } finally {
         ends.delete(end);
@@ -204,6 +208,21 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
   ]);
   // The library does not accept an empty list: a process that is only `cron` has one task that nobody calls.
   return entries.length > 0 ? Object.fromEntries(entries) : { [CLOCK_ONLY]: () => undefined };
+}
+
+interface FailedJob {
+  readonly job: { readonly id: string; readonly attempts: number; readonly max_attempts: number };
+  readonly error: unknown;
+  readonly log: Log;
+}
+
+async function recordFailure({ database }: Context, { job, error, log }: FailedJob): Promise<void> {
+  if (error instanceof PutBack) {
+    log.info('job.put_back', { message: error.message });
+    return putBackJob(database, job.id);
+  }
+  const level = job.attempts < job.max_attempts ? 'warn' : 'error';
+  log[level]('job.failed', { attempt: job.attempts, attemptsMax: job.max_attempts, error });
 }
 
 /**

@@ -16,6 +16,8 @@ export interface TaskHelpers {
   readonly workerId: string;
   /** 1 on the first try. */
   readonly attempt: number;
+  /** The number of the last try. */
+  readonly attemptsMax: number;
 }
 
 export interface Task {

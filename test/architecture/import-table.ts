@@ -20,12 +20,12 @@ const means = ['domain/context', 'events', 'jobs', 'db', 'plugin-api', 'lib'];
 const databasePackages = /^(pg|pg-copy-streams|graphile-worker|@prisma\/.*)$/;
 
 export const modules: Readonly<Record<string, ModuleRule>> = {
-  main: { level: 13, may: ['app', 'config'] },
+  main: { level: 13, may: ['app', 'config', 'parent'] },
   app: {
     level: 12,
     may: [
-      ...['schema', 'workers', 'domain/*', 'inbound', 'inbox', 'http', 'rest-facade', 'plugin-host'],
-      ...['events', 'jobs', 'db', 'config', 'plugin-api', 'generated', 'lib'],
+      ...['schema', 'workers', 'domain/*', 'inbound', 'inbox', 'http', 'rest-facade', 'plugin-host', 'release-host'],
+      ...['events', 'jobs', 'db', 'config', 'parent', 'plugin-api', 'generated', 'lib'],
     ],
   },
   schema: {
@@ -49,7 +49,9 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   inbound: {
     level: 9,
     may: [
-      ...['bounces', 'tracking', 'audience', 'files', 'sending', 'billing', 'accounts', 'context'].map(inDomain),
+      ...['bounces', 'tracking', 'audience', 'files', 'sending', 'billing', 'plugins', 'accounts', 'context'].map(
+        inDomain,
+      ),
       'lib',
     ],
     typesOf: ['plugin-api', 'http'],
@@ -77,10 +79,15 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   // The files directly in src/domain: types that every verb uses.
   'domain/context': { level: 3, may: ['lib'], typesOf: ['jobs', 'db', 'plugin-api'] },
   inbox: { level: 3, may: ['db', 'lib'], typesOf: ['http', 'config'] },
+  // The process that starts the program: nothing of the product, so that what ends the program does not end it.
+  parent: { level: 2, may: ['db', 'lib'] },
   events: { level: 2, may: ['db', 'lib'] },
   jobs: { level: 2, may: ['db', 'lib'] },
   http: { level: 2, may: ['config', 'lib'] },
+  'release-host': { level: 2, may: ['lib'] },
   'plugin-host': { level: 2, may: ['plugin-api', 'lib'] },
+  // What tests of plugins import. Nothing of the product imports it.
+  'plugin-testing': { level: 2, may: ['plugin-api', 'lib'], packagesNever: databasePackages },
   plugins: { level: 2, may: ['plugin-api'], packagesNever: databasePackages },
   // It has no privileges: no database handle, no resolver, no verb. `app` hands it `execute`.
   'rest-facade': { level: 1, may: ['generated', 'lib'], packagesNever: databasePackages },

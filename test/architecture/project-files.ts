@@ -26,7 +26,7 @@ export function moduleOf(file: string): string {
   const [top = '', first = '', second = '', ...rest] = file.split('/');
   if (file.endsWith('.test.ts')) return 'test';
   if (top !== 'src') return top;
-  if (first === 'main.ts') return 'main';
+  if (first === 'main.ts' || first === 'program.ts') return 'main';
   if (first === 'domain') return rest.length > 0 ? `domain/${second}` : 'domain/context';
   return first;
 }

@@ -12,7 +12,7 @@ export interface WorkerProcess {
   readonly ended: Promise<number | null>;
 }
 
-const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+const MAIN = path.resolve(import.meta.dirname, '../../src/program.ts');
 
 /** Starts it and waits until it works, or has ended: some are made to end early. */
 export async function startWorkerProcess(

@@ -50,6 +50,7 @@ it('finds nothing wrong with what works', async () => {
     'queue',
     'events',
     'campaigns',
+    'plugins',
     'rights',
   ])
     expect(results.get(name), name).toMatchObject({ status: 'ok', advice: null });
@@ -221,4 +222,14 @@ it('16: no process that sends', async () => {
   const { url } = await createTestDatabase();
   const results = await found({ DATABASE_URL: url });
   expect(results.get('processes')).toMatchObject({ status: 'error', message: expect.stringContaining('worker') });
+});
+
+it('17: a plugin that was switched off', async () => {
+  await ctx.db.execute(
+    sql`INSERT INTO plugin (vendor, name, version, title, is_bundled, error, switched_off_at) VALUES ('acme', 'harms', '1.0.0', 'canary', false, 'canary', now())`,
+  );
+  const check = await withFault('plugins');
+  expect(check).toMatchObject({ status: 'error', message: expect.stringContaining('acme/harms') });
+  expect(JSON.stringify(check)).not.toContain('canary');
+  await ctx.db.execute(sql`DELETE FROM plugin WHERE vendor = 'acme'`);
 });

@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 
 const EVENTS = 20_000;
 
-test('three kills in the middle of 20,000 events for three followers', async () => {
+test('three kills in the middle of 20,000 events for three followers, one of a plugin', async () => {
   const { url } = await createTestDatabase();
   const database = openDatabase({ url, poolSize: 6, log: silentLog });
   afterFile(() => database.close());

@@ -5,7 +5,7 @@ import type { AddedCustomer, HookCalls, HookRegistration, PageSection } from '..
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
 import { withHooks } from '../support/with-hooks.ts';
 
-declare module '../../src/plugin-api/index.ts' {
+declare module 'mailwright/plugin-api' {
   interface RegistryHooks {
     garden_beds: { readonly name: string };
   }

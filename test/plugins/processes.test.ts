@@ -215,7 +215,7 @@ test('the folder of a bundled plugin can be removed: its type is gone, and its s
   for (const part of ['src', 'prisma', 'package.json', 'plugins', 'schema.graphql'])
     cpSync(path.join(root, part), path.join(copy, part), { recursive: true });
   symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
-  const main = path.join(copy, 'src/main.ts');
+  const main = path.join(copy, 'src/program.ts');
 
   const receiver = await startSmtpReceiver();
   afterFile(() => receiver.close());

@@ -1,6 +1,5 @@
 /** The SMTP driver against servers that are well, ill and malicious. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { plugin } from '../../plugins/mailwright/smtp/index.ts';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { SendingError, type OutgoingMessage, type SendingDriver, type SendResult } from '../../src/plugin-api/index.ts';
@@ -390,11 +389,5 @@ describe('settings', () => {
       errors: { auth: [expect.any(String)] },
     });
     expect(validateSettings({})).toEqual({ ok: false, errors: { host: ['The host is required.'] } });
-  });
-
-  it('registers itself', () => {
-    const added: string[] = [];
-    plugin.register?.({ add: (_name: string, entry: { type: string }) => added.push(entry.type) } as never);
-    expect(added).toEqual(['smtp']);
   });
 });

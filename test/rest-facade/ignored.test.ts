@@ -232,6 +232,7 @@ async function undeclared(row: Row, { given, declared, dialect }: Trial): Promis
     upload: undefined,
     execute: () => Promise.reject(new Error('It has read everything.')),
     checkAll: async () => undefined,
+    ofPlugin: { execute: async () => ({}), checkAll: async () => undefined },
     view: () => ({ dialect, apiUrl: '', product: { name: '', version: '', baseUrl: '' } }),
     identify: async () => undefined,
     identified: () => true,

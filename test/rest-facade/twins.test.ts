@@ -43,6 +43,8 @@ const ONCE_ONLY = new Set([
   'DELETE /plans/:uid',
   'DELETE /plugins/:vendor/:name',
   'POST /plugins/:vendor/:name/activate',
+  'POST /plugins/:vendor/:name/rollback',
+  'POST /upgrade/run-file',
 ]);
 
 const twins = rows.flatMap((row) =>
@@ -105,6 +107,7 @@ async function operationOf(row: Row, world: World): Promise<Operation> {
       throw new Captured();
     },
     checkAll: async () => undefined,
+    ofPlugin: { execute: async () => ({}), checkAll: async () => undefined },
     view: () => ({ dialect: 'standard', apiUrl: '', product: { name: '', version: '', baseUrl: '' } }),
     identify: async () => undefined,
     identified: () => true,

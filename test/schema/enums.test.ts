@@ -11,6 +11,8 @@ const WORDS =
 
 /** Plugins extend the set, a uid is part of the word, or it is a sentence. */
 const OPEN: Readonly<Record<string, string>> = {
+  'PluginPackage.reason': 'a sentence',
+  'Upgrade.reason': 'a sentence',
   'SendingServer.type': 'drivers of plugins',
   'SendingServerType.type': 'drivers of plugins',
   'DroppedMails.kind': 'names of jobs',

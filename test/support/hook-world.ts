@@ -5,7 +5,7 @@ import { createHookBus, type HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { knownHooks } from '../../src/plugin-host/known-hooks.ts';
 import { withHooks } from './with-hooks.ts';
 
-declare module '../../src/plugin-api/hooks.ts' {
+declare module 'mailwright/plugin-api' {
   interface RegistryHooks {
     acme_badges: string;
   }
@@ -42,7 +42,7 @@ export interface HookWorld {
 export function openHookWorld(known = knownHooks): HookWorld {
   const lines: Record<string, unknown>[] = [];
   const write = (line: string) => void lines.push(JSON.parse(line));
-  const bus = createHookBus(createLog({ level: 'info', format: 'json', write }), known);
+  const bus = createHookBus(createLog({ level: 'info', format: 'json', write }), { known });
   withHooks(bus, { name: 'acme/core', declares: DECLARES });
   return { bus, lines, live: (name, boot, more = {}) => withHooks(bus, { name, boot, ...more }) };
 }

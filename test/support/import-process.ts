@@ -1,8 +1,7 @@
 /**
  * A process of its own that runs one import, for tests that kill it: `node import-process.ts <url> <customer> <import>
- * [statements]`. It kills itself a moment after so many statements: whoever watched it from outside might come late.
+ * [statements]`.
  */
-import pg from 'pg';
 import { limitsOf } from '../../src/app/installation.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openDatabase } from '../../src/db/database.ts';
@@ -11,16 +10,10 @@ import type { Context } from '../../src/domain/context.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
+import { dieAfterStatements } from './die-after-statements.ts';
 
 const [, , url = '', customerId = '', importId = '', statements = 'Infinity'] = process.argv;
-const MOMENT_MS = 5;
-let asked = 0;
-const { query } = pg.Client.prototype;
-pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
-  asked += 1;
-  if (asked === Number(statements)) setTimeout(() => process.kill(process.pid, 'SIGKILL'), Math.random() * MOMENT_MS);
-  return Reflect.apply(query, this, args);
-} as typeof query;
+dieAfterStatements(Number(statements));
 const database = openDatabase({ url, poolSize: 3, log: silentLog });
 const ctx: Context = {
   db: database,

@@ -141,6 +141,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     uid: uidFor(mutation, world),
     importUid: world.importUid,
     segmentUid: world.segmentUid,
+    pluginTemplate: '',
     fileUid: world.pictureUid,
     // The picture of a customer is a file of the administrator, who has none.
     image: mutation === 'updateProfile' ? world.pictureUid : '',
@@ -159,6 +160,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     field: 'FIRST_NAME',
     timezoneTag: 'FIRST_NAME',
     language: 'de',
+    ...(mutation === 'getExtensionSlots' ? { page: 'sidebar', slot: 'menu-items' } : {}),
     logo: world.pictureUid,
     color: '#1F4FD8',
     to: `${newUid()}@person.example`,
@@ -199,6 +201,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
+    ...(mutation.endsWith('PluginSettings')
+      ? { vendor: 'world', name: 'greeter', for: 'customer', values: { greeting: 'Good morning' } }
+      : {}),
     returnPathSubdomain: 'back',
     trackingSubdomain: 'click',
     softBounceLimit: 3,
@@ -223,6 +228,7 @@ function emailFor(mutation: string, world: World): string {
 }
 
 function uidFor(mutation: string, world: World): string {
+  if (/Plugin(Upload|Package)$/.test(mutation)) return world.packageUid;
   if (mutation.includes('Import')) return world.importUid;
   if (/File(Upload)?$/.test(mutation)) return world.fileUid;
   if (/^(update|delete)Plan$/.test(mutation)) return world.planUid;

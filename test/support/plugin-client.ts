@@ -8,23 +8,28 @@ export interface Answered {
   readonly isLive?: boolean;
   readonly fault?: string | null;
   readonly error?: string | null;
+  readonly isNewGrantNeeded?: boolean;
+  readonly wants?: object;
+  readonly granted?: object | null;
   readonly firstActivatedAt?: string | null;
   readonly activatedAt?: string | null;
   readonly name?: string;
   readonly code?: string;
-  readonly fields?: readonly { readonly messages: readonly string[] }[];
+  readonly fields?: readonly { readonly field?: string; readonly messages: readonly string[] }[];
 }
 
 export interface PluginClient {
   graphql(query: string, variables?: object): Promise<Record<string, Answered>>;
-  activate(plugin: string): Promise<Answered>;
+  /** `agreed`: the rights that are granted. */
+  activate(plugin: string, agreed?: object): Promise<Answered>;
   deactivate(plugin: string): Promise<Answered>;
   remove(plugin: string, more?: { keepData?: boolean }): Promise<Answered>;
   plugin(plugin: string): Promise<Answered>;
   discover(): Promise<void>;
 }
 
-const FIELDS = 'name version status isLive fault error firstActivatedAt activatedAt';
+const RIGHTS = '{ scopes forAllCustomers hooks hosts tables }';
+const FIELDS = `name version status isLive fault error firstActivatedAt activatedAt isNewGrantNeeded wants ${RIGHTS} granted ${RIGHTS}`;
 const ERRORS = '... on Error { message code } ... on ValidationError { fields { messages } }';
 
 export function pluginClient({ baseUrl, token }: { readonly baseUrl: string; readonly token: string }): PluginClient {
@@ -46,7 +51,7 @@ export function pluginClient({ baseUrl, token }: { readonly baseUrl: string; rea
   };
   return {
     graphql,
-    activate: (plugin) => change('activatePlugin', plugin),
+    activate: (plugin, agreed) => change('activatePlugin', plugin, agreed),
     deactivate: (plugin) => change('deactivatePlugin', plugin),
     remove: (plugin, more) => change('deletePlugin', plugin, more),
     async plugin(plugin) {

@@ -10,6 +10,8 @@ export interface PluginFiles {
   readonly code?: string;
   /** Replaces package.json; null: there is none. */
   readonly manifest?: Readonly<Record<string, unknown>> | string | null;
+  /** Keys of `mailwright` in package.json, such as `scopes`. Without them: the hooks that the code names, and tables if it has migrations. */
+  readonly rights?: Readonly<Record<string, unknown>>;
   /** Files below database/migrations, by name. */
   readonly migrations?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
@@ -29,10 +31,12 @@ export function folderOf(dataDir: string, plugin: string): string {
 
 /** Writes `<data dir>/plugins/<vendor>/<name>`; what was there before is gone. */
 export function writePlugin(dataDir: string, plugin: string, files: PluginFiles = {}): string {
-  const { version = '1.0.0', code = plainCode(plugin), manifest, migrations = {}, files: others = {} } = files;
+  const { version = '1.0.0', code = plainCode(plugin), manifest, rights, migrations = {}, files: others = {} } = files;
   const folder = folderOf(dataDir, plugin);
   rmSync(folder, { recursive: true, force: true });
-  const given = manifest === undefined ? manifestOf(plugin, version) : manifest;
+  const sources = [code, ...Object.values(others)];
+  const asks = { hooks: hooksIn(sources), tables: Object.keys(migrations).length > 0, ...rights };
+  const given = manifest === undefined ? manifestOf(plugin, version, asks) : manifest;
   const texts: Record<string, string> = { 'index.ts': code, ...others };
   if (given !== null) texts['package.json'] = typeof given === 'string' ? given : JSON.stringify(given);
   for (const [name, text] of Object.entries(migrations)) texts[`database/migrations/${name}`] = text;
@@ -43,8 +47,16 @@ export function writePlugin(dataDir: string, plugin: string, files: PluginFiles 
   return folder;
 }
 
-export function manifestOf(plugin: string, version = '1.0.0'): Record<string, unknown> {
-  return { name: `@${plugin}`, version, type: 'module', exports: './index.ts', mailwright: { contract: 1 } };
+export function manifestOf(plugin: string, version = '1.0.0', rights: object = {}): Record<string, unknown> {
+  const mailwright = { contract: 1, hooks: ['sidebar-menu-items'], ...rights };
+  return { name: `@${plugin}`, version, type: 'module', exports: './index.ts', mailwright };
+}
+
+/** Names of hooks for which code registers, where it names them directly. */
+function hooksIn(sources: readonly string[]): string[] {
+  const use = /\.(?:add|on|set|setIfEmpty|modify|fire|filter|perform|collect)\(\s*['"`]([\w./-]+)['"`]/g;
+  const names = sources.flatMap((text) => [...text.matchAll(use)].map(([, hook = '']) => hook));
+  return [...new Set(names)];
 }
 
 /** A plugin whose only effect is an item of the menu, with this label. */

@@ -1,4 +1,7 @@
-/** The program as an operator runs it: a process of its own, with settings, that can be killed. */
+/**
+ * The program in a process of its own, with settings, that can be killed: src/program.ts, as its parent process starts it. `startWithParent`
+ * runs what `npm start` runs.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -24,10 +27,18 @@ export interface Program {
 
 export const PROGRAM_TOKEN = 'T'.repeat(60);
 const READY_TIMEOUT_MS = 100_000;
-const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+const SOURCES = path.resolve(import.meta.dirname, '../../src');
+
+/** Starts it with its parent process; `process` is the parent. */
+export function startWithParent(settings: Readonly<Record<string, string>>): Promise<Program> {
+  return startProgram(settings, path.join(SOURCES, 'main.ts'));
+}
 
 /** Starts the program, or the one at `main`, on the database given and waits until it says that it is ready. */
-export async function startProgram(settings: Readonly<Record<string, string>>, main = MAIN): Promise<Program> {
+export async function startProgram(
+  settings: Readonly<Record<string, string>>,
+  main = path.join(SOURCES, 'program.ts'),
+): Promise<Program> {
   const port = await freePort();
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-program-'));
   const child = spawn(process.execPath, [main], {

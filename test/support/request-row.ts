@@ -1,5 +1,6 @@
 /** Sends the values of a row as its method takes them: in the query, as JSON, or as a form with a file. */
 import type { Row } from '../../src/rest-facade/row.ts';
+import { pluginArchive } from './plugin-archive.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
 import { pathIn, type World } from './rest-world.ts';
 
@@ -47,6 +48,8 @@ function formOf({ path }: Row, values: RowRequest['values']): FormData {
   const form = new FormData();
   for (const [name, text] of flat(values)) form.append(name, text);
   if (['/me', '/customers/:uid'].includes(path)) form.append('image', new Blob([PICTURE]), 'portrait.png');
+  else if (path === '/plugins/install')
+    form.append('file', new Blob([new Uint8Array(pluginArchive('acme/installed'))]), 'plugin.tgz');
   else form.append('file', new Blob(['EMAIL,FIRST_NAME\r\nnew@person.example,New\r\n']), 'people.csv');
   return form;
 }

@@ -3,18 +3,17 @@
  * by the name of a parameter. A new noun teaches it here, in one place.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
-import { discoverPlugins } from '../../src/domain/plugins/discover-plugins.ts';
-import { folderOf, writePlugin } from './plugin-folder.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestApp, RestTenant } from './rest-app.ts';
+import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
 import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
+import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
@@ -53,6 +52,10 @@ export interface World extends RestTenant {
   readonly apiTokenUid: string;
   readonly fromAddressUid: string;
   readonly bounceHandlerUid: string;
+  /** Of a plugin whose upload is under way. */
+  readonly packageUid: string;
+  /** The next one of a staged version. */
+  readonly migration: string;
   /** A working mailbox. */
   readonly mailbox: Readonly<Record<string, unknown>>;
   /** One of the second factor, where the row needs one. */
@@ -86,11 +89,11 @@ async function insertBounceHandler(
   return { bounceHandlerUid: uid, mailbox };
 }
 
-const WORLDS_PLUGIN = 'acme/hello';
-
 /** A tenant with one of everything. */
 export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World> {
   await addPlugin(app);
+  const packageUid = await addPackages(app);
+  const migration = stageRelease(app);
   const tenant = await app.newTenant();
   const { db } = app.ctx;
   const uids = {
@@ -171,6 +174,8 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertMoney(db, owner)),
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
+    packageUid,
+    migration,
     messageId,
     suppressedEmail,
     erasureUid,
@@ -192,21 +197,11 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
   };
 }
 
-/** The plugin of an installation's worlds: found again if it was deleted, and inactive. */
-async function addPlugin(app: RestApp): Promise<void> {
-  const dataDir = app.ctx.installation.machine?.dataDir ?? '';
-  if (!existsSync(folderOf(dataDir, WORLDS_PLUGIN))) {
-    writePlugin(dataDir, WORLDS_PLUGIN);
-    await discoverPlugins(app.ctx);
-  }
-  await app.ctx.db.execute(
-    sql`UPDATE plugin SET status = 'inactive', first_activated_at = NULL WHERE NOT is_bundled AND first_activated_at IS NOT NULL`,
-  );
-}
-
 /** Fills the path's parameters with what this world owns. Fails for a noun that it does not know. */
 export function pathIn(world: World, path: string): string {
   return path
+    .replace('/me/plugins/:vendor/:name', `/me/plugins/${OFFERED_PLUGIN}`)
+    .replace('/:vendor/:name/settings', `/${PLUGIN_WITH_SETTINGS}/settings`)
     .replace('/:vendor/:name', `/${WORLDS_PLUGIN}`)
     .replace(
       /\/([\w-]+)\/:(\w+)/g,
@@ -239,6 +234,7 @@ function slot(world: World, before: string, name: string): string {
     subscriptions: world.subscriptionUid,
     invoices: world.invoiceUid,
     payments: world.paymentUid,
+    packages: world.packageUid,
     'by-email': world.email,
     api_tokens: world.apiTokenUid,
     from_addresses: world.fromAddressUid,
@@ -352,9 +348,11 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'quiet_hours[timezone]': 'Europe/Vienna',
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
-    local_time: '09:00',
+    ...{ local_time: '09:00', plugin_template: '' },
     status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
-    page: 1,
+    page: path === '/extension_slots' ? 'sidebar' : 1,
+    slot: 'menu-items',
+    ...(path.startsWith('/plugins/') ? { for: 'customer', values: { greeting: 'Good morning' }, language: 'en' } : {}),
     per_page: 10,
     open: 'yes',
     click: 'no',
@@ -362,6 +360,11 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     next: '/inbox',
     // A form has files already, and takes no addresses beside them.
     files: row.takesFile ? '' : JSON.stringify([{ url: world.pictureUrl }]),
+    migration: world.migration,
+    ...(path === '/upgrade/run'
+      ? { url: 'https://releases.example/9.0.0.tgz', sha256: 'a'.repeat(64), signature: `${'A'.repeat(86)}==` }
+      : {}),
+    ...(path === '/plugins/install' ? { url: '', sha256: '', signature: '' } : {}),
     image: row.takesFile ? '' : world.pictureUid,
     current_password: world.password,
     subdirectory: 'images',

@@ -51,7 +51,10 @@ export function argumentsIn(world: World, { kind, field }: RootField): Values {
   const name = `get${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}`;
   const given = rightArguments({ args: field.args, name }, world);
   return Object.fromEntries(
-    Object.entries(given).filter(([key]) => !['after', 'before', 'last', 'page'].includes(key)),
+    // `extensionSlots` takes the name of a page.
+    Object.entries(given).filter(
+      ([key]) => !['after', 'before', 'last', ...(given.slot ? [] : ['page'])].includes(key),
+    ),
   );
 }
 

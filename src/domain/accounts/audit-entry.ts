@@ -8,7 +8,9 @@ export interface AuditActor {
   readonly userUid?: string | undefined;
   readonly userId?: bigint | undefined;
   readonly tokenUid?: string | undefined;
-  readonly tokenKind?: TokenKind | undefined;
+  readonly tokenKind?: TokenKind | 'plugin' | undefined;
+  /** `vendor/name`. */
+  readonly plugin?: string | undefined;
 }
 
 export interface AuditEntry {

@@ -18,6 +18,8 @@ const AUDIT_EVENT_ROW = row({
   userEmail: 'text?',
   tokenUid: 'text?',
   tokenKind: 'text?',
+  /** `vendor/name` of the plugin that did it. */
+  plugin: 'text?',
   /** Done by another account than the customer's. */
   isByOperator: 'bool',
 });
@@ -41,7 +43,7 @@ export async function auditPage(db: Queryable, { customerId, beforeId, limit }: 
            e.actor_customer_id IS DISTINCT FROM e.customer_id AS "isByOperator",
            CASE WHEN ${own} THEN e.ip_address END AS "ipAddress", CASE WHEN ${own} THEN e.client END AS client, e.failure, CASE WHEN ${own} THEN e.user_uid END AS "userUid",
            CASE WHEN ${own} THEN u.email END AS "userEmail", CASE WHEN ${own} THEN e.token_uid END AS "tokenUid",
-           e.token_kind AS "tokenKind"
+           e.token_kind AS "tokenKind", e.plugin
       FROM (SELECT * FROM hot.audit_event e
              WHERE ${ofCustomer(customerId)}
                    ${beforeId === null ? empty : sql`AND e.id < ${beforeId}`}

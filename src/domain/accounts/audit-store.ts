@@ -15,10 +15,11 @@ export async function insertAuditEntries(
   const rows = entries.map(({ customerId, actor, operation, targetUid, fields, ...entry }) => ({
     customer_id: String(customerId),
     actor_customer_id: actor ? String(actor.customerId) : null,
-    user_uid: actor?.userUid ?? null,
+    user_uid: actor?.userUid || null,
+    plugin: actor?.plugin ?? null,
     user_id: actor?.userId === undefined ? null : String(actor.userId),
-    token_uid: actor?.tokenUid ?? null,
-    token_kind: actor?.tokenKind ?? null,
+    token_uid: actor?.tokenUid || null,
+    token_kind: actor?.tokenKind === 'plugin' ? null : (actor?.tokenKind ?? null),
     operation,
     target_uid: targetUid,
     fields: fields.slice(0, AUDIT_FIELDS_MAX),
@@ -32,12 +33,12 @@ export async function insertAuditEntries(
   await db.execute(
     sql`
       INSERT INTO hot.audit_event (customer_id, actor_customer_id, user_uid, token_uid, token_kind, operation, target_uid,
-                                   fields, entry_point, ip_address, client, failure, at)
+                                   fields, entry_point, ip_address, client, failure, plugin, at)
       SELECT e.customer_id, e.actor_customer_id, who.uid, e.token_uid, e.token_kind, e.operation, e.target_uid, e.fields,
-             e.entry_point, e.ip_address, e.client, e.failure, now() - make_interval(secs => e.age_ms / 1000)
+             e.entry_point, e.ip_address, e.client, e.failure, e.plugin, now() - make_interval(secs => e.age_ms / 1000)
         FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS e(customer_id bigint, actor_customer_id bigint,
              user_uid text, user_id bigint, token_uid text, token_kind text, operation text, target_uid text, fields text[],
-             entry_point text, ip_address text, client text, failure text, age_ms float8)
+             entry_point text, ip_address text, client text, failure text, plugin text, age_ms float8)
        CROSS JOIN LATERAL (SELECT coalesce(e.user_uid, (
                SELECT u.uid FROM app_user u WHERE u.customer_id = e.actor_customer_id AND u.id = e.user_id)) AS uid) who
        WHERE e.failure IS NULL OR ${FAILURES_PER_HOUR_MAX}::int > (

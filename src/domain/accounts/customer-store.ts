@@ -1,5 +1,5 @@
 /** Rows of customers, and of those that were erased. Those being deleted are not found. */
-import { empty, join, sql, typed, row, type Queryable } from '../../db/database.ts';
+import { empty, join, sql, typed, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { assignments, insertion, type ValuesOf } from '../../db/fields.ts';
 import { customerFields, userFields } from './customer-fields.ts';
 import type { AddedCustomer } from '../../plugin-api/index.ts';
@@ -42,6 +42,20 @@ export async function findCustomer(
   return customer;
 }
 
+/** What plugins and their pages are told of a customer. */
+const CUSTOMER_OF_PAGE = row({ uid: 'text', languageId: 'int?' });
+
+export async function findCustomerOfPage(
+  db: Queryable,
+  customerId: bigint,
+): Promise<RowOf<typeof CUSTOMER_OF_PAGE> | undefined> {
+  const [customer] = await db.query(
+    CUSTOMER_OF_PAGE,
+    sql`SELECT uid, language_id AS "languageId" FROM customer WHERE id = ${customerId} AND status <> 'deleting'`,
+  );
+  return customer;
+}
+
 const ADDED_CUSTOMER_ROW = row({
   id: 'bigint',
   uid: 'text',
@@ -62,6 +76,15 @@ export async function findAddedCustomer(db: Queryable, uid: string): Promise<Add
      WHERE c.uid = ${uid} AND c.status <> 'deleting' AND NOT c.is_operator`,
   );
   return customer;
+}
+
+/** The uids of these customers; those that are erased are missing. */
+export function customerUidsOf(db: Queryable, ids: readonly bigint[]) {
+  return db.query(
+    { id: 'bigint', uid: 'text' },
+    sql`SELECT id, uid FROM customer WHERE id = ANY(${[...ids]}::bigint[])`,
+    'customers.uids',
+  );
 }
 
 type CustomerValues = ValuesOf<typeof customerFields>;

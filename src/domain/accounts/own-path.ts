@@ -1,18 +1,17 @@
 /** Where a person goes after logging in: a path of our own pages, and nothing that a browser takes for another site. */
 import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
+import { isOwnPath } from '../../lib/safe-href.ts';
 
 /** Longer addresses are cut off by some proxies. */
 const PATH_LENGTH_MAX = 2_000;
-/** Written as it is sent: no spaces, no backslash (browsers read it as a slash), no control characters, ASCII only. */
-const PATH_PATTERN = /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/;
 
 /** What `parseNext` takes. */
 export const nextInput = z.string().max(PATH_LENGTH_MAX);
 
 /** The path with its query, as given; undefined when it is none of ours. */
 export function ownPath(text: string, baseUrl: string): string | undefined {
-  if (text.length > PATH_LENGTH_MAX || (text !== '/' && !PATH_PATTERN.test(text))) return undefined;
+  if (!isOwnPath(text)) return undefined;
   const base = new URL(baseUrl);
   return URL.canParse(text, base) && new URL(text, base).origin === base.origin ? text : undefined;
 }

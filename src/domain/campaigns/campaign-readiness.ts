@@ -34,7 +34,7 @@ export async function missingForSending(
     ...(parts.length === 0 ? [] : [{ code: 'contact_incomplete', params: { parts } } as const]),
   ];
   if (faults.length > 0) return faults;
-  const message = await compileCampaign(tx.db, { customerId, campaignId: id });
+  const message = await compileCampaign(tx, { customerId, campaignId: id });
   const { options } = await allowanceOf(tx.db, customerId);
   if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return [];
   return [{ code: 'no_unsubscribe_link', params: { field: html === '' ? 'plain' : 'html' } }];

@@ -48,7 +48,7 @@ export async function takeLateContent(tx: TransactionContext, campaign: Campaign
   const lacking = await lackingForSending(tx, campaign);
   if (lacking.length > 0) throw campaignNotReady(fieldsOf(lacking));
   const { customerId, id: campaignId } = campaign;
-  const message = await compileCampaign(tx.db, { customerId, campaignId });
+  const message = await compileCampaign(tx, { customerId, campaignId });
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
 }
 

@@ -51,7 +51,7 @@ interface PreviewOf {
 /** The message filled for one person. Throws ValidationError when it cannot be composed. */
 export async function composePreview(ctx: Context, of: PreviewOf): Promise<ComposedPreview> {
   const { message, sample } = of;
-  const values = await sampleValues(ctx, sample, of.subscriberId);
+  const values = await sampleValues(ctx, of, of.subscriberId);
   const at = await linkAddressFor(ctx.db, { customerId: sample.customerId, fromEmail: of.fromEmail });
   const { links, broken } = watchedLinks(sampleLinks(ctx.installation, sample, at));
   const recipient = { ...values, messageId: `<${randomBytes(12).toString('hex')}@preview.invalid>`, links };

@@ -8,20 +8,25 @@ import { inTransaction, viewerOf, type Context, type TransactionContext } from '
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { createCampaignInput, type CreateCampaignInput } from './campaign-fields.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
+import { withTemplate, type TemplateChoice } from './plugin-templates.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { insertCampaign } from './campaign-store.ts';
 
 /** Creates the campaign and returns its uid. Throws ValidationError, SUBSCRIPTION_ENDED, LIST_NOT_FOUND, SEGMENT_NOT_FOUND. */
-export async function createCampaign(ctx: Context, input: CreateCampaignInput): Promise<{ uid: string }> {
+export async function createCampaign(
+  ctx: Context,
+  input: CreateCampaignInput & TemplateChoice,
+): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
+  const given = withTemplate(ctx, input);
   const uid = newUid();
   await inTransaction(ctx, async (tx) => {
     const { db } = tx;
-    const { segmentId, ...checked } = await checkedCampaign(tx, customerId, input);
+    const { segmentId, ...checked } = await checkedCampaign(tx, customerId, given);
     const id = await insertCampaign(db, { ...checked, customerId, segmentId: segmentId ?? null, uid });
     await moveCampaign(db, { customerId, id }, { from: ['new'], to: 'ready' });
-    await compileCampaign(db, { customerId, campaignId: id });
+    await compileCampaign(tx, { customerId, campaignId: id });
   });
   return { uid };
 }

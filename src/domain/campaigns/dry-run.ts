@@ -44,7 +44,7 @@ const FAULT_LENGTH_MAX = 1_000;
 export async function startDryRun(ctx: Context, uid: string): Promise<DryRun> {
   return inTransaction(ctx, async (tx) => {
     const { customerId, id: campaignId } = await findOwnedCampaign(tx, uid);
-    await compileCampaign(tx.db, { customerId, campaignId });
+    await compileCampaign(tx, { customerId, campaignId });
     const run = await insertDryRun(tx.db, { customerId, campaignId });
     if (!run) throw dryRunRunning();
     await enqueueDryRun(tx.db, run);
@@ -100,7 +100,7 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
       await endDryRun(ctx.db, key, { status: 'failed', reason: { code: 'dry_run_changed', params: {} } });
       return 'over';
     }
-    message ??= await compileCampaign(ctx.db, campaignKey, { files: 'whole' });
+    message ??= await compileCampaign(ctx, campaignKey, { files: 'whole' });
     const people = await nextPeople(ctx, campaign, run.cursor);
     const last = people.at(-1);
     if (!message || !last) {

@@ -33,7 +33,7 @@ export async function previewCampaign(ctx: Context, request: PreviewRequest): Pr
     const { customerId, listId, id: campaignId, fromEmail } = campaign;
     const subscriberId = await readerOf(ctx, campaign, request.subscriber);
     const options = { files: 'whole', baseUrl: ctx.installation.baseUrl } as const;
-    const message = await compileCampaign(ctx.db, { customerId, campaignId }, options);
+    const message = await compileCampaign(ctx, { customerId, campaignId }, options);
     if (!message) throw campaignNotFound();
     const sample = { customerId, listId, campaignId };
     const composed = await composePreview(ctx, { message, sample, subscriberId, fromEmail });

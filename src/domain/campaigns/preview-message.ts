@@ -45,7 +45,7 @@ export async function previewMessage(ctx: Context, input: PreviewMessageInput): 
     const place = { customerId, listId: row.list_id };
     const subscriberId = await readerOf(ctx, place, input.subscriber);
     const { baseUrl } = ctx.installation;
-    const message = await compileSource(ctx.db, { key: { customerId, campaignId }, row, files: 'whole', baseUrl });
+    const message = await compileSource(ctx, { key: { customerId, campaignId }, row, files: 'whole', baseUrl });
     const sample = { ...place, campaignId: NO_CAMPAIGN };
     const composed = await composePreview(ctx, { message, sample, subscriberId, fromEmail: row.from_email });
     return { ...composed, page: null };

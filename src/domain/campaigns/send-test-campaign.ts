@@ -59,7 +59,7 @@ export async function sendTestCampaign(
     if (fault !== undefined) throw campaignNotReady({ fromEmail: [fault] });
     if (!(await hasServerToSendThrough(inner.db, customerId)))
       throw campaignNotReady({ sendingServer: ['There is no active sending server: create one first.'] });
-    await compileCampaign(inner.db, { customerId, campaignId });
+    await compileCampaign(inner, { customerId, campaignId });
     await refuseTooMany(inner, { customerId, mails: emails.length });
     const readers: { email: string; subscriberId: bigint | null }[] = [];
     for (const email of emails)

@@ -81,7 +81,7 @@ async function checkReady(tx: TransactionContext, campaign: Campaign): Promise<v
 
 async function launch(tx: TransactionContext, campaign: Campaign): Promise<void> {
   const { customerId, id: campaignId } = campaign;
-  const message = await compileCampaign(tx.db, { customerId, campaignId });
+  const message = await compileCampaign(tx, { customerId, campaignId });
   // Reports show every link from the beginning, also without clicks.
   if (message) await registerCampaignLinks(tx, { customerId, campaignId, links: message.links });
   await keepSegment(tx.db, campaign);

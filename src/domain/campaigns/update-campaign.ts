@@ -10,6 +10,7 @@ import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { updateCampaignInput, type UpdateCampaignInput } from './campaign-fields.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
+import { withTemplate, type TemplateChoice } from './plugin-templates.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaign } from './campaign-store.ts';
 import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
@@ -20,7 +21,12 @@ import { findOwnedCampaign } from './find-owned-campaign.ts';
  * longer scheduled. Throws ValidationError (CAMPAIGN_NOT_READY for one that has begun and would be incomplete),
  * CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
  */
-export async function updateCampaign(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<{ uid: string }> {
+export async function updateCampaign(
+  ctx: Context,
+  uid: string,
+  given: UpdateCampaignInput & TemplateChoice,
+): Promise<{ uid: string }> {
+  const input = withTemplate(ctx, given);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     const { parsed, ...found } = await checkedChanges(tx, campaign, input);
@@ -29,7 +35,7 @@ export async function updateCampaign(ctx: Context, uid: string, input: UpdateCam
     const status = await followContent(tx, campaign, { isComplete, hasTime: written.deliveryAt !== null });
     if (status === 'scheduled' && parsed.deliveryAt) await appoint(tx.db, campaign, parsed.deliveryAt);
     if (isComplete && status !== 'done')
-      await compileCampaign(tx.db, { customerId: campaign.customerId, campaignId: campaign.id });
+      await compileCampaign(tx, { customerId: campaign.customerId, campaignId: campaign.id });
     if (hasBegun(campaign) && isContent(parsed)) await takeLateContent(tx, written);
     return { uid: campaign.uid };
   });

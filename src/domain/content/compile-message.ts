@@ -60,6 +60,10 @@ export async function compileMessage(source: MessageSource, clock: Clock = syste
     links: plan.links,
     showsUnsubscribe: plan.showsUnsubscribe,
     warnings: plan.warnings,
+    pluginTags: {
+      names: Object.keys(source.pluginTags ?? {}),
+      ...{ campaignUid: source.campaign.uid, listUid: source.list.uid, customerUid: source.customerUid },
+    },
     staticBytes: staticBytesOf(layout.of(TRIAL_RECIPIENT.links).chunks, body.tail),
     fill: (recipient) => filled(recipient, true, (scope) => fillMessage(scope, parts)),
     texts: (recipient) => filled(recipient, false, (scope) => fillTexts({ subject, html, plain }, scope)),

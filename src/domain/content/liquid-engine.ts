@@ -105,6 +105,24 @@ function createEngine(isHtml: boolean): Liquid {
   return engine;
 }
 
+/** Adds a filter of a plugin. What it returns is a text for the author's place, like a value: it is escaped, and has no marks of ours. */
+export function addFilter(
+  { name, plugin }: { name: string; plugin: string },
+  act: (...args: unknown[]) => unknown,
+): void {
+  for (const engine of [htmlEngine, plainEngine]) {
+    engine.registerFilter(name, (...args: unknown[]) => {
+      try {
+        const result = act(...args.map((value) => (typeof value === 'number' ? value : textOf(value))));
+        if (typeof result !== 'string' && typeof result !== 'number') throw new Error('it returned no text');
+        return stripNoncharacters(String(result));
+      } catch (error) {
+        throw new Error(`the filter ${name} of the plugin ${plugin} failed: ${messageOf(error)}`, { cause: error });
+      }
+    });
+  }
+}
+
 /** The output of a decoder must not contain our signs or marks. */
 function closeDecoder(engine: Liquid, name: string): void {
   const original: unknown = filters[name];

@@ -21,7 +21,18 @@ export interface LiquidJob {
   readonly data?: LiquidData;
 }
 
+/** A filter of a plugin, for the thread. */
+export interface LiquidFilterModule {
+  readonly plugin: string;
+  readonly name: string;
+  /** The address of its module. */
+  readonly module: string;
+  readonly export: string;
+}
+
 export interface LiquidRequest {
+  /** Only in the first request of a thread. */
+  readonly filters?: readonly LiquidFilterModule[];
   /** Templates that are new to the thread, by number. */
   readonly templates: readonly (readonly [number: number, source: LiquidSource])[];
   /** Templates that it may drop. */

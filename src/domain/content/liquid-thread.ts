@@ -4,9 +4,17 @@
  * batch of recipients costs little more than its Liquid.
  */
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { FailedTemplates } from './failed-templates.ts';
 import { templateFault } from './template-fault.ts';
-import type { LiquidAnswer, LiquidData, LiquidGroups, LiquidJob, LiquidSource } from './liquid-messages.ts';
+import type {
+  LiquidAnswer,
+  LiquidData,
+  LiquidFilterModule,
+  LiquidGroups,
+  LiquidJob,
+  LiquidSource,
+} from './liquid-messages.ts';
 import { NOWHERE, WatchedThread } from '../../lib/watched-thread.ts';
 
 /** CPU time for one part of one message. An honest template takes well under 1 ms. */
@@ -26,9 +34,24 @@ export interface LiquidTemplate {
   render(data: LiquidData): Promise<readonly string[]>;
 }
 
+/** The filters of plugins at one time. Each set has a thread of its own, so what was begun with one ends with it. */
+interface FilterSet {
+  readonly number: number;
+  readonly filters: readonly LiquidFilterModule[];
+}
+
+let current: FilterSet = { number: 0, filters: [] };
+
+/** From now on templates are parsed, and later run, with these filters of plugins. */
+export function useLiquidFilters(filters: readonly LiquidFilterModule[]): void {
+  if (isDeepStrictEqual(filters, current.filters) && filters.length === 0) return;
+  current = { number: current.number + 1, filters };
+  for (const set of threads.keys()) endUnused(set);
+}
+
 /** Parses a template. Throws ValidationError (`TEMPLATE_FAULT`, `TEMPLATE_RUNAWAY`) on the part's field. */
 export async function openLiquid(source: LiquidSource): Promise<LiquidTemplate> {
-  const template: Template = { number: ++lastNumber, source };
+  const template: Template = { number: ++lastNumber, source, set: current };
   const answer = await request(template);
   return {
     groups: 'groups' in answer ? answer.groups : [],
@@ -42,6 +65,7 @@ export async function openLiquid(source: LiquidSource): Promise<LiquidTemplate> 
 interface Template {
   readonly number: number;
   readonly source: LiquidSource;
+  readonly set: FilterSet;
 }
 
 interface Task {
@@ -55,7 +79,7 @@ let lastNumber = 0;
 let lastJob = 0;
 const open = new Map<number, Task>();
 let unsent: Task[] = [];
-let thread: Thread | undefined;
+const threads = new Map<FilterSet, Thread>();
 const failedTemplates = new FailedTemplates();
 
 function request(template: Template, data?: LiquidData): Promise<LiquidAnswer> {
@@ -78,14 +102,30 @@ function flush(): void {
   const tasks = unsent;
   unsent = [];
   if (tasks.length === 0) return;
-  thread ??= new Thread();
-  thread.post(tasks);
+  for (const [set, its] of Map.groupBy(tasks, ({ template }) => template.set)) {
+    const thread = threads.get(set) ?? new Thread(set);
+    threads.set(set, thread);
+    thread.post(its);
+  }
+}
+
+function hasOpen(set: FilterSet): boolean {
+  for (const { template } of open.values()) if (template.set === set) return true;
+  return false;
+}
+
+/** A thread with earlier filters is not needed when its work is done; if a batch goes on with them, there is another. */
+function endUnused(set: FilterSet): void {
+  if (set === current || hasOpen(set)) return;
+  threads.get(set)?.end();
+  threads.delete(set);
 }
 
 function settle(answer: LiquidAnswer): void {
   const task = open.get(answer.id);
   if (!task) return;
   open.delete(answer.id);
+  endUnused(task.template.set);
   if (!('fault' in answer)) task.resolve(answer);
   else if (answer.fault.isRunaway) task.reject(runawayError(task.template, answer.fault.text));
   else task.reject(templateFault(answer.fault.field, answer.fault.text));
@@ -96,14 +136,16 @@ function settle(answer: LiquidAnswer): void {
  * could cost a thread. All other work is repeated in another thread.
  */
 function replaceThread(lost: Thread, why: string): void {
-  if (thread !== lost) return;
-  thread = undefined;
+  const { set } = lost;
+  if (threads.get(set) !== lost) return;
+  threads.delete(set);
   const causing = open.get(lost.jobAtWork());
   const at = lost.placeAtWork();
   const line = at === NOWHERE ? '' : `Line ${causing?.template.source.source.slice(0, at).split('\n').length}: `;
   const fault = `${line}${why}.`;
   if (causing) failedTemplates.add(digestOf(causing.template, causing.job.data), fault);
   for (const task of open.values()) {
+    if (task.template.set !== set) continue;
     if (task.template === causing?.template) {
       open.delete(task.job.id);
       task.reject(runawayError(task.template, fault));
@@ -119,24 +161,34 @@ function runawayError({ source }: Template, text: string) {
 }
 
 /** With other values the same template may end. */
-function digestOf({ source }: Template, data: LiquidData | undefined): string {
-  const hash = createHash('sha256').update(`${source.isHtml}\n${source.source}\n`);
+function digestOf({ source, set }: Template, data: LiquidData | undefined): string {
+  const hash = createHash('sha256').update(`${set.number} ${source.isHtml}\n${source.source}\n`);
   return hash.update(JSON.stringify(data ?? null)).digest('base64');
 }
 
 /** One thread, and the templates that it has. */
 class Thread {
+  readonly set: FilterSet;
+  #isNew = true;
   readonly #known = new Map<number, number>();
   readonly #thread = new WatchedThread<readonly LiquidAnswer[]>({
     program: new URL('./liquid-worker.ts', import.meta.url),
     resourceLimits: RESOURCE_LIMITS,
     cpuMsMax: CPU_MS_MAX,
     silenceMsMax: SILENCE_MS_MAX,
-    hasWork: () => open.size > 0,
+    hasWork: () => hasOpen(this.set),
     onAnswer: (answers) => answers.forEach(settle),
     onLost: (why) => replaceThread(this, why),
   });
   #knownLength = 0;
+
+  constructor(set: FilterSet) {
+    this.set = set;
+  }
+
+  end(): void {
+    this.#thread.end();
+  }
 
   jobAtWork(): number {
     return this.#thread.jobAtWork();
@@ -153,7 +205,9 @@ class Thread {
       this.#remember(template);
     }
     const discard = this.#discard(new Set(tasks.map((task) => task.template.number)));
-    this.#thread.post({ templates: [...templates], discard, jobs: tasks.map((task) => task.job) });
+    const filters = this.#isNew && this.set.filters.length > 0 ? { filters: this.set.filters } : {};
+    this.#isNew = false;
+    this.#thread.post({ ...filters, templates: [...templates], discard, jobs: tasks.map((task) => task.job) });
   }
 
   #remember({ number, source }: Template): void {

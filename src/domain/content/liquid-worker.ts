@@ -5,12 +5,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Template } from 'liquidjs';
 import { messageOf, ValidationError } from '../../lib/errors.ts';
-import { liquidContext, liquidEngine, parseLiquid, renderLiquid, watchProgress } from './liquid-engine.ts';
+import { addFilter, liquidContext, liquidEngine, parseLiquid, renderLiquid, watchProgress } from './liquid-engine.ts';
 import { isRunaway } from './template-fault.ts';
 import { groupTemplates } from './liquid-groups.ts';
 import type {
   LiquidAnswer,
   LiquidData,
+  LiquidFilterModule,
   LiquidGroups,
   LiquidJob,
   LiquidRequest,
@@ -29,7 +30,44 @@ const templates = new Map<number, ParsedTemplate>();
 const progress = new Int32Array(workerData.progress);
 watchProgress(progress);
 
+/** Filters of plugins that no template here has used yet. */
+const unloaded = new Map<string, LiquidFilterModule>();
+/** Only the loading of filters is waited for; without it, a request is worked on at once. */
+let last: Promise<void> | undefined;
+
 parentPort?.on('message', (request: LiquidRequest) => {
+  for (const filter of request.filters ?? []) unloaded.set(filter.name, filter);
+  const needed = filtersNeeded(request);
+  if (needed.length === 0 && !last) {
+    work(request);
+    return;
+  }
+  const mine = (last ?? Promise.resolve()).then(() => loadFilters(needed)).then(() => work(request));
+  last = mine;
+  void mine.then(() => {
+    if (last === mine) last = undefined;
+  });
+});
+
+interface NeededFilter {
+  readonly filter: LiquidFilterModule;
+  /** The first job of the template that uses it. */
+  readonly job: number;
+}
+
+/** So a filter whose module does not end loading stops only templates that use it. */
+function filtersNeeded({ templates: added, jobs }: LiquidRequest): readonly NeededFilter[] {
+  return added.flatMap(([number, { source }]) => {
+    const job = jobs.find(({ template }) => template === number)?.id ?? 0;
+    return [...unloaded.values()].flatMap((filter) => {
+      if (!source.includes(filter.name)) return [];
+      unloaded.delete(filter.name);
+      return [{ filter, job }];
+    });
+  });
+}
+
+function work(request: LiquidRequest): void {
   for (const number of request.discard) templates.delete(number);
   for (const [number, source] of request.templates) templates.set(number, { ...source });
   let answers: LiquidAnswer[] = [];
@@ -50,7 +88,30 @@ parentPort?.on('message', (request: LiquidRequest) => {
     if (length > ANSWER_LENGTH_MAX) flush();
   }
   flush();
-});
+}
+
+/** The job is at fault when the module does not end loading: the thread is ended. */
+async function loadFilters(needed: readonly NeededFilter[]): Promise<void> {
+  for (const { filter, job } of needed) {
+    Atomics.store(progress, PROGRESS_AT, NOWHERE);
+    Atomics.store(progress, PROGRESS_JOB, job);
+    addFilter(filter, await importFilter(filter));
+    Atomics.store(progress, PROGRESS_JOB, 0);
+  }
+}
+
+/** The function, or why there is none: only templates that use the filter have that fault. */
+async function importFilter({ module, export: name }: LiquidFilterModule): Promise<(...args: unknown[]) => unknown> {
+  try {
+    const exported: unknown = Reflect.get(await import(module), name);
+    if (typeof exported !== 'function') throw new Error(`its module does not export the function ${name}`);
+    return (...args) => Reflect.apply(exported, undefined, args);
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
 
 function answerTo({ id, template, data }: LiquidJob): LiquidAnswer {
   const known = templates.get(template);

@@ -56,8 +56,12 @@ export function tagValues(source: MessageSource): TagValues {
     fields[tag] = read;
     fields[`SUBSCRIBER_${tag}`] = read;
   }
+  const ofPlugins = Object.entries(source.pluginTags ?? {}).map(([tag, fallback]): [string, Reader] => [
+    tag,
+    ({ recipient }) => recipient.pluginValues?.[tag] ?? fallback,
+  ]);
   const urls = source.kind === 'transactional' ? { ...SYSTEM_URLS, ...CONFIRM_URL } : SYSTEM_URLS;
-  const all = { ...fields, ...constantTags(source), ...DATES, ...urls, ...RECIPIENT };
+  const all = { ...Object.fromEntries(ofPlugins), ...fields, ...constantTags(source), ...DATES, ...urls, ...RECIPIENT };
   return new Map<string, string | Reader>(Object.entries(all));
 }
 

@@ -90,6 +90,8 @@ export interface MessageSource {
   readonly trackClicks: boolean;
   /** Every custom field of the list by its upper-case tag, with the default for people who have no value. */
   readonly fieldDefaults: Readonly<Record<string, string>>;
+  /** Merge tags of plugins that the texts name, with the texts for people without a value. */
+  readonly pluginTags?: Readonly<Record<string, string>>;
 }
 
 /** The personal addresses in one recipient's message; from the module that signs links (tracking). */
@@ -140,6 +142,9 @@ export interface RecipientCode {
 /** So that a code fits into a line of quoted-printable. */
 export const CODE_LENGTH_MAX = 75;
 
+/** Values of plugins' merge tags, by tag. */
+export type PluginValues = Readonly<Record<string, string>>;
+
 export type FieldValue = string | number | boolean | null;
 
 /** The data that differs between recipients. */
@@ -148,6 +153,7 @@ export interface MessageRecipient {
   readonly uid: string;
   /** Values of custom fields by upper-case tag. */
   readonly fields: Readonly<Record<string, FieldValue>>;
+  readonly pluginValues?: PluginValues | undefined;
   /** The Message-ID header with its angle brackets, the same for all attempts at this recipient. */
   readonly messageId: string;
   readonly links: RecipientLinks;
@@ -178,6 +184,13 @@ export interface CompiledMessage {
   readonly warnings: readonly string[];
   /** The author's own html (or plain text, without html) has an unsubscribe link; the added footer does not count. */
   readonly showsUnsubscribe: boolean;
+  /** The merge tags of plugins for which a recipient needs values. */
+  readonly pluginTags: {
+    readonly names: readonly string[];
+    readonly campaignUid: string;
+    readonly listUid: string;
+    readonly customerUid: string;
+  };
   /** Bytes of the parts that are the same for everybody. */
   readonly staticBytes: number;
   /**

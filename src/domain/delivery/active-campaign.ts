@@ -73,7 +73,7 @@ export interface ActiveCampaigns {
 }
 
 /** The installation's secret decrypts the signing keys. */
-export type TakeContext = Pick<Context, 'db' | 'installation'>;
+export type TakeContext = Pick<Context, 'db' | 'hooks' | 'installation'>;
 
 /** A compiled message has its html in memory several times; a process rarely sends more campaigns than this. */
 const EDITIONS_MAX = 20;
@@ -111,17 +111,19 @@ export function createActiveCampaigns(): ActiveCampaigns {
   return {
     async take(ctx, key) {
       const head = await readEditionHead(ctx.db, key);
+      // A plugin that comes or goes may change the message.
+      const version = `${head?.version}|${ctx.hooks.changes}`;
       const campaign = campaigns.get(key.campaignId);
       if (head?.status !== 'sending') {
         // A campaign that waits for a time continues with all its counts.
         if (head?.status !== 'waiting') campaigns.delete(key.campaignId);
         return undefined;
       }
-      if (campaign?.edition?.version === head.version) return { campaign, edition: campaign.edition };
+      if (campaign?.edition?.version === version) return { campaign, edition: campaign.edition };
       const underWay = loading.get(key.campaignId);
-      if (underWay?.version === head.version) return underWay.campaign;
-      const loaded = load(ctx, key, head.version);
-      loading.set(key.campaignId, { version: head.version, campaign: loaded });
+      if (underWay?.version === version) return underWay.campaign;
+      const loaded = load(ctx, key, version);
+      loading.set(key.campaignId, { version, campaign: loaded });
       return loaded;
     },
     close: ({ campaignId }) => void campaigns.delete(campaignId),

@@ -22,6 +22,8 @@ export interface Edition {
   readonly believesRefusals: boolean;
   /** The sender's domain in ASCII, for Message-IDs. */
   readonly fromDomain: string;
+  /** For plugins. */
+  readonly uids: { readonly campaignUid: string; readonly listUid: string; readonly customerUid: string };
   readonly message: CompiledMessage;
   readonly identity: SendingIdentity;
   /** When its recipients get it; null: at any time. */
@@ -36,7 +38,7 @@ export interface LoadedEdition {
 
 /** Compiles the message of a campaign that is being sent; undefined when it is gone. Throws ValidationError. */
 export async function loadEdition(
-  { db, installation }: Pick<Context, 'db' | 'installation'>,
+  { db, hooks, installation }: Pick<Context, 'db' | 'hooks' | 'installation'>,
   key: CampaignKey,
   version: string,
 ): Promise<LoadedEdition | undefined> {
@@ -60,7 +62,8 @@ export async function loadEdition(
       skipsFailed: row.skip_failed_messages,
       believesRefusals: row.bounce_spike === 'believed',
       fromDomain: asciiDomainOf(row.from_email),
-      message: await compileSource(db, { key, row, files: 'whole' }),
+      uids: { campaignUid: row.uid, listUid: row.list_uid, customerUid: row.customer_uid },
+      message: await compileSource({ db, hooks }, { key, row, files: 'whole' }),
       identity,
       times: await peopleTimesOf(db, key),
     },

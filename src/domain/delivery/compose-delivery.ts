@@ -26,7 +26,7 @@ class NotSignedError extends Error {}
 export async function composeDelivery(
   ctx: Context,
   { campaign, edition }: CampaignInHand,
-  { recipientId, occurrence, listId, email, fields }: LeasedDelivery,
+  { recipientId, occurrence, listId, email, fields, pluginValues }: LeasedDelivery,
 ): Promise<FilledMessage> {
   const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
   const { customerId, sourceKind, sourceId } = campaign.key;
@@ -37,6 +37,7 @@ export async function composeDelivery(
     email,
     uid: subscriberUid(recipientId),
     fields: fieldValues(fields),
+    pluginValues,
     messageId: deliveryMessageId(ctx.installation, recipient, edition.fromDomain),
     links,
   });

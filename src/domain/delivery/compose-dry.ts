@@ -3,12 +3,13 @@ import { row, type RowOf, typed } from '../../db/database.ts';
 import { giveBack } from '../../lib/blocks.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { faultSentence, isRunaway } from '../content/template-fault.ts';
-import type { CompiledMessage } from '../content/message.ts';
+import type { CompiledMessage, MessageRecipient } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { recipientOfCampaign } from '../tracking/tracking.ts';
 import { fieldValues } from './field-values.ts';
+import { tagValuesFor } from './plugin-tags.ts';
 
 export const DRY_PERSON_ROW = row({
   id: 'bigint',
@@ -36,6 +37,10 @@ export interface DryResult {
   readonly faults: readonly { readonly subscriberId: string; readonly text: string }[];
 }
 
+interface DryReader extends Pick<MessageRecipient, 'email' | 'uid' | 'fields' | 'pluginValues'> {
+  readonly id: bigint;
+}
+
 /** As many at once as a server takes; of a message with large files not all copies are in memory at once. */
 const AT_ONCE = 50;
 const OPEN_BYTES_MAX = 33_554_432;
@@ -58,7 +63,13 @@ export async function composeAll(
   let [bytes, largestBytes] = [0, 0];
   const atOnce = Math.max(1, Math.min(AT_ONCE, Math.floor(OPEN_BYTES_MAX / campaign.message.staticBytes)));
   for (let from = 0; from < readers.length; from += atOnce) {
-    const sizes = await Promise.all(readers.slice(from, from + atOnce).map((person) => sizeFor(ctx, campaign, person)));
+    const together = readers.slice(from, from + atOnce).map((person) => ({
+      ...{ id: person.id, uid: subscriberUid(person.id), email: person.email, fields: fieldValues(person.fields) },
+    }));
+    const values = await tagValuesFor(ctx.hooks, campaign.message, together);
+    const sizes = await Promise.all(
+      together.map((reader) => sizeFor(ctx, campaign, { ...reader, pluginValues: values?.of(reader.uid) })),
+    );
     for (const size of sizes) {
       if (typeof size !== 'number') faults.push(size);
       else [bytes, largestBytes] = [bytes + size, Math.max(largestBytes, size)];
@@ -70,13 +81,11 @@ export async function composeAll(
 }
 
 /** The size of the person's message, or its fault. */
-async function sizeFor(ctx: Context, { message, ...key }: DryCampaign, { id, email, fields }: DryPerson) {
+async function sizeFor(ctx: Context, { message, ...key }: DryCampaign, { id, ...reader }: DryReader) {
   const recipient = recipientOfCampaign({ ...key, subscriberId: id });
   try {
     const { content } = await message.fill({
-      email,
-      uid: subscriberUid(id),
-      fields: fieldValues(fields),
+      ...reader,
       messageId: deliveryMessageId(ctx.installation, recipient, DOMAIN),
       links: linkSignerOf(ctx.installation).forRecipient(recipient),
     });

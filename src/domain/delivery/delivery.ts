@@ -6,6 +6,7 @@ import { unreachable } from '../../lib/errors.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import type { DeliveryKey, SourceKey } from '../source-key.ts';
 import { sourceOfCampaign } from '../statistics/source-read-model.ts';
+import type { PluginValues } from '../content/message.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { RecipientVerdict } from '../sending/replies/judge-reply.ts';
 
@@ -66,6 +67,7 @@ export interface LeasedDelivery extends Lease {
   readonly listId: bigint;
   readonly email: string;
   readonly fields: Readonly<Record<string, unknown>>;
+  readonly pluginValues?: PluginValues;
 }
 
 /** A due row, with its person. */

@@ -12,6 +12,7 @@ import { leaseRecipients, findRecipients } from './lease-recipients.ts';
 import { RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import { parkOldUnknownOutcomes } from './unknown-outcome-store.ts';
 import { waitForQuietHours } from './wait-for-quiet-hours.ts';
+import { waitForPlugins } from './wait-for-plugins.ts';
 import { releaseLeases, renewLeases } from './ledger-store.ts';
 import { recoverAmbiguous } from './unknown-outcome-store.ts';
 import { runSendingLoop, type LoopEnd } from './sending-loop.ts';
@@ -86,7 +87,8 @@ async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease[
   // A slice of a budget must be able to return what was not started, so its rows are leased; others need not be.
   const find = sliceId === null ? findRecipients : leaseRecipients;
   const found = await find(ctx.db, range, holder);
-  const claimed = await waitForQuietHours(ctx.db, { campaign, edition, holder }, found);
+  const awake = await waitForQuietHours(ctx.db, { campaign, edition, holder }, found);
+  const claimed = await waitForPlugins(ctx, { campaign, edition, holder }, awake);
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
     await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });

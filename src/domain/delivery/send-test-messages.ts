@@ -10,7 +10,7 @@ import { emailKey } from '../../lib/text.ts';
 import { hasRunningPlan } from '../billing/require-allowed.ts';
 import { isSuppressed } from '../audience/suppression-store.ts';
 import { faultSentence } from '../content/template-fault.ts';
-import { SUBJECT_LENGTH_MAX, type CompiledMessage } from '../content/message.ts';
+import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { identityFor, type SendingIdentity } from '../sending/identity.ts';
@@ -109,14 +109,20 @@ async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
 
 async function compose({ ctx, key, row, identity, compiled }: Composer, test: DueTest) {
   const { isMarked, email, subscriberId } = test;
-  const subject = isMarked ? `${MARK}${row.subject}`.slice(0, SUBJECT_LENGTH_MAX) : row.subject;
-  const compiling = compiled.get(isMarked) ?? compileSource(ctx.db, { key, row: { ...row, subject }, files: 'whole' });
+  const mark = isMarked ? MARK : '';
+  const compiling = compiled.get(isMarked) ?? compileSource(ctx, { key, row, files: 'whole', mark });
   compiled.set(isMarked, compiling);
   const message = await compiling;
   const campaign = { ...key, listId: row.list_id };
-  const { uid, fields } = await sampleValues(ctx, campaign, subscriberId);
+  const { uid, fields, pluginValues } = await sampleValues(ctx, { sample: campaign, message }, subscriberId);
   return message.fill({
-    ...{ email, uid, fields, messageId: `<${randomBytes(16).toString('hex')}@${asciiDomainOf(row.from_email)}>` },
+    ...{
+      email,
+      uid,
+      fields,
+      pluginValues,
+      messageId: `<${randomBytes(16).toString('hex')}@${asciiDomainOf(row.from_email)}>`,
+    },
     links: sampleLinks(ctx.installation, campaign, identity.trackingBaseUrl ?? undefined),
   });
 }

@@ -13,6 +13,7 @@ import type { SourceKey } from '../source-key.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { stopFor, type CampaignStop } from './campaign-stop.ts';
 import { composeDelivery, composeFault } from './compose-delivery.ts';
+import { skippedByPlugin } from './skipped-by-plugin.ts';
 import { outcomeOf, untried, type LeasedDelivery, type DeliveryOutcome } from './delivery.ts';
 import type { Settled } from './ledger-store.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
@@ -99,18 +100,32 @@ class SendingLoop {
     if (permits === 0) return Promise.race([window.whenPermitsAreFree(), this.#somethingHappens()]);
     const admission = await window.admit(this.#input.ctx, permits).catch((error: unknown) => this.#fail(error));
     if (!admission) return;
-    const { go, later, stop } = admission;
+    const { later, stop } = admission;
     if (stop) this.#finishWith(stop);
-    if (go.length + later.length === 0) return;
-    const outcomes = later.map(({ recipient, delaySeconds, reason }) =>
+    if (admission.go.length + later.length === 0) return;
+    const { go, skipped } = this.#askPlugins(admission.go);
+    const held = later.map(({ recipient, delaySeconds, reason }) =>
       untried(recipient.delivery, { state: 'queued', reason, delaySeconds }),
     );
-    const settled = await this.#record({ outcomes, next: go.map(({ delivery }) => delivery) });
+    const settled = await this.#record({ outcomes: [...held, ...skipped], next: go.map(({ delivery }) => delivery) });
     if (!settled?.goesOn) this.#finishWith({ reason: 'stopped' });
     for (const recipient of go) {
       if (!settled || settled.notMarked.has(recipient.delivery)) this.#refuse(recipient);
       else if (this.#marked.push(this.#permitted(recipient)) === 1) setImmediate(() => this.#handOverSome());
     }
+  }
+
+  /** Those whom a plugin skips are not handed over. */
+  #askPlugins(admitted: readonly Recipient[]): { go: readonly Recipient[]; skipped: readonly DeliveryOutcome[] } {
+    const skipped: DeliveryOutcome[] = [];
+    const go = admitted.filter((recipient) => {
+      const outcome = skippedByPlugin(this.#input.ctx, this.#input.edition, recipient.delivery);
+      if (!outcome) return true;
+      skipped.push(outcome);
+      this.#refuse(recipient);
+      return false;
+    });
+    return { go, skipped };
   }
 
   /** The same object: the gate knows by it whose outcome comes. */
@@ -131,7 +146,7 @@ class SendingLoop {
     if (this.#marked.length > 0) setImmediate(() => this.#handOverSome());
   }
 
-  /** The ledger did not mark it. */
+  /** It is not handed over. */
   #refuse(recipient: Recipient): void {
     this.#input.channel.gate.withdraw([recipient]);
     this.#close({ count: 1, spent: 0 });

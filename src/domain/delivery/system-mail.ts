@@ -68,24 +68,40 @@ export interface LetterToPostmaster {
 }
 
 /** Sends the administrators what somebody wrote to the postmaster. */
-export async function sendPostmasterMails(
+export function sendPostmasterMails(ctx: Context, drivers: DriverPool, letter: LetterToPostmaster): Promise<void> {
+  return sendToAdministrators(ctx, drivers, {
+    subject: 'Mail to your postmaster',
+    paragraphs: [
+      `Somebody wrote to the postmaster of the bounce domain of ${ctx.installation.baseUrl}. This mail was not checked: the sender can be forged.`,
+      `From: ${letter.from}`,
+      `Subject: ${letter.subject}`,
+      ...letter.text.split(/\n\s*\n/),
+    ],
+    purpose: `postmaster ${letter.id}`,
+  });
+}
+
+/** A plugin that Mailwright has switched off, and why. */
+export interface SwitchedOffPlugin {
+  readonly plugin: string;
+  readonly reason: string;
+}
+
+/** Tells the administrators that a plugin was switched off. */
+export function sendSwitchedOffMails(
   ctx: Context,
   drivers: DriverPool,
-  letter: LetterToPostmaster,
+  { plugin, reason }: SwitchedOffPlugin,
 ): Promise<void> {
-  for (const { email } of await administrators(ctx.db)) {
-    await sendSystemMail(ctx, drivers, {
-      to: email,
-      subject: 'Mail to your postmaster',
-      paragraphs: [
-        `Somebody wrote to the postmaster of the bounce domain of ${ctx.installation.baseUrl}. This mail was not checked: the sender can be forged.`,
-        `From: ${letter.from}`,
-        `Subject: ${letter.subject}`,
-        ...letter.text.split(/\n\s*\n/),
-      ],
-      purpose: `postmaster ${letter.id}`,
-    });
-  }
+  return sendToAdministrators(ctx, drivers, {
+    subject: `The plugin ${plugin} was switched off`,
+    paragraphs: [`The plugin ${plugin} of ${ctx.installation.baseUrl} does not run any more.`, reason],
+    purpose: `switched off ${plugin} ${reason}`,
+  });
+}
+
+async function sendToAdministrators(ctx: Context, drivers: DriverPool, mail: Omit<SystemMail, 'to'>): Promise<void> {
+  for (const { email } of await administrators(ctx.db)) await sendSystemMail(ctx, drivers, { ...mail, to: email });
 }
 
 function senderOf({ installation: { mailFrom = '', baseUrl } }: Context): string {

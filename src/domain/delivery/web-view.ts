@@ -11,6 +11,7 @@ import type { TrackedRecipient } from '../tracking/tracking.ts';
 import { messageSource } from './campaign-message.ts';
 import { readSource } from './campaign-source-read-model.ts';
 import { fieldValues } from './field-values.ts';
+import { exampleValues, tagValuesFor } from './plugin-tags.ts';
 import { personOnList } from './people-read-model.ts';
 import { isNobody, SAMPLE_EMAIL, sampleLinks } from './sample-recipient.ts';
 
@@ -43,13 +44,19 @@ export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Prom
   const row = key && (await readSource(ctx.db, key));
   if (!row) return undefined;
   const { installation } = ctx;
-  const source = await messageSource(ctx.db, { key, row, files: 'none', baseUrl: installation.baseUrl });
+  const { source } = await messageSource(ctx, { key, row, files: 'none', baseUrl: installation.baseUrl });
   const message = await compileOnce(source);
   const at = await linkAddressFor(ctx.db, { customerId, fromEmail: row.from_email });
-  return message.texts({
+  const reader = {
     email: person?.email ?? SAMPLE_EMAIL,
     uid: subscriberUid(recipientId),
     fields: fieldValues(person?.fields ?? {}),
+  };
+  return message.texts({
+    ...reader,
+    pluginValues: person
+      ? (await tagValuesFor(ctx.hooks, message, [reader]))?.of(reader.uid)
+      : exampleValues(ctx.hooks, message),
     messageId: '',
     links: isSample
       ? sampleLinks(installation, { ...key, listId }, at)

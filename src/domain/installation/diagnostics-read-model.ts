@@ -127,3 +127,12 @@ export function reportSources(db: Queryable): Promise<ReportSourceFacts[]> {
          ORDER BY r.kind, r.uid LIMIT ${SOURCES_MAX}`,
   );
 }
+
+/** Full names of plugins that Mailwright has switched off. */
+export async function switchedOffPlugins(db: Queryable): Promise<readonly string[]> {
+  const rows = await db.query(
+    { plugin: 'text' },
+    sql`SELECT vendor || '/' || name AS plugin FROM plugin WHERE switched_off_at IS NOT NULL AND status <> 'deleting' ORDER BY 1`,
+  );
+  return rows.map(({ plugin }) => plugin);
+}

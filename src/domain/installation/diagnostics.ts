@@ -12,7 +12,13 @@ import { countOf } from '../../lib/counted-noun.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { stalledCampaigns } from '../campaigns/campaign-progress-store.ts';
 import type { Installation } from '../context.ts';
-import { databaseFacts, domainsFacts, returnsFacts, serversFacts } from './diagnostics-read-model.ts';
+import {
+  databaseFacts,
+  domainsFacts,
+  returnsFacts,
+  serversFacts,
+  switchedOffPlugins,
+} from './diagnostics-read-model.ts';
 import { fault, ok, warning, type CheckResult, type CheckStatus } from './check-result.ts';
 import { baseUrlCheck, bounceDomainCheck, diskCheck, secretCheck } from './machine-checks.ts';
 import { queueByTask } from './monitoring-read-model.ts';
@@ -66,6 +72,7 @@ const checks: Readonly<Record<string, Check>> = {
   sending_servers: checkServers,
   sending_domains: checkDomains,
   bounces: checkReturns,
+  plugins: checkPlugins,
   base_url: ({ installation }) => baseUrlCheck(installation),
   bounce_domain: ({ installation }) => bounceDomainCheck(installation),
 };
@@ -262,6 +269,15 @@ async function checkDomains({ db }: DiagnosticsMeans): Promise<CheckResult> {
       'Add the domain of your senders and its DNS records (docs/manual/sending-domains.md).',
     );
   return ok(`${verified} sending domains are verified.`);
+}
+
+async function checkPlugins({ db }: DiagnosticsMeans): Promise<CheckResult> {
+  const names = await switchedOffPlugins(db);
+  if (names.length === 0) return ok('No plugin was switched off.');
+  return fault(
+    `Plugins that were switched off because processes ended: ${names.join(', ')}.`,
+    'Each has its reason in "error": GET /api/v1/plugins. Install a corrected version and activate it, or delete it.',
+  );
 }
 
 async function checkReturns({ db, installation }: DiagnosticsMeans): Promise<CheckResult> {

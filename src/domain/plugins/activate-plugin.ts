@@ -4,13 +4,20 @@
  */
 import { notify } from '../../db/listen.ts';
 import { recordEvents } from '../../events/event-store.ts';
+import { beginFollowers } from '../../events/follower-store.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import { endChecks, type Context, type TransactionContext } from '../context.ts';
+import type { PluginRights } from '../../plugin-api/index.ts';
 import type { FoundPlugin, PluginKey, PluginMigrationFile } from '../plugin-host.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { faultOf, hostOf, knownPlugin } from './find-plugin.ts';
-import { activationFailed } from './plugin-errors.ts';
+import { grantRights, type Agreement } from './grant-rights.ts';
+import { activationFailed, onlyPeopleGrant } from './plugin-errors.ts';
 import { readOneState } from './plugin-migration-store.ts';
+import { packageAt, placePackage, type KeptPackage } from './plugin-package-store.ts';
+import { syncPackages } from './sync-packages.ts';
+import { pluginFollowers } from './plugin-followers.ts';
+import { giveTables } from './own-tables.ts';
 import { markActive, writeActivationError } from './plugin-store.ts';
 import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import { refusePrefixClash, runPendingMigrations } from './run-migrations.ts';
@@ -19,28 +26,51 @@ import { ExpectedError, messageOf } from '../../lib/errors.ts';
 /** Reasons that are kept. */
 const REASON_LENGTH_MAX = 1_000;
 
+/** What is activated, and what the administrator agrees to. */
+export type PluginActivation = PluginKey & Agreement;
+
 /**
- * Activates the plugin as its folder is now; repeating it is harmless. Throws NotFoundError `PLUGIN_NOT_FOUND`; ValidationError
+ * Activates the plugin as its folder is now, or the installed version that waits (or the former one); repeating it is harmless. Throws
+ * NotFoundError `PLUGIN_NOT_FOUND`; ValidationError `PLUGIN_GRANT_NEEDED` when it asks for more than was granted and is agreed to,
  * `PLUGIN_ACTIVATION_FAILED` with the reason, which is kept with the plugin.
  */
-export async function activatePlugin(ctx: Context, key: PluginKey): Promise<Plugin> {
+export async function activatePlugin(
+  ctx: Context,
+  { vendor, name, ...agreement }: PluginActivation,
+  from: 'waiting' | 'former' = 'waiting',
+): Promise<Plugin> {
+  const key = { vendor, name };
+  if (ctx.viewer?.plugin !== undefined) throw onlyPeopleGrant();
   // The folder may have come, or changed, since the last look.
   await discoverPlugins(ctx);
-  await knownPlugin(ctx, key);
+  const plugin = await knownPlugin(ctx, key);
   endChecks(ctx);
+  const next = await packageAt(ctx.database, key, from);
   try {
+    if (next) await hostOf(ctx).preview(key, next);
     const found = usable(ctx, key);
+    const granted = grantRights(plugin, found, agreement);
     const files = await hostOf(ctx).migrationsOf(found);
-    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, goLive }));
+    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, next, granted, goLive }));
   } catch (error) {
     if (error instanceof ExpectedError) throw error;
     const reason = messageOf(error).slice(0, REASON_LENGTH_MAX);
     await writeActivationError(ctx.database, key, reason);
     ctx.log.warn('plugin.not_activated', { plugin: fullName(key), message: reason });
     throw activationFailed(reason);
+  } finally {
+    if (next) await endPreview(ctx, key);
   }
   return knownPlugin(ctx, key);
 }
+
+/** The link leads to the current version, whichever that is now. */
+async function endPreview(ctx: Context, key: PluginKey): Promise<void> {
+  await syncPackages(ctx);
+  await hostOf(ctx).preview(key, undefined);
+}
+const NO_TABLES =
+  'It has migrations, but its manifest does not ask for tables: add "tables": true to "mailwright" in package.json.';
 
 function usable(ctx: Context, key: PluginKey): FoundPlugin {
   const fault = faultOf(ctx, key);
@@ -52,6 +82,9 @@ function usable(ctx: Context, key: PluginKey): FoundPlugin {
 interface Activation {
   readonly found: FoundPlugin;
   readonly files: readonly PluginMigrationFile[];
+  /** The installed version that becomes the current one; undefined: it stays. */
+  readonly next: KeptPackage | undefined;
+  readonly granted: PluginRights;
   readonly goLive: () => void;
 }
 
@@ -62,16 +95,22 @@ function activate(ctx: Context, activation: Activation): Promise<void> {
   });
 }
 
-async function activateWithin(inner: TransactionContext, { found, files, goLive }: Activation): Promise<void> {
+async function activateWithin(inner: TransactionContext, activation: Activation): Promise<void> {
+  const { found, files, next, granted, goLive } = activation;
   const plugin = await knownPlugin(inner, found, true);
   const isFirst = plugin.firstActivatedAt === null;
   if (isFirst && (!found.isBundled || files.length > 0)) await refusePrefixClash(inner, found);
+  if (files.length > 0 && !found.wants.tables) throw new Error(NO_TABLES);
   await runPendingMigrations(inner, found, files);
-  await markActive(inner.db, plugin, found.version);
+  if (found.wants.tables) await giveTables(inner, found);
+  await markActive(inner.db, plugin, { version: found.version, folder: found.folder, granted });
+  if (next) await placePackage(inner.db, next, { place: 'current', displaced: 'former' });
   await notify(inner.db, PLUGINS_CHANNEL, '');
   const { viewer } = inner;
   if (viewer) await auditInTransaction(inner, { customerId: viewer.customerId, targetUid: fullName(found) });
   const data = { version: found.version, isFirst };
   await recordEvents(inner.db, [{ kind: 'plugin_activated', customerId: null, objectUid: fullName(found), data }]);
   goLive();
+  // From the activation on no event is missed. A failure takes everything back.
+  await beginFollowers(inner.db, pluginFollowers(inner, fullName(found)));
 }

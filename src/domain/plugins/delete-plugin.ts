@@ -4,14 +4,20 @@
  */
 import { notify } from '../../db/listen.ts';
 import { recordEvents } from '../../events/event-store.ts';
+import { removeFollowersOf } from '../../events/follower-store.ts';
 import { ExpectedError, messageOf } from '../../lib/errors.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import { endChecks, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import type { PluginKey } from '../plugin-host.ts';
 import { discoverPlugins, finishDeletion } from './discover-plugins.ts';
 import { knownPlugin } from './find-plugin.ts';
+import { dropLogin } from './own-tables.ts';
+import { switchOffForAll } from './plugin-customer-store.ts';
 import { deletionFailed, pluginIsActive, pluginIsBundled } from './plugin-errors.ts';
 import { readOneState } from './plugin-migration-store.ts';
+import { removePluginJobs } from './plugin-job-store.ts';
+import { deletePackagesOf } from './plugin-package-store.ts';
+import { deleteSettingsOf } from './plugin-settings-store.ts';
 import { markDeleting } from './plugin-store.ts';
 import { fullName, PLUGINS_CHANNEL } from './plugin.ts';
 import { takeBackMigrations } from './run-migrations.ts';
@@ -52,7 +58,15 @@ async function deleteWithin(
   const plugin = await knownPlugin(inner, key, true);
   if (plugin.status === 'active') throw pluginIsActive();
   if (isInProduct) throw pluginIsBundled();
-  if (!isKept) await takeBackMigrations(inner, key);
+  if (!isKept) {
+    await takeBackMigrations(inner, key);
+    await deleteSettingsOf(inner.db, key);
+    await dropLogin(inner, key);
+  }
+  await switchOffForAll(inner.db, key);
+  await removePluginJobs(inner.db, key);
+  await deletePackagesOf(inner.db, key);
+  await removeFollowersOf(inner.db, fullName(key));
   await markDeleting(inner.db, plugin);
   await notify(inner.db, PLUGINS_CHANNEL, '');
   const data = { isDataKept: isKept };

@@ -4,13 +4,16 @@ import { notify } from '../../db/listen.ts';
 import type { FoundPlugin, PluginKey } from '../plugin-host.ts';
 import { hostOf } from './find-plugin.ts';
 import { allPlugins, deleteDeleting, storeFound } from './plugin-store.ts';
-import { PLUGINS_CHANNEL } from './plugin.ts';
+import { syncPackages } from './sync-packages.ts';
+import { fullName, PLUGINS_CHANNEL } from './plugin.ts';
 
 /** Reads all folders and stores what is there. Safe at any time, in all processes at once. */
 export async function discoverPlugins(ctx: Context): Promise<readonly FoundPlugin[]> {
-  for (const plugin of await allPlugins(ctx.database))
-    if (plugin.status === 'deleting') await finishDeletion(ctx, plugin);
-  const found = await hostOf(ctx).discover();
+  const known = await allPlugins(ctx.database);
+  for (const plugin of known) if (plugin.status === 'deleting') await finishDeletion(ctx, plugin);
+  await syncPackages(ctx);
+  const switchedOff = known.filter(({ switchedOffAt }) => switchedOffAt !== null).map(fullName);
+  const found = await hostOf(ctx).discover(new Set(switchedOff));
   let changes = 0;
   for (const plugin of found) changes += Number(await storeFound(ctx.database, plugin));
   if (changes > 0) await notify(ctx.database, PLUGINS_CHANNEL, '');

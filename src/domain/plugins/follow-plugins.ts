@@ -8,8 +8,11 @@ import type { Context } from '../context.ts';
 import { activatePlugin } from './activate-plugin.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
+import { followPluginSettings } from './follow-settings.ts';
+import { needsNewGrant } from './grant-rights.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
-import { fullName, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
+import { syncPackages } from './sync-packages.ts';
+import { fullName, isOwn, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import type { FoundPlugin } from '../plugin-host.ts';
 
 /** A folder that somebody has put there shows after this time at the latest. */
@@ -34,11 +37,13 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
     });
   };
   const stopListening = notifications.listen(PLUGINS_CHANNEL, () => next(() => followPluginsOnce(ctx)));
+  const stopSettings = followPluginSettings(ctx, notifications);
   const timer = setInterval(() => next(() => look(ctx)), LOOK_MS).unref();
   return {
     async close() {
       isClosed = true;
       stopListening();
+      stopSettings();
       clearInterval(timer);
       await running;
     },
@@ -47,10 +52,9 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
 
 /** Makes this process agree with the table now. */
 export async function followPluginsOnce(ctx: Context): Promise<void> {
+  await syncPackages(ctx);
   await hostOf(ctx).follow(async () =>
-    (await allPlugins(ctx.database)).map(({ vendor, name, status, activatedAt }) => {
-      return { vendor, name, isActive: status === 'active', activatedAt };
-    }),
+    (await allPlugins(ctx.database)).map(({ status, ...plugin }) => ({ ...plugin, isActive: status === 'active' })),
   );
 }
 
@@ -77,11 +81,9 @@ async function activateOwn(ctx: Context, found: readonly FoundPlugin[]): Promise
   }
 }
 
-/** The vendor of what belongs to the product; other bundled plugins are examples. */
-const OWN_VENDOR = 'mailwright';
-
 function needsActivation(ctx: Context, row: Plugin, found: FoundPlugin): boolean {
   if (hostOf(ctx).isSafeMode && !found.isBundled) return false;
-  if (row.status === 'active') return row.version !== found.version;
-  return found.isBundled && found.vendor === OWN_VENDOR && row.firstActivatedAt === null;
+  // A version that asks for more than was granted waits for an administrator.
+  if (row.status === 'active') return row.version !== found.version && !needsNewGrant(row, found);
+  return isOwn(found) && row.firstActivatedAt === null;
 }

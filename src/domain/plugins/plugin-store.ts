@@ -1,10 +1,14 @@
 /** Writes of plugins, and the reads that the verbs need. */
 import { raw, sql, type Queryable } from '../../db/database.ts';
+import type { PluginRights } from '../../plugin-api/index.ts';
 import type { FoundPlugin, PluginKey } from '../plugin-host.ts';
 import { PLUGIN_ROW, type Plugin } from './plugin.ts';
 
+const ofPackage = (place: 'waiting' | 'former') =>
+  `(SELECT k.version FROM plugin_package k WHERE k.vendor = plugin.vendor AND k.name = plugin.name AND k.place = '${place}') AS "${place}Version"`;
 const COLUMNS = raw(
-  `id, vendor, name, version, title, description, status, is_bundled AS "isBundled", error,
+  `id, vendor, name, version, title, description, status, is_bundled AS "isBundled", error, switched_off_at AS "switchedOffAt",
+   ${ofPackage('waiting')}, ${ofPackage('former')}, granted, granted_at AS "grantedAt", folder,
    activated_at AS "activatedAt", first_activated_at AS "firstActivatedAt", created_at AS "createdAt", updated_at AS "updatedAt"`,
 );
 
@@ -42,11 +46,17 @@ export async function storeFound(db: Queryable, found: FoundPlugin): Promise<boo
   return written > 0;
 }
 
-/** Makes it active; the first time is kept for ever. */
-export async function markActive(db: Queryable, { id }: Plugin, version: string): Promise<void> {
+/** Makes it active, with these rights; the first time is kept for ever. */
+export async function markActive(
+  db: Queryable,
+  { id }: Plugin,
+  { version, folder, granted }: { version: string; folder: string | null; granted: PluginRights },
+): Promise<void> {
+  const rights = JSON.stringify(granted);
   await db.execute(sql`
-    UPDATE plugin SET status = 'active', version = ${version}, error = NULL, updated_at = now(), activated_at = clock_timestamp(),
-           first_activated_at = coalesce(first_activated_at, clock_timestamp())
+    UPDATE plugin SET status = 'active', version = ${version}, folder = ${folder}, error = NULL, ends = '{}', switched_off_at = NULL,
+           granted_at = CASE WHEN granted = ${rights}::jsonb THEN granted_at ELSE clock_timestamp() END, granted = ${rights}::jsonb,
+           updated_at = now(), activated_at = clock_timestamp(), first_activated_at = coalesce(first_activated_at, clock_timestamp())
      WHERE id = ${id}`);
 }
 

@@ -12,8 +12,10 @@ const TEXTS = {
   suppressed: 'suppressed',
   unconfirmed: 'unconfirmed',
   unsubscribed: 'unsubscribed',
+  skipped_by_plugin: 'skipped by a plugin',
   recipient_changed: 'recipient changed',
   // its time
+  waits_for_plugin: 'waits for a plugin',
   own_time: 'waits for its time',
   quiet_hours: 'held back: quiet hours',
   domain_limit: 'held back: hourly limit of the domain',

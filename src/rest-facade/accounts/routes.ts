@@ -7,8 +7,8 @@ import type {
 import { created, done, ok } from '../answer.ts';
 import { cursorArguments, cursorBody } from '../cursor.ts';
 import { endpoint } from '../endpoint.ts';
-import type { Input } from '../input.ts';
 import { answersBody, answersCreated } from '../shapes.ts';
+import { textsIn } from '../text-list.ts';
 import { restTime } from '../timestamps.ts';
 import {
   apiTokensShape,
@@ -50,7 +50,7 @@ export const accountRows = [
       return {
         input: {
           name: input.text('name') ?? '',
-          scopes: scopesIn(input),
+          scopes: textsIn(input, 'scopes'),
           expiresAt: input.time('expires_at'),
           restDialect: dialect && DIALECTS[dialect],
         },
@@ -147,15 +147,6 @@ export const accountRows = [
   }),
 ];
 
-/** An array, or one text with commas. */
-function scopesIn(input: Input): string[] | undefined {
-  const given = input.raw('scopes');
-  const texts = Array.isArray(given) ? given : input.text('scopes')?.split(',');
-  const scopes = texts?.flatMap((scope) => (typeof scope === 'string' ? [scope.trim()] : []));
-  if (scopes && scopes.length < (texts?.length ?? 0)) input.refuse('scopes', 'The scopes must be texts.');
-  return scopes?.filter((scope) => scope !== '');
-}
-
 function presentToken(token: RestApiTokenFragment) {
   return {
     uid: token.uid,
@@ -189,6 +180,7 @@ function presentEvent(event: RestAuditEventFragment) {
     customer_uid: event.customerUid,
     token_uid: event.tokenUid,
     token_kind: event.tokenKind,
+    plugin: event.plugin,
     entry_point: event.entryPoint,
     ip_address: event.ipAddress,
     client: event.client,

@@ -28,6 +28,7 @@ const auditEventShape = z
     customer_uid: uidShape.nullable(),
     token_uid: uidShape.nullable(),
     token_kind: z.string().nullable(),
+    plugin: z.string().nullable().meta({ description: 'The plugin that did it, `vendor/name`.' }),
     entry_point: z.string(),
     ip_address: z.string().nullable(),
     client: z.string().nullable(),

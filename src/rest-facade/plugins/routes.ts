@@ -1,32 +1,14 @@
 /** Plugins (specification 4.11 and decision D39). */
 import { z } from 'zod';
-import type { RestPluginFragment } from '../../generated/operations.ts';
 import { done, ok } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
-import type { Input } from '../input.ts';
-import { actionShape, answersBody, timeShape } from '../shapes.ts';
-import { restTime } from '../timestamps.ts';
-
-const pluginShape = z
-  .strictObject({
-    vendor: z.string(),
-    name: z.string(),
-    version: z.string(),
-    title: z.string(),
-    description: z.string(),
-    status: z.enum(['inactive', 'active']),
-    is_bundled: z.boolean().meta({ description: 'It is part of the product.' }),
-    is_live: z.boolean().meta({ description: 'Its hooks are live in the process that answers.' }),
-    fault: z.string().nullable().meta({ description: 'Why its folder or code cannot be used; null: it can.' }),
-    error: z.string().nullable().meta({ description: 'Why the last activation failed; null: it did not.' }),
-    activated_at: timeShape.nullable(),
-    first_activated_at: timeShape.nullable(),
-    created_at: timeShape,
-    updated_at: timeShape,
-  })
-  .meta({ id: 'Plugin' });
+import { actionShape, answersBody } from '../shapes.ts';
+import { textsIn } from '../text-list.ts';
+import { pluginPackageRows } from './package-routes.ts';
+import { keyOf, pluginShape, presentPlugin } from './present.ts';
 
 export const pluginRows = [
+  ...pluginPackageRows,
   endpoint({
     method: 'GET',
     path: '/plugins',
@@ -43,10 +25,17 @@ export const pluginRows = [
     access: 'admin',
     summary: 'Activates a plugin, without a restart.',
     details:
-      'Migrations of the plugin that were not applied yet are run. When anything fails, nothing is changed, and `error` of the plugin has the reason.',
+      'Hooks and tables that the plugin asks for are granted by that. `scopes`, `hosts` (arrays, or texts with commas) and `for_all_customers` must be named if it asks for them: without them the answer is 422 and says which. Migrations of the plugin that were not applied yet are run. When anything fails, nothing is changed, and `error` of the plugin has the reason.',
     answers: answersBody(actionShape({ plugin: pluginShape })),
     operation: 'ActivatePlugin',
-    variables: (input) => ({ input: keyOf(input) }),
+    variables: (input) => ({
+      input: {
+        ...keyOf(input),
+        scopes: textsIn(input, 'scopes'),
+        hosts: textsIn(input, 'hosts'),
+        forAllCustomers: input.flag('for_all_customers'),
+      },
+    }),
     present: ({ activatePlugin }) => done('The plugin was activated', { plugin: presentPlugin(activatePlugin) }),
   }),
   endpoint({
@@ -72,26 +61,3 @@ export const pluginRows = [
     present: ({ deletePlugin: { vendor, name } }) => done('Deleted', { plugin: `${vendor}/${name}` }),
   }),
 ];
-
-function keyOf(input: Input) {
-  return { vendor: input.param('vendor'), name: input.param('name') };
-}
-
-function presentPlugin(plugin: RestPluginFragment) {
-  return {
-    vendor: plugin.vendor,
-    name: plugin.name,
-    version: plugin.version,
-    title: plugin.title,
-    description: plugin.description,
-    status: plugin.status === 'ACTIVE' ? 'active' : 'inactive',
-    is_bundled: plugin.isBundled,
-    is_live: plugin.isLive,
-    fault: plugin.fault ?? null,
-    error: plugin.error ?? null,
-    activated_at: plugin.activatedAt ? restTime(plugin.activatedAt) : null,
-    first_activated_at: plugin.firstActivatedAt ? restTime(plugin.firstActivatedAt) : null,
-    created_at: restTime(plugin.createdAt),
-    updated_at: restTime(plugin.updatedAt),
-  };
-}

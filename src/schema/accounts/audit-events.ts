@@ -39,6 +39,7 @@ const AuditEventType = builder.objectRef<AuditEvent>('AuditEvent').implement({
       description: 'The uid of the token or session that was used.',
     }),
     tokenKind: t.expose('tokenKind', { type: ApiTokenKind, nullable: true }),
+    plugin: t.exposeString('plugin', { nullable: true, description: 'The plugin that did it, `vendor/name`.' }),
     isByOperator: t.exposeBoolean('isByOperator', {
       description: 'Done by an administrator of the installation; who and from where, only administrators see.',
     }),

@@ -1,6 +1,7 @@
 /** Reading accounts. */
 import { currentTokensOf } from '../../domain/accounts/authenticate-token.ts';
 import { viewerOf } from '../../domain/context.ts';
+import { ForbiddenError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
@@ -13,7 +14,8 @@ builder.queryField('me', (t) =>
     description: 'The user of the token.',
     authScopes: { authenticated: true },
     resolve: (query, _root, _args, ctx) => {
-      const { customerId, userId } = viewerOf(ctx);
+      const { customerId, userId, plugin } = viewerOf(ctx);
+      if (plugin !== undefined) throw new ForbiddenError('FORBIDDEN', 'A plugin is no user.');
       return ctx.prisma.user.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id: userId } } });
     },
   }),

@@ -59,6 +59,10 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 export const optionalFields = (input: InputFields) => ({
   type: input.field({ type: CampaignType, description: '`regular` by default.' }),
   segmentUid: input.string({ description: 'Only the people of this segment get it. Null: everybody on the list.' }),
+  pluginTemplate: input.string({
+    description:
+      'A mail template of a plugin, as `pluginMailTemplates` names it: subject, html and plain text that are not given, or empty, are copied from it.',
+  }),
   preheader: input.string({ description: `${PREHEADER} Null: none.` }),
   replyTo: input.string(),
   plain: input.string({ description: 'Empty: made from the html.' }),

@@ -17,7 +17,10 @@ export const DeliveryState = builder.enumType('DeliveryState', {
     sending: { description: 'Was handed over; there is no answer yet.' },
     sent: { description: 'A receiving server took it.' },
     failed: { description: 'It was refused, or could not be composed.' },
-    skipped: { description: 'The person had left the list, or is deleted.' },
+    skipped: {
+      description:
+        'The person had left the list or is deleted, or a plugin has skipped the message: `reason` says which.',
+    },
     suppressed: { description: 'The address must get no mail.' },
     unknown: { description: 'Was handed over and never answered.' },
   } satisfies Record<(typeof deliveryStates)[number], object>,
@@ -44,7 +47,11 @@ const Delivery = builder.objectRef<DeliveryRow>('Delivery').implement({
       description:
         'Why it is in this state: after a refusal its class (permanent, transient, block, rate limit, policy) and what was the matter, as in "permanent: mailbox unknown".',
     }),
-    reply: t.exposeString('reply', { nullable: true, description: 'The last reply of the receiving server.' }),
+    reply: t.exposeString('reply', {
+      nullable: true,
+      description:
+        'The last reply of the receiving server; of a message that a plugin has skipped, its name and its words.',
+    }),
     runtimeMessageId: t.exposeString('runtimeMessageId', { nullable: true }),
   }),
 });

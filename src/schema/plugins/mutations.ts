@@ -4,7 +4,7 @@ import { deactivatePlugin } from '../../domain/plugins/deactivate-plugin.ts';
 import { deletePlugin } from '../../domain/plugins/delete-plugin.ts';
 import { discoverPlugins } from '../../domain/plugins/discover-plugins.ts';
 import { plugins } from '../../domain/plugins/find-plugin.ts';
-import { pluginKeyInput } from '../../domain/plugins/plugin.ts';
+import { activationInput, pluginKeyInput } from '../../domain/plugins/plugin.ts';
 import { builder } from '../builder.ts';
 import { DeletedPlugin, Plugin } from './plugin.ts';
 
@@ -29,11 +29,19 @@ builder.mutationField('activatePlugin', (t) =>
   t.fieldWithInput({
     type: Plugin,
     description:
-      'Activates a plugin in all processes, without a restart. Migrations that were not applied yet are run. When it fails, nothing is changed, and `error` of the plugin has the reason.',
+      'Activates a plugin in all processes, without a restart, and grants it what it asks for. Scopes, hosts and all customers must be named: without them `PLUGIN_GRANT_NEEDED` says which. Migrations that were not applied yet are run. When it fails, nothing is changed, and `error` of the plugin has the reason.',
     authScopes: forAdministrators,
-    typeOptions: { checks: pluginKeyInput.shape },
+    typeOptions: { checks: activationInput.shape },
     ...ONCE,
-    input: { vendor: t.input.string({ required: true }), name: t.input.string({ required: true }) },
+    input: {
+      vendor: t.input.string({ required: true }),
+      name: t.input.string({ required: true }),
+      scopes: t.input.stringList({ description: 'The GraphQL scopes that you grant, beside those granted before.' }),
+      hosts: t.input.stringList({ description: 'The hosts that you allow it to call, beside those allowed before.' }),
+      forAllCustomers: t.input.boolean({
+        description: 'true: it may act for all customers. Otherwise for those that have switched it on.',
+      }),
+    },
     resolve: (_root, { input }, ctx) => activatePlugin(ctx, input),
   }),
 );

@@ -1,7 +1,10 @@
 /** A plugin as administrators see it. */
 import type { PluginKey } from '../../domain/plugin-host.ts';
 import { faultOf, hostOf } from '../../domain/plugins/find-plugin.ts';
+import { needsNewGrant } from '../../domain/plugins/grant-rights.ts';
 import type { Plugin as PluginRow } from '../../domain/plugins/plugin.ts';
+import { NO_RIGHTS, type PluginRights } from '../../plugin-api/index.ts';
+import type { GraphqlContext } from '../context.ts';
 import { builder } from '../builder.ts';
 
 const forAdministrators = { admin: true } as const;
@@ -12,6 +15,24 @@ const PluginStatus = builder.enumType('PluginStatus', {
     INACTIVE: { value: 'inactive', description: 'It was found, or deactivated: nothing of it has an effect.' },
     ACTIVE: { value: 'active', description: 'Its hooks are live in all processes.' },
   } as const,
+});
+
+const PluginRightsType = builder.objectRef<PluginRights>('PluginRights').implement({
+  description: 'What a plugin may use beside its own code.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    scopes: t.stringList({ description: 'GraphQL scopes.', resolve: ({ scopes }) => [...scopes] }),
+    forAllCustomers: t.boolean({
+      description: 'Whether it acts for all customers; false: for those that have switched it on.',
+      resolve: ({ customers }) => customers === 'all',
+    }),
+    hooks: t.stringList({
+      description: 'Hooks for which it registers; `page.*` means all that begin so.',
+      resolve: ({ hooks }) => [...hooks],
+    }),
+    hosts: t.stringList({ description: 'Hosts that it calls.', resolve: ({ hosts }) => [...hosts] }),
+    tables: t.exposeBoolean('tables', { description: 'Whether it has tables of its own.' }),
+  }),
 });
 
 export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
@@ -39,7 +60,42 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
     }),
     error: t.exposeString('error', {
       nullable: true,
-      description: 'Why the last activation failed; null: it did not.',
+      description: 'Why the last activation failed, or why it was switched off; null: neither.',
+    }),
+    switchedOffAt: t.expose('switchedOffAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When Mailwright has switched it off, because it has ended processes; null: it has not. `error` has the reason. Its code is not loaded before it is activated again.',
+    }),
+    waitingVersion: t.exposeString('waitingVersion', {
+      nullable: true,
+      description: 'An installed version that is used from the next activation on.',
+    }),
+    formerVersion: t.exposeString('formerVersion', {
+      nullable: true,
+      description: 'The installed version that was used before; `rollBackPlugin` goes back to it.',
+    }),
+    wants: t.field({
+      type: PluginRightsType,
+      description: 'What the manifest in its folder asks for, as the process that answers sees it.',
+      resolve: (plugin, _args, ctx) => hostOf(ctx).found(plugin)?.wants ?? NO_RIGHTS,
+    }),
+    granted: t.field({
+      type: PluginRightsType,
+      nullable: true,
+      description: 'What an administrator has granted; null: nothing yet.',
+      resolve: ({ granted }) => granted,
+    }),
+    grantedAt: t.expose('grantedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'The last change of the grant.',
+    }),
+    isNewGrantNeeded: t.boolean({
+      description:
+        'Whether it asks for more than was granted: `activatePlugin` needs your agreement. Until then an active plugin runs as it was.',
+      resolve: (plugin, _args, ctx) => needsGrant(ctx, plugin),
     }),
     activatedAt: t.expose('activatedAt', { type: 'DateTime', nullable: true, description: 'The last activation.' }),
     firstActivatedAt: t.expose('firstActivatedAt', {
@@ -56,3 +112,8 @@ export const DeletedPlugin = builder.objectRef<PluginKey>('DeletedPlugin').imple
   authScopes: forAdministrators,
   fields: (t) => ({ vendor: t.exposeString('vendor'), name: t.exposeString('name') }),
 });
+
+function needsGrant(ctx: GraphqlContext, plugin: PluginRow): boolean {
+  const found = hostOf(ctx).found(plugin);
+  return found !== undefined && needsNewGrant(plugin, found);
+}

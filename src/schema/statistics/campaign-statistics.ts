@@ -129,7 +129,8 @@ builder.objectFields(CampaignStatistics, (t) => ({
     description: 'Recipients who got no message: refused for good, deferred too often, or not to be composed for.',
   }),
   skippedCount: t.exposeInt('skippedCount', {
-    description: 'Recipients who were not subscribed any more when their message was due.',
+    description:
+      'Recipients who were not subscribed any more when their message was due, or whose message a plugin has skipped.',
   }),
   suppressedCount: t.exposeInt('suppressedCount', { description: 'Recipients whose address must not be mailed.' }),
   unknownCount: t.exposeInt('unknownCount', {

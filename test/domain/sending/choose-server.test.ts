@@ -119,8 +119,7 @@ describe('the footer of the plan', () => {
     });
     const [row] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
     const campaignId = row?.id ?? 0n;
-    const shown = async () =>
-      (await (await compileCampaign(ctx.db, { customerId, campaignId }))?.texts(recipient))?.html;
+    const shown = async () => (await (await compileCampaign(ctx, { customerId, campaignId }))?.texts(recipient))?.html;
     await givePlan(ctx.db, customerId, { email_footer_enabled: 'yes', html_footer: '<p>By House</p>' });
     expect(await shown()).toContain('By House');
     await changeOptions(ctx.db, customerId, { email_footer_trial_period_only: 'yes' });

@@ -31,6 +31,7 @@ interface RejectionParams {
   plan_limit: { readonly limit: PeopleLimit; readonly max: number };
   /** Nothing of the line is kept. */
   person_erased: NoParams;
+  refused_by_plugin: { readonly plugin: string; readonly reason: string };
 }
 export type RejectionReason = CodedReason<RejectionParams>;
 
@@ -80,6 +81,7 @@ const TEXTS: ReasonTexts<ReportParams> = {
   suppressed: ({ reason }) => (reason === null ? 'the address is suppressed' : `the address is suppressed (${reason})`),
   plan_limit: ({ limit, max }) => limitText({ limit, max }),
   person_erased: () => 'the person was erased',
+  refused_by_plugin: ({ plugin, reason }) => `the plugin ${plugin} refuses it: ${reason}`,
   file_empty: () => 'The file is empty.',
   file_not_csv: () => 'This is a spreadsheet or an archive. Save it as CSV (in Excel: “CSV UTF-8”) and upload that.',
   file_not_text: () => 'This is no text file. Upload a CSV file.',

@@ -1,12 +1,13 @@
 /** One person of an import file: the checked content of a line, or a reason why it is rejected. */
-import { unguarded } from '../../../lib/csv.ts';
+import { guarded, unguarded } from '../../../lib/csv.ts';
 import { emailKey, isEmailAddress, isOneLine } from '../../../lib/text.ts';
 import { readFieldValue, type FieldKind } from '../field-value.ts';
 import type { ListField } from '../list-field.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX, distinctTags, tagKey } from '../subscriber.ts';
+import type { AskAboutRow, RowValues } from './ask-about-row.ts';
 import type { CsvRecord } from './csv-reader.ts';
 import type { RejectionReason } from './import-report.ts';
-import type { ImportColumn } from './list-import.ts';
+import { SPECIAL_TARGETS, type ImportColumn } from './list-import.ts';
 
 /** Consent statuses that a file may contain. */
 export const IMPORTED_STATUSES = ['subscribed', 'unsubscribed', 'unconfirmed'] as const;
@@ -56,6 +57,8 @@ export interface PersonReader {
   readonly tagsAt: number;
   /** Added to everybody. */
   readonly commonTags: readonly string[];
+  /** Plugins that change or refuse lines. */
+  readonly plugins?: AskAboutRow | undefined;
   /** A person, the reason of a rejection, or undefined for an empty line. */
   read(record: CsvRecord): Person | RejectionReason | undefined;
 }
@@ -65,6 +68,7 @@ export interface PersonReaderOptions {
   readonly fields: readonly Pick<ListField, 'tag' | 'type' | 'options'>[];
   /** Added to everybody; several are separated by commas. */
   readonly tag: string | null;
+  readonly plugins?: AskAboutRow | undefined;
 }
 
 const STATUSES: ReadonlyMap<string, ImportedStatus> = new Map([
@@ -83,29 +87,66 @@ const SHOWN_VALUE_MAX = 40;
 const REPLACEMENT = '\ufffd';
 
 /** A reader of records for one plan. A column whose field was deleted since is ignored. */
-export function createPersonReader({ columns, fields, tag }: PersonReaderOptions): PersonReader {
+export function createPersonReader(options: PersonReaderOptions): PersonReader {
+  const reading = readingOf(options);
+  if (!options.plugins) return { ...reading, read: (record) => readPerson(record, reading) };
+  // What a plugin returns is read as a line with all columns that the list allows.
+  const columns = [...SPECIAL_TARGETS, ...options.fields.map(({ tag }) => tag)].map((target) => ({
+    header: '',
+    target,
+  }));
+  const asked = readingOf({ ...options, columns });
+  return { ...reading, read: (record) => readPerson(record, reading, asked) };
+}
+
+type Reading = Omit<PersonReader, 'read'>;
+
+function readingOf({ columns, fields, tag, plugins }: PersonReaderOptions): Reading {
   const byTag = new Map(fields.map((field) => [field.tag, field]));
   const fieldColumns = columns.flatMap(({ target }, index): FieldColumn[] => {
     const kind = target === null ? undefined : byTag.get(target);
     return kind === undefined ? [] : [{ index, tag: kind.tag, kind }];
   });
   const at = (target: string) => columns.findIndex((column) => column.target === target);
-  const reading = {
-    ...{ columns, fieldColumns, commonTags: tag === null ? [] : tag.split(',') },
+  return {
+    ...{ columns, fieldColumns, plugins, commonTags: tag === null ? [] : tag.split(',') },
     ...{ emailAt: at('EMAIL'), statusAt: at('STATUS'), tagsAt: at('TAGS') },
   };
-  return { ...reading, read: (record) => readPerson(record, reading) };
 }
 
-function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Person | RejectionReason | undefined {
+function readPerson(record: CsvRecord, reading: Reading, asked?: Reading): Person | RejectionReason | undefined {
   const { cells, line } = record;
   if (record.isTooLong) return { code: 'line_too_long', params: {} };
   if (record.isBroken) return { code: 'quote_not_closed', params: {} };
   if (cells.every((cell) => cell.trim() === '')) return undefined;
-  const { columns, emailAt, statusAt, tagsAt, commonTags } = reading;
+  const { columns, plugins } = reading;
   // With an unquoted separator in a value, no cell of the line can be trusted.
   if (cells.slice(columns.length).some((cell) => cell !== ''))
     return { code: 'too_many_cells', params: { cells: cells.length, columns: columns.length } };
+  if (!asked || !plugins?.isAsked() || statusOf(cells[reading.statusAt] ?? '') === 'unsubscribed')
+    return personOf(record, cells, reading);
+  const answer = plugins.ask(line, valuesOf(cells, columns));
+  if ('code' in answer) return answer;
+  return personOf(
+    record,
+    asked.columns.map(({ target }) => guarded(answer.values[target ?? ''] ?? '')),
+    asked,
+  );
+}
+
+function valuesOf(cells: readonly string[], columns: readonly ImportColumn[]): RowValues {
+  const values: Record<string, string> = {};
+  for (const [index, { target }] of columns.entries())
+    if (target !== null) values[target] = unguarded(cells[index] ?? '');
+  return values;
+}
+
+/** The person of a line with these cells. */
+function personOf(
+  { line, cells: ofFile }: CsvRecord,
+  cells: readonly string[],
+  { fieldColumns, emailAt, statusAt, tagsAt, commonTags }: Reading,
+): Person | RejectionReason {
   // Our exports put an apostrophe before what a spreadsheet would take for a formula; here it is removed.
   const email = unguarded(cells[emailAt] ?? '').trim();
   if (email === '') return { code: 'email_missing', params: {} };
@@ -113,7 +154,7 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   const status = statusOf(cells[statusAt] ?? '');
   if (status === null) return { code: 'status_unknown', params: { status: shown(cells[statusAt] ?? '') } };
   const tags = tagsOf(unguarded(cells[tagsAt] ?? ''), commonTags);
-  const read = fieldsOf(cells, reading.fieldColumns);
+  const read = fieldsOf(cells, fieldColumns);
   const fault = 'code' in tags ? tags : 'code' in read ? read : undefined;
   // An opt-out is obeyed even where other values of its line are wrong (decision D48): these are left out and reported.
   if (fault && status !== 'unsubscribed') return fault;
@@ -121,7 +162,7 @@ function readPerson(record: CsvRecord, reading: Omit<PersonReader, 'read'>): Per
   const right = 'code' in tags ? [] : tags;
   const areTagsLeftOut = right.length > TAGS_MAX;
   const taken = areTagsLeftOut ? [] : right;
-  const lines = [{ line, cells, tags: taken, areTagsLeftOut, fault, changes: false, addsTags: false }];
+  const lines = [{ line, cells: ofFile, tags: taken, areTagsLeftOut, fault, changes: false, addsTags: false }];
   return { email, key: emailKey(email), status, fields, tags: taken, lines };
 }
 

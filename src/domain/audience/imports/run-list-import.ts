@@ -5,7 +5,9 @@
 import { WrongStateError } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { defaultValues } from '../field-values.ts';
+import { uidOfList } from '../list-store.ts';
 import { fieldsOfList } from '../list-field-store.ts';
+import { createAskAboutRow } from './ask-about-row.ts';
 import { enqueueImportRun } from './dispatch-import.ts';
 import type { ImportFailure } from './import-report.ts';
 import { readSlices } from './import-slice.ts';
@@ -79,7 +81,12 @@ async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: 
 
 async function writeSlices(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
   const fields = await fieldsOfList(ctx.db, { customerId: found.customerId, id: found.listId });
-  const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag });
+  const listUid = (await uidOfList(ctx.db, { customerId: found.customerId, id: found.listId })) ?? '';
+  const plugins = createAskAboutRow(ctx.hooks, {
+    uids: { listUid, importUid: found.uid },
+    tags: fields.map(({ tag }) => tag),
+  });
+  const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag, plugins });
   const defaults = defaultValues(fields);
   const requiredTags = fields.filter(({ tag, required }) => required && !(tag in defaults)).map(({ tag }) => tag);
   const plannedMembers = await refreshPlanner(ctx.db, found);

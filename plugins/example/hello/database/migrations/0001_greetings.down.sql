@@ -1,0 +1,1 @@
+DROP TABLE example_hello_greeting;

@@ -1,0 +1,126 @@
+/** `plugin -- pack`: makes an archive of a plugin. The same files make the same bytes, whoever packs them and when. */
+import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PACKAGE_BYTES_MAX } from '../../src/domain/plugins/plugin-package.ts';
+import { PACKAGE_LIMITS, readPackage } from '../../src/plugin-host/read-package.ts';
+import { listPackedFiles } from './list-packed-files.ts';
+import { PluginToolError } from './plugin-tool-error.ts';
+import { readPlugin } from './read-plugin.ts';
+import { tarGz, type TarFile } from './tar-gz.ts';
+
+interface PackOptions {
+  /** The archive's file; undefined: one in the present folder, named after the plugin. */
+  readonly out: string | undefined;
+  readonly withTests: boolean;
+  /** A file with an Ed25519 key (PEM) that signs the archive. */
+  readonly sign: string | undefined;
+}
+
+/** Writes the archive and returns how to install it. Throws PluginToolError when an installation would refuse it. */
+export async function packPlugin(place: string, { out, withTests, sign: keyFile }: PackOptions): Promise<string> {
+  const { fullName, folder } = await readPlugin(place);
+  const version = folder.manifest?.version ?? '';
+  const names = await listPackedFiles(folder.folder, { withTests });
+  const archive = tarGz(await readFiles(folder.folder, names));
+  await checkArchive(archive);
+  const signed = keyFile === undefined ? undefined : await signArchive(archive, keyFile);
+  const file = path.resolve(out ?? `${fullName.replace('/', '-')}-${version}.tgz`);
+  await writeFile(file, archive);
+  const sha256 = createHash('sha256').update(archive).digest('hex');
+  return report({ fullName, version, file, sha256, files: names.length, bytes: archive.length, signed });
+}
+
+async function readFiles(root: string, names: readonly string[]): Promise<TarFile[]> {
+  const { entriesMax, bytesMax } = PACKAGE_LIMITS;
+  if (names.length > entriesMax)
+    throw new PluginToolError(
+      `The plugin has ${names.length} files; an archive may have ${entriesMax}. Remove what it does not need.`,
+    );
+  const files: TarFile[] = [];
+  let bytes = 0;
+  for (const name of names) {
+    const file = path.join(root, name);
+    bytes += (await stat(file)).size;
+    if (bytes > bytesMax)
+      throw new PluginToolError(`The plugin is larger than ${bytesMax / 1e6} MB. Remove what it does not need.`);
+    files.push({ name, content: await readFile(file) });
+  }
+  return files;
+}
+
+/** By the code that an installation reads it with. */
+async function checkArchive(archive: Uint8Array): Promise<void> {
+  if (archive.length > PACKAGE_BYTES_MAX)
+    throw new PluginToolError(
+      `The archive is larger than ${PACKAGE_BYTES_MAX / 1e6} MB. Remove what the plugin does not need.`,
+    );
+  try {
+    await readPackage(Buffer.from(archive));
+  } catch (error) {
+    throw new PluginToolError(
+      `The archive would be refused: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+interface Signed {
+  readonly signature: string;
+  /** As PLUGIN_KEYS has it. */
+  readonly publicKey: string;
+}
+
+async function signArchive(archive: Uint8Array, keyFile: string): Promise<Signed> {
+  const text = await readFile(keyFile, 'utf8').catch(() => {
+    throw new PluginToolError(
+      `There is no file ${keyFile}. Make a key: openssl genpkey -algorithm ed25519 -out ${keyFile}`,
+    );
+  });
+  const key = privateKeyIn(text);
+  if (key?.asymmetricKeyType !== 'ed25519')
+    throw new PluginToolError(
+      `${keyFile} is no Ed25519 key. Make one: openssl genpkey -algorithm ed25519 -out key.pem`,
+    );
+  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
+  return {
+    signature: sign(null, archive, key).toString('base64'),
+    publicKey: Buffer.from(x, 'base64url').toString('base64'),
+  };
+}
+
+function privateKeyIn(text: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(text);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Packed {
+  readonly fullName: string;
+  readonly version: string;
+  readonly file: string;
+  readonly sha256: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly signed: Signed | undefined;
+}
+
+function report({ fullName, version, file, sha256, files, bytes, signed }: Packed): string {
+  const install = '  curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:3000/api/v1/plugins/install';
+  const shown = path.relative(process.cwd(), file);
+  const [asForm, asField] = signed
+    ? [` -F signature=${signed.signature}`, ` -d signature=${signed.signature}`]
+    : ['', ''];
+  return [
+    `${fullName} ${version}: ${files} files, ${bytes} bytes`,
+    `  file       ${file}`,
+    `  sha256     ${sha256}`,
+    ...(signed ? [`  signature  ${signed.signature}`, `  its key    ${signed.publicKey}   (for PLUGIN_KEYS)`] : []),
+    '',
+    'Install it, with an administrator’s API token, from this file:',
+    `${install}${asForm} -F file=@${shown.startsWith('..') ? file : shown}`,
+    'or from an address:',
+    `${install} -d url=https://example.com/${path.basename(file)} -d sha256=${sha256}${asField.replaceAll('+', '%2B')}`,
+  ].join('\n');
+}

@@ -1,0 +1,124 @@
+/**
+ * Upgrading the program from within (specification 4.11, D40): a newer version is staged beside the running one, its migrations are applied,
+ * and the processes of this machine are asked to start it. A failure at any step leaves the running version as it was.
+ */
+import { z } from 'zod';
+import { notify } from '../../db/listen.ts';
+import { migrateAhead, readMigrations, UPGRADE_STEPS } from '../../db/migrate.ts';
+import { assert, messageOf, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import { URL_LENGTH_MAX } from '../../lib/outbound-request.ts';
+import { SIGNATURE_PATTERN } from '../../lib/signature.ts';
+import { parseInput } from '../../lib/text.ts';
+import { endChecks, type Context } from '../context.ts';
+import type { ReleaseHost, UpgradeStatus } from '../release-host.ts';
+import { appliedMigrationNames } from './upgrade-read-model.ts';
+import { writeSetting } from './setting-store.ts';
+
+export interface Upgrade extends UpgradeStatus {
+  /** Of the version that runs. */
+  readonly runningVersion: string;
+  /** Migrations of the staged version that are not applied yet. */
+  readonly pendingMigrations: readonly string[];
+}
+
+export const upgradeInput = z.object({
+  url: z.string().max(URL_LENGTH_MAX),
+  sha256: z
+    .string()
+    .trim()
+    .regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256 checksum: 64 hexadecimal digits')
+    .transform((text) => text.toLowerCase()),
+  signature: z.string().trim().regex(SIGNATURE_PATTERN, 'must be an Ed25519 signature: 64 bytes in base64'),
+});
+
+/** Notified when the processes of a machine are to start the version that is in use now. */
+export const RELEASE_CHANNEL = 'release_changed';
+
+const cannotUpgrade = (reason: string) => new WrongStateError('UPGRADE_NOT_POSSIBLE', reason);
+const upgradeFailed = (field: string, reason: string) =>
+  new ValidationError({ [field]: [reason] }, 'UPGRADE_FAILED', 'The upgrade failed; the running version is as it was.');
+const noneStaged = () =>
+  new WrongStateError(
+    'UPGRADE_NOT_STAGED',
+    'No newer version is staged: begin with run, and wait until its state is staged.',
+  );
+
+/** How far an upgrade is, on the machine that answers. */
+export async function readUpgrade(ctx: Context): Promise<Upgrade> {
+  const host = hostOf(ctx);
+  return { ...host.status(), runningVersion: host.version, pendingMigrations: await pending(ctx) };
+}
+
+/** Begins to stage a version, and answers at once. Throws ValidationError; WrongStateError `UPGRADE_NOT_POSSIBLE`, `UPGRADE_RUNS`. */
+export async function runUpgrade(ctx: Context, given: z.input<typeof upgradeInput>): Promise<Upgrade> {
+  const source = parseInput(upgradeInput, given);
+  const host = hostOf(ctx);
+  const keys = ctx.installation.trust?.releaseKeys ?? [];
+  if (host.refusal !== null) throw cannotUpgrade(host.refusal);
+  if (keys.length === 0)
+    throw cannotUpgrade(
+      'No release key is known: set RELEASE_KEYS to the public key of who makes releases, or upgrade by hand.',
+    );
+  endChecks(ctx);
+  if (!host.stage({ ...source, keys, allowedHosts: ctx.installation.outboundAllowHosts ?? [] }))
+    throw new WrongStateError('UPGRADE_RUNS', 'A version is being staged. Wait for it, or cancel it.');
+  return readUpgrade(ctx);
+}
+
+/** Applies one migration, which must be the next. Throws ValidationError `UPGRADE_FAILED`; WrongStateError `UPGRADE_NOT_STAGED`. */
+export async function runUpgradeStep(ctx: Context, { migration }: { readonly migration: string }): Promise<Upgrade> {
+  endChecks(ctx);
+  await migrateStaged(ctx, migration);
+  return readUpgrade(ctx);
+}
+
+/**
+ * Applies what is left, in one transaction, and has this machine's processes start the new version. Throws ValidationError `UPGRADE_FAILED`;
+ * WrongStateError `UPGRADE_NOT_STAGED`.
+ */
+export async function finalizeUpgrade(ctx: Context): Promise<Upgrade> {
+  endChecks(ctx);
+  await migrateStaged(ctx);
+  hostOf(ctx).use();
+  ctx.log.info('upgrade.finalized', { version: hostOf(ctx).status().version });
+  const upgrade = await readUpgrade(ctx);
+  await notify(ctx.database, RELEASE_CHANNEL, '');
+  return upgrade;
+}
+
+/** Ends what is under way, or removes what is staged. Throws WrongStateError `NO_UPGRADE`. */
+export async function cancelUpgrade(ctx: Context): Promise<Upgrade> {
+  endChecks(ctx);
+  if (!(await hostOf(ctx).cancel())) throw new WrongStateError('NO_UPGRADE', 'No upgrade is under way or staged.');
+  return readUpgrade(ctx);
+}
+
+async function migrateStaged(ctx: Context, only?: string): Promise<void> {
+  const folder = hostOf(ctx).migrationsFolder();
+  if (folder === undefined) throw noneStaged();
+  const migrations = await readMigrations(folder);
+  // From now on the running version may start again with them, until the new one has started.
+  await writeSetting(
+    ctx.database,
+    UPGRADE_STEPS,
+    migrations.map(({ name }) => name),
+  );
+  try {
+    const { url } = ctx.database;
+    await migrateAhead({ url, migrations, log: ctx.log, ...(only === undefined ? {} : { only }) });
+  } catch (error) {
+    throw upgradeFailed('migration', messageOf(error));
+  }
+}
+
+async function pending(ctx: Context): Promise<readonly string[]> {
+  const folder = hostOf(ctx).migrationsFolder();
+  if (folder === undefined) return [];
+  const applied = new Set(await appliedMigrationNames(ctx.database));
+  return (await readMigrations(folder)).map(({ name }) => name).filter((name) => !applied.has(name));
+}
+
+function hostOf({ releases }: Context): ReleaseHost {
+  assert(releases, 'this process has a release host');
+  return releases;
+}

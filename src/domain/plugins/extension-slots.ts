@@ -1,0 +1,158 @@
+/**
+ * What active plugins add to pages, for any front end: entries of menus, sections, files that pages load. A front end shows them without
+ * knowing any plugin. Labels and addresses were checked when they were added (src/plugin-host/page-checks.ts).
+ */
+import { z } from 'zod';
+import { holdsScope } from '../accounts/scopes.ts';
+import { viewerOf, type Context } from '../context.ts';
+import type { Label, MenuItem, PageAsset, PageSection, SidebarGroup } from '../../plugin-api/index.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { parseInput } from '../../lib/text.ts';
+import type { OwnedEntry, ProductHooks } from '../product-hooks.ts';
+import { labelText } from './plugin-texts.ts';
+import { languageOfCaller } from './shown-form.ts';
+
+export type ExtensionKind = 'menu_item' | 'menu_group' | 'section' | 'script' | 'stylesheet';
+
+export interface ExtensionItem {
+  readonly label: string;
+  readonly href: string;
+  readonly isForAdministrators: boolean;
+}
+
+export interface ExtensionEntry {
+  /** `vendor/name`. */
+  readonly plugin: string;
+  readonly slot: string;
+  readonly kind: ExtensionKind;
+  /** null: a file has none. */
+  readonly label: string | null;
+  /** null: a group has none. */
+  readonly href: string | null;
+  /** Of a group. */
+  readonly items: readonly ExtensionItem[];
+  readonly isForAdministrators: boolean;
+  /** Its place in its slot, from 0. */
+  readonly order: number;
+}
+
+export const extensionSlotsInput = z.object({
+  page: z.string().max(100),
+  slot: z.string().max(100).nullish(),
+  language: z.string().max(35).nullish(),
+});
+
+export type ExtensionQuestion = z.input<typeof extensionSlotsInput>;
+
+/** The pages that are not `<controller>.<action>`, with their slots. */
+const FIXED = {
+  layout: ['head.assets', 'body.before_close'],
+  admin: ['sidebar.groups'],
+  sidebar: ['menu-items'],
+} as const;
+const PAGE_OF_CONTROLLER = /^[\w-]+\.[\w-]+$/;
+
+/**
+ * The entries of a page's slots, or of one slot, in their order; those for administrators only if the caller is one. Throws
+ * ValidationError for a page or slot that cannot have any.
+ */
+export async function extensionSlots(ctx: Context, question: ExtensionQuestion): Promise<readonly ExtensionEntry[]> {
+  const { page, slot, language } = parseInput(extensionSlotsInput, question);
+  const slots = slotsOf(ctx.hooks, page, slot ?? undefined);
+  const { isAdmin, scopes } = viewerOf(ctx);
+  const seesAll = isAdmin && holdsScope(scopes, 'admin');
+  const tag = language ?? (await languageOfCaller(ctx));
+  return slots
+    .flatMap((one) => entriesOf({ hooks: ctx.hooks, language: tag }, page, one))
+    .filter(({ isForAdministrators }) => seesAll || !isForAdministrators)
+    .map((entry) => ({ ...entry, items: entry.items.filter((item) => seesAll || !item.isForAdministrators) }));
+}
+
+function slotsOf(hooks: ProductHooks, page: string, slot: string | undefined): readonly string[] {
+  const fixed: readonly string[] | undefined = isFixed(page) ? FIXED[page] : undefined;
+  if (!fixed && !PAGE_OF_CONTROLLER.test(page))
+    throw new ValidationError({
+      page: [
+        `The page must be ${Object.keys(FIXED).join(', ')}, or a controller and an action such as campaigns.show.`,
+      ],
+    });
+  if (slot !== undefined) {
+    if (fixed ? fixed.includes(slot) : /^[\w-]+$/.test(slot)) return [slot];
+    const what = fixed ? fixed.join(' or ') : 'a name of letters, digits, "_" and "-"';
+    throw new ValidationError({ slot: [`The slot of this page must be ${what}.`] });
+  }
+  if (fixed) return fixed;
+  const prefix = `page.${page}.`;
+  const names = hooks.liveNames().filter((name) => name.startsWith(prefix));
+  return names.map((name) => name.slice(prefix.length)).toSorted();
+}
+
+function isFixed(page: string): page is keyof typeof FIXED {
+  return Object.hasOwn(FIXED, page);
+}
+
+interface Reader {
+  readonly hooks: ProductHooks;
+  readonly language: string;
+}
+
+function entriesOf(reader: Reader, page: string, slot: string): readonly ExtensionEntry[] {
+  const { hooks } = reader;
+  const name = `${page}.${slot}`;
+  switch (name) {
+    case 'layout.head.assets':
+    case 'layout.body.before_close':
+      return hooks.owned(name).map((entry, order) => ({ ...assetOf(entry), slot, order }));
+    case 'admin.sidebar.groups':
+      return hooks.owned(name).map((entry, order) => ({ ...groupOf(reader, entry), slot, order }));
+    case 'sidebar.menu-items':
+      return menuItems(hooks).map(({ plugin, value }, order) => {
+        return { plugin, slot, order, kind: 'menu_item', items: [], ...itemOf(reader, plugin, value) };
+      });
+    default: {
+      const [controller = '', action = ''] = page.split('.');
+      return hooks
+        .owned(`page.${controller}.${action}.${slot}`)
+        .map((entry, order) => ({ ...sectionOf(reader, entry), slot, order }));
+    }
+  }
+}
+
+/** What the filter makes of an empty menu. An item belongs to the plugin that has given it as it is. */
+function menuItems(hooks: ProductHooks): readonly OwnedEntry<MenuItem>[] {
+  const steps = hooks.filterSteps('sidebar-menu-items', []);
+  const givers = new Map<string, string>();
+  for (const { plugin, value } of steps)
+    for (const item of value) {
+      const key = JSON.stringify(item);
+      if (!givers.has(key)) givers.set(key, plugin);
+    }
+  return (steps.at(-1)?.value ?? []).map((value) => ({ plugin: givers.get(JSON.stringify(value)) ?? '', value }));
+}
+
+type Placeless = Omit<ExtensionEntry, 'slot' | 'order'>;
+
+function assetOf({ plugin, value }: OwnedEntry<PageAsset>): Placeless {
+  const { kind, href, audience } = value;
+  return { plugin, kind, href, label: null, items: [], isForAdministrators: audience === 'admin' };
+}
+
+function groupOf(reader: Reader, { plugin, value }: OwnedEntry<SidebarGroup>): Placeless {
+  const items = value.items.map((item) => ({ ...itemOf(reader, plugin, item), isForAdministrators: true }));
+  const label = textOf(reader, plugin, value.label);
+  return { plugin, kind: 'menu_group', href: null, label, items, isForAdministrators: true };
+}
+
+function sectionOf(reader: Reader, { plugin, value }: OwnedEntry<PageSection>): Placeless {
+  const { title, href, audience } = value;
+  const label = textOf(reader, plugin, title);
+  return { plugin, kind: 'section', href, label, items: [], isForAdministrators: audience === 'admin' };
+}
+
+function itemOf(reader: Reader, plugin: string, { label, href, audience }: MenuItem): ExtensionItem {
+  return { label: textOf(reader, plugin, label), href, isForAdministrators: audience === 'admin' };
+}
+
+function textOf({ hooks, language }: Reader, plugin: string, label: Label): string {
+  return labelText(hooks, label, { plugin, language });
+}

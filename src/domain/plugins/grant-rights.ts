@@ -1,0 +1,45 @@
+/**
+ * Granting a plugin what its manifest asks for (decision D65). Hooks and tables of its own are granted by activating it; GraphQL scopes, all
+ * customers and hosts only if the administrator names them.
+ */
+import { NO_RIGHTS, rightsBeyond, type PluginRights } from '../../plugin-api/index.ts';
+import type { FoundPlugin } from '../plugin-host.ts';
+import { grantNeeded } from './plugin-errors.ts';
+import { isOwn, type Plugin } from './plugin.ts';
+
+/** What an administrator agrees to. */
+export interface Agreement {
+  readonly scopes?: readonly string[] | null | undefined;
+  readonly hosts?: readonly string[] | null | undefined;
+  readonly forAllCustomers?: boolean | null | undefined;
+}
+
+type Granted = Pick<Plugin, 'granted'>;
+
+/** Whether the folder asks for more than was granted. Its activation needs an agreement, and an active plugin stays as it is until then. */
+export function needsNewGrant(plugin: Granted, found: FoundPlugin): boolean {
+  return !isOwn(found) && rightsBeyond(plugin.granted ?? impliedRights(found), found.wants) !== undefined;
+}
+
+/**
+ * The rights of the version in the folder: what it asks for, if it was granted before or is agreed to now. Nobody can agree to a part
+ * of it. Throws ValidationError `PLUGIN_GRANT_NEEDED` that names what is missing.
+ */
+export function grantRights(plugin: Granted, found: FoundPlugin, agreement: Agreement): PluginRights {
+  if (isOwn(found)) return found.wants;
+  const before = plugin.granted ?? NO_RIGHTS;
+  const agreed: PluginRights = {
+    ...impliedRights(found),
+    scopes: [...before.scopes, ...(agreement.scopes ?? [])],
+    hosts: [...before.hosts, ...(agreement.hosts ?? [])],
+    customers: agreement.forAllCustomers ? 'all' : before.customers,
+  };
+  const missing = rightsBeyond(agreed, found.wants);
+  if (missing) throw grantNeeded(missing);
+  return found.wants;
+}
+
+/** What the act of activating grants. */
+function impliedRights({ wants: { hooks, tables } }: FoundPlugin): PluginRights {
+  return { ...NO_RIGHTS, hooks, tables };
+}

@@ -1,0 +1,71 @@
+/** Customers that have switched a plugin on. */
+import { row, sql, type Queryable, type RowOf } from '../../db/database.ts';
+import type { PluginKey } from '../plugin-host.ts';
+
+export async function switchOn(db: Queryable, customerId: bigint, { vendor, name }: PluginKey): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO plugin_customer (customer_id, vendor, plugin) VALUES (${customerId}, ${vendor}, ${name}) ON CONFLICT DO NOTHING`);
+}
+
+export async function switchOff(db: Queryable, customerId: bigint, { vendor, name }: PluginKey): Promise<void> {
+  await db.execute(sql`
+    DELETE FROM plugin_customer WHERE customer_id = ${customerId} AND vendor = ${vendor} AND plugin = ${name}`);
+}
+
+/** For plugins that are deleted: if one comes back, nobody has switched it on. */
+export async function switchOffForAll(db: Queryable, { vendor, name }: PluginKey): Promise<void> {
+  await db.execute(sql`DELETE FROM plugin_customer WHERE vendor = ${vendor} AND plugin = ${name}`);
+}
+
+const ACTING_FOR_ROW = row({
+  customerId: 'bigint',
+  isSwitchedOn: 'bool',
+  /** The plugin is active, as the database says. */
+  isActive: 'bool',
+});
+export type ActingFor = RowOf<typeof ACTING_FOR_ROW>;
+
+/** The active customer with this uid, and what it and the database say about the plugin; undefined: there is none. */
+export async function findActingFor(
+  db: Queryable,
+  customerUid: string,
+  { vendor, name }: PluginKey,
+): Promise<ActingFor | undefined> {
+  const [found] = await db.query(
+    ACTING_FOR_ROW,
+    sql`
+    SELECT c.id AS "customerId",
+           EXISTS (SELECT 1 FROM plugin_customer p WHERE p.customer_id = c.id AND p.vendor = ${vendor} AND p.plugin = ${name}) AS "isSwitchedOn",
+           EXISTS (SELECT 1 FROM plugin p WHERE p.vendor = ${vendor} AND p.name = ${name} AND p.status = 'active') AS "isActive"
+      FROM customer c WHERE c.uid = ${customerUid} AND c.status = 'active'`,
+    'plugins.acting_for',
+  );
+  return found;
+}
+
+const OFFERED_ROW = row({
+  vendor: 'text',
+  name: 'text',
+  title: 'text',
+  description: 'text',
+  scopes: 'text[]',
+  isForAll: 'bool',
+  isSwitchedOn: 'bool',
+});
+/** A plugin as customers see it. */
+export type OfferedPlugin = RowOf<typeof OFFERED_ROW>;
+
+/** Active plugins that may act for customers, by name. */
+export function offeredPlugins(db: Queryable, customerId: bigint): Promise<OfferedPlugin[]> {
+  return db.query(
+    OFFERED_ROW,
+    sql`
+    SELECT p.vendor, p.name, p.title, p.description,
+           ARRAY(SELECT jsonb_array_elements_text(p.granted -> 'scopes')) AS scopes,
+           p.granted ->> 'customers' = 'all' AS "isForAll",
+           EXISTS (SELECT 1 FROM plugin_customer c
+                    WHERE c.customer_id = ${customerId} AND c.vendor = p.vendor AND c.plugin = p.name) AS "isSwitchedOn"
+      FROM plugin p WHERE p.status = 'active' AND jsonb_array_length(p.granted -> 'scopes') > 0
+     ORDER BY p.vendor, p.name`,
+  );
+}

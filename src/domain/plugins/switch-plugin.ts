@@ -1,0 +1,39 @@
+/** A customer's part in the rights of plugins: it sees which may act for customers, and switches them on and off for itself. */
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { auditInTransaction } from '../accounts/audit-trail.ts';
+import type { PluginKey } from '../plugin-host.ts';
+import { offeredPlugins, switchOff, switchOn, type OfferedPlugin } from './plugin-customer-store.ts';
+import { onlyPeopleSwitch, pluginNotFound } from './plugin-errors.ts';
+import { fullName } from './plugin.ts';
+
+/** Active plugins that may act for customers, by vendor and name. */
+export function pluginsOffered(ctx: Context): Promise<readonly OfferedPlugin[]> {
+  return offeredPlugins(ctx.db, viewerOf(ctx).customerId);
+}
+
+/** Lets the plugin act for the customer; repeating it is harmless. Throws NotFoundError `PLUGIN_NOT_FOUND` when it is not offered. */
+export function switchPluginOn(ctx: Context, key: PluginKey): Promise<OfferedPlugin> {
+  return change(ctx, key, (inner) => switchOn(inner.db, viewerOf(ctx).customerId, key));
+}
+
+/** Ends that. A plugin that acts for all customers cannot be switched off by one. Throws as `switchPluginOn`. */
+export function switchPluginOff(ctx: Context, key: PluginKey): Promise<OfferedPlugin> {
+  return change(ctx, key, (inner) => switchOff(inner.db, viewerOf(ctx).customerId, key));
+}
+
+function change(ctx: Context, key: PluginKey, act: (inner: Context) => Promise<void>): Promise<OfferedPlugin> {
+  const { customerId, plugin } = viewerOf(ctx);
+  if (plugin !== undefined) throw onlyPeopleSwitch();
+  return inTransaction(ctx, async (inner) => {
+    await offered(inner, customerId, key);
+    await act(inner);
+    await auditInTransaction(inner, { customerId, targetUid: fullName(key) });
+    return offered(inner, customerId, key);
+  });
+}
+
+async function offered({ db }: Context, customerId: bigint, key: PluginKey): Promise<OfferedPlugin> {
+  const found = (await offeredPlugins(db, customerId)).find((each) => fullName(each) === fullName(key));
+  if (!found) throw pluginNotFound();
+  return found;
+}

@@ -1,0 +1,48 @@
+/**
+ * A note in a file that says which plugin has ended a process, or is about to: the process writes it, and whoever has started the process
+ * reads it afterwards, when nobody else can tell.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+export interface EndNote {
+  /** `vendor/name`. */
+  readonly plugin: string;
+  /** What its code did, in a sentence. */
+  readonly how: string;
+}
+
+const OWNER_ONLY = 0o600;
+
+export function writeNote(file: string | undefined, note: EndNote): void {
+  try {
+    if (file !== undefined) writeFileSync(file, JSON.stringify(note), { mode: OWNER_ONLY });
+  } catch {
+    // A full disk: then nothing explains the end.
+  }
+}
+
+export function removeNote(file: string | undefined): void {
+  if (file !== undefined) rmSync(file, { force: true });
+}
+
+/** Reads the note and removes it; undefined: there is none, or it was cut off. */
+export function takeNote(file: string): EndNote | undefined {
+  try {
+    const note: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    rmSync(file, { force: true });
+    return isNote(note) ? note : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isNote(note: unknown): note is EndNote {
+  return (
+    typeof note === 'object' &&
+    note !== null &&
+    'plugin' in note &&
+    typeof note.plugin === 'string' &&
+    'how' in note &&
+    typeof note.how === 'string'
+  );
+}

@@ -1,0 +1,10 @@
+/**
+ * The scopes for which a plugin may ask: those of tokens without `account:write`, which is about users and their credentials. A test
+ * compares this list with them.
+ */
+export const GRANTABLE_SCOPES = [
+  ...['lists:read', 'lists:write', 'subscribers:read', 'subscribers:write'],
+  ...['campaigns:read', 'campaigns:write', 'sending-servers:read', 'sending-servers:write'],
+  ...['sending-domains:read', 'sending-domains:write', 'files:read', 'files:write'],
+  ...['billing:read', 'billing:write', 'account:read', 'admin'],
+] as const;

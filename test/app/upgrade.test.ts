@@ -1,0 +1,163 @@
+/** Upgrading a running program from within: what is refused, each phase broken once, and the new version in place of the old one. */
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
+import { openDatabase, sql } from '../../src/db/database.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import { afterFile } from '../support/after-file.ts';
+import { newSigner, sha256Of, startWebServer } from '../support/plugin-archive.ts';
+import { newDataDir } from '../support/plugin-folder.ts';
+import { startProgram, type Program } from '../support/program.ts';
+import { packRelease } from '../support/release-archive.ts';
+import { createTestDatabase } from '../support/test-database.ts';
+
+/** With the parent process. */
+const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
+const signer = newSigner();
+const served = new Map<string, Buffer>();
+const origin = await startWebServer((req, res) => void res.end(served.get(req.url ?? '') ?? 'nothing'));
+
+const { url } = await createTestDatabase();
+const database = openDatabase({ url, poolSize: 2, log: silentLog, applicationName: 'mailwright-test' });
+afterFile(() => database.close());
+const dataDir = newDataDir();
+const settings = {
+  ...{ DATABASE_URL: url, DATA_DIR: dataDir, ROLES: 'web,worker', DB_POOL_SIZE: '8' },
+  ...{ OUTBOUND_ALLOW_HOSTS: '127.0.0.1', RELEASE_KEYS: signer.key },
+};
+
+interface Upgrade {
+  readonly state: string;
+  readonly reason: string | null;
+  readonly running_version: string;
+  readonly pending_migrations: readonly string[];
+}
+
+async function ask(program: Program, method: string, where: string, fields: object = {}) {
+  const response = await fetch(`${program.baseUrl}/api/v1${where}`, {
+    method,
+    headers: { Authorization: `Bearer ${program.token}`, 'Content-Type': 'application/json' },
+    ...(method === 'GET' ? {} : { body: JSON.stringify(fields) }),
+  });
+  const body = (await response.json()) as { upgrade: Upgrade; message: string; errors?: Record<string, string[]> };
+  return { status: response.status, body };
+}
+
+const upgradeOf = async (program: Program) => (await ask(program, 'GET', '/upgrade')).body.upgrade;
+
+/** Runs it and waits until it has ended. */
+async function stage(program: Program, release: Buffer, fields: object = {}): Promise<Upgrade> {
+  served.set('/release', release);
+  const proof = { sha256: sha256Of(release), signature: signer.sign(release) };
+  const { status, body } = await ask(program, 'POST', '/upgrade/run', {
+    url: `${origin}/release`,
+    ...proof,
+    ...fields,
+  });
+  expect({ status, message: body.message }).toEqual({ status: 200, message: 'The upgrade has begun' });
+  for (;;) {
+    const upgrade = await upgradeOf(program);
+    if (!['downloading', 'checking', 'preparing'].includes(upgrade.state)) return upgrade;
+    await sleep(200);
+  }
+}
+
+async function untilVersion(program: Program, version: string): Promise<void> {
+  for (;;) {
+    const now = await upgradeOf(program).catch(() => undefined);
+    if (now?.running_version === version) return;
+    await sleep(200);
+  }
+}
+
+const tables = async () =>
+  (
+    await queryRows<{ name: string }>(
+      database,
+      sql`SELECT tablename::text AS name FROM pg_tables WHERE tablename LIKE 'upgrade_test_%' ORDER BY 1`,
+    )
+  ).map(({ name }) => name);
+
+const MIGRATIONS = {
+  '29991231000001_one': 'CREATE TABLE upgrade_test_one (id int);',
+  '29991231000002_two': 'CREATE TABLE upgrade_test_two (id int);',
+};
+
+test('each phase is broken once, then the newer version takes the place of the running one', async () => {
+  const program = await startProgram(settings, MAIN);
+  const { running_version: base } = await upgradeOf(program);
+  const good = packRelease({ version: '0.2.0', migrations: MIGRATIONS });
+
+  // What is refused before anything is kept.
+  expect(await stage(program, good, { sha256: 'a'.repeat(64) })).toMatchObject({
+    state: 'failed',
+    reason: expect.stringMatching(/checksum/),
+  });
+  expect(await stage(program, good, { signature: newSigner().sign(good) })).toMatchObject({
+    state: 'failed',
+    reason: expect.stringMatching(/No release key/),
+  });
+  expect(await stage(program, packRelease({ version: '0.0.1', migrations: {} }))).toMatchObject({
+    reason: expect.stringMatching(/not newer/),
+  });
+  expect(await stage(program, Buffer.from('nothing'))).toMatchObject({
+    reason: expect.stringMatching(/neither a zip/),
+  });
+  const broken = { 'src/app/start-web.ts': 'import "./none.ts";' };
+  expect(await stage(program, packRelease({ version: '0.2.0', migrations: {}, files: broken }))).toMatchObject({
+    ...{ state: 'failed', reason: expect.stringMatching(/code cannot be loaded/) },
+  });
+  expect(await ask(program, 'POST', '/upgrade/finalize')).toMatchObject({
+    status: 422,
+    body: { message: expect.stringMatching(/staged/) },
+  });
+  expect(readdirSync(path.join(dataDir, 'releases'))).toEqual(['upgrade.json']);
+
+  // A migration that fails: nothing of any of them stays.
+  const bad = { ...MIGRATIONS, '29991231000002_two': 'SELECT 1 / 0;' };
+  expect(await stage(program, packRelease({ version: '0.2.0', migrations: bad }))).toMatchObject({ state: 'staged' });
+  expect(await ask(program, 'POST', '/upgrade/finalize')).toMatchObject({
+    ...{ status: 422, body: { errors: { migration: [expect.stringMatching(/two failed and was undone/)] } } },
+  });
+  expect(await tables()).toEqual([]);
+  expect(await upgradeOf(program)).toMatchObject({ state: 'staged', running_version: base });
+  expect((await ask(program, 'POST', '/upgrade/cancel')).body.upgrade).toMatchObject({ state: 'cancelled' });
+
+  // One step by hand, and the old version starts again with it.
+  expect(await stage(program, good)).toMatchObject({ state: 'staged', pending_migrations: Object.keys(MIGRATIONS) });
+  expect(await ask(program, 'POST', '/upgrade/run-file', { migration: '29991231000002_two' })).toMatchObject({
+    status: 422,
+  });
+  const stepped = await ask(program, 'POST', '/upgrade/run-file', { migration: '29991231000001_one' });
+  expect(stepped.body.upgrade).toMatchObject({ pending_migrations: ['29991231000002_two'] });
+  await program.kill();
+  const again = await startProgram(settings, MAIN);
+  expect(await upgradeOf(again)).toMatchObject({ state: 'staged', running_version: base });
+
+  // The rest, in another request.
+  const startedAt = performance.now();
+  expect((await ask(again, 'POST', '/upgrade/finalize')).body.upgrade).toMatchObject({
+    state: 'done',
+    pending_migrations: [],
+  });
+  await untilVersion(again, '0.2.0');
+  console.log(`Upgraded in ${Math.round(performance.now() - startedAt)} ms.`);
+  expect(await tables()).toEqual(['upgrade_test_one', 'upgrade_test_two']);
+  const steps = () => queryRows(database, sql`SELECT s.key FROM setting s WHERE key = 'installation.upgrade_steps'`);
+  await expect.poll(steps).toEqual([]);
+  expect(await upgradeOf(again)).toMatchObject({ state: 'done' });
+
+  // A still newer one that does not start: the one before comes back by itself.
+  const files = { 'src/program.ts': 'process.exit(3);' };
+  const third = { '29991231000003_three': 'CREATE TABLE upgrade_test_three (id int);' };
+  const faulty = packRelease({ version: '0.3.0', migrations: { ...MIGRATIONS, ...third }, files });
+  expect(await stage(again, faulty)).toMatchObject({ state: 'staged' });
+  await ask(again, 'POST', '/upgrade/finalize');
+  await expect.poll(() => again.output(), { timeout: 60_000 }).toContain('did not start');
+  await untilVersion(again, '0.2.0');
+  expect(await upgradeOf(again)).toMatchObject({ state: 'failed', reason: expect.stringMatching(/did not start/) });
+  expect(existsSync(path.join(dataDir, 'releases', 'current'))).toBe(true);
+  expect((await again.stop()).code).toBe(0);
+}, 600_000);
