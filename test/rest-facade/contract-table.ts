@@ -340,6 +340,8 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/plugins/packages/:uid', 'admin', 200, object('package')],
     ['POST', '/plugins/packages/:uid/cancel', 'admin', 200, action('package')],
     ['POST', '/plugins/:vendor/:name/rollback', 'admin', 200, action('plugin')],
+    ['GET', '/plugins/:vendor/:name/jobs', 'admin', 200, array],
+    ['POST', '/plugins/:vendor/:name/jobs/retry', 'admin', 200, action('count')],
     ['GET', '/plugins', 'admin', 200, array],
     ['POST', '/plugins/:vendor/:name/activate', 'admin', 200, action('plugin')],
     ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin')],

@@ -37,6 +37,9 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'cancelListImport',
   // Nothing answers at the address of the world.
   'uploadFileFromUrl',
+  'installPlugin',
+  // No piece of it has come.
+  'finishPluginUpload',
   // The token of the world is no login.
   'logOut',
   'confirmTwoFactor',
@@ -201,6 +204,10 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
+    ...(mutation.startsWith('switchPlugin') ? { vendor: 'world', name: 'helper' } : {}),
+    ...(mutation === 'retryPluginJobs' ? { vendor: 'acme', name: 'hello' } : {}),
+    sha256: '0'.repeat(64),
+    signature: `${'A'.repeat(86)}==`,
     ...(mutation.endsWith('PluginSettings')
       ? { vendor: 'world', name: 'greeter', for: 'customer', values: { greeting: 'Good morning' } }
       : {}),

@@ -1,5 +1,7 @@
 /** Mail templates of active plugins (REGISTRY `mail_template`), and a campaign's texts that are copied from one. */
+import { z } from 'zod';
 import { ValidationError } from '../../lib/errors.ts';
+import { parseInput } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 
 export interface PluginMailTemplate {
@@ -18,6 +20,10 @@ export interface TemplateChoice {
   /** `vendor/name:key`: its texts are copied. */
   readonly pluginTemplate?: string | null | undefined;
 }
+
+/** Vendor, name and key, each no longer than the name of a folder. */
+const TEMPLATE_NAME_LENGTH_MAX = 3 * 255 + 2;
+export const templateChoiceInput = z.object({ pluginTemplate: z.string().max(TEMPLATE_NAME_LENGTH_MAX).nullish() });
 
 interface Texts extends TemplateChoice {
   readonly subject?: string | null | undefined;
@@ -38,6 +44,7 @@ export function pluginMailTemplates(ctx: Context): readonly PluginMailTemplate[]
 /** The input with the texts of the template that it names; what is given itself goes before it. Throws ValidationError on `pluginTemplate`. */
 export function withTemplate<Input extends Texts>(ctx: Context, { pluginTemplate, ...input }: Input) {
   if (!pluginTemplate) return input;
+  parseInput(templateChoiceInput, { pluginTemplate });
   const template = pluginMailTemplates(ctx).find(({ name }) => name === pluginTemplate);
   if (!template) {
     const sentence = 'No active plugin has this mail template: `pluginMailTemplates` lists them.';

@@ -26,7 +26,7 @@ export function pluginLogin(
   const role = `${Buffer.from(name)
     .subarray(0, ROLE_BYTES_MAX - digest.length - 1)
     .toString('utf8')
-    .replace(/\uFFFD+$/, '')}_${digest}`;
+    .replaceAll('\uFFFD', '')}_${digest}`;
   return { role, password: deriveKey(secret, `plugin login ${database} ${fullName(plugin)}`).toString('hex') };
 }
 

@@ -47,8 +47,13 @@ const sha256 = z
   .string()
   .trim()
   .regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256 checksum: 64 hexadecimal digits')
+  .describe('64 hexadecimal digits.')
   .transform((text) => text.toLowerCase());
-const signature = z.string().trim().regex(SIGNATURE_PATTERN, 'must be an Ed25519 signature: 64 bytes in base64');
+const signature = z
+  .string()
+  .trim()
+  .regex(SIGNATURE_PATTERN, 'must be an Ed25519 signature: 64 bytes in base64')
+  .describe('64 bytes in base64, with two equals signs at the end.');
 
 export const packageProofInput = z.object({ sha256: sha256.nullish(), signature: signature.nullish() });
 export const packageUrlInput = packageProofInput.extend({ url: z.string().max(URL_LENGTH_MAX) });

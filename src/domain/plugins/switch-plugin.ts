@@ -1,10 +1,11 @@
 /** A customer's part in the rights of plugins: it sees which may act for customers, and switches them on and off for itself. */
+import { parseInput } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import type { PluginKey } from '../plugin-host.ts';
 import { offeredPlugins, switchOff, switchOn, type OfferedPlugin } from './plugin-customer-store.ts';
 import { onlyPeopleSwitch, pluginNotFound } from './plugin-errors.ts';
-import { fullName } from './plugin.ts';
+import { fullName, pluginKeyInput } from './plugin.ts';
 
 /** Active plugins that may act for customers, by vendor and name. */
 export function pluginsOffered(ctx: Context): Promise<readonly OfferedPlugin[]> {
@@ -22,6 +23,7 @@ export function switchPluginOff(ctx: Context, key: PluginKey): Promise<OfferedPl
 }
 
 function change(ctx: Context, key: PluginKey, act: (inner: Context) => Promise<void>): Promise<OfferedPlugin> {
+  parseInput(pluginKeyInput, key);
   const { customerId, plugin } = viewerOf(ctx);
   if (plugin !== undefined) throw onlyPeopleSwitch();
   return inTransaction(ctx, async (inner) => {

@@ -4,11 +4,13 @@ import { done, ok } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
 import { actionShape, answersBody } from '../shapes.ts';
 import { textsIn } from '../text-list.ts';
+import { pluginJobRows } from './job-routes.ts';
 import { pluginPackageRows } from './package-routes.ts';
 import { keyOf, pluginShape, presentPlugin } from './present.ts';
 
 export const pluginRows = [
   ...pluginPackageRows,
+  ...pluginJobRows,
   endpoint({
     method: 'GET',
     path: '/plugins',

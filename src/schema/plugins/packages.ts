@@ -9,6 +9,7 @@ import { installPlugin } from '../../domain/plugins/install-plugin.ts';
 import {
   PACKAGE_BYTES_MAX,
   packagePieceInput,
+  packageProofInput,
   packageUrlInput,
   type PluginPackage as PackageRow,
   type PluginPackagePlace as Place,
@@ -69,10 +70,9 @@ const PluginPackage = builder.objectRef<PackageRow>('PluginPackage').implement({
 });
 
 const proofDescriptions = {
-  sha256: 'The SHA-256 checksum of the file, 64 hexadecimal digits.',
-  signature: 'Its Ed25519 signature, 64 bytes in base64. Required when the setting PLUGIN_KEYS is set.',
+  sha256: 'The SHA-256 checksum of the file.',
+  signature: 'Its Ed25519 signature. Required when the setting PLUGIN_KEYS is set.',
 } as const;
-const { url: urlCheck } = packageUrlInput.shape;
 
 builder.queryField('pluginPackages', (t) =>
   t.field({
@@ -98,7 +98,7 @@ builder.mutationField('installPlugin', (t) =>
     type: PluginPackage,
     description: `Installs a plugin from a public http or https address: a zip or tgz of at most ${MEGABYTES_MAX} MB, within 60 seconds and without redirects. It is inactive then; of an active plugin the new version waits for an activation.`,
     authScopes: forAdministrators,
-    typeOptions: { checks: { url: urlCheck } },
+    typeOptions: { checks: packageUrlInput.shape },
     ...ONCE,
     input: {
       url: t.input.string({ required: true }),
@@ -116,6 +116,7 @@ builder.mutationField('startPluginUpload', (t) =>
     type: PluginPackage,
     description: `Begins the installation of a plugin from a file of at most ${MEGABYTES_MAX} MB. It follows in pieces, then finishPluginUpload.`,
     authScopes: forAdministrators,
+    typeOptions: { checks: packageProofInput.shape },
     input: {
       sha256: t.input.string({ description: proofDescriptions.sha256 }),
       signature: t.input.string({ description: proofDescriptions.signature }),

@@ -10,7 +10,7 @@ const PluginJobStatus = builder.enumType('PluginJobStatus', {
   description: 'The state of a job of a plugin.',
   values: {
     WAITING: { value: 'waiting', description: 'For its time, for the next try, or for its plugin to be active.' },
-    RUNNING: { value: 'running' },
+    RUNNING: { value: 'running', description: 'A process works on it.' },
     GIVEN_UP: { value: 'given_up', description: 'Every try failed. It is kept for 30 days.' },
   } as const,
 });
@@ -20,7 +20,7 @@ const PluginWorkKind = builder.enumType('PluginWorkKind', {
   values: {
     JOB: { value: 'job', description: 'A job that the plugin has enqueued.' },
     CRON_LINE: { value: 'cron_line', description: 'A time of one of its cron lines.' },
-    DAILY_TASK: { value: 'daily_task' },
+    DAILY_TASK: { value: 'daily_task', description: 'The run of a day of one of its daily tasks.' },
   } as const,
 });
 
