@@ -30,6 +30,8 @@ export interface MigrateOptions {
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The first migration of the time before the first release. What was made with it is not taken over. */
 const BEFORE_FIRST_RELEASE = '20261121000000_domain';
+/** A migration beside running processes: while it waits for a table, everything that uses this table waits behind it. */
+const AHEAD_LOCK_MS_MAX = 10_000;
 const LOCK = `hashtextextended('mailwright:migrations', 0)`;
 
 // The shape Prisma's own engine gives this table.
@@ -152,6 +154,7 @@ export async function migrateAhead({
       throw new Error(`The next migration is ${pending[0]?.name ?? 'none'}, and not ${only}.`);
     const chosen = only === undefined ? pending : pending.slice(0, 1);
     await client.query('BEGIN');
+    await client.query(`SET LOCAL lock_timeout = ${AHEAD_LOCK_MS_MAX}`);
     for (const migration of chosen) await applyWithin(client, migration);
     await client.query('COMMIT');
     return chosen.map(({ name }) => name);

@@ -72,17 +72,31 @@ interface Run {
 function run(what: string, args: readonly string[], { folder, signal, msMax }: Run): Promise<void> {
   return new Promise((resolve, reject) => {
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => ENVIRONMENT.test(name)));
+    // A process group of its own: npm and what it starts end with it, and write no more.
     const child = spawn(process.execPath, [...args], {
-      cwd: folder,
-      env,
-      signal,
-      timeout: msMax,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      ...{ cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] as const },
     });
+    const end = () => child.pid !== undefined && endGroup(child.pid);
+    const timer = setTimeout(end, msMax);
+    signal.addEventListener('abort', end);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-OUTPUT_CHARS_MAX)));
     child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${what}. ${output.trim()}`))));
+    child.on('close', (code) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      if (code === 0) resolve();
+      else reject(new Error(`${what}. ${output.trim()}`));
+    });
+    if (signal.aborted) end();
   });
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
 }

@@ -31,6 +31,10 @@ const ARCHIVE_BYTES_MAX = 100_000_000;
 const DOWNLOAD_MS_MAX = 300_000;
 const REASON_CHARS_MAX = 2_000;
 const PROGRESS_BYTES = 1_000_000;
+/** While it works it writes its status so often. */
+const SIGN_OF_LIFE_MS = 10_000;
+/** Without one for so long it has ended: its number may be that of another process now, as after the restart of a container. */
+const SILENT_MS_MAX = 60_000;
 const STATUS_FILE = 'upgrade.json';
 /** A folder with this name is not complete. */
 const INCOMING = '.incoming';
@@ -82,6 +86,8 @@ export class ProcessReleases {
   readonly #dataDir: string;
   readonly #log: Log;
   #running: { readonly abort: AbortController; readonly ended: Promise<void> } | undefined;
+  /** What could not be written into the file. */
+  #unwritten: Status | undefined;
 
   constructor({ dataDir, own, hasParent, log }: Options) {
     this.#dataDir = dataDir;
@@ -95,9 +101,12 @@ export class ProcessReleases {
   }
 
   status(): Status {
-    const { data = NONE } = statusShape.safeParse(parsed(path.join(this.#root, STATUS_FILE)));
-    const isLost = UNDER_WAY.includes(data.state) && data.pid !== process.pid && !isAlive(data.pid);
-    if (isLost) return { ...data, state: 'failed', reason: 'It was interrupted: begin again.' };
+    const { data: written = NONE } = statusShape.safeParse(parsed(path.join(this.#root, STATUS_FILE)));
+    const data = this.#unwritten ?? written;
+    if (UNDER_WAY.includes(data.state) && !this.#isWorking(data))
+      return { ...data, state: 'failed', reason: 'It was interrupted: begin again.' };
+    // The process ended after the link was set, and before this was written.
+    if (data.state === 'staged' && data.folder === path.basename(this.#own)) return { ...data, state: 'done' };
     if (data.state === 'done' && data.version !== this.version && data.pid !== process.pid)
       return {
         ...data,
@@ -107,16 +116,27 @@ export class ProcessReleases {
     return data;
   }
 
+  #isWorking({ pid, changedAt }: Status): boolean {
+    if (pid === process.pid) return this.#running !== undefined;
+    return isAlive(pid) && changedAt !== null && Date.now() - changedAt.getTime() < SILENT_MS_MAX;
+  }
+
   stage(source: Source): boolean {
     if (this.#running || UNDER_WAY.includes(this.status().state)) return false;
     const abort = new AbortController();
     this.#write({ ...NONE, state: 'downloading' });
-    const ended = this.#stage(source, abort.signal).catch((error: unknown) => {
-      const reason = abort.signal.aborted ? null : messageOf(error).slice(0, REASON_CHARS_MAX);
-      this.#write({ ...NONE, state: reason === null ? 'cancelled' : 'failed', reason });
-      this.#log.warn('upgrade.not_staged', { message: reason ?? 'cancelled' });
-    });
-    this.#running = { abort, ended: ended.finally(() => (this.#running = undefined)) };
+    const signs = setInterval(() => this.#write(this.status()), SIGN_OF_LIFE_MS).unref();
+    const ended = this.#stage(source, abort.signal)
+      .catch((error: unknown) => {
+        const reason = abort.signal.aborted ? null : reasonOf(error).slice(0, REASON_CHARS_MAX);
+        this.#write({ ...NONE, state: reason === null ? 'cancelled' : 'failed', reason });
+        this.#log.warn('upgrade.not_staged', { message: reason ?? 'cancelled' });
+      })
+      .finally(() => {
+        clearInterval(signs);
+        this.#running = undefined;
+      });
+    this.#running = { abort, ended };
     return true;
   }
 
@@ -212,14 +232,27 @@ export class ProcessReleases {
         rmSync(path.join(this.#root, entry.name), { recursive: true, force: true });
   }
 
+  /** On a full disk it is known to this process only. */
   #write(status: Status): void {
-    mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+    const now: Status = { ...status, changedAt: new Date(), pid: process.pid };
     const file = path.join(this.#root, STATUS_FILE);
-    writeFileSync(`${file}.new`, `${JSON.stringify({ ...status, changedAt: new Date(), pid: process.pid })}\n`, {
-      mode: 0o600,
-    });
-    renameSync(`${file}.new`, file);
+    try {
+      mkdirSync(this.#root, { recursive: true, mode: 0o700 });
+      writeFileSync(`${file}.new`, `${JSON.stringify(now)}\n`, { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+      this.#unwritten = undefined;
+    } catch (error) {
+      this.#unwritten = now;
+      this.#log.error('upgrade.status_not_written', { message: messageOf(error) });
+    }
   }
+}
+
+function reasonOf(error: unknown): string {
+  const message = messageOf(error);
+  return /ENOSPC|no space left/i.test(message)
+    ? `The disk is full. Make room in DATA_DIR, then begin again. ${message}`
+    : message;
 }
 
 function nameBehind(link: string): string {

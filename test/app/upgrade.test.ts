@@ -1,5 +1,5 @@
 /** Upgrading a running program from within: what is refused, each phase broken once, and the new version in place of the old one. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -85,9 +85,18 @@ const MIGRATIONS = {
   '29991231000002_two': 'CREATE TABLE upgrade_test_two (id int);',
 };
 
+/** A process that ended while it prepared a version; its number is that of another process now. */
+function leaveUnfinished(): void {
+  mkdirSync(path.join(dataDir, 'releases'));
+  const status = { state: 'preparing', reason: null, version: '0.2.0', folder: null, sizeBytes: 1, pid: process.pid };
+  writeFileSync(path.join(dataDir, 'releases', 'upgrade.json'), JSON.stringify({ ...status, changedAt: new Date(0) }));
+}
+
 test('each phase is broken once, then the newer version takes the place of the running one', async () => {
   const program = await startProgram(settings, MAIN);
   const { running_version: base } = await upgradeOf(program);
+  leaveUnfinished();
+  expect(await upgradeOf(program)).toMatchObject({ state: 'failed', reason: expect.stringMatching(/interrupted/) });
   const good = packRelease({ version: '0.2.0', migrations: MIGRATIONS });
 
   // What is refused before anything is kept.
@@ -116,8 +125,15 @@ test('each phase is broken once, then the newer version takes the place of the r
   expect(readdirSync(path.join(dataDir, 'releases'))).toEqual(['upgrade.json']);
 
   // A migration that fails: nothing of any of them stays.
-  const bad = { ...MIGRATIONS, '29991231000002_two': 'SELECT 1 / 0;' };
+  const bad = { ...MIGRATIONS, '29991231000002_two': 'LOCK TABLE plan; SELECT 1 / 0;' };
   expect(await stage(program, packRelease({ version: '0.2.0', migrations: bad }))).toMatchObject({ state: 'staged' });
+  // It does not wait for long for a table that is in use.
+  await database.transaction(async (tx) => {
+    await tx.execute(sql`SELECT 1 FROM plan LIMIT 1`);
+    expect((await ask(program, 'POST', '/upgrade/finalize')).body.errors).toEqual({
+      migration: [expect.stringMatching(/lock timeout/)],
+    });
+  });
   expect(await ask(program, 'POST', '/upgrade/finalize')).toMatchObject({
     ...{ status: 422, body: { errors: { migration: [expect.stringMatching(/two failed and was undone/)] } } },
   });
@@ -132,6 +148,18 @@ test('each phase is broken once, then the newer version takes the place of the r
   });
   const stepped = await ask(program, 'POST', '/upgrade/run-file', { migration: '29991231000001_one' });
   expect(stepped.body.upgrade).toMatchObject({ pending_migrations: ['29991231000002_two'] });
+
+  // Another version does not know that step: it is refused, and the old version still starts.
+  await ask(program, 'POST', '/upgrade/cancel');
+  const without = { '29991231000002_two': MIGRATIONS['29991231000002_two'] };
+  expect(await stage(program, packRelease({ version: '0.2.1', migrations: without }))).toMatchObject({
+    state: 'staged',
+  });
+  expect((await ask(program, 'POST', '/upgrade/finalize')).body.errors).toEqual({
+    migration: [expect.stringMatching(/29991231000001_one, which version 0.2.1 does not know/)],
+  });
+  await ask(program, 'POST', '/upgrade/cancel');
+  expect(await stage(program, good)).toMatchObject({ state: 'staged' });
   await program.kill();
   const again = await startProgram(settings, MAIN);
   expect(await upgradeOf(again)).toMatchObject({ state: 'staged', running_version: base });

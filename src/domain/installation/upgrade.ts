@@ -97,6 +97,9 @@ async function migrateStaged(ctx: Context, only?: string): Promise<void> {
   const folder = hostOf(ctx).migrationsFolder();
   if (folder === undefined) throw noneStaged();
   const migrations = await readMigrations(folder);
+  const known = new Set(migrations.map(({ name }) => name));
+  const foreign = (await appliedMigrationNames(ctx.database)).find((name) => !known.has(name));
+  if (foreign !== undefined) throw upgradeFailed('migration', unknownMigration(foreign, hostOf(ctx).status().version));
   // From now on the running version may start again with them, until the new one has started.
   await writeSetting(
     ctx.database,
@@ -109,6 +112,11 @@ async function migrateStaged(ctx: Context, only?: string): Promise<void> {
   } catch (error) {
     throw upgradeFailed('migration', messageOf(error));
   }
+}
+
+/** A step of another version: with this one the running version could not start again. */
+function unknownMigration(name: string, version: string | null): string {
+  return `The database has the migration ${name}, which version ${version ?? ''} does not know: it came with another newer version. Cancel, and stage a version that has it.`;
 }
 
 async function pending(ctx: Context): Promise<readonly string[]> {
