@@ -86,13 +86,20 @@ export class PackageFolders {
     kept: readonly Kept[],
     load: (version: Kept) => Promise<Buffer>,
   ): Promise<void> {
-    for (const each of kept) if (!(await isFolder(this.folderOf(each)))) await this.unpack(each, await load(each));
+    const faults: unknown[] = [];
+    for (const each of kept)
+      if (!(await isFolder(this.folderOf(each))))
+        // One that cannot be unpacked does not keep the others from being used.
+        await load(each)
+          .then((archive) => this.unpack(each, archive))
+          .catch((error: unknown) => faults.push(error));
     const current = kept.filter(({ isCurrent }) => isCurrent);
     for (const each of current) await this.#link(each);
     const wanted = new Set(current.map(linkName));
     for (const name of (await this.#links()).keys())
       if (!wanted.has(name)) await this.#remove(path.join(this.#root, name));
     for (const folder of await this.#leftOver(kept)) await this.#remove(folder);
+    if (faults.length > 0) throw faults[0];
   }
 
   /** Removes all versions of a deleted plugin. */
@@ -136,7 +143,8 @@ export class PackageFolders {
     const left: string[] = [];
     for (const vendor of await namesIn(this.#root))
       for (const name of await namesIn(path.join(this.#root, vendor)))
-        if (isOfDeadProcess(name)) left.push(path.join(this.#root, vendor, name));
+        if (isOfDeadProcess(name) || (isIncoming(name) && (await isOld(path.join(this.#root, vendor, name)))))
+          left.push(path.join(this.#root, vendor, name));
     for (const vendor of await namesIn(versions))
       for (const name of await namesIn(path.join(versions, vendor)))
         for (const version of await namesIn(path.join(versions, vendor, name))) {
@@ -152,13 +160,18 @@ export class PackageFolders {
   }
 }
 
+/** In a container a process often has the number of the one before. */
+function isIncoming(name: string): boolean {
+  return name.startsWith(INCOMING);
+}
+
 function isOfDeadProcess(name: string): boolean {
   const [, pid] = name.match(/^\.incoming-(\d+)-/) ?? [];
   return pid !== undefined && Number(pid) !== process.pid && !isAlive(Number(pid));
 }
 
 async function isOld(folder: string): Promise<boolean> {
-  const found = await stat(folder).catch(() => undefined);
+  const found = await lstat(folder).catch(() => undefined);
   return found !== undefined && Date.now() - found.mtimeMs > UNNAMED_MS_MAX;
 }
 

@@ -1,6 +1,7 @@
 /** Installing plugins on the running product: from an address and from a file, versions, going back, and what is refused. */
-import { existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, utimesSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
@@ -150,6 +151,33 @@ test('a new version that cannot be activated changes nothing, and waits on', asy
   expect(await ask('POST', '/plugins/acme/bad/rollback')).toMatchObject({
     ...{ status: 422, body: { message: 'No earlier version of this plugin is kept.' } },
   });
+});
+
+test('a version that is installed while the one before is being activated does not take its archive away', async () => {
+  await install(archive('acme/twice'));
+  await client.activate('acme/twice');
+  const slow = `await new Promise((done) => setTimeout(done, 2_000)); export const plugin = { name: 'acme/twice' };`;
+  await install(archive('acme/twice', { version: '2.0.0', code: slow }));
+  const activating = client.activate('acme/twice');
+  await sleep(500);
+  expect(await install(archive('acme/twice', { version: '3.0.0' }))).toMatchObject({ status: 201 });
+  expect(await activating).toMatchObject({ code: 'PLUGIN_ACTIVATION_FAILED' });
+  expect(await client.plugin('acme/twice')).toMatchObject({
+    ...{ version: '1.0.0', isLive: true, error: expect.stringMatching(/installed meanwhile/) },
+  });
+  expect(await client.activate('acme/twice')).toMatchObject({ version: '3.0.0', isLive: true });
+  const empty = sql`SELECT k.version FROM plugin_package k WHERE place IS NOT NULL AND name = 'twice'
+                       AND NOT EXISTS (SELECT FROM plugin_package_piece p WHERE p.package_id = k.id)`;
+  expect(await queryRows(app.ctx.db, empty)).toEqual([]);
+});
+
+test('what a killed process with the same number has left is removed', async () => {
+  await install(archive('acme/left'));
+  const left = path.join(dataDir, 'plugins', '.versions', `.incoming-${process.pid}-left`);
+  mkdirSync(left);
+  utimesSync(left, 0, 0);
+  await client.discover();
+  expect(existsSync(left)).toBe(false);
 });
 
 test('deleting a plugin removes its versions and its packages; installing the same again changes nothing', async () => {

@@ -51,7 +51,7 @@ export async function activatePlugin(
     const found = usable(ctx, key);
     const granted = grantRights(plugin, found, agreement);
     const files = await hostOf(ctx).migrationsOf(found);
-    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, next, granted, goLive }));
+    await hostOf(ctx).activate(found, (goLive) => activate(ctx, { found, files, next, from, granted, goLive }));
   } catch (error) {
     if (error instanceof ExpectedError) throw error;
     const reason = messageOf(error).slice(0, REASON_LENGTH_MAX);
@@ -84,6 +84,7 @@ interface Activation {
   readonly files: readonly PluginMigrationFile[];
   /** The installed version that becomes the current one; undefined: it stays. */
   readonly next: KeptPackage | undefined;
+  readonly from: 'waiting' | 'former';
   readonly granted: PluginRights;
   readonly goLive: () => void;
 }
@@ -96,8 +97,11 @@ function activate(ctx: Context, activation: Activation): Promise<void> {
 }
 
 async function activateWithin(inner: TransactionContext, activation: Activation): Promise<void> {
-  const { found, files, next, granted, goLive } = activation;
+  const { found, files, next, from, granted, goLive } = activation;
   const plugin = await knownPlugin(inner, found, true);
+  // What took its place has also taken its archive away.
+  if ((await packageAt(inner.db, found, from))?.id !== next?.id)
+    throw new Error('Another version of it was installed meanwhile. Activate it again.');
   const isFirst = plugin.firstActivatedAt === null;
   if (isFirst && (!found.isBundled || files.length > 0)) await refusePrefixClash(inner, found);
   if (files.length > 0 && !found.wants.tables) throw new Error(NO_TABLES);

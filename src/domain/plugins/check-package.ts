@@ -3,6 +3,8 @@
  * row says `ready` only when its folder is complete.
  */
 import { createHash } from 'node:crypto';
+import type { Transaction } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { ExpectedError, messageOf } from '../../lib/errors.ts';
 import { isSignedBy } from '../../lib/signature.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
@@ -11,9 +13,10 @@ import { notify } from '../../db/listen.ts';
 import type { PluginVersionKey } from '../plugin-host.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
-import { packageCancelled, packageRefused } from './plugin-errors.ts';
+import { installationRuns, packageCancelled, packageRefused } from './plugin-errors.ts';
 import {
   changePackage,
+  countPackages,
   endPackage,
   findPackage,
   insertArchive,
@@ -65,13 +68,28 @@ export async function acceptArchive(ctx: Context, made: PluginPackage, archive: 
   });
 }
 
-/** All of it is there. Throws WrongStateError `PLUGIN_PACKAGE_CANCELLED`. */
+/** All of it is there. Throws WrongStateError `PLUGIN_PACKAGE_CANCELLED`; of an upload also `PLUGIN_INSTALLATION_RUNS`. */
 export async function beginChecking(
   ctx: Context,
   made: PluginPackage,
   { from, sizeBytes }: { readonly from: 'uploading' | 'downloading'; readonly sizeBytes: number },
 ): Promise<void> {
-  if (!(await changePackage(ctx.database, made, { from, to: 'checking', sizeBytes }))) throw packageCancelled();
+  await ctx.database.transaction(async (tx) => {
+    await lockInstallations(tx);
+    // One is held in memory; a download has its place already.
+    if (from === 'uploading') await refuseSecond(tx);
+    if (!(await changePackage(tx, made, { from, to: 'checking', sizeBytes }))) throw packageCancelled();
+  });
+}
+
+/** Until the transaction ends nobody else begins an installation. */
+export function lockInstallations(tx: Transaction): Promise<void> {
+  return lockUntilCommit(tx, 'mailwright:plugin-installations');
+}
+
+/** Throws WrongStateError `PLUGIN_INSTALLATION_RUNS` while one is held in memory. */
+export async function refuseSecond(tx: Transaction): Promise<void> {
+  if ((await countPackages(tx, ['downloading', 'checking'])) > 0) throw installationRuns();
 }
 
 function checkProof(

@@ -2,19 +2,12 @@
  * Installing a plugin from an address (specification 4.11, D39): downloaded through the guard for public addresses (D44), within limits of
  * time and size, then checked. Its row shows how far it is; cancelling it ends it.
  */
-import { lockUntilCommit } from '../../db/lock.ts';
 import { newUid } from '../../lib/ids.ts';
 import { openOutbound } from '../../lib/outbound-request.ts';
 import { parseInput } from '../../lib/text.ts';
 import { endChecks, inTransaction, type Context } from '../context.ts';
-import { acceptArchive, beginChecking, underWay } from './check-package.ts';
-import {
-  checksumMissing,
-  installationRuns,
-  packageCancelled,
-  signatureMissing,
-  tooManyUploads,
-} from './plugin-errors.ts';
+import { acceptArchive, beginChecking, lockInstallations, refuseSecond, underWay } from './check-package.ts';
+import { checksumMissing, packageCancelled, signatureMissing, tooManyUploads } from './plugin-errors.ts';
 import { changePackage, countPackages, findPackage, insertPackage, sweepPackages } from './plugin-package-store.ts';
 import {
   DOWNLOAD_MS_MAX,
@@ -65,10 +58,9 @@ export async function beginPackage(ctx: Context, { url, proof, state }: Beginnin
   const { sha256 = null, signature = null } = proof;
   const uid = newUid();
   return inTransaction(ctx, async ({ tx }) => {
-    await lockUntilCommit(tx, 'mailwright:plugin-installations');
+    await lockInstallations(tx);
     await sweepPackages(tx);
-    // One is held in memory.
-    if (state === 'downloading' && (await countPackages(tx, ['downloading', 'checking'])) > 0) throw installationRuns();
+    if (state === 'downloading') await refuseSecond(tx);
     if (state === 'uploading' && (await countPackages(tx, ['uploading'])) >= OPEN_UPLOADS_MAX)
       throw tooManyUploads(OPEN_UPLOADS_MAX);
     await insertPackage(tx, { uid, url, sha256, signature, state });

@@ -53,7 +53,7 @@ export async function appendToPluginUpload(ctx: Context, { uid, no, bytes }: Plu
 
 /**
  * Finishes the upload: the archive is checked and unpacked. Throws ValidationError (`PLUGIN_PIECE_WRONG`; `PLUGIN_PACKAGE_REFUSED` with the
- * reason), NotFoundError, WrongStateError `PLUGIN_PACKAGE_ENDED`, `PLUGIN_PACKAGE_CANCELLED`.
+ * reason), NotFoundError, WrongStateError `PLUGIN_PACKAGE_ENDED`, `PLUGIN_PACKAGE_CANCELLED`, `PLUGIN_INSTALLATION_RUNS`: the upload stays.
  */
 export async function finishPluginUpload(ctx: Context, { uid }: { readonly uid: string }): Promise<PluginPackage> {
   const made = await findPackage(ctx.database, uid);
@@ -61,8 +61,8 @@ export async function finishPluginUpload(ctx: Context, { uid }: { readonly uid: 
   const { bytes, pieces, last } = await packageSize(ctx.database, made);
   if (last !== pieces - 1 || pieces === 0) throw pieceWrong('A piece is missing: send all from 0 on.');
   endChecks(ctx);
+  await beginChecking(ctx, made, { from: 'uploading', sizeBytes: bytes });
   return underWay(ctx, { made, field: 'file' }, async () => {
-    await beginChecking(ctx, made, { from: 'uploading', sizeBytes: bytes });
     await acceptArchive(ctx, made, await readPackageArchive(ctx.database, made));
   });
 }
