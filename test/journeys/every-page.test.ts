@@ -24,6 +24,7 @@ const NO_PAGE: Readonly<Record<string, string>> = {
   '/files': 'uploaded files',
   '/webhook': 'JSON for vendors',
   '/favicon.ico': 'a picture',
+  '/plugins': 'pages of plugins, of which there is none here',
 };
 /** Nothing is mounted there. */
 const UNKNOWN = '/nothing';

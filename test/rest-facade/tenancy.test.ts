@@ -25,9 +25,19 @@ const NEED_NO_SCOPE = new Set([
   'GET /',
   'GET /plans',
   'GET /plans/:uid',
+  'GET /extension_slots',
 ]);
-/** What belongs to the operator's account and is shown to everybody (decision D33). */
-const EVERYBODYS = new Set(['GET /plans/:uid']);
+/**
+ * What belongs to the operator's account and is shown to everybody (decision D33), and plugins, which belong to the installation: each
+ * customer has settings of its own, and switches them on for itself.
+ */
+const EVERYBODYS = new Set([
+  'GET /plans/:uid',
+  'GET /plugins/:vendor/:name/settings',
+  'PATCH /plugins/:vendor/:name/settings',
+  'POST /me/plugins/:vendor/:name/switch-on',
+  'POST /me/plugins/:vendor/:name/switch-off',
+]);
 
 /** Free, not reached yet, and beyond what an id can be. */
 const UNKNOWN_IDS = ['987654321', '4503599627370495', '0', '99999999999999999999'];

@@ -206,6 +206,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
     ...(mutation.startsWith('switchPlugin') ? { vendor: 'world', name: 'helper' } : {}),
     ...(mutation === 'retryPluginJobs' ? { vendor: 'acme', name: 'hello' } : {}),
+    migration: world.migration,
     sha256: '0'.repeat(64),
     signature: `${'A'.repeat(86)}==`,
     ...(mutation.endsWith('PluginSettings')

@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { notify } from '../../db/listen.ts';
 import { migrateAhead, readMigrations, UPGRADE_STEPS } from '../../db/migrate.ts';
-import { assert, messageOf, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import { sha256Input, signatureInput } from '../../lib/archive-proof.ts';
+import { messageOf, ValidationError, WrongStateError } from '../../lib/errors.ts';
 import { URL_LENGTH_MAX } from '../../lib/outbound-request.ts';
-import { SIGNATURE_PATTERN } from '../../lib/signature.ts';
 import { parseInput } from '../../lib/text.ts';
 import { endChecks, type Context } from '../context.ts';
 import type { ReleaseHost, UpgradeStatus } from '../release-host.ts';
@@ -22,14 +22,13 @@ export interface Upgrade extends UpgradeStatus {
 }
 
 export const upgradeInput = z.object({
-  url: z.string().max(URL_LENGTH_MAX),
-  sha256: z
-    .string()
-    .trim()
-    .regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256 checksum: 64 hexadecimal digits')
-    .transform((text) => text.toLowerCase()),
-  signature: z.string().trim().regex(SIGNATURE_PATTERN, 'must be an Ed25519 signature: 64 bytes in base64'),
+  url: z.string().trim().min(1, 'is required').max(URL_LENGTH_MAX),
+  sha256: sha256Input,
+  signature: signatureInput,
 });
+
+/** The name of a folder. */
+export const upgradeStepInput = z.object({ migration: z.string().max(255) });
 
 /** Notified when the processes of a machine are to start the version that is in use now. */
 export const RELEASE_CHANNEL = 'release_changed';
@@ -67,6 +66,7 @@ export async function runUpgrade(ctx: Context, given: z.input<typeof upgradeInpu
 
 /** Applies one migration, which must be the next. Throws ValidationError `UPGRADE_FAILED`; WrongStateError `UPGRADE_NOT_STAGED`. */
 export async function runUpgradeStep(ctx: Context, { migration }: { readonly migration: string }): Promise<Upgrade> {
+  parseInput(upgradeStepInput, { migration });
   endChecks(ctx);
   await migrateStaged(ctx, migration);
   return readUpgrade(ctx);
@@ -127,6 +127,6 @@ async function pending(ctx: Context): Promise<readonly string[]> {
 }
 
 function hostOf({ releases }: Context): ReleaseHost {
-  assert(releases, 'this process has a release host');
+  if (!releases) throw cannotUpgrade('This process cannot upgrade the program: ask one that serves the API.');
   return releases;
 }

@@ -1,7 +1,7 @@
 /** The noun: the archive of a plugin that was installed, or is being installed. */
 import { z } from 'zod';
 import { row, typed, type RowOf } from '../../db/row.ts';
-import { SIGNATURE_PATTERN } from '../../lib/signature.ts';
+import { sha256Input, signatureInput } from '../../lib/archive-proof.ts';
 import { URL_LENGTH_MAX } from '../../lib/outbound-request.ts';
 
 /** The first three are under way; the others do not change any more. */
@@ -43,19 +43,7 @@ export const SILENT_MINUTES_MAX = 10;
 /** Rows of packages that are not used any more. */
 export const KEPT_DAYS = 30;
 
-const sha256 = z
-  .string()
-  .trim()
-  .regex(/^[0-9a-fA-F]{64}$/, 'must be a SHA-256 checksum: 64 hexadecimal digits')
-  .describe('64 hexadecimal digits.')
-  .transform((text) => text.toLowerCase());
-const signature = z
-  .string()
-  .trim()
-  .regex(SIGNATURE_PATTERN, 'must be an Ed25519 signature: 64 bytes in base64')
-  .describe('64 bytes in base64, with two equals signs at the end.');
-
-export const packageProofInput = z.object({ sha256: sha256.nullish(), signature: signature.nullish() });
+export const packageProofInput = z.object({ sha256: sha256Input.nullish(), signature: signatureInput.nullish() });
 export const packageUrlInput = packageProofInput.extend({ url: z.string().max(URL_LENGTH_MAX) });
 export const packagePieceInput = z.object({
   no: z

@@ -1,4 +1,5 @@
 /** A settings form in the words of its reader. */
+import { parseInput } from '../../lib/text.ts';
 import { z } from 'zod';
 import type { Label, SettingType } from '../../plugin-api/index.ts';
 import { findCustomerOfPage } from '../accounts/customer-store.ts';
@@ -23,7 +24,12 @@ export interface ShownField {
   readonly choices: readonly ShownChoice[];
 }
 
-export const languageInput = z.string().max(35).nullish();
+/** A language tag (RFC 5646): our reader of texts takes any. */
+export const languageInput = z
+  .string()
+  .max(35)
+  .regex(/^[A-Za-z0-9-]*$/, 'must be a language tag such as de or pt-BR')
+  .nullish();
 
 /** The language of the caller's customer, else English. */
 export async function languageOfCaller(ctx: Context): Promise<string> {
@@ -37,6 +43,7 @@ export async function shownForm(
   { plugin, form }: Pick<ShownSettings, 'plugin' | 'form'>,
   given?: string,
 ): Promise<readonly ShownField[]> {
+  parseInput(z.object({ language: languageInput }), { language: given });
   const language = given ?? (await languageOfCaller(ctx));
   const text = (label: Label) => labelText(ctx.hooks, label, { plugin, language });
   return form.settings.map(({ key, type, label, help, required, min, max, choices = [] }) => ({

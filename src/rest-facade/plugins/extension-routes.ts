@@ -110,7 +110,7 @@ export const extensionRows = [
     variables: (input) => ({
       vendor: input.param('vendor'),
       name: input.param('name'),
-      language: input.text('language'),
+      language: languageOf(input),
     }),
     present: ({ pluginSettings }) => ok(pluginSettings.nodes.map(presentSettings)),
   }),
@@ -131,7 +131,7 @@ export const extensionRows = [
         for: input.choice('for', ['customer', 'installation']) ?? 'customer',
         values: neededObject(input, 'values'),
       },
-      language: input.text('language'),
+      language: languageOf(input),
     }),
     present: ({ updatePluginSettings: settings }) =>
       done('The settings were changed', { settings: presentSettings(settings) }),
@@ -154,4 +154,12 @@ function presentSettings({ settings, values, secretsSet, updatedAt, for: owner }
     secrets_set: secretsSet,
     updated_at: updatedAt ? restTime(updatedAt) : null,
   };
+}
+
+/** Refused before anything is changed. */
+function languageOf(input: Input): string | undefined {
+  const language = input.text('language');
+  if (language !== undefined && !/^[A-Za-z0-9-]{0,35}$/.test(language))
+    input.refuse('language', 'The language must be a language tag such as de or pt-BR.');
+  return language;
 }

@@ -7,6 +7,7 @@ import {
   runUpgrade,
   runUpgradeStep,
   upgradeInput,
+  upgradeStepInput,
   type Upgrade as UpgradeFacts,
 } from '../../domain/installation/upgrade.ts';
 import { builder } from '../builder.ts';
@@ -61,17 +62,17 @@ builder.mutationField('runUpgrade', (t) =>
     description:
       'Begins to download, check and prepare a newer version of the program beside the running one, and answers at once. `upgrade` shows how far it is.',
     authScopes: forAdministrators,
-    typeOptions: { checks: { url: upgradeInput.shape.url } },
+    typeOptions: { checks: upgradeInput.shape },
     ...ONCE,
     input: {
       url: t.input.string({ required: true }),
       sha256: t.input.string({
         required: true,
-        description: 'The SHA-256 checksum of the file, 64 hexadecimal digits.',
+        description: 'The SHA-256 checksum of the file.',
       }),
       signature: t.input.string({
         required: true,
-        description: 'Its Ed25519 signature by a key of the setting RELEASE_KEYS, 64 bytes in base64.',
+        description: 'Its Ed25519 signature by a key of the setting RELEASE_KEYS.',
       }),
     },
     resolve: (_root, { input }, ctx) => runUpgrade(ctx, input),
@@ -84,7 +85,7 @@ builder.mutationField('runUpgradeStep', (t) =>
     description: 'Applies one migration of the staged version, which must be the next one.',
     authScopes: forAdministrators,
     ...ONCE,
-    args: { migration: t.arg.string({ required: true }) },
+    args: { migration: t.arg.string({ required: true, check: upgradeStepInput.shape.migration }) },
     resolve: (_root, args, ctx) => runUpgradeStep(ctx, args),
   }),
 );
