@@ -33,9 +33,16 @@ export interface OwnedEntries {
 }
 
 export interface ProductHooks extends HookCalls, OwnedEntries {
+  /** Whether the plugin may get data of this customer: it acts for all, or the customer has switched it on. */
+  mayActFor(plugin: string, customerUid: string): boolean;
+  /** From now on these customers (uids) have switched plugins on, by `vendor/name`. */
+  useCustomers(switchedOn: ReadonlyMap<string, ReadonlySet<string>>): void;
   /** Whether a plugin has a callback for it: without one, its value need not be made. */
   isFiltered(name: keyof FilterHooks): boolean;
-  /** As `filter`; each callback's result is replaced by what `check` makes of it. When that throws, the value before is used. */
+  /**
+   * As `filter`; each callback's result is replaced by what `check` makes of it. When that throws, the value before is used. A value
+   * with a `customerUid` is shown only to plugins that may act for this customer.
+   */
   filterChecked<Name extends keyof FilterHooks>(
     name: Name,
     value: FilterHooks[Name],
@@ -52,7 +59,7 @@ export interface ProductHooks extends HookCalls, OwnedEntries {
   ): readonly OwnedEntry<FilterHooks[Name]>[];
   /** The hooks to which plugins have registered something that is live, in no order. */
   liveNames(): readonly string[];
-  /** How often plugins have gone live or were taken back: what was made with other hooks has another number. */
+  /** How often plugins have gone live or were taken back, or customers have switched some on or off: what was made with other hooks has another number. */
   readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(listener: () => void): () => void;

@@ -45,6 +45,7 @@ export interface ComposedMessage {
 export interface ImportedRow {
   readonly listUid: string;
   readonly importUid: string;
+  readonly customerUid: string;
   /** The number of the line in the file. */
   readonly line: number;
   /** The texts of the file by the tag of the field, and `EMAIL`, `STATUS`, `TAGS`. Only columns that the file has; all fields of the list may be set. */

@@ -8,6 +8,7 @@ import type {
   RegistryHooks,
 } from '../plugin-api/index.ts';
 import type { Log } from '../lib/log.ts';
+import { ActingCustomers } from './acting-customers.ts';
 import { createCheckedFilter, type CheckedFilter } from './checked-filter.ts';
 import { ContainedCalls } from './contained-call.ts';
 import { FaultCounts } from './fault-counts.ts';
@@ -41,8 +42,12 @@ export interface HookBus extends HookCalls {
   /** The hooks to which something is live, in no order. */
   liveNames(): readonly string[];
   isFiltered(name: keyof FilterHooks): boolean;
+  /** Whether the plugin may get data of this customer. */
+  mayActFor(plugin: string, customerUid: string): boolean;
+  /** From now on these customers (uids) have switched plugins on, by `vendor/name`. */
+  useCustomers(switchedOn: ReadonlyMap<string, ReadonlySet<string>>): void;
   readonly filterChecked: CheckedFilter;
-  /** How often plugins have gone live or were taken back. */
+  /** How often plugins have gone live or were taken back, or customers have switched some on or off. */
   readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
@@ -97,6 +102,8 @@ export function createHookBus(
   const contained = new ContainedCalls(log, faults);
   const calls = createHookCalls(table, contained);
   const tools = new Map<string, Pick<PhaseTools, 'folder' | 'rights' | 'services'>>();
+  const customers = new ActingCustomers();
+  const mayActFor = (plugin: string, uid: string) => customers.allows(plugin, tools.get(plugin)?.rights, uid);
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
     const own = tools.get(plugin.name);
@@ -132,11 +139,13 @@ export function createHookBus(
     },
     owned: (name) => ownedOf(table.live).owned(name),
     isFiltered: (name) => table.live.callbacks.get(name) !== undefined,
-    filterChecked: createCheckedFilter(table, contained),
+    filterChecked: createCheckedFilter({ table, contained, mayActFor }),
+    mayActFor,
+    useCustomers: (switchedOn) => customers.use(switchedOn),
     contained,
     liveNames: () => table.live.names,
     get changes() {
-      return table.changes;
+      return table.changes + customers.changes;
     },
     onChange: (watcher) => table.onChange(watcher),
     check: (check) => table.check((next) => check(ownedOf(next))),

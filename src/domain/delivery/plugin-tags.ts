@@ -24,9 +24,9 @@ export interface TagValues {
   missingFor(uid: string): string | undefined;
 }
 
-/** The tags of active plugins that the texts of a message name, with the fallbacks. */
+/** The tags that the texts of a message name, of active plugins that may act for its customer, with the fallbacks. */
 export function pluginTagsIn(hooks: ProductHooks, source: MessageSource): Readonly<Record<string, string>> {
-  const entries = hooks.owned('merge_tag');
+  const entries = hooks.owned('merge_tag').filter(({ plugin }) => hooks.mayActFor(plugin, source.customerUid));
   if (entries.length === 0) return {};
   const { subject, preheader, from, html, plain, list, footer } = source;
   const texts = [subject, preheader, from.name, html, plain, list.remindMessage, footer?.html, footer?.plain];
@@ -43,7 +43,7 @@ export async function tagValuesFor(
   people: readonly Person[],
 ): Promise<TagValues | undefined> {
   if (names.length === 0) return undefined;
-  const wanted = entriesOf(hooks, names);
+  const wanted = entriesOf(hooks, names, about.customerUid);
   const recipients = people.map(({ email, uid, fields }): TagRecipient => ({ subscriberUid: uid, email, fields }));
   const answers = await Promise.all(
     wanted.map(async (entry) => ({ entry, values: await valuesOf(hooks, entry, { recipients, about }) })),
@@ -64,16 +64,23 @@ export async function tagValuesFor(
 /** For a preview without a person. */
 export function exampleValues(
   hooks: ProductHooks,
-  { pluginTags: { names } }: Pick<CompiledMessage, 'pluginTags'>,
+  { pluginTags: { names, customerUid } }: Pick<CompiledMessage, 'pluginTags'>,
 ): PluginValues {
   return Object.fromEntries(
-    entriesOf(hooks, names).map(({ value: { tag, example, fallback = '' } }) => [tag, example ?? fallback]),
+    entriesOf(hooks, names, customerUid).map(({ value: { tag, example, fallback = '' } }) => [
+      tag,
+      example ?? fallback,
+    ]),
   );
 }
 
 /** The first plugin in the order of the hook provides a tag. */
-function entriesOf(hooks: ProductHooks, names: readonly string[]): readonly OwnedEntry<MergeTag>[] {
-  const entries = hooks.owned('merge_tag');
+function entriesOf(
+  hooks: ProductHooks,
+  names: readonly string[],
+  customerUid: string,
+): readonly OwnedEntry<MergeTag>[] {
+  const entries = hooks.owned('merge_tag').filter(({ plugin }) => hooks.mayActFor(plugin, customerUid));
   return names.flatMap((name) => entries.find(({ value }) => value.tag === name) ?? []);
 }
 

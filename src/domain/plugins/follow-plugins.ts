@@ -9,10 +9,11 @@ import { activatePlugin } from './activate-plugin.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
 import { followPluginSettings } from './follow-settings.ts';
+import { switchedOn } from './plugin-customer-store.ts';
 import { needsNewGrant } from './grant-rights.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
 import { syncPackages } from './sync-packages.ts';
-import { fullName, isOwn, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
+import { fullName, isOwn, PLUGIN_CUSTOMERS_CHANNEL, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
 import type { FoundPlugin } from '../plugin-host.ts';
 
 /** A folder that somebody has put there shows after this time at the latest. */
@@ -24,6 +25,7 @@ export interface FollowedPlugins {
 
 /** Finds all plugins, makes the active ones live in this process, and keeps it so. Nothing that a plugin does stops the start. */
 export async function followPlugins(ctx: Context, notifications: Notifications): Promise<FollowedPlugins> {
+  await readCustomers(ctx);
   const found = await discoverPlugins(ctx);
   await activateOwn(ctx, found);
   await followPluginsOnce(ctx);
@@ -37,12 +39,14 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
     });
   };
   const stopListening = notifications.listen(PLUGINS_CHANNEL, () => next(() => followPluginsOnce(ctx)));
+  const stopCustomers = notifications.listen(PLUGIN_CUSTOMERS_CHANNEL, () => next(() => readCustomers(ctx)));
   const stopSettings = followPluginSettings(ctx, notifications);
   const timer = setInterval(() => next(() => look(ctx)), LOOK_MS).unref();
   return {
     async close() {
       isClosed = true;
       stopListening();
+      stopCustomers();
       stopSettings();
       clearInterval(timer);
       await running;
@@ -58,7 +62,13 @@ export async function followPluginsOnce(ctx: Context): Promise<void> {
   );
 }
 
+/** Which customers have switched on which plugins: the hooks ask this process's memory, because sending asks for each recipient. */
+async function readCustomers({ database, hooks }: Context): Promise<void> {
+  hooks.useCustomers(await switchedOn(database));
+}
+
 async function look(ctx: Context): Promise<void> {
+  await readCustomers(ctx);
   await discoverPlugins(ctx);
   await followPluginsOnce(ctx);
 }

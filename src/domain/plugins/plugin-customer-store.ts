@@ -43,6 +43,21 @@ export async function findActingFor(
   return found;
 }
 
+/** All that customers have switched on, by plugin (`vendor/name`): the uids of the customers. */
+export async function switchedOn(db: Queryable): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const found = await db.query(
+    { plugin: 'text', uids: 'text[]' },
+    sql`
+    SELECT p.vendor || '/' || p.plugin AS plugin, array_agg(c.uid) AS uids
+      FROM plugin_customer p JOIN customer c ON c.id = p.customer_id GROUP BY p.vendor, p.plugin`,
+    'plugins.switched_on',
+  );
+  return new Map(found.map(({ plugin, uids }) => [plugin, new Set(uids)]));
+}
+
+/** Hooks by which a plugin gets data of customers without an operation of its own. */
+const HOOKS_WITH_DATA = ['message_composed', 'before_message_sent', 'import_row', 'merge_tag'];
+
 const OFFERED_ROW = row({
   vendor: 'text',
   name: 'text',
@@ -65,7 +80,11 @@ export function offeredPlugins(db: Queryable, customerId: bigint): Promise<Offer
            p.granted ->> 'customers' = 'all' AS "isForAll",
            EXISTS (SELECT 1 FROM plugin_customer c
                     WHERE c.customer_id = ${customerId} AND c.vendor = p.vendor AND c.plugin = p.name) AS "isSwitchedOn"
-      FROM plugin p WHERE p.status = 'active' AND jsonb_array_length(p.granted -> 'scopes') > 0
+      FROM plugin p
+     WHERE p.status = 'active'
+       AND (jsonb_array_length(p.granted -> 'scopes') > 0
+            OR EXISTS (SELECT 1 FROM jsonb_array_elements_text(p.granted -> 'hooks') h, unnest(${HOOKS_WITH_DATA}::text[]) name
+                        WHERE h = name OR (h LIKE '%*' AND starts_with(name, rtrim(h, '*')))))
      ORDER BY p.vendor, p.name`,
   );
 }

@@ -46,6 +46,9 @@ export const activationInput = pluginKeyInput.extend({
 /** Notified, without a payload, when a plugin was activated, deactivated, deleted or found. */
 export const PLUGINS_CHANNEL = 'plugins_changed';
 
+/** Notified, without a payload, when a customer has switched a plugin on or off. */
+export const PLUGIN_CUSTOMERS_CHANNEL = 'plugin_customers_changed';
+
 /** `acme/hello`. */
 export function fullName({ vendor, name }: PluginKey): string {
   return `${vendor}/${name}`;

@@ -1,11 +1,12 @@
 /** A customer's part in the rights of plugins: it sees which may act for customers, and switches them on and off for itself. */
+import { notify } from '../../db/listen.ts';
 import { parseInput } from '../../lib/text.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
 import type { PluginKey } from '../plugin-host.ts';
 import { offeredPlugins, switchOff, switchOn, type OfferedPlugin } from './plugin-customer-store.ts';
 import { onlyPeopleSwitch, pluginNotFound } from './plugin-errors.ts';
-import { fullName, pluginKeyInput } from './plugin.ts';
+import { fullName, PLUGIN_CUSTOMERS_CHANNEL, pluginKeyInput } from './plugin.ts';
 
 /** Active plugins that may act for customers, by vendor and name. */
 export function pluginsOffered(ctx: Context): Promise<readonly OfferedPlugin[]> {
@@ -29,6 +30,7 @@ function change(ctx: Context, key: PluginKey, act: (inner: Context) => Promise<v
   return inTransaction(ctx, async (inner) => {
     await offered(inner, customerId, key);
     await act(inner);
+    await notify(inner.db, PLUGIN_CUSTOMERS_CHANNEL, '');
     await auditInTransaction(inner, { customerId, targetUid: fullName(key) });
     return offered(inner, customerId, key);
   });

@@ -23,6 +23,8 @@ test('GraphQL has its field, translated', async () => {
 });
 
 test('messages have its tag, filter and subject', async () => {
+  // Without it the plugin sees nothing of the customer: its manifest does not ask for all.
+  await mailwright.rest(`/me/plugins/${mailwright.plugin}/switch-on`, { method: 'POST' });
   const html = '<p>{EXAMPLE_GREETING} {{ "ada" | example_shout }}</p>';
   await mailwright.sendCampaign({ to: 'ada@test.example', subject: 'Hello', html });
   const [mail] = await until(() => mailwright.mails('ada@test.example'));

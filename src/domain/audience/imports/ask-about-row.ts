@@ -16,7 +16,7 @@ export interface AskAboutRow {
 }
 
 export interface AskedImport {
-  readonly uids: { readonly listUid: string; readonly importUid: string };
+  readonly uids: { readonly listUid: string; readonly importUid: string; readonly customerUid: string };
   /** The tags of the list's fields. */
   readonly tags: readonly string[];
 }

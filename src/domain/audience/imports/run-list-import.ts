@@ -3,6 +3,7 @@
  * slice stores in its own transaction where the next one begins: after a kill at any moment the next run continues there.
  */
 import { WrongStateError } from '../../../lib/errors.ts';
+import { customerUidsOf } from '../../accounts/customer-store.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { defaultValues } from '../field-values.ts';
 import { uidOfList } from '../list-store.ts';
@@ -82,8 +83,9 @@ async function writeUnlessRefused(ctx: Context, found: ListImport, abortSignal: 
 async function writeSlices(ctx: Context, found: ListImport, abortSignal: AbortSignal): Promise<RunOutcome> {
   const fields = await fieldsOfList(ctx.db, { customerId: found.customerId, id: found.listId });
   const listUid = (await uidOfList(ctx.db, { customerId: found.customerId, id: found.listId })) ?? '';
+  const [customer] = await customerUidsOf(ctx.db, [found.customerId]);
   const plugins = createAskAboutRow(ctx.hooks, {
-    uids: { listUid, importUid: found.uid },
+    uids: { listUid, importUid: found.uid, customerUid: customer?.uid ?? '' },
     tags: fields.map(({ tag }) => tag),
   });
   const reader = createPersonReader({ columns: found.columns, fields, tag: found.tag, plugins });
