@@ -5,6 +5,7 @@
 import { from as copyFrom } from 'pg-copy-streams';
 import type { DatabaseClient } from '../../src/db/client.ts';
 import type { Migration } from '../../src/db/migrate.ts';
+import { dropsOf } from '../../src/domain/plugins/plugin-migration-store.ts';
 import { linesIn, readHeader, readParts, type BackupEnd, type BackupHeader, type BackupTable } from './backup-file.ts';
 import { foreignKeysOf, quoted, quotedColumns, tablesOf, type ForeignKey } from './catalog.ts';
 import type { Progress } from './progress.ts';
@@ -36,6 +37,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupEnd>
     // Nobody may start the program on the database in between.
     await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:place', 0))`);
     const existing = await tablesOf(client, migrations);
+    await dropTablesOfPlugins(client);
     await client.query(`TRUNCATE ${existing.map(quoted).join(', ')}`);
     const keys = await dropForeignKeys(client);
     for (const table of existing) await client.query(`ALTER TABLE ${quoted(table)} DISABLE TRIGGER USER`);
@@ -58,6 +60,18 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupEnd>
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
   }
+}
+
+/** They are in no backup. Left here they would have rows of another time, or no record of whose they are. */
+async function dropTablesOfPlugins(client: DatabaseClient): Promise<void> {
+  const { rows } = await client.query<{ isThere: boolean }>(
+    `SELECT to_regclass('plugin_migration') IS NOT NULL AS "isThere"`,
+  );
+  if (!rows[0]?.isThere) return;
+  const { rows: made } = await client.query<{ objects: string[] }>(
+    `SELECT DISTINCT ON (vendor, plugin) objects FROM plugin_migration ORDER BY vendor, plugin, no DESC`,
+  );
+  for (const { objects } of made) for (const statement of dropsOf(objects)) await client.query(statement);
 }
 
 /** They are added again at the end, which checks all rows at once instead of one by one. */

@@ -271,8 +271,20 @@ test('a restored backup has no tables of plugins; activating one makes them agai
   expect(await pluginClient(next).plugin('acme/kept')).toMatchObject({ status: 'INACTIVE', isLive: false });
   expect(await isLive(next, 'mailwright/smtp')).toBe(true);
   expect(await pluginClient(next).activate('acme/kept')).toMatchObject({ status: 'ACTIVE', isLive: true });
-  const database = openDatabase({ url, poolSize: 1, log: silentLog, applicationName: 'mailwright-test' });
-  expect(await queryRows(database, sql`SELECT id FROM acme_a`)).toEqual([{ id: 1 }]);
-  await database.close();
+  const inDatabase = async <T>(act: (database: Database) => Promise<T>): Promise<T> => {
+    const database = openDatabase({ url, poolSize: 1, log: silentLog, applicationName: 'mailwright-test' });
+    return act(database).finally(() => database.close());
+  };
+  const rowsOfPlugin = () => inDatabase((database) => queryRows(database, sql`SELECT id FROM acme_a`));
+  expect(await rowsOfPlugin()).toEqual([{ id: 1 }]);
+
+  // Over an installation with the plugin: its rows of now would not fit to what was restored.
+  await inDatabase((database) => database.execute(sql`INSERT INTO acme_a DEFAULT VALUES`));
   await next.stop();
+  const again = await runScript('restore', [file, '--yes'], { ...scripts, DATABASE_URL: url });
+  expect(again, again.text).toMatchObject({ code: 0 });
+  const last = await startProgram({ ...settings, DATABASE_URL: url });
+  expect(await pluginClient(last).activate('acme/kept')).toMatchObject({ status: 'ACTIVE', isLive: true });
+  expect(await rowsOfPlugin()).toEqual([{ id: 1 }]);
+  await last.stop();
 });

@@ -86,7 +86,14 @@ const DROP_ORDER = [
 
 /** Drops objects of a plugin's record, such as `table public.acme_note`, which the database itself has quoted. */
 export async function dropObjects(tx: Queryable, objects: readonly string[]): Promise<void> {
-  for (const kind of DROP_ORDER)
-    for (const object of objects.filter((each) => each.startsWith(`${kind} `)))
-      await tx.execute(raw(`DROP ${kind.toUpperCase()} IF EXISTS ${object.slice(kind.length + 1)} CASCADE`));
+  for (const statement of dropsOf(objects)) await tx.execute(raw(statement));
+}
+
+/** The statements that drop them, in their order. */
+export function dropsOf(objects: readonly string[]): readonly string[] {
+  return DROP_ORDER.flatMap((kind) =>
+    objects
+      .filter((each) => each.startsWith(`${kind} `))
+      .map((object) => `DROP ${kind.toUpperCase()} IF EXISTS ${object.slice(kind.length + 1)} CASCADE`),
+  );
 }

@@ -55,6 +55,7 @@ export async function runPendingMigrations(
 /** Takes all of them back, the last one first, and drops what is left of them. Throws an Error with a sentence. */
 export async function takeBackMigrations({ db }: TransactionContext, plugin: PluginKey): Promise<void> {
   const applied = await appliedMigrations(db, plugin);
+  if (await areGone(db, applied)) return deleteMigrationRows(db, plugin);
   let owned = applied.at(-1)?.objects ?? [];
   for (const { name, downSql } of applied.toReversed()) {
     if (downSql === null) continue;
