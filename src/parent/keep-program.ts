@@ -3,7 +3,6 @@
  * and passes signals on. It has no code of the product, so that whatever ends the program does not end this.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -85,15 +84,29 @@ class Keeper {
     });
     this.#child = child;
     child.on('message', (message: ToParent) => this.#onMessage(child, message));
-    child.on('error', (error) => {
-      console.error(`Mailwright cannot be started: ${error.message}`);
-      this.#end(1);
-    });
+    child.on('error', (error) => this.#onError(child, error));
     // What it has told arrives before the channel closes, but maybe after its end.
-    void Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(([[code, signal]]) => {
+    let end: { code: number | null; signal: NodeJS.Signals | null } | undefined;
+    const onEnd = () => {
+      if (!end || child.connected) return;
       this.#child = undefined;
-      this.#ended({ code, signal }, noteFile);
+      this.#ended(end, noteFile);
+    };
+    child.once('exit', (code, signal) => {
+      end = { code, signal };
+      onEnd();
     });
+    child.once('disconnect', onEnd);
+  }
+
+  /** A signal or a message that has not reached a program that runs, or has just ended, changes nothing. */
+  #onError(child: ChildProcess, error: Error): void {
+    if (child.pid !== undefined) return console.error(`Mailwright's parent process: ${error.message}`);
+    console.error(`Mailwright cannot be started: ${error.message}`);
+    this.#child = undefined;
+    if (!this.#hasWorked) return this.#end(1);
+    // The machine has no room for another process now.
+    this.#startIn((this.#failedDelayMs = Math.min(FAILED_MS_MAX, this.#failedDelayMs * 2)));
   }
 
   #ended(by: { code: number | null; signal: NodeJS.Signals | null }, noteFile: string): void {
@@ -153,7 +166,8 @@ class Keeper {
         fault: error instanceof Error ? error.message : String(error),
       }),
     );
-    if (child.connected) child.send(answer);
+    // It may have ended meanwhile.
+    if (child.connected) child.send(answer, () => undefined);
   }
 
   /** Loaded only where it is needed. */
