@@ -11,6 +11,8 @@ import { asPlugin } from './running-plugin.ts';
 
 /** An asynchronous listener is not waited for any longer. */
 const ASYNC_MS_MAX = 5_000;
+/** A listener whose former call was cut off and still runs: it would hold up all others for five seconds with each event. */
+const HANGING_MS_MAX = 250;
 /** The caller needs the result of a behavior, so it has more time. But it may hold one of the few places for jobs meanwhile. */
 const BEHAVIOR_MS_MAX = 60_000;
 /** Synchronous code cannot be stopped, and nothing else runs in this process meanwhile. */
@@ -26,17 +28,22 @@ export interface CallLimit {
 /** A plugin's code has thrown, or was not ready in time. The message names the plugin. */
 export class PluginFailed extends Error {
   readonly plugin: string;
+  /** Whether it was not ready in time. */
+  readonly isLate: boolean;
 
   constructor({ plugin, hook }: Callee, error: unknown) {
     super(`Plugin "${plugin}" failed in "${hook}": ${safeMessageOf(error)}`, { cause: error });
     this.name = 'PluginFailed';
     this.plugin = plugin;
+    this.isLate = error instanceof NotInTime;
   }
 }
 
 export class ContainedCalls {
   readonly #log: Log;
   readonly #faults: FaultCounts;
+  /** How many calls of a listener were cut off and still run. */
+  readonly #hanging = new Map<string, number>();
 
   constructor(log: Log, faults: FaultCounts) {
     this.#log = log;
@@ -79,7 +86,7 @@ export class ContainedCalls {
     }
   }
 
-  /** Waits for the end of a listener, at most five seconds. Never rejects. */
+  /** Waits for the end of a listener, at most five seconds; less while a former call of it hangs. Never rejects. */
   async wait(callee: Callee, promise: Promise<unknown>): Promise<void> {
     const ended = promise.then(
       () => true,
@@ -88,13 +95,24 @@ export class ContainedCalls {
         return true;
       },
     );
+    const key = `${callee.plugin} ${callee.hook}`;
+    const milliseconds = this.#hanging.has(key) ? HANGING_MS_MAX : ASYNC_MS_MAX;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), ASYNC_MS_MAX);
+      timer = setTimeout(() => resolve(false), milliseconds);
     });
     const hasEnded = await Promise.race([ended, late]);
     clearTimeout(timer);
-    if (!hasEnded) this.#late(callee, { milliseconds: ASYNC_MS_MAX, isCutOff: true });
+    if (hasEnded) return;
+    this.#late(callee, { milliseconds, isCutOff: true });
+    this.#countHanging(key, 1);
+    void ended.then(() => this.#countHanging(key, -1));
+  }
+
+  #countHanging(key: string, by: number): void {
+    const count = (this.#hanging.get(key) ?? 0) + by;
+    if (count > 0) this.#hanging.set(key, count);
+    else this.#hanging.delete(key);
   }
 
   /** Waits for the result, of a behavior at most a minute. Rejects with what it throws. */

@@ -65,6 +65,27 @@ test('a listener that never ends is cut off after five seconds; what it throws l
   expect(bus.faults.take()).toEqual([{ plugin: 'a/hangs', hook: 'acme_scored', failed: 1, late: 1 }]);
 });
 
+test('while a call of a listener hangs, its next ones hold up the others for a quarter of a second only', async () => {
+  vi.useFakeTimers();
+  const seen: number[] = [];
+  const hanging = Promise.withResolvers<void>();
+  live('a/hangs', (hooks) => hooks.on('acme_scored', (score) => (score < 3 ? hanging.promise : undefined)));
+  live('b/sound', (hooks) => hooks.on('acme_scored', (score) => void seen.push(score)));
+  const first = bus.fire('acme_scored', 1, []);
+  await vi.advanceTimersByTimeAsync(5_000);
+  await first;
+  const second = bus.fire('acme_scored', 2, []);
+  await vi.advanceTimersByTimeAsync(249);
+  expect(seen).toEqual([1]);
+  await vi.advanceTimersByTimeAsync(1);
+  await second;
+  expect(seen).toEqual([1, 2]);
+  hanging.resolve();
+  await bus.fire('acme_scored', 3, []);
+  expect(seen).toEqual([1, 2, 3]);
+  expect(bus.faults.take()).toEqual([{ plugin: 'a/hangs', hook: 'acme_scored', failed: 0, late: 2 }]);
+});
+
 test('a listener that ends in time leaves no timer', async () => {
   vi.useFakeTimers();
   live('a/quick', (hooks) => hooks.on('acme_scored', async () => undefined));
