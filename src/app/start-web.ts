@@ -73,7 +73,9 @@ export async function startWeb(options: WebOptions): Promise<RunningWeb> {
   const graphql = openGraphql(options, { ...ctx, audit, prisma, notifications }, countRequest);
   const documents = loadDocuments(graphql.schema);
   const pluginRows = openPluginRows({ hooks: ctx.hooks, log: ctx.log, graphql, rows, documents });
-  const inbound = await createInbound(ctx, { work: options.ctx, ...PAGES, framers: settings.CORS_ORIGINS, places });
+  const inbound = await createInbound(ctx, {
+    ...{ work: options.ctx, ...PAGES, framers: settings.CORS_ORIGINS, places, countRequest },
+  });
   const metrics = createMetrics({ ctx, settings, pools: { requests: ctx.database, work: options.ctx.database } });
   const server = await startHttpServer({
     observe: metrics.observe,

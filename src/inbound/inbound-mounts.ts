@@ -4,6 +4,7 @@ import type { Context } from '../domain/context.ts';
 import { nowhere, type GeoLocator } from '../domain/tracking/geo-locator.ts';
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
 import { createTrackingEventRecorder } from '../domain/tracking/tracking-event-recorder.ts';
+import type { CountRequest } from '../lib/rate-limit.ts';
 import { checkoutMount } from './checkout.ts';
 import { clickMount } from './click.ts';
 import { confirmMount } from './confirm.ts';
@@ -45,12 +46,14 @@ export interface InboundOptions {
   /** Other origins whose pages may frame web views and previews. */
   readonly framers?: Framers;
   readonly places?: GeoLocator;
+  /** For what plugins serve. */
+  readonly countRequest?: CountRequest | undefined;
 }
 
 /** All handlers of this module. `ctx` is the public's: nobody is logged in. */
 export async function createInbound(
   ctx: Context,
-  { work = ctx, webView, preview, framers = [], places = nowhere }: InboundOptions,
+  { work = ctx, webView, preview, framers = [], places = nowhere, countRequest }: InboundOptions,
 ): Promise<Inbound> {
   // First: it throws when the database does not answer, and nothing else is open yet.
   const disabled = await watchDisabledCustomers(work);
@@ -74,7 +77,7 @@ export async function createInbound(
       checkoutMount(ctx),
       hostProofMount(ctx),
       webhookMount(ctx),
-      pluginMount(ctx),
+      pluginMount(ctx, countRequest),
     ],
     notes() {
       const seconds = Math.round(eventConsumer.lagMs() / 1_000);

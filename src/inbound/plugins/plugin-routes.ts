@@ -13,6 +13,7 @@ import { sessionOfRequest } from './plugin-viewer.ts';
 import { preparedAnswer, writeAnswer } from './route-answer.ts';
 
 const ROUTE_MS_MAX = 10_000;
+const TIME = `it has ${ROUTE_MS_MAX / 1_000} seconds`;
 const PART_LENGTH_MAX = 500;
 const FIELDS_MAX = 200;
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -61,9 +62,15 @@ async function answer(request: PluginRequest, router: Routes): Promise<void> {
     .run({ plugin: plugin.name, hook: 'route' }, async () => preparedAnswer(await route.handle(data), request), {
       timeoutMs: ROUTE_MS_MAX,
     })
-    .catch(() => undefined);
+    .catch((error: unknown) => (isLate(error) ? ('late' as const) : undefined));
   if (!prepared) return sendNothing(res, 500, `The plugin ${plugin.name} failed. The reason is in the log.`);
+  if (prepared === 'late') return sendNothing(res, 504, `The plugin ${plugin.name} did not answer in time: ${TIME}.`);
   writeAnswer(res, prepared);
+}
+
+/** Whether a plugin was not ready in time (PluginFailed). */
+function isLate(error: unknown): boolean {
+  return error instanceof Error && 'isLate' in error && error.isLate === true;
 }
 
 function refuseAddress({ res }: PluginRequest, router: Routes, place: string): void {
