@@ -4,7 +4,7 @@ import type { PluginKey } from '../plugin-host.ts';
 import type { Plugin } from './plugin.ts';
 
 /**
- * Adds a time at which the plugin has ended a process, and answers how many there are since. A plugin that ends it while its code is loaded
+ * Adds a time at which the plugin has ended a process, once if it is told twice, and answers how many there are since. A plugin that ends it while its code is loaded
  * for the first time has no row yet.
  */
 export async function addEnd(
@@ -17,7 +17,7 @@ export async function addEnd(
     sql`INSERT INTO plugin AS p (vendor, name, version, title, is_bundled, ends, updated_at)
         VALUES (${vendor}, ${name}, '', ${`${vendor}/${name}`}, false, ARRAY[${at}::timestamptz], now())
         ON CONFLICT (vendor, name) DO UPDATE
-           SET ends = ARRAY(SELECT e FROM unnest(p.ends || excluded.ends) e WHERE e > ${since}::timestamptz ORDER BY e)
+           SET ends = ARRAY(SELECT DISTINCT e FROM unnest(p.ends || excluded.ends) e WHERE e > ${since}::timestamptz ORDER BY e)
         RETURNING cardinality(ends) AS count`,
   );
   return row?.count ?? 0;
