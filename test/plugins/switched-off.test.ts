@@ -26,6 +26,15 @@ describe('a plugin is switched off', () => {
       off: true,
       error: expect.stringContaining(reason),
     });
+    const headers = { Authorization: `Bearer ${program.token}` };
+    const shown: unknown = await (await fetch(`${program.baseUrl}/api/v1/plugins`, { headers })).json();
+    const entry = {
+      name: 'first',
+      status: 'inactive',
+      error: expect.stringContaining(reason),
+      switched_off_at: expect.any(String),
+    };
+    expect(shown).toContainEqual(expect.objectContaining(entry));
     const query = '{ it: installation { ... on Installation { diagnostics { name status message } } } }';
     expect(JSON.stringify(await pluginClient(program).graphql(query))).toMatch(
       /"plugins","status":"ERROR".*acme\/first/,

@@ -26,7 +26,13 @@ export const pluginShape = z
     is_bundled: z.boolean().meta({ description: 'It is part of the product.' }),
     is_live: z.boolean().meta({ description: 'Its hooks are live in the process that answers.' }),
     fault: z.string().nullable().meta({ description: 'Why its folder or code cannot be used; null: it can.' }),
-    error: z.string().nullable().meta({ description: 'Why the last activation failed; null: it did not.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last activation failed, or why it was switched off; null: neither.' }),
+    switched_off_at: timeShape.nullable().meta({
+      description: 'When Mailwright has switched it off, because it has ended processes; null: it has not.',
+    }),
     waiting_version: z
       .string()
       .nullable()
@@ -59,6 +65,7 @@ export function presentPlugin(plugin: RestPluginFragment) {
     is_live: plugin.isLive,
     fault: plugin.fault ?? null,
     error: plugin.error ?? null,
+    switched_off_at: plugin.switchedOffAt ? restTime(plugin.switchedOffAt) : null,
     waiting_version: plugin.waitingVersion ?? null,
     former_version: plugin.formerVersion ?? null,
     wants: presentRights(plugin.wants),
