@@ -55,6 +55,8 @@ export interface KeptPluginVersion extends PluginVersionKey {
 export interface PluginPackages {
   /** Reads an archive. Throws an Error with a sentence. Nothing is written. */
   read(archive: Buffer): Promise<PluginKey & { readonly version: string }>;
+  /** What an unpacked version asks for; undefined: it is not here, or its package.json cannot be used. */
+  wantsOf(version: PluginVersionKey): Promise<PluginRights | undefined>;
   /** Whether somebody has put a folder there by hand. */
   isOwnFolder(plugin: PluginKey): Promise<boolean>;
   /** Writes the version's folder, unless it is there. */

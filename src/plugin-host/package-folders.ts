@@ -8,6 +8,8 @@ import { lstat, mkdir, readdir, readlink, rename, rm, rmdir, stat, symlink } fro
 import path from 'node:path';
 import { isAlive } from '../lib/is-alive.ts';
 import { syncFolder, unpackArchive } from '../lib/archive/unpack-archive.ts';
+import type { PluginRights } from '../plugin-api/index.ts';
+import { readPluginFolder } from './find-plugins.ts';
 import { PACKAGE_LIMITS, readPackage, type PackageFacts } from './read-package.ts';
 
 const VERSIONS = '.versions';
@@ -43,6 +45,13 @@ export class PackageFolders {
 
   folderOf({ vendor, name, version, digest }: VersionKey): string {
     return path.join(this.#root, VERSIONS, vendor, name, `${version}-${digest.slice(0, 16)}`);
+  }
+
+  /** What an unpacked version asks for; undefined: it is not here, or its package.json cannot be used. */
+  async wantsOf(version: VersionKey): Promise<PluginRights | undefined> {
+    const { vendor, name } = version;
+    const found = await readPluginFolder(this.folderOf(version), { vendor, name, isBundled: false });
+    return found.manifest?.wants;
   }
 
   /** Whether a folder stands where the link would be: somebody has put it there. */

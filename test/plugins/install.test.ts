@@ -7,7 +7,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { newSigner, pluginArchive, sha256Of, startWebServer, type PluginFiles } from '../support/plugin-archive.ts';
 import { pluginClient } from '../support/plugin-client.ts';
-import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
+import { manifestOf, newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { zipOf } from '../support/archives.ts';
 
@@ -150,6 +150,22 @@ test('a new version that cannot be activated changes nothing, and waits on', asy
   }
   expect(await ask('POST', '/plugins/acme/bad/rollback')).toMatchObject({
     ...{ status: 422, body: { message: 'No earlier version of this plugin is kept.' } },
+  });
+});
+
+test('a new version that wants more says so before it is activated', async () => {
+  await install(archive('acme/more'));
+  expect(await client.activate('acme/more')).toMatchObject({ isLive: true, isNewGrantNeeded: false });
+  const manifest = manifestOf('acme/more', '2.0.0', { scopes: ['lists:read'] });
+  await install(archive('acme/more', { version: '2.0.0', manifest }));
+  expect(await client.plugin('acme/more')).toMatchObject({ version: '1.0.0', isLive: true, isNewGrantNeeded: true });
+  const shown = (await ask('GET', '/plugins')).body as unknown as { name: string }[];
+  expect(shown.find(({ name }) => name === 'more')).toMatchObject({
+    ...{ is_new_grant_needed: true, new_rights: { scopes: ['lists:read'], hosts: [], tables: false } },
+  });
+  expect(await client.activate('acme/more')).toMatchObject({ code: 'PLUGIN_GRANT_NEEDED' });
+  expect(await client.activate('acme/more', { scopes: ['lists:read'] })).toMatchObject({
+    ...{ version: '2.0.0', isLive: true, isNewGrantNeeded: false },
   });
 });
 

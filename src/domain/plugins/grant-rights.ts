@@ -4,7 +4,10 @@
  */
 import { NO_RIGHTS, rightsBeyond, type PluginRights } from '../../plugin-api/index.ts';
 import type { FoundPlugin } from '../plugin-host.ts';
+import type { Context } from '../context.ts';
+import { hostOf } from './find-plugin.ts';
 import { grantNeeded } from './plugin-errors.ts';
+import { packageAt } from './plugin-package-store.ts';
 import { isOwn, type Plugin } from './plugin.ts';
 
 /** What an administrator agrees to. */
@@ -19,6 +22,18 @@ type Granted = Pick<Plugin, 'granted'>;
 /** Whether the folder asks for more than was granted. Its activation needs an agreement, and an active plugin stays as it is until then. */
 export function needsNewGrant(plugin: Granted, found: FoundPlugin): boolean {
   return !isOwn(found) && rightsBeyond(plugin.granted ?? impliedRights(found), found.wants) !== undefined;
+}
+
+/**
+ * What the next activation has to grant beyond what was granted: of the installed version that waits, or else of the folder. Undefined:
+ * nothing.
+ */
+export async function rightsToGrant(ctx: Context, plugin: Plugin): Promise<PluginRights | undefined> {
+  if (isOwn(plugin)) return undefined;
+  const host = hostOf(ctx);
+  const waiting = plugin.waitingVersion === null ? undefined : await packageAt(ctx.db, plugin, 'waiting');
+  const wants = waiting ? await host.packages.wantsOf(waiting) : host.found(plugin)?.wants;
+  return wants && rightsBeyond(plugin.granted ?? impliedRights({ wants }), wants);
 }
 
 /**
@@ -40,6 +55,6 @@ export function grantRights(plugin: Granted, found: FoundPlugin, agreement: Agre
 }
 
 /** What the act of activating grants. */
-function impliedRights({ wants: { hooks, tables } }: FoundPlugin): PluginRights {
+function impliedRights({ wants: { hooks, tables } }: Pick<FoundPlugin, 'wants'>): PluginRights {
   return { ...NO_RIGHTS, hooks, tables };
 }

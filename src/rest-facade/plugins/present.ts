@@ -42,6 +42,9 @@ export const pluginShape = z
     granted: rightsShape.nullable().meta({ description: 'What an administrator has granted; null: nothing yet.' }),
     granted_at: timeShape.nullable(),
     is_new_grant_needed: z.boolean().meta({ description: 'It asks for more than was granted.' }),
+    new_rights: rightsShape.nullable().meta({
+      description: 'What the next activation grants beyond what was granted before; null: nothing.',
+    }),
     activated_at: timeShape.nullable(),
     first_activated_at: timeShape.nullable(),
     created_at: timeShape,
@@ -72,6 +75,7 @@ export function presentPlugin(plugin: RestPluginFragment) {
     granted: plugin.granted ? presentRights(plugin.granted) : null,
     granted_at: plugin.grantedAt ? restTime(plugin.grantedAt) : null,
     is_new_grant_needed: plugin.isNewGrantNeeded,
+    new_rights: plugin.newRights ? presentRights(plugin.newRights) : null,
     activated_at: plugin.activatedAt ? restTime(plugin.activatedAt) : null,
     first_activated_at: plugin.firstActivatedAt ? restTime(plugin.firstActivatedAt) : null,
     created_at: restTime(plugin.createdAt),

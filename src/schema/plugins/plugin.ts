@@ -1,10 +1,9 @@
 /** A plugin as administrators see it. */
 import type { PluginKey } from '../../domain/plugin-host.ts';
 import { faultOf, hostOf } from '../../domain/plugins/find-plugin.ts';
-import { needsNewGrant } from '../../domain/plugins/grant-rights.ts';
+import { rightsToGrant } from '../../domain/plugins/grant-rights.ts';
 import type { Plugin as PluginRow } from '../../domain/plugins/plugin.ts';
 import { NO_RIGHTS, type PluginRights } from '../../plugin-api/index.ts';
-import type { GraphqlContext } from '../context.ts';
 import { builder } from '../builder.ts';
 
 const forAdministrators = { admin: true } as const;
@@ -94,8 +93,14 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
     }),
     isNewGrantNeeded: t.boolean({
       description:
-        'Whether it asks for more than was granted: `activatePlugin` needs your agreement. Until then an active plugin runs as it was.',
-      resolve: (plugin, _args, ctx) => needsGrant(ctx, plugin),
+        'Whether the version that waits, or else the one in its folder, asks for more than was granted: `activatePlugin` needs your agreement. Until then an active plugin runs as it was.',
+      resolve: async (plugin, _args, ctx) => (await rightsToGrant(ctx, plugin)) !== undefined,
+    }),
+    newRights: t.field({
+      type: PluginRightsType,
+      nullable: true,
+      description: 'What the next activation grants beyond what was granted before; null: nothing.',
+      resolve: async (plugin, _args, ctx) => (await rightsToGrant(ctx, plugin)) ?? null,
     }),
     activatedAt: t.expose('activatedAt', { type: 'DateTime', nullable: true, description: 'The last activation.' }),
     firstActivatedAt: t.expose('firstActivatedAt', {
@@ -112,8 +117,3 @@ export const DeletedPlugin = builder.objectRef<PluginKey>('DeletedPlugin').imple
   authScopes: forAdministrators,
   fields: (t) => ({ vendor: t.exposeString('vendor'), name: t.exposeString('name') }),
 });
-
-function needsGrant(ctx: GraphqlContext, plugin: PluginRow): boolean {
-  const found = hostOf(ctx).found(plugin);
-  return found !== undefined && needsNewGrant(plugin, found);
-}
