@@ -56,13 +56,14 @@ test('a worker process runs operations of plugins, and has no secrets in its env
 
 const KEEP = `export const plugin = { name: 'acme/own', boot: (_hooks, services) => void (globalThis.ownServices = services) };`;
 
-/** An installation whose database user is not a superuser. */
+/** An installation whose database user is not a superuser, in a database that is not open to all users of the server. */
 async function installationOf(attributes: string) {
   const { name, url } = await createEmptyDatabase();
   const role = `mw_test_${randomBytes(6).toString('hex')}`;
   const server = inject('testServerUrl');
   await administer(server, `CREATE ROLE ${role} LOGIN ${attributes} PASSWORD 'secret'`);
   await administer(server, `ALTER DATABASE ${name} OWNER TO ${role}`);
+  await administer(server, `REVOKE CONNECT ON DATABASE ${name} FROM PUBLIC`);
   const own = new URL(url);
   own.username = role;
   own.password = 'secret';
