@@ -34,6 +34,9 @@ const PluginRightsType = builder.objectRef<PluginRights>('PluginRights').impleme
   }),
 });
 
+const ERROR = 'Why the last activation failed, or why it was switched off; null: neither.';
+const WAITING = 'An installed version that is used from the next activation on.';
+
 export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
   description: 'A plugin: a folder of the program, or one that the operator has added.',
   authScopes: forAdministrators,
@@ -57,20 +60,14 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
       description: 'Why its folder or code cannot be used, as the process that answers sees it; null: it can.',
       resolve: (plugin, _args, ctx) => faultOf(ctx, plugin),
     }),
-    error: t.exposeString('error', {
-      nullable: true,
-      description: 'Why the last activation failed, or why it was switched off; null: neither.',
-    }),
+    error: t.exposeString('error', { nullable: true, description: ERROR }),
     switchedOffAt: t.expose('switchedOffAt', {
       type: 'DateTime',
       nullable: true,
       description:
         'When Mailwright has switched it off, because it has ended processes; null: it has not. `error` has the reason. Its code is not loaded before it is activated again.',
     }),
-    waitingVersion: t.exposeString('waitingVersion', {
-      nullable: true,
-      description: 'An installed version that is used from the next activation on.',
-    }),
+    waitingVersion: t.exposeString('waitingVersion', { nullable: true, description: WAITING }),
     formerVersion: t.exposeString('formerVersion', {
       nullable: true,
       description: 'The installed version that was used before; `rollBackPlugin` goes back to it.',

@@ -1,6 +1,6 @@
 /** Run with: npm run plugin -- test plugins/example/hello */
 import assert from 'node:assert/strict';
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { installation, until } from 'mailwright/plugin-testing';
@@ -23,7 +23,6 @@ test('GraphQL has its field, translated', async () => {
 });
 
 test('messages have its tag, filter and subject', async () => {
-  // Without it the plugin sees nothing of the customer: its manifest does not ask for all.
   await mailwright.rest(`/me/plugins/${mailwright.plugin}/switch-on`, { method: 'POST' });
   const html = '<p>{EXAMPLE_GREETING} {{ "ada" | example_shout }}</p>';
   await mailwright.sendCampaign({ to: 'ada@test.example', subject: 'Hello', html });
@@ -33,8 +32,7 @@ test('messages have its tag, filter and subject', async () => {
 });
 
 test('its driver sends', async () => {
-  const folder = path.join(mailwright.dataDir, 'sent');
-  await mkdir(folder);
+  const folder = await mkdtemp(path.join(mailwright.dataDir, 'sent-'));
   const server = { name: 'Folder', type: 'hello-folder', settings: { folder }, default_from_email: 'a@test.example' };
   await mailwright.rest('/sending_servers', { method: 'POST', body: server });
   await mailwright.sendCampaign({ to: 'bob@test.example', subject: 'Hello', html: '<p>Hello</p>' });
