@@ -3,6 +3,7 @@
  * author of a plugin, its values come from anybody.
  */
 import { Liquid } from 'liquidjs';
+import { CLOSED_LIQUID, closeLiquid } from './closed-liquid.ts';
 
 /** Longer views exist in no framework. */
 export const VIEW_BYTES_MAX = 200_000;
@@ -11,8 +12,6 @@ const RENDER_MS_MAX = 1_000;
 /** Characters and list entries that filters and ranges may make. */
 const ALLOCATIONS_MAX = 2_000_000;
 const OUTPUT_LENGTH_MAX = 2_000_000;
-/** They read other templates. */
-const CLOSED_TAGS = ['include', 'render', 'layout', 'block'];
 
 export type TranslateText = (key: string, values: Readonly<Record<string, string | number | boolean>>) => string;
 
@@ -32,21 +31,13 @@ export function renderView(source: string, data: object, translate: TranslateTex
 
 function createEngine(translate: TranslateText): Liquid {
   const engine = new Liquid({
-    templates: {},
-    ownPropertyOnly: true,
-    strictFilters: true,
-    strictVariables: false,
-    dynamicPartials: false,
-    relativeReference: false,
-    cache: false,
+    ...CLOSED_LIQUID,
     outputEscape: 'escape',
     parseLimit: VIEW_BYTES_MAX,
     renderLimit: RENDER_MS_MAX,
     memoryLimit: ALLOCATIONS_MAX,
   });
-  for (const tag of CLOSED_TAGS) delete engine.tags[tag];
-  // It would switch the escaping off.
-  engine.unregisterFilter('raw');
+  closeLiquid(engine);
   engine.registerFilter('t', (key: unknown, ...given: unknown[]) => translate(String(key), valuesIn(given)));
   return engine;
 }

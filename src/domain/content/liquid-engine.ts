@@ -5,6 +5,7 @@
  */
 import type { PartName } from './message.ts';
 import { Context, filters, Liquid, LiquidError, RenderError, toValueSync, type Template } from 'liquidjs';
+import { CLOSED_LIQUID, closeLiquid } from '../../lib/closed-liquid.ts';
 import { messageOf, type ValidationError } from '../../lib/errors.ts';
 import { withoutTrailing } from '../../lib/without-trailing.ts';
 import { escapeFor, safeUrl } from './escape.ts';
@@ -25,8 +26,6 @@ const CHECK_EVERY = 64;
 const ALLOCATIONS_MAX = 1_000_000;
 /** The longest output of one part. */
 const OUTPUT_LENGTH_MAX = 1_048_576;
-/** Tags that read other templates; without them no template can name a file. */
-const CLOSED_TAGS = ['include', 'render', 'layout', 'block'];
 
 const PLACE = /^line:\d+, col:\d+$/;
 const DECODERS = ['url_decode', 'base64_decode'];
@@ -81,13 +80,7 @@ export function renderLiquid(
 
 function createEngine(isHtml: boolean): Liquid {
   const engine = new Liquid({
-    templates: {},
-    ownPropertyOnly: true,
-    strictFilters: true,
-    strictVariables: false,
-    dynamicPartials: false,
-    relativeReference: false,
-    cache: false,
+    ...CLOSED_LIQUID,
     timezoneOffset: 0,
     parseLimit: LIQUID_SOURCE_LENGTH_MAX,
     renderLimit: RENDER_MS_MAX,
@@ -95,8 +88,7 @@ function createEngine(isHtml: boolean): Liquid {
     ...(isHtml ? { outputEscape: escapeOutput } : {}),
   });
   noteProgress(engine);
-  for (const tag of CLOSED_TAGS) delete engine.tags[tag];
-  engine.unregisterFilter('raw');
+  closeLiquid(engine);
   engine.registerFilter('place_in_url', (value: unknown) => escapeFor('urlPart', textOf(value)));
   engine.registerFilter('place_in_name', (value: unknown) => escapeFor('name', textOf(value)));
   engine.registerFilter('place_as_url', (value: unknown) => safeUrl(textOf(value)));
