@@ -8,10 +8,10 @@ import { createAskAboutRow } from '../../src/domain/audience/imports/ask-about-r
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
-import { until } from '../support/mail-world.ts';
+import { mailWorld, until } from '../support/mail-world.ts';
 
 const dataDir = newDataDir();
-const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
+const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0', DATA_DIR: dataDir });
 const client = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
 const [one, other] = [await app.newTenant(), await app.newTenant()];
 
@@ -63,4 +63,38 @@ test('its FILTERs see only customers that have switched it on, until they switch
   await until(async () => !app.hooks.mayActFor('acme/chosen', uid) || undefined);
   askAll(uid);
   expect(seen()).toHaveLength(3);
+});
+
+const SENDING = `
+  const asked = (globalThis.chosenAsked ??= []);
+  const values = (recipients, { customerUid }) => {
+    asked.push(customerUid);
+    return Object.fromEntries(recipients.map(({ subscriberUid }) => [subscriberUid, '7']));
+  };
+  export const plugin = { name: 'acme/sends', boot(hooks) {
+    hooks.add('merge_tag', { tag: 'ACME_POINTS', title: 'Points', values });
+    hooks.modify('message_composed', (message) => ({ ...message, subject: message.subject + '!' }));
+  } };`;
+
+test('mails that are sent have its tags and changes for a customer that has switched it on, and for no other', async () => {
+  writePlugin(dataDir, 'acme/sends', { code: SENDING });
+  expect(await client.activate('acme/sends')).toMatchObject({ isLive: true });
+  const uid = await uidOf(one);
+  const path = '/me/plugins/acme/sends/switch-on';
+  expect((await app.rest(path, { method: 'POST', body: {}, token: one.token })).status).toBe(200);
+  await until(async () => app.hooks.mayActFor('acme/sends', uid) || undefined);
+  const received = async (tenant: RestTenant, address: string) => {
+    const { call, add, done, mailTo, newCampaign, newList } = mailWorld(app, tenant);
+    const list = await newList();
+    await add(list, address);
+    const campaign = await newCampaign(list, { subject: 'Hello', html: '<p>{ACME_POINTS} points</p>' });
+    await call('POST', `/campaigns/${campaign}/run`);
+    await done(campaign);
+    return mailTo(address);
+  };
+  const mail = await received(one, 'ann@chosen.example');
+  expect([mail.subject, mail.html]).toEqual(['Hello!', expect.stringContaining('7 points')]);
+  const others = await received(other, 'bob@chosen.example');
+  expect([others.subject, others.html]).toEqual(['Hello', expect.stringContaining('{ACME_POINTS} points')]);
+  expect(Reflect.get(globalThis, 'chosenAsked')).toEqual([uid]);
 });
