@@ -1,6 +1,6 @@
 /** A settings form in the words of its reader. */
-import { parseInput } from '../../lib/text.ts';
 import { z } from 'zod';
+import { parseInput } from '../../lib/text.ts';
 import type { Label, SettingType } from '../../plugin-api/index.ts';
 import { findCustomerOfPage } from '../accounts/customer-store.ts';
 import { languageWithId } from '../accounts/languages.ts';
@@ -24,7 +24,7 @@ export interface ShownField {
   readonly choices: readonly ShownChoice[];
 }
 
-/** A language tag (RFC 5646): our reader of texts takes any. */
+/** A language tag (RFC 5646). It may be of any language: a text that is missing is shown in English. */
 export const languageInput = z
   .string()
   .max(35)
