@@ -16,6 +16,7 @@ import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { readHeader, verifyBackup, type BackupHeader } from './backup/backup-file.ts';
 import { showProgress } from './backup/progress.ts';
+import { foldersAdvice } from './backup/plugin-folders.ts';
 import { migrationsOf, restoreBackup } from './backup/restore-backup.ts';
 import { requireTarget } from './backup/restore-target.ts';
 import { runCancellable } from './support/run-cancellable.ts';
@@ -38,6 +39,7 @@ async function restore(backup: string, signal: AbortSignal): Promise<void> {
   const progress = showProgress();
   progress.begin('Checking the file', 0);
   const rows = await verifyBackup(backup, signal);
+  let advice: readonly string[] = [];
   await withTarget(settings, async (database) => {
     const [known, client] = await Promise.all([readMigrations(MIGRATIONS), database.connect('mailwright-script')]);
     const cancel = (): void => client.destroy('cancelled');
@@ -47,8 +49,9 @@ async function restore(backup: string, signal: AbortSignal): Promise<void> {
       await requireTarget(client, { migrations: header.migrations, isSure });
       const afterwards = (): Promise<void> => migrateQueue(database);
       await migrate({ url: database.url, migrations, log: silentLog, afterwards });
-      await restoreBackup({ client, migrations, file: backup, progress, signal });
+      const leftOut = await restoreBackup({ client, migrations, file: backup, progress, signal });
       await migrate({ url: database.url, migrations: known, log: silentLog, afterwards });
+      advice = [...[...leftOut].map(leftOutAdvice), ...(await foldersAdvice(client, path.resolve(settings.DATA_DIR)))];
     } finally {
       signal.removeEventListener('abort', cancel);
       await client.end().catch(() => undefined);
@@ -57,6 +60,7 @@ async function restore(backup: string, signal: AbortSignal): Promise<void> {
   progress.end();
   console.log(`Restored: ${rows} rows, as of ${header.madeAt}.`);
   console.log(secretAdvice(settings, header));
+  for (const sentence of advice) console.log(sentence);
   console.log('It is on hold and sends nothing. Start the program, look, then run: npm run end-hold');
 }
 
@@ -74,6 +78,10 @@ async function withTarget(settings: Settings, work: (database: Database) => Prom
     await database.close();
     await embedded?.stop();
   }
+}
+
+function leftOutAdvice([plugin, reason]: readonly [string, string]): string {
+  return `The tables of the plugin ${plugin} were not restored, and it is inactive: ${reason}`;
 }
 
 function secretAdvice({ APP_SECRET, DATA_DIR }: Settings, { secretFingerprint }: BackupHeader): string {

@@ -29,13 +29,18 @@ const headerKind = z.object({
   serverVersion: z.string(),
   migrations: z.array(z.string()),
   secretFingerprint: z.string().nullable(),
+  /** Whether tables of plugins are in it; the first version left them out. */
+  hasPluginTables: z.boolean().default(false),
 });
 export type BackupHeader = z.infer<typeof headerKind>;
 
-const tableKind = z.object({ schema: z.string(), name: z.string(), columns: z.array(z.string()) });
+/** `vendor/name` of the plugin that something belongs to; absent: it is the product's. */
+const ofPlugin = { plugin: z.string().optional() };
+
+const tableKind = z.object({ schema: z.string(), name: z.string(), columns: z.array(z.string()), ...ofPlugin });
 export type BackupTable = z.infer<typeof tableKind>;
 
-const sequenceKind = z.object({ schema: z.string(), name: z.string(), lastValue: z.string() });
+const sequenceKind = z.object({ schema: z.string(), name: z.string(), lastValue: z.string(), ...ofPlugin });
 export type BackupSequence = z.infer<typeof sequenceKind>;
 
 const endKind = z.object({

@@ -10,7 +10,16 @@ import type { DatabaseClient } from '../../src/db/client.ts';
 import type { Migration } from '../../src/db/migrate.ts';
 import { version } from '../../src/app/version.ts';
 import { linesIn, verifyBackup, writeBackupFile, type BackupHeader, type BackupPart } from './backup-file.ts';
-import { quoted, quotedColumns, sequencesOf, tablesOf, type CatalogTable } from './catalog.ts';
+import {
+  ownedByPlugins,
+  quoted,
+  quotedColumns,
+  sequencesOf,
+  sequencesOfPlugin,
+  tablesOf,
+  tablesOfPlugin,
+  type CatalogTable,
+} from './catalog.ts';
 import type { Progress } from './progress.ts';
 
 export interface MadeBackup {
@@ -53,6 +62,8 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
 /** So that no month is dropped in between. */
 async function lockedTables({ client, migrations }: BackupOptions): Promise<CatalogTable[]> {
   const tables = await tablesOf(client, migrations);
+  // After the product's: a restore needs the record of the plugins' migrations to make their tables.
+  for (const plugin of await ownedByPlugins(client)) tables.push(...(await tablesOfPlugin(client, plugin)));
   await client.query(`LOCK TABLE ${tables.map(quoted).join(', ')} IN ACCESS SHARE MODE`);
   return tables;
 }
@@ -73,6 +84,7 @@ async function headerOf(client: DatabaseClient): Promise<BackupHeader> {
     serverVersion: row.serverVersion,
     migrations: migrations.rows.map(({ name }) => name),
     secretFingerprint: row.fingerprint,
+    hasPluginTables: true,
   };
 }
 
@@ -96,7 +108,9 @@ async function* partsOf(
     copied.push({ table: name, rows });
     progress.advance(size, `${name}: ${rows} rows`);
   }
-  yield { kind: 'end', end: { tables: copied, sequences: await sequencesOf(client, migrations) } };
+  const sequences = await sequencesOf(client, migrations);
+  for (const plugin of await ownedByPlugins(client)) sequences.push(...(await sequencesOfPlugin(client, plugin)));
+  yield { kind: 'end', end: { tables: copied, sequences } };
 }
 
 /** What file systems without hard links answer: FAT, many network shares. */

@@ -2,13 +2,20 @@
  * Loads a backup into a database, in one transaction: on a fault the database is as it was. The tables are made by the
  * migrations that the backup had; the later ones run afterwards. The restored installation is on hold.
  */
-import { from as copyFrom } from 'pg-copy-streams';
 import type { DatabaseClient } from '../../src/db/client.ts';
 import type { Migration } from '../../src/db/migrate.ts';
-import { dropsOf } from '../../src/domain/plugins/plugin-migration-store.ts';
-import { linesIn, readHeader, readParts, type BackupEnd, type BackupHeader, type BackupTable } from './backup-file.ts';
-import { foreignKeysOf, quoted, quotedColumns, tablesOf, type ForeignKey } from './catalog.ts';
+import {
+  readHeader,
+  readParts,
+  type BackupEnd,
+  type BackupHeader,
+  type BackupSequence,
+  type BackupTable,
+} from './backup-file.ts';
+import { addForeignKeys, dropForeignKeys, foreignKeysOf, quoted, tablesOf } from './catalog.ts';
+import { openCopy, type TableCopy } from './copy-into.ts';
 import type { Progress } from './progress.ts';
+import { RestoredPlugins, type LeftOut } from './restored-plugins.ts';
 
 interface RestoreOptions {
   readonly client: DatabaseClient;
@@ -28,8 +35,11 @@ export function migrationsOf({ migrations: names, version }: BackupHeader, known
   return known.filter(({ name }) => names.includes(name));
 }
 
-/** Replaces all rows of the database by those of the backup, and starts a hold. The tables must be those of the backup. */
-export async function restoreBackup(options: RestoreOptions): Promise<BackupEnd> {
+/**
+ * Replaces all rows of the database by those of the backup, and starts a hold. The tables must be those of the backup; those of
+ * plugins are made here. Answers the plugins whose tables could not be restored.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<LeftOut> {
   const { client, file, migrations, progress, signal } = options;
   const { header } = await readHeader(file);
   await client.query('BEGIN');
@@ -37,54 +47,36 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupEnd>
     // Nobody may start the program on the database in between.
     await client.query(`SELECT pg_advisory_xact_lock(hashtextextended('mailwright:place', 0))`);
     const existing = await tablesOf(client, migrations);
-    await dropTablesOfPlugins(client);
+    const plugins = await RestoredPlugins.begin(client, header);
     await client.query(`TRUNCATE ${existing.map(quoted).join(', ')}`);
-    const keys = await dropForeignKeys(client);
+    const keys = await foreignKeysOf(client);
+    await dropForeignKeys(client, keys);
     for (const table of existing) await client.query(`ALTER TABLE ${quoted(table)} DISABLE TRIGGER USER`);
-    const end = await load(options);
-    await setSequences(client, end);
+    const end = await load(options, plugins);
+    await setSequences(client, plugins.remaining(end.sequences));
     progress.begin('Checking references and making statistics', 0);
-    for (const { table, name, definition } of keys) {
-      signal.throwIfAborted();
-      await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
-    }
+    await addForeignKeys(client, keys);
+    await plugins.end();
     const tables = await tablesOf(client, migrations);
     for (const table of tables) await client.query(`ALTER TABLE ${quoted(table)} ENABLE TRIGGER USER`);
     await startHold(client, header);
-    await deactivatePlugins(client);
     await client.query(`ANALYZE ${tables.map(quoted).join(', ')}`);
     signal.throwIfAborted();
     await client.query('COMMIT');
-    return end;
+    return plugins.leftOut;
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     throw error;
   }
 }
 
-/** They are in no backup. Left here they would have rows of another time, or no record of whose they are. */
-async function dropTablesOfPlugins(client: DatabaseClient): Promise<void> {
-  const { rows } = await client.query<{ isThere: boolean }>(
-    `SELECT to_regclass('plugin_migration') IS NOT NULL AS "isThere"`,
-  );
-  if (!rows[0]?.isThere) return;
-  const { rows: made } = await client.query<{ objects: string[] }>(
-    `SELECT DISTINCT ON (vendor, plugin) objects FROM plugin_migration ORDER BY vendor, plugin, no DESC`,
-  );
-  for (const { objects } of made) for (const statement of dropsOf(objects)) await client.query(statement);
-}
-
-/** They are added again at the end, which checks all rows at once instead of one by one. */
-async function dropForeignKeys(client: DatabaseClient): Promise<ForeignKey[]> {
-  const keys = await foreignKeysOf(client);
-  for (const { table, name } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
-  return keys;
-}
-
-async function load({ client, migrations, file, progress, signal }: RestoreOptions): Promise<BackupEnd> {
+async function load(
+  { client, migrations, file, progress, signal }: RestoreOptions,
+  plugins: RestoredPlugins,
+): Promise<BackupEnd> {
   progress.begin('Loading', 0);
   let tables = await tablesOf(client, migrations);
-  let copy: ReturnType<typeof openCopy> | undefined;
+  let copy: TableCopy | undefined;
   for await (const part of readParts(file, signal)) {
     if (part.kind === 'data') {
       if (!copy) throw new Error('The backup has rows without a table.');
@@ -94,45 +86,19 @@ async function load({ client, migrations, file, progress, signal }: RestoreOptio
     }
     await copy?.end();
     copy = undefined;
-    if (part.kind === 'end') return part.end;
+    if (part.kind === 'end') {
+      await plugins.makeTables();
+      return part.end;
+    }
+    if (part.table.plugin !== undefined) {
+      copy = await plugins.openCopy(part.table, part.table.plugin);
+      continue;
+    }
     // A month of the backup may be missing here; everything else must be the same.
     if (await makeMonth(client, part.table)) tables = await tablesOf(client, migrations);
-    requireTable(tables, part.table);
-    copy = openCopy(client, part.table);
+    copy = openCopy(client, part.table, tables);
   }
   throw new Error('The backup has no end.');
-}
-
-function openCopy(client: DatabaseClient, table: BackupTable) {
-  const stream = client.query(copyFrom(`COPY ${quoted(table)} (${quotedColumns(table)}) FROM STDIN`));
-  const ended = new Promise<void>((resolve, reject) => {
-    stream.once('finish', resolve);
-    stream.once('error', reject);
-  });
-  ended.catch(() => undefined);
-  let rows = 0;
-  return {
-    name: `${table.schema}.${table.name}`,
-    rows: () => rows,
-    async write(bytes: Buffer): Promise<void> {
-      rows += linesIn(bytes);
-      if (!stream.write(bytes)) await Promise.race([ended, new Promise((resolve) => stream.once('drain', resolve))]);
-    },
-    async end(): Promise<void> {
-      stream.end();
-      await ended;
-    },
-  };
-}
-
-function requireTable(tables: readonly BackupTable[], table: BackupTable): void {
-  const found = tables.find((it) => quoted(it) === quoted(table));
-  const differing = table.columns.find((column) => !found?.columns.includes(column));
-  if (found && differing === undefined) return;
-  const missing = found ? `column ${String(differing)} in ${quoted(table)}` : `table ${quoted(table)}`;
-  throw new Error(
-    `The backup has a ${missing}, which this version does not have. Restore it with the version it names.`,
-  );
 }
 
 /** Returns whether a month was missing. */
@@ -154,7 +120,7 @@ async function makeMonth(client: DatabaseClient, { schema, name }: BackupTable):
   return true;
 }
 
-async function setSequences(client: DatabaseClient, { sequences }: BackupEnd): Promise<void> {
+async function setSequences(client: DatabaseClient, sequences: readonly BackupSequence[]): Promise<void> {
   for (const sequence of sequences)
     await client.query('SELECT setval($1::regclass, $2::bigint)', [quoted(sequence), sequence.lastValue]);
 }
@@ -166,11 +132,4 @@ async function startHold(client: DatabaseClient, { madeAt }: BackupHeader): Prom
     `INSERT INTO setting (key, value) VALUES ('installation.hold', jsonb_build_object('since', now(), 'reason', $1::text))`,
     [`It was restored from the backup of ${madeAt.slice(0, 19).replace('T', ' ')} UTC.`],
   );
-}
-
-/** Folders and tables of added plugins are in no backup: once the folders are there, an activation makes the tables again. */
-async function deactivatePlugins(client: DatabaseClient): Promise<void> {
-  const { rows } = await client.query<{ isThere: boolean }>(`SELECT to_regclass('plugin') IS NOT NULL AS "isThere"`);
-  if (rows[0]?.isThere)
-    await client.query(`UPDATE plugin SET status = 'inactive' WHERE NOT is_bundled AND status = 'active'`);
 }

@@ -189,6 +189,7 @@ async function connect(url: string, name: string, watch: ConnectionWatch): Promi
   const client = new DatabaseClient({
     connectionString: url,
     keepAlive: true,
+    types,
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
@@ -198,7 +199,8 @@ async function connect(url: string, name: string, watch: ConnectionWatch): Promi
   return client;
 }
 
-function statementsOf(runner: LibraryPool | pg.PoolClient): Queryable {
+/** Statements on one connection, or on any of a pool. */
+export function statementsOf(runner: LibraryPool | pg.ClientBase): Queryable {
   return {
     async query<const Of extends Columns>(columns: Of, statement: Sql, name?: string) {
       const compare = observe(statement, columns);

@@ -11,9 +11,7 @@ import { pluginClient } from '../support/plugin-client.ts';
 import { folderOf, newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { startProgram, type Program } from '../support/program.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
-import { createEmptyDatabase, createTestDatabase } from '../support/test-database.ts';
-import { testInstallation } from '../support/test-context.ts';
-import { runScript } from '../support/run-script.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const ROLES = { ROLES: 'web,worker', DB_POOL_SIZE: '8' };
 
@@ -249,42 +247,4 @@ test('the folder of a bundled plugin can be removed: its type is gone, and its s
   expect(await isLive(again, 'mailwright/smtp')).toBe(true);
   expect(JSON.stringify(await pluginClient(again).graphql(servers))).toContain('"fault":null');
   await again.stop();
-});
-
-test('a restored backup has no tables of plugins; activating one makes them again', async () => {
-  const { settings, dataDir } = await newInstallation();
-  writePlugin(dataDir, 'acme/kept', {
-    migrations: { '1_a.sql': 'CREATE TABLE acme_a (id serial); INSERT INTO acme_a DEFAULT VALUES;' },
-  });
-  const program = await startProgram(settings);
-  await pluginClient(program).activate('acme/kept');
-  const scripts = { DATA_DIR: dataDir, APP_SECRET: testInstallation.secret };
-  const file = path.join(dataDir, 'copy.backup');
-  const made = await runScript('backup', [file], { ...scripts, DATABASE_URL: settings['DATABASE_URL'] ?? '' });
-  expect(made, made.text).toMatchObject({ code: 0 });
-  await program.stop();
-
-  const { url } = await createEmptyDatabase();
-  const restored = await runScript('restore', [file], { ...scripts, DATABASE_URL: url });
-  expect(restored, restored.text).toMatchObject({ code: 0 });
-  const next = await startProgram({ ...settings, DATABASE_URL: url });
-  expect(await pluginClient(next).plugin('acme/kept')).toMatchObject({ status: 'INACTIVE', isLive: false });
-  expect(await isLive(next, 'mailwright/smtp')).toBe(true);
-  expect(await pluginClient(next).activate('acme/kept')).toMatchObject({ status: 'ACTIVE', isLive: true });
-  const inDatabase = async <T>(act: (database: Database) => Promise<T>): Promise<T> => {
-    const database = openDatabase({ url, poolSize: 1, log: silentLog, applicationName: 'mailwright-test' });
-    return act(database).finally(() => database.close());
-  };
-  const rowsOfPlugin = () => inDatabase((database) => queryRows(database, sql`SELECT id FROM acme_a`));
-  expect(await rowsOfPlugin()).toEqual([{ id: 1 }]);
-
-  // Over an installation with the plugin: its rows of now would not fit to what was restored.
-  await inDatabase((database) => database.execute(sql`INSERT INTO acme_a DEFAULT VALUES`));
-  await next.stop();
-  const again = await runScript('restore', [file, '--yes'], { ...scripts, DATABASE_URL: url });
-  expect(again, again.text).toMatchObject({ code: 0 });
-  const last = await startProgram({ ...settings, DATABASE_URL: url });
-  expect(await pluginClient(last).activate('acme/kept')).toMatchObject({ status: 'ACTIVE', isLive: true });
-  expect(await rowsOfPlugin()).toEqual([{ id: 1 }]);
-  await last.stop();
 });

@@ -11,6 +11,7 @@ import { hostOf } from './find-plugin.ts';
 import { followPluginSettings } from './follow-settings.ts';
 import { switchedOn } from './plugin-customer-store.ts';
 import { needsNewGrant } from './grant-rights.ts';
+import { giveRestoredTables } from './own-tables.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
 import { syncPackages } from './sync-packages.ts';
 import { fullName, isOwn, PLUGIN_CUSTOMERS_CHANNEL, PLUGINS_CHANNEL, type Plugin } from './plugin.ts';
@@ -28,6 +29,7 @@ export async function followPlugins(ctx: Context, notifications: Notifications):
   await readCustomers(ctx);
   const found = await discoverPlugins(ctx);
   await activateOwn(ctx, found);
+  await giveRestoredTables(ctx);
   await followPluginsOnce(ctx);
   let isClosed = false;
   let running = Promise.resolve();

@@ -6,6 +6,7 @@ const APPLIED_ROW = row({
   no: 'int',
   name: 'text',
   checksum: 'text',
+  upSql: 'text',
   downSql: 'text?',
   /** All that belonged to the plugin after it. */
   objects: 'text[]',
@@ -16,7 +17,7 @@ export type AppliedMigration = RowOf<typeof APPLIED_ROW>;
 export function appliedMigrations(db: Queryable, { vendor, name }: PluginKey): Promise<AppliedMigration[]> {
   return db.query(
     APPLIED_ROW,
-    sql`SELECT no, name, checksum, down_sql AS "downSql", objects FROM plugin_migration
+    sql`SELECT no, name, checksum, up_sql AS "upSql", down_sql AS "downSql", objects FROM plugin_migration
          WHERE vendor = ${vendor} AND plugin = ${name} ORDER BY no`,
   );
 }

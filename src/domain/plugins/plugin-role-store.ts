@@ -62,6 +62,11 @@ export async function giveObjects(
   if (!isSuperuser) await tx.execute(raw(`REVOKE CREATE ON SCHEMA public FROM ${name}`));
 }
 
+/** Whether the role owns all of them. */
+export async function belongTo(tx: Queryable, objects: readonly string[], { role }: PluginLogin): Promise<boolean> {
+  return (await ownerStatements(tx, objects, role)).length === 0;
+}
+
 /** Objects are those of a plugin's record, such as `table public.acme_note`. What belongs to the role already is left out. */
 function ownerStatements(tx: Queryable, objects: readonly string[], role: string) {
   return tx.query(
@@ -74,8 +79,8 @@ function ownerStatements(tx: Queryable, objects: readonly string[], role: string
     SELECT format('ALTER TABLE %s OWNER TO %I', c.oid::regclass, ${role}::text) AS statement
       FROM object o JOIN pg_class c ON c.oid = to_regclass(o.identity)
      WHERE o.kind IN ('table', 'view', 'materialized view', 'foreign table', 'sequence') AND pg_get_userbyid(c.relowner) <> ${role}
-           -- A sequence of a column goes with its table.
-           AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+           -- A sequence of a column goes with its table; parts of a table do not.
+           AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE c.relkind = 'S' AND d.classid = 'pg_class'::regclass AND d.objid = c.oid
                               AND d.refclassid = 'pg_class'::regclass AND d.deptype IN ('a', 'i'))
     UNION ALL
     SELECT format('ALTER ROUTINE %s OWNER TO %I', p.oid::regprocedure, ${role}::text)

@@ -52,6 +52,15 @@ export async function runPendingMigrations(
   }
 }
 
+/** Runs those again that are recorded, in a database that has none of their tables: a backup was loaded into it. Throws an Error with a sentence. */
+export async function repeatMigrations(db: Queryable, plugin: PluginKey): Promise<void> {
+  let owned: readonly string[] = [];
+  for (const { name, upSql } of await appliedMigrations(db, plugin)) {
+    const what = `The migration ${name}`;
+    owned = await runChecked({ db }, plugin, { what, owned, script: () => runScript(db, upSql) });
+  }
+}
+
 /** Takes all of them back, the last one first, and drops what is left of them. Throws an Error with a sentence. */
 export async function takeBackMigrations({ db }: TransactionContext, plugin: PluginKey): Promise<void> {
   const applied = await appliedMigrations(db, plugin);
@@ -84,7 +93,7 @@ export async function refusePrefixClash({ db }: TransactionContext, { vendor }: 
     );
 }
 
-/** Whether nothing is there of what the migrations made: a restored backup has the record, but no tables of plugins. */
+/** Whether nothing is there of what the migrations made: a restored backup may have the record without the tables. */
 async function areGone(db: Queryable, applied: readonly AppliedMigration[]): Promise<boolean> {
   const owned = new Set(applied.at(-1)?.objects);
   if (owned.size === 0) return false;
