@@ -2,10 +2,10 @@
  * `npm run plugin -- new acme/notes`, `npm run plugin -- test <folder>`, `npm run plugin -- pack <folder>`: what authors of plugins need.
  * It asks nothing, and works in an installation without development tools.
  */
-import { parseArgs } from 'node:util';
 import { newPlugin } from './plugin/new-plugin.ts';
 import { packPlugin } from './plugin/pack-plugin.ts';
-import { PluginToolError } from './plugin/plugin-tool-error.ts';
+import { parseWords, runTool } from './support/run-tool.ts';
+import { ToolError } from './support/tool-error.ts';
 import { testPlugin } from './plugin/test-plugin.ts';
 
 const USAGE = `Usage:
@@ -16,13 +16,7 @@ const USAGE = `Usage:
 
 The guide: docs/guides/write-a-plugin.md`;
 
-try {
-  process.exitCode = await run(process.argv.slice(2));
-} catch (error) {
-  if (error instanceof PluginToolError) console.error(error.message);
-  else console.error(error instanceof Error ? error.stack : String(error));
-  process.exitCode = 1;
-}
+await runTool(run);
 // The code of a plugin was loaded here, and may have left timers.
 process.exit();
 
@@ -31,13 +25,13 @@ async function run(words: readonly string[]): Promise<number> {
   const [command, subject, ...more] = positionals;
   if (values.help || command === undefined) return show(USAGE);
   if (subject === undefined || more.length > 0)
-    throw new PluginToolError(`"${command}" needs one word after it.\n\n${USAGE}`);
+    throw new ToolError(`"${command}" needs one word after it.\n\n${USAGE}`);
   const dataDir = process.env['DATA_DIR'] || 'data';
   if (command === 'new') return show(await newPlugin(subject, { dataDir, folder: values.path }));
   if (command === 'test') return testPlugin(subject);
   if (command === 'pack')
     return show(await packPlugin(subject, { out: values.out, withTests: values['with-tests'], sign: values.sign }));
-  throw new PluginToolError(`There is no command "${command}".\n\n${USAGE}`);
+  throw new ToolError(`There is no command "${command}".\n\n${USAGE}`);
 }
 
 function show(text: string): number {
@@ -46,8 +40,8 @@ function show(text: string): number {
 }
 
 function parse(words: readonly string[]) {
-  try {
-    return parseArgs({
+  return parseWords(
+    {
       args: [...words],
       allowPositionals: true,
       options: {
@@ -57,8 +51,7 @@ function parse(words: readonly string[]) {
         'with-tests': { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },
-    });
-  } catch (error) {
-    throw new PluginToolError(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-  }
+    },
+    USAGE,
+  );
 }

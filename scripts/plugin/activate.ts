@@ -1,16 +1,16 @@
 /** Activates a plugin in a running installation. */
-import { PluginToolError } from './plugin-tool-error.ts';
+import { ToolError } from '../support/tool-error.ts';
 
 interface Installation {
   readonly baseUrl: string;
   readonly token: string;
 }
 
-/** Throws PluginToolError with the reason when it fails. */
+/** Throws ToolError with the reason when it fails. */
 export async function activate({ baseUrl, token }: Installation, plugin: string): Promise<void> {
   const response = await fetch(`${baseUrl}/api/v1/plugins/${plugin}/activate`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${token}`, Accept: 'application/json' },
   });
-  if (response.status !== 200) throw new PluginToolError(`${plugin} cannot be activated: ${await response.text()}`);
+  if (response.status !== 200) throw new ToolError(`${plugin} cannot be activated: ${await response.text()}`);
 }

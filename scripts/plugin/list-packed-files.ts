@@ -1,7 +1,7 @@
 /** Which files of a plugin's folder are part of its archive. */
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { PluginToolError } from './plugin-tool-error.ts';
+import { ToolError } from '../support/tool-error.ts';
 
 /** Only of use where the plugin is written. `tsconfig.json` leads to that machine's Mailwright. */
 const LEFT_OUT = new Set(['node_modules', 'tsconfig.json', 'package-lock.json', 'coverage']);
@@ -18,7 +18,7 @@ export async function listPackedFiles(root: string, { withTests }: { readonly wi
   return [...own, ...packages].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
 }
 
-/** Hidden files stay behind. Throws PluginToolError for a link. */
+/** Hidden files stay behind. Throws ToolError for a link. */
 async function filesBelow(root: string, below: string, isLeftOut: (name: string) => boolean): Promise<string[]> {
   const files: string[] = [];
   for (const entry of await readdir(path.join(root, below), { withFileTypes: true })) {
@@ -26,7 +26,7 @@ async function filesBelow(root: string, below: string, isLeftOut: (name: string)
     if (entry.name.startsWith('.') || isLeftOut(entry.name)) continue;
     if (entry.isDirectory()) files.push(...(await filesBelow(root, name, below === '' ? () => false : isLeftOut)));
     else if (entry.isFile()) files.push(name);
-    else throw new PluginToolError(`${name} is a link or no file: an archive may have only files and folders.`);
+    else throw new ToolError(`${name} is a link or no file: an archive may have only files and folders.`);
   }
   return files;
 }
@@ -39,9 +39,7 @@ async function packagesOf(root: string): Promise<string[]> {
     for (const [name, isOptional] of await dependenciesOf(path.join(root, place))) {
       const folder = await findPackage(root, place, name);
       if (folder === undefined && !isOptional)
-        throw new PluginToolError(
-          `The package ${name} is not installed. Run "npm install" in the plugin's folder first.`,
-        );
+        throw new ToolError(`The package ${name} is not installed. Run "npm install" in the plugin's folder first.`);
       if (folder === undefined || found.has(folder)) continue;
       found.add(folder);
       open.push(folder);

@@ -2,7 +2,7 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ManifestError, parseManifest } from '../../src/plugin-host/plugin-manifest.ts';
-import { PluginToolError } from './plugin-tool-error.ts';
+import { ToolError } from '../support/tool-error.ts';
 
 interface NewPluginOptions {
   readonly dataDir: string;
@@ -13,11 +13,11 @@ interface NewPluginOptions {
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const TEMPLATE = path.join(import.meta.dirname, 'template');
 
-/** Writes the plugin `vendor/name` and returns what to do next. Throws PluginToolError for a wrong name or a folder that exists. */
+/** Writes the plugin `vendor/name` and returns what to do next. Throws ToolError for a wrong name or a folder that exists. */
 export async function newPlugin(fullName: string, options: NewPluginOptions): Promise<string> {
   const [vendor = '', name = '', ...more] = fullName.split('/');
   if (vendor === '' || name === '' || more.length > 0)
-    throw new PluginToolError(`"${fullName}" is no name of a plugin: it must be <vendor>/<name>, such as acme/notes.`);
+    throw new ToolError(`"${fullName}" is no name of a plugin: it must be <vendor>/<name>, such as acme/notes.`);
   const files = await filesOf(vendor, name);
   checkName(files.get('package.json') ?? '', { vendor, name });
   const installed = path.resolve(options.dataDir, 'plugins', vendor, name);
@@ -31,7 +31,7 @@ function checkName(manifest: string, { vendor, name }: { readonly vendor: string
   try {
     parseManifest(manifest, { vendor, name, isBundled: false });
   } catch (error) {
-    if (error instanceof ManifestError) throw new PluginToolError(error.message);
+    if (error instanceof ManifestError) throw new ToolError(error.message);
     throw error;
   }
 }
@@ -66,7 +66,7 @@ function tsconfigFor(folder: string): string {
 /** All files or none: a running Mailwright looks into the data directory, but not into hidden folders. */
 async function write(folder: string, files: ReadonlyMap<string, string>): Promise<void> {
   if (await exists(folder))
-    throw new PluginToolError(`${folder} exists already. Remove it, or choose another name or another --path.`);
+    throw new ToolError(`${folder} exists already. Remove it, or choose another name or another --path.`);
   const unfinished = path.join(path.dirname(folder), `.new-${path.basename(folder)}-${process.pid}`);
   try {
     for (const [place, text] of files) {
@@ -77,7 +77,7 @@ async function write(folder: string, files: ReadonlyMap<string, string>): Promis
     await rename(unfinished, folder);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });
-    throw new PluginToolError(`${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+    throw new ToolError(`${folder} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -1,13 +1,14 @@
 /** `plugin -- pack`: makes an archive of a plugin. The same files make the same bytes, whoever packs them and when. */
-import { createHash, createPrivateKey, createPublicKey, sign, type KeyObject } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PACKAGE_BYTES_MAX } from '../../src/domain/plugins/plugin-package.ts';
 import { PACKAGE_LIMITS, readPackage } from '../../src/plugin-host/read-package.ts';
 import { listPackedFiles } from './list-packed-files.ts';
-import { PluginToolError } from './plugin-tool-error.ts';
+import { signArchive, type Signed } from '../support/sign-archive.ts';
+import { ToolError } from '../support/tool-error.ts';
 import { readPlugin } from './read-plugin.ts';
-import { tarGz, type TarFile } from './tar-gz.ts';
+import { tarGz, type TarFile } from '../support/tar-gz.ts';
 
 interface PackOptions {
   /** The archive's file; undefined: one in the present folder, named after the plugin. */
@@ -17,24 +18,26 @@ interface PackOptions {
   readonly sign: string | undefined;
 }
 
-/** Writes the archive and returns how to install it. Throws PluginToolError when an installation would refuse it. */
+/** Writes the archive and returns how to install it. Throws ToolError when an installation would refuse it. */
 export async function packPlugin(place: string, { out, withTests, sign: keyFile }: PackOptions): Promise<string> {
   const { fullName, folder } = await readPlugin(place);
   const version = folder.manifest?.version ?? '';
   const names = await listPackedFiles(folder.folder, { withTests });
   const archive = tarGz(await readFiles(folder.folder, names));
   await checkArchive(archive);
-  const signed = keyFile === undefined ? undefined : await signArchive(archive, keyFile);
+  const signed = keyFile === undefined ? undefined : await signArchive(archive, { keyFile, advice: makeKey(keyFile) });
   const file = path.resolve(out ?? `${fullName.replace('/', '-')}-${version}.tgz`);
   await writeFile(file, archive);
   const sha256 = createHash('sha256').update(archive).digest('hex');
   return report({ fullName, version, file, sha256, files: names.length, bytes: archive.length, signed });
 }
 
+const makeKey = (file: string) => `openssl genpkey -algorithm ed25519 -out ${file}`;
+
 async function readFiles(root: string, names: readonly string[]): Promise<TarFile[]> {
   const { entriesMax, bytesMax } = PACKAGE_LIMITS;
   if (names.length > entriesMax)
-    throw new PluginToolError(
+    throw new ToolError(
       `The plugin has ${names.length} files; an archive may have ${entriesMax}. Remove what it does not need.`,
     );
   const files: TarFile[] = [];
@@ -43,7 +46,7 @@ async function readFiles(root: string, names: readonly string[]): Promise<TarFil
     const file = path.join(root, name);
     bytes += (await stat(file)).size;
     if (bytes > bytesMax)
-      throw new PluginToolError(`The plugin is larger than ${bytesMax / 1e6} MB. Remove what it does not need.`);
+      throw new ToolError(`The plugin is larger than ${bytesMax / 1e6} MB. Remove what it does not need.`);
     files.push({ name, content: await readFile(file) });
   }
   return files;
@@ -52,47 +55,13 @@ async function readFiles(root: string, names: readonly string[]): Promise<TarFil
 /** By the code that an installation reads it with. */
 async function checkArchive(archive: Uint8Array): Promise<void> {
   if (archive.length > PACKAGE_BYTES_MAX)
-    throw new PluginToolError(
+    throw new ToolError(
       `The archive is larger than ${PACKAGE_BYTES_MAX / 1e6} MB. Remove what the plugin does not need.`,
     );
   try {
     await readPackage(Buffer.from(archive));
   } catch (error) {
-    throw new PluginToolError(
-      `The archive would be refused: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  }
-}
-
-interface Signed {
-  readonly signature: string;
-  /** As PLUGIN_KEYS has it. */
-  readonly publicKey: string;
-}
-
-async function signArchive(archive: Uint8Array, keyFile: string): Promise<Signed> {
-  const text = await readFile(keyFile, 'utf8').catch(() => {
-    throw new PluginToolError(
-      `There is no file ${keyFile}. Make a key: openssl genpkey -algorithm ed25519 -out ${keyFile}`,
-    );
-  });
-  const key = privateKeyIn(text);
-  if (key?.asymmetricKeyType !== 'ed25519')
-    throw new PluginToolError(
-      `${keyFile} is no Ed25519 key. Make one: openssl genpkey -algorithm ed25519 -out key.pem`,
-    );
-  const { x = '' } = createPublicKey(key).export({ format: 'jwk' });
-  return {
-    signature: sign(null, archive, key).toString('base64'),
-    publicKey: Buffer.from(x, 'base64url').toString('base64'),
-  };
-}
-
-function privateKeyIn(text: string): KeyObject | undefined {
-  try {
-    return createPrivateKey(text);
-  } catch {
-    return undefined;
+    throw new ToolError(`The archive would be refused: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -5,7 +5,7 @@ import { readPluginFolder, type PluginFolder } from '../../src/plugin-host/find-
 import { importPlugin } from '../../src/plugin-host/import-plugin.ts';
 import { readMigrations } from '../../src/plugin-host/plugin-migrations.ts';
 import type { Plugin } from '../../src/plugin-api/index.ts';
-import { PluginToolError } from './plugin-tool-error.ts';
+import { ToolError } from '../support/tool-error.ts';
 
 export interface ReadPlugin {
   readonly fullName: string;
@@ -15,11 +15,11 @@ export interface ReadPlugin {
 
 const NAME = /^@?([^/@]+)\/([^/]+)$/;
 
-/** Reads package.json and migrations and loads the code. Throws PluginToolError with what is wrong. */
+/** Reads package.json and migrations and loads the code. Throws ToolError with what is wrong. */
 export async function readPlugin(place: string): Promise<ReadPlugin> {
   const folder = path.resolve(place);
   const found = await stat(folder).catch(() => undefined);
-  if (!found?.isDirectory()) throw new PluginToolError(`There is no folder ${folder}.`);
+  if (!found?.isDirectory()) throw new ToolError(`There is no folder ${folder}.`);
   const names = await namesOf(folder);
   try {
     const read = await readPluginFolder(folder, { ...names, isBundled: false });
@@ -27,7 +27,7 @@ export async function readPlugin(place: string): Promise<ReadPlugin> {
     await readMigrations(read);
     return { fullName: `${names.vendor}/${names.name}`, folder: read, plugin: await importPlugin(read) };
   } catch (error) {
-    throw new PluginToolError(
+    throw new ToolError(
       `The plugin in ${folder} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
@@ -40,7 +40,7 @@ async function namesOf(folder: string): Promise<{ vendor: string; name: string }
     const [, vendor, name] = NAME.exec(String(full)) ?? [];
     if (vendor !== undefined && name !== undefined) return { vendor, name };
   } catch {
-    throw new PluginToolError(`${folder} has no package.json that can be read.`);
+    throw new ToolError(`${folder} has no package.json that can be read.`);
   }
-  throw new PluginToolError(`"name" of ${path.join(folder, 'package.json')} must be @vendor/name.`);
+  throw new ToolError(`"name" of ${path.join(folder, 'package.json')} must be @vendor/name.`);
 }

@@ -11,7 +11,7 @@ import { INSTALLATION_VARIABLE, type InstallationFacts } from '../../src/plugin-
 import { startOwnInstallation } from '../support/own-installation.ts';
 import { activate } from './activate.ts';
 import { OBSERVER, writeObserver } from './observer.ts';
-import { PluginToolError } from './plugin-tool-error.ts';
+import { ToolError } from '../support/tool-error.ts';
 import { readPlugin, type ReadPlugin } from './read-plugin.ts';
 
 const RESOLVE_NAMES = path.resolve(import.meta.dirname, '../../src/plugin-testing/resolve-names.ts');
@@ -20,12 +20,12 @@ const TOKEN_BYTES = 30;
 /** A test that hangs must not hold the installation for ever. */
 const TEST_MS_MAX = 300_000;
 
-/** Runs the tests and returns their exit code. Leaves nothing running and no data. Throws PluginToolError when they cannot be run. */
+/** Runs the tests and returns their exit code. Leaves nothing running and no data. Throws ToolError when they cannot be run. */
 export async function testPlugin(place: string): Promise<number> {
   const read = await readPlugin(place);
   const tests = globSync('tests/**/*.test.{ts,js,mjs}', { cwd: path.resolve(place) });
   if (tests.length === 0)
-    throw new PluginToolError(`There are no tests: files named tests/*.test.ts in ${path.resolve(place)}.`);
+    throw new ToolError(`There are no tests: files named tests/*.test.ts in ${path.resolve(place)}.`);
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'mailwright-plugin-test-'));
   // When run as root, the database has its own user, who must be able to enter.
   await chmod(temporary, 0o755);
@@ -58,7 +58,7 @@ async function runTests(read: ReadPlugin, run: Run): Promise<number> {
     onOutput: (chunk) => appendFileSync(logFile, chunk),
     onStart: (stop) => stopOnSignal(stop, run.temporary),
   }).catch((error: unknown) => {
-    throw new PluginToolError(error instanceof Error ? error.message : String(error));
+    throw new ToolError(error instanceof Error ? error.message : String(error));
   });
   try {
     for (const plugin of [OBSERVER, read.fullName]) await activate({ baseUrl: own.url, token }, plugin);

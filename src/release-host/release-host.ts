@@ -27,7 +27,7 @@ import { prepareRelease } from './prepare-release.ts';
 import { readRelease, RELEASE_LIMITS } from './read-release.ts';
 
 /** It is in memory while it is checked. */
-const ARCHIVE_BYTES_MAX = 100_000_000;
+export const ARCHIVE_BYTES_MAX = 100_000_000;
 const DOWNLOAD_MS_MAX = 300_000;
 const REASON_CHARS_MAX = 2_000;
 const PROGRESS_BYTES = 1_000_000;

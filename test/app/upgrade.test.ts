@@ -1,23 +1,22 @@
 /** Upgrading a running program from within: what is refused, each phase broken once, and the new version in place of the old one. */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';
-import { newSigner, sha256Of, startWebServer } from '../support/plugin-archive.ts';
+import { newSigner } from '../support/plugin-archive.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
-import { startProgram, type Program } from '../support/program.ts';
+import { startProgram } from '../support/program.ts';
 import { packRelease } from '../support/release-archive.ts';
 import { createTestDatabase } from '../support/test-database.ts';
+import { ask, startReleases, untilVersion, upgradeOf } from '../support/upgrade-client.ts';
 
 /** With the parent process. */
 const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
-const signer = newSigner();
-const served = new Map<string, Buffer>();
-const origin = await startWebServer((req, res) => void res.end(served.get(req.url ?? '') ?? 'nothing'));
+const releases = await startReleases();
+const { stage } = releases;
 
 const { url } = await createTestDatabase();
 const database = openDatabase({ url, poolSize: 2, log: silentLog, applicationName: 'mailwright-test' });
@@ -25,52 +24,8 @@ afterFile(() => database.close());
 const dataDir = newDataDir();
 const settings = {
   ...{ DATABASE_URL: url, DATA_DIR: dataDir, ROLES: 'web,worker', DB_POOL_SIZE: '8' },
-  ...{ OUTBOUND_ALLOW_HOSTS: '127.0.0.1', RELEASE_KEYS: signer.key },
+  ...releases.settings,
 };
-
-interface Upgrade {
-  readonly state: string;
-  readonly reason: string | null;
-  readonly running_version: string;
-  readonly pending_migrations: readonly string[];
-}
-
-async function ask(program: Program, method: string, where: string, fields: object = {}) {
-  const response = await fetch(`${program.baseUrl}/api/v1${where}`, {
-    method,
-    headers: { Authorization: `Bearer ${program.token}`, 'Content-Type': 'application/json' },
-    ...(method === 'GET' ? {} : { body: JSON.stringify(fields) }),
-  });
-  const body = (await response.json()) as { upgrade: Upgrade; message: string; errors?: Record<string, string[]> };
-  return { status: response.status, body };
-}
-
-const upgradeOf = async (program: Program) => (await ask(program, 'GET', '/upgrade')).body.upgrade;
-
-/** Runs it and waits until it has ended. */
-async function stage(program: Program, release: Buffer, fields: object = {}): Promise<Upgrade> {
-  served.set('/release', release);
-  const proof = { sha256: sha256Of(release), signature: signer.sign(release) };
-  const { status, body } = await ask(program, 'POST', '/upgrade/run', {
-    url: `${origin}/release`,
-    ...proof,
-    ...fields,
-  });
-  expect({ status, message: body.message }).toEqual({ status: 200, message: 'The upgrade has begun' });
-  for (;;) {
-    const upgrade = await upgradeOf(program);
-    if (!['downloading', 'checking', 'preparing'].includes(upgrade.state)) return upgrade;
-    await sleep(200);
-  }
-}
-
-async function untilVersion(program: Program, version: string): Promise<void> {
-  for (;;) {
-    const now = await upgradeOf(program).catch(() => undefined);
-    if (now?.running_version === version) return;
-    await sleep(200);
-  }
-}
 
 const tables = async () =>
   (

@@ -1,9 +1,7 @@
-/** The tree of this program as a release: with a version of its own, and further migrations. */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+/** The tree of this program as a release, made as `npm run release` makes it: with a version of its own, and further migrations. */
 import path from 'node:path';
-import zlib from 'node:zlib';
-import { tarOf, type Packed } from './archives.ts';
+import { releaseFiles } from '../../scripts/release/release-files.ts';
+import { tarGz, type TarFile } from '../../scripts/support/tar-gz.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 
@@ -14,27 +12,23 @@ interface Release {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** Packs what a program needs to run. */
+/** Packed fast, and not small. */
 export function packRelease({ version, migrations, files = {} }: Release): Buffer {
-  const listed = execFileSync(
-    'git',
-    ['ls-files', '-co', '--exclude-standard', 'src', 'scripts', 'prisma', 'plugins', '*.json'],
-    {
-      ...{ cwd: ROOT, encoding: 'utf8', maxBuffer: 10_000_000 },
-    },
-  );
-  const names = listed
-    .trim()
-    .split('\n')
-    .filter((name) => !name.startsWith('test/'));
-  const entries: Packed[] = names.map((name) => ({ name, content: files[name] ?? contentOf(name, version) }));
-  for (const [name, sql] of Object.entries(migrations))
-    entries.push({ name: `prisma/migrations/${name}/migration.sql`, content: sql });
-  return zlib.gzipSync(tarOf(entries), { level: 1 });
+  const added = Object.entries(migrations).map(([name, sql]) => ({
+    name: `prisma/migrations/${name}/migration.sql`,
+    content: Buffer.from(sql),
+  }));
+  const tree = releaseFiles(ROOT).map(({ name, content }) => ({ name, content: contentOf(name, content) }));
+  return tarGz([...tree, ...added], { level: 1 });
+
+  function contentOf(name: string, content: Uint8Array): Uint8Array {
+    const text = files[name];
+    if (text !== undefined) return Buffer.from(text);
+    return name === 'package.json' || name === 'package-lock.json' ? withVersion(content, version) : content;
+  }
 }
 
-function contentOf(name: string, version: string): Buffer | string {
-  const content = readFileSync(path.join(ROOT, name));
-  if (name !== 'package.json' && name !== 'package-lock.json') return content;
-  return content.toString('utf8').replaceAll(/("name": "mailwright",\s*"version": ")[^"]*/g, `$1${version}`);
+function withVersion(content: Uint8Array, version: string): TarFile['content'] {
+  const text = Buffer.from(content).toString('utf8');
+  return Buffer.from(text.replaceAll(/("name": "mailwright",\s*"version": ")[^"]*/g, `$1${version}`));
 }

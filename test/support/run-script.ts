@@ -21,17 +21,24 @@ export function startScript(
   name: string,
   words: readonly string[],
   settings: ScriptSettings,
+  cwd?: string,
 ): ChildProcessByStdio<null, Readable, Readable> {
   return spawn(process.execPath, [path.resolve(`scripts/${name}.ts`), ...words], {
     env: { PATH: process.env['PATH'], ...OBSERVED, ...settings },
+    ...(cwd === undefined ? {} : { cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: SCRIPT_MS_MAX,
   });
 }
 
-/** Runs it to its end. */
-export async function runScript(name: string, words: readonly string[], settings: ScriptSettings): Promise<RanScript> {
-  const child = startScript(name, words, settings);
+/** Runs it to its end, in this folder or in `cwd`. */
+export async function runScript(
+  name: string,
+  words: readonly string[],
+  settings: ScriptSettings,
+  cwd?: string,
+): Promise<RanScript> {
+  const child = startScript(name, words, settings, cwd);
   const texts: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => texts.push(chunk.toString()));
   await once(child, 'close');

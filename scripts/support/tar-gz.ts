@@ -1,6 +1,6 @@
 /** A tar archive (POSIX.1-1988, "ustar"), compressed, whose bytes depend on names and contents only. */
 import { constants, gzipSync } from 'node:zlib';
-import { PluginToolError } from './plugin-tool-error.ts';
+import { ToolError } from './tool-error.ts';
 
 export interface TarFile {
   /** With slashes. */
@@ -17,16 +17,14 @@ const MODIFIED_AT = 499_162_500;
 const GZIP_SYSTEM = 9;
 const UNKNOWN_SYSTEM = 255;
 
-/** The archive of these files, in their order. Throws PluginToolError for a path that is too long. */
-export function tarGz(files: readonly TarFile[]): Uint8Array {
+/** The archive of these files, in their order. Throws ToolError for a path that is too long. */
+export function tarGz(files: readonly TarFile[], { level = constants.Z_BEST_COMPRESSION } = {}): Buffer {
   const blocks = files.flatMap(({ name, content }) => [
     headerOf(name, content.length),
     content,
     Buffer.alloc((BLOCK - (content.length % BLOCK)) % BLOCK),
   ]);
-  const archive = gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), {
-    level: constants.Z_BEST_COMPRESSION,
-  });
+  const archive = gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]), { level });
   archive[GZIP_SYSTEM] = UNKNOWN_SYSTEM;
   return archive;
 }
@@ -61,5 +59,5 @@ function split(path: string): { readonly prefix: string; readonly name: string }
     if (Buffer.byteLength(name) <= NAME_BYTES_MAX && Buffer.byteLength(prefix) <= PREFIX_BYTES_MAX)
       return { prefix, name };
   }
-  throw new PluginToolError(`The path ${path} is too long for an archive.`);
+  throw new ToolError(`The path ${path} is too long for an archive.`);
 }
