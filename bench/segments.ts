@@ -117,7 +117,7 @@ async function planAll(ctx: Context, rule: RuleOfList, expected: number): Promis
   const asOf = new Date();
   for (;;) {
     const startedAt = performance.now();
-    const question = { ...rule, asOf, exceptCampaignId: 0n, afterId, rows: SLICE_ROWS };
+    const question = { ...rule, asOf, answers: new Map(), exceptCampaignId: 0n, afterId, rows: SLICE_ROWS };
     const slice = await ctx.database.transaction((tx) => audienceSlice(tx, question));
     slowest = Math.max(slowest, performance.now() - startedAt);
     found += slice.ids.length;

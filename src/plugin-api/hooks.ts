@@ -19,6 +19,7 @@ import type { MergeTag } from './merge-tag.ts';
 import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
 import type { RestRow } from './rest.ts';
 import type { Route } from './routes.ts';
+import type { SegmentCondition } from './segment-condition.ts';
 import type { SendingDriverRegistration } from './sending-driver.ts';
 
 /** REGISTRY: every plugin contributes, the entries are collected. Name to the entry's type. */
@@ -34,6 +35,7 @@ export interface RegistryHooks {
   mail_template: MailTemplate;
   merge_tag: MergeTag;
   page: PluginPage;
+  segment_condition: SegmentCondition;
   settings_form: SettingsForm;
   'layout.head.assets': PageAsset;
   'layout.body.before_close': PageAsset;

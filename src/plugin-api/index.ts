@@ -71,6 +71,14 @@ export {
   type RefusedRow,
   type SkippedMessage,
 } from './messages.ts';
+export type {
+  ConditionPage,
+  ConditionParameter,
+  ConditionParameterType,
+  ConditionQuestion,
+  ConditionValues,
+  SegmentCondition,
+} from './segment-condition.ts';
 export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.ts';
 export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
 export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';

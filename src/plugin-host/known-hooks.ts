@@ -13,6 +13,7 @@ import { markDriver } from './marked-driver.ts';
 import { checkEventFollower } from './follower-check.ts';
 import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
 import { checkRoute } from './route-check.ts';
+import { checkSegmentCondition } from './segment-condition-check.ts';
 
 /** `register` runs for every plugin that is found, `boot` for active ones. */
 export type Phase = 'register' | 'boot';
@@ -85,6 +86,7 @@ export const knownHooks: KnownHooks = {
   liquid_filter: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkLiquidFilter },
   mail_template: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkMailTemplate },
   merge_tag: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkMergeTag },
+  segment_condition: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkSegmentCondition },
   import_row: { pattern: 'FILTER', version: 1, phase: 'boot' },
   message_composed: { pattern: 'FILTER', version: 1, phase: 'boot' },
   before_message_sent: { pattern: 'FILTER', version: 1, phase: 'boot' },

@@ -88,6 +88,6 @@ export const checkLiquidFilter = checkBy(liquidFilterShape, (entry, { plugin, fo
   return { ...entry, module: pathToFileURL(file).href };
 });
 
-function vendorOf(plugin: string): string {
+export function vendorOf(plugin: string): string {
   return plugin.slice(0, plugin.indexOf('/'));
 }

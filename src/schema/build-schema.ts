@@ -29,6 +29,7 @@ import './files/queries.ts';
 import './files/mutations.ts';
 import './imports/queries.ts';
 import './imports/mutations.ts';
+import './segments/conditions.ts';
 import './segments/queries.ts';
 import './segments/mutations.ts';
 import './campaigns/campaign-content.ts';

@@ -26,7 +26,7 @@ import type { TokenKind as KindOfToken } from '../domain/context.ts';
 import type { FileStatus as StatusOfFile } from '../domain/files/file.ts';
 import type { ExtensionKind as KindOfExtension } from '../domain/plugins/extension-slots.ts';
 import type { SettingsOwner } from '../domain/plugins/plugin-settings.ts';
-import type { SettingType } from '../plugin-api/index.ts';
+import type { ConditionParameterType, SettingType } from '../plugin-api/index.ts';
 import type { DmarcPolicy as Policy } from '../domain/sending/domains/dmarc-record.ts';
 import type { DomainStatus } from '../domain/sending/domains/sending-domain-fields.ts';
 import type {
@@ -314,6 +314,18 @@ export const PluginSettingType = closedSet<SettingType>('PluginSettingType', 'Wh
   choice: 'One of its choices.',
   secret: 'A credential: stored encrypted, never answered.',
 });
+
+export const SegmentParameterType = closedSet<ConditionParameterType>(
+  'SegmentParameterType',
+  'What a value of a plugin’s condition is.',
+  {
+    text: 'A text in one line.',
+    number: 'A number.',
+    boolean: 'true or false.',
+    day: 'A day as a text: `2026-12-31`.',
+    option: 'The value of one of its options.',
+  },
+);
 
 export const PluginSettingsOwner = closedSet<SettingsOwner>('PluginSettingsOwner', 'Whose settings these are.', {
   installation: 'Set once, by an administrator.',

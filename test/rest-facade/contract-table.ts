@@ -282,6 +282,7 @@ export const extensions: readonly ContractLine[] = [
     'segments',
     ['GET', '/lists/:list_uid/segments', 'token', 200, index],
     ['POST', '/lists/:list_uid/segments', 'token', 201, action('segment_uid', 'segment')],
+    ['GET', '/segment_conditions', 'token', 200, array],
     ['GET', '/segments/:uid', 'token', 200, object('segment')],
     ['PATCH', '/segments/:uid', 'token', 200, action('segment_uid', 'segment')],
     ['DELETE', '/segments/:uid', 'token', 200, action('segment_uid')],

@@ -26,6 +26,7 @@ const NEED_NO_SCOPE = new Set([
   'GET /plans',
   'GET /plans/:uid',
   'GET /extension_slots',
+  'GET /segment_conditions',
 ]);
 /**
  * What belongs to the operator's account and is shown to everybody (decision D33), and plugins, which belong to the installation: each

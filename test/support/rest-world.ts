@@ -352,6 +352,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,
     slot: 'menu-items',
+    ...(path === '/segment_conditions' ? { language: 'en' } : {}),
     ...(path.startsWith('/plugins/') ? { for: 'customer', values: { greeting: 'Good morning' }, language: 'en' } : {}),
     per_page: 10,
     open: 'yes',

@@ -1,5 +1,6 @@
 /** Whether a list, or a segment of it, has a person who would get mail now: subscribed, and not suppressed (decision D56). */
 import { sql, type Queryable, type Sql } from '../../db/database.ts';
+import { questionsOf } from './segments/plugin-condition.ts';
 import { audienceSlice } from './segments/segment-read-model.ts';
 import type { SegmentRule } from './segments/segment.ts';
 
@@ -28,6 +29,8 @@ export async function findMailable(
   question: MailableQuestion,
 ): Promise<'somebody' | 'nobody' | 'unknown'> {
   if (!(await hasSubscribed(db, question))) return 'nobody';
+  // Plugins are not asked within a transaction: the audience snapshot decides.
+  if (question.rule && questionsOf(question.rule).size > 0) return 'unknown';
   return question.rule ? findInSegment(db, question, question.rule) : findOnList(db, question);
 }
 
@@ -66,7 +69,7 @@ async function findInSegment(
   rule: SegmentRule,
 ): Promise<'somebody' | 'nobody' | 'unknown'> {
   let afterId = 0n;
-  const people = { customerId, listId, rule, exceptCampaignId, asOf: new Date() };
+  const people = { customerId, listId, rule, exceptCampaignId, asOf: new Date(), answers: new Map() };
   for (let slice = 0; slice < SEGMENT_SLICES_MAX; slice++) {
     const { ids, lastId, isLast } = await audienceSlice(db, { ...people, afterId, rows: FIRST_PEOPLE });
     const found = await db.execute(

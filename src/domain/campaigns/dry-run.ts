@@ -130,6 +130,6 @@ async function segmentSlice({ db }: Context, campaign: Campaign, afterId: bigint
   const rule = segmentSnapshot?.rule ?? segment;
   if (!rule) return undefined;
   const asOf = segmentSnapshot ? new Date(segmentSnapshot.asOf) : new Date();
-  const people = { customerId, listId, rule, asOf, exceptCampaignId: id };
+  const people = { customerId, listId, rule, asOf, exceptCampaignId: id, answers: new Map() };
   return audienceSlice(db, { ...people, afterId, rows: SLICE_ROWS, isOneStretch: true });
 }

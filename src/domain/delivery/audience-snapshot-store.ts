@@ -1,7 +1,7 @@
 /** Writes the audience to the ledger, slice by slice, and cuts ranges with open recipients into batches for the queue. */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { audienceSlice } from '../audience/segments/segment-read-model.ts';
-import type { SegmentSnapshot } from '../audience/segments/segment.ts';
+import { keptAnswers, type SegmentSnapshot } from '../audience/segments/segment.ts';
 import type { LedgerKey } from './delivery.ts';
 import { inLedger } from './ledger-read-model.ts';
 import { knownZones, sendTimesOfPeople, zoneOf, type PeopleTimes } from './people-times-read-model.ts';
@@ -57,11 +57,12 @@ export async function snapshotSlice(db: Queryable, input: SliceInput): Promise<S
 export async function snapshotSegmentSlice(
   db: Queryable,
   input: SliceInput,
-  { rule, asOf }: Pick<SegmentSnapshot, 'rule' | 'asOf'>,
+  { rule, asOf, answers }: Pick<SegmentSnapshot, 'rule' | 'asOf' | 'answers'>,
 ): Promise<SnapshotSlice> {
   const { key, listId, afterId, rows } = input;
   const { customerId, sourceId: campaignId } = key;
-  const question = { customerId, listId, rule, asOf: new Date(asOf), exceptCampaignId: campaignId, afterId, rows };
+  const about = { customerId, listId, rule, asOf: new Date(asOf), answers: keptAnswers(answers) };
+  const question = { ...about, exceptCampaignId: campaignId, afterId, rows };
   // The first slice searches no further: its messages should be sent at once.
   const isOneStretch = afterId === 0n;
   const { ids, lastId, isLast } = await audienceSlice(db, { ...question, isOneStretch });

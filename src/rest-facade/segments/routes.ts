@@ -2,6 +2,7 @@
  * Segments: saved rules over a list's people. An extension of the contract. A rule is the JSON that GraphQL takes, as an
  * object or, when it is nested deeper than parameters may be, as a text.
  */
+import { z } from 'zod';
 import type { SegmentRuleInput } from '../../generated/operations.ts';
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
@@ -11,8 +12,15 @@ import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { subscriberRowShape } from '../subscribers/shapes.ts';
 import { presentSubscriberRow } from '../subscribers/present.ts';
 import { restTime } from '../timestamps.ts';
-import { presentSegment } from './present.ts';
-import { oneSegmentShape, segmentActionShape, segmentDeletedShape, segmentShape, segmentSizeShape } from './shapes.ts';
+import { presentCondition, presentSegment } from './present.ts';
+import {
+  conditionShape,
+  oneSegmentShape,
+  segmentActionShape,
+  segmentDeletedShape,
+  segmentShape,
+  segmentSizeShape,
+} from './shapes.ts';
 
 export const segmentRows = [
   endpoint({
@@ -39,6 +47,18 @@ export const segmentRows = [
     }),
     present: ({ createSegment: segment }) =>
       created('Segment was successfully created', { segment_uid: segment.uid, segment: presentSegment(segment) }),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/segment_conditions',
+    access: 'token',
+    summary: 'Lists the conditions that active plugins offer for rules of segments.',
+    details:
+      'One is used as `{"pluginCondition": {"plugin", "name", "values"}}` in a rule; `values` has a value for each parameter by its name. Labels are in the `language`, else in the customer’s.',
+    answers: answersBody(z.array(conditionShape)),
+    operation: 'SegmentConditions',
+    variables: (input) => ({ language: input.text('language') }),
+    present: ({ segmentConditions }) => ok(segmentConditions.nodes.map(presentCondition)),
   }),
   endpoint({
     method: 'GET',

@@ -16,6 +16,25 @@ export const segmentShape = z
   })
   .meta({ id: 'Segment' });
 
+export const conditionShape = z
+  .strictObject({
+    plugin: z.string().meta({ description: '`vendor/name`' }),
+    name: z.string(),
+    label: z.string(),
+    parameters: z.array(
+      z.strictObject({
+        name: z.string(),
+        label: z.string(),
+        type: z.enum(['text', 'number', 'boolean', 'day', 'option']),
+        is_required: z.boolean(),
+        min: z.number().nullable().meta({ description: 'Of a number its smallest value.' }),
+        max: z.number().nullable().meta({ description: 'Of a number its largest value; of a text its length.' }),
+        options: z.array(z.strictObject({ value: z.string(), label: z.string() })),
+      }),
+    ),
+  })
+  .meta({ id: 'SegmentCondition' });
+
 export const oneSegmentShape = z.strictObject({ segment: segmentShape });
 export const segmentActionShape = actionShape({ segment_uid: uidShape, segment: segmentShape });
 export const segmentDeletedShape = actionShape({ segment_uid: uidShape });

@@ -179,6 +179,16 @@ const SegmentReceivedInput = builder.inputType('SegmentReceivedInput', {
   }),
 });
 
+const SegmentPluginConditionInput = builder.inputType('SegmentPluginConditionInput', {
+  checks: conditionChecks.pluginCondition,
+  description: 'A condition that a plugin provides; `segmentConditions` lists them.',
+  fields: (t) => ({
+    plugin: t.string({ required: true, description: '`vendor/name`.' }),
+    name: t.string({ required: true }),
+    values: t.field({ type: 'JsonObject', description: 'By the names of the parameters.' }),
+  }),
+});
+
 /** A rule: a group of rules or one condition. */
 export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builder
   .inputRef<SegmentRuleShape>('SegmentRuleInput')
@@ -202,5 +212,6 @@ export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builde
       opened: t.field({ type: SegmentOpenedInput }),
       clicked: t.field({ type: SegmentClickedInput }),
       received: t.field({ type: SegmentReceivedInput }),
+      pluginCondition: t.field({ type: SegmentPluginConditionInput }),
     }),
   });

@@ -1,4 +1,5 @@
 /** Jobs of the mails that lists send automatically: to the people on them, and to their owners. */
+import { deleteOldAnswers } from '../../domain/audience/segments/answer-store.ts';
 import { deleteOldConfirmationMails } from '../../domain/audience/confirmation-store.ts';
 import { expirePending } from '../../domain/audience/expire-pending.ts';
 import { deleteOldSignUps } from '../../domain/audience/sign-up-store.ts';
@@ -31,4 +32,5 @@ export const expirePendingTask = defineTask(expirePendingJob, async (ctx) => {
   await expirePending(ctx);
   await deleteOldConfirmationMails(ctx.db);
   await deleteOldSignUps(ctx.db);
+  await deleteOldAnswers(ctx.db);
 });

@@ -1,6 +1,7 @@
 /** Checks a rule against its list: the fields and campaigns in it must exist. */
 import { ValidationError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
+import { checkPluginConditions, type PlacedCondition } from './check-plugin-conditions.ts';
 import { hasOptions, optionOf, type FieldKind } from '../field-value.ts';
 import { fieldsOfList } from '../list-field-store.ts';
 import { foreignRuleCampaign, ruleCampaignNotFound } from './segment-errors.ts';
@@ -22,12 +23,8 @@ export async function checkedRule(ctx: Context, list: RuleList, given: unknown):
   const conditions = [...conditionsOf(rule, 'rule')];
   await checkFields(ctx, list, conditions);
   await checkCampaigns(ctx, list, conditions);
+  await checkPluginConditions(ctx, list.customerId, conditions);
   return rule;
-}
-
-interface PlacedCondition {
-  readonly path: string;
-  readonly condition: Condition;
 }
 
 function* conditionsOf(rule: SegmentRule, path: string): Generator<PlacedCondition> {

@@ -4,6 +4,7 @@ import { EMAIL_BYTES_MAX, emailKey, isEmailAddress, isOneLine, isPlainText } fro
 import { isUid } from '../../../lib/ids.ts';
 import { SUBSCRIBER_STATUSES } from '../subscriber-fields.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
+import { isDay } from './plugin-condition.ts';
 import {
   ANNIVERSARY_DAYS_MAX,
   RULE_CAMPAIGNS_MAX,
@@ -19,12 +20,16 @@ import {
   type NumberCondition,
   type OpenedCondition,
   type OptionsCondition,
+  type PluginCondition,
   type ReceivedCondition,
   type TagsCondition,
   type TextCondition,
   type TimeCondition,
 } from './segment.ts';
 
+const CONDITION_NAME_MAX = 60;
+/** Vendor and name. */
+const PLUGIN_NAME_MAX = 200;
 /** How many of the last campaigns a condition can name. */
 const LAST_CAMPAIGNS_MAX = 1_000;
 const AT_LEAST_MAX = 1_000_000;
@@ -98,12 +103,6 @@ const day = z
   .string()
   .refine((given) => isDay(given), 'must be a day such as 2026-12-31')
   .describe('`YYYY-MM-DD`.');
-
-function isDay(given: string): boolean {
-  if (!/^\d{4}-\d\d-\d\d$/.test(given) || given.startsWith('0000')) return false;
-  const date = new Date(`${given}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(given);
-}
 
 const timeShape = {
   ...{ before: time, after: time, on: day, isEmpty },
@@ -179,6 +178,29 @@ const receivedCondition: z.ZodType<ReceivedCondition> = object({ campaigns, atLe
 
 export type ConditionName = Condition extends infer One ? (One extends unknown ? keyof One : never) : never;
 
+/** Values of one condition: more than a plugin may have parameters. */
+const VALUES_MAX = 30;
+const NAME = /^[a-z][a-z0-9_]{0,59}$/;
+
+const pluginConditionShape = {
+  plugin: z
+    .string()
+    .max(PLUGIN_NAME_MAX)
+    .regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, 'must be the vendor and the name of a plugin, such as acme/shop'),
+  name: z.string().max(CONDITION_NAME_MAX).regex(NAME, 'must be the name of a condition'),
+};
+/** Whether they fit the plugin's parameters: check-plugin-conditions.ts. */
+const pluginValues = z
+  .preprocess(
+    withoutNulls,
+    z.record(z.string().regex(NAME, 'must be the name of a parameter'), z.union([text, number, z.boolean()])),
+  )
+  .refine((values) => Object.keys(values).length <= VALUES_MAX, `must not have more than ${VALUES_MAX} values`);
+const pluginCondition: z.ZodType<PluginCondition> = object({
+  ...pluginConditionShape,
+  values: pluginValues.default({}),
+});
+
 const statuses = z.array(z.enum(SUBSCRIBER_STATUSES)).min(1).max(SUBSCRIBER_STATUSES.length);
 /** The rules inside are read one by one (parse-rule.ts). */
 const group = z.array(z.unknown()).max(RULE_CONDITIONS_MAX);
@@ -186,7 +208,7 @@ const group = z.array(z.unknown()).max(RULE_CONDITIONS_MAX);
 /** The checks of the parts of conditions, by the inputs of the schema. */
 export const conditionChecks = {
   ...{ text: textShape, email: emailShape, time: timeShape, options: optionsShape, tags: tagsShape },
-  ...{ field: fieldShape, campaigns: campaignsShape, activity: clickedShape },
+  ...{ field: fieldShape, campaigns: campaignsShape, activity: clickedShape, pluginCondition: pluginConditionShape },
   rule: { all: group, any: group, none: group, status: statuses },
 };
 
@@ -203,4 +225,5 @@ export const conditionSchemas: Readonly<Record<ConditionName, z.ZodType>> = {
   opened: openedCondition,
   clicked: clickedCondition,
   received: receivedCondition,
+  pluginCondition,
 };

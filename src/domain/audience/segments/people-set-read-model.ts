@@ -8,7 +8,16 @@
 import { empty, sql, type Sql } from '../../../db/database.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { contains } from './condition-read-model.ts';
-import type { CampaignChoice, Condition, OpenedCondition, ReceivedCondition, RuleScope } from './segment.ts';
+import { questionKey } from './plugin-condition.ts';
+import { UnavailableConditionError } from './segment-errors.ts';
+import type {
+  CampaignChoice,
+  Condition,
+  OpenedCondition,
+  PluginCondition,
+  ReceivedCondition,
+  RuleScope,
+} from './segment.ts';
 
 /** Ids per row are 2 to this power: the same number as in the functions and triggers that write the bits. */
 const BLOCK_BITS = 11;
@@ -244,11 +253,24 @@ function inRange(column: Sql, { ids }: RuleScope): Sql {
   return ids ? sql`AND ${column} BETWEEN ${ids.from} AND ${ids.to}` : empty;
 }
 
+/** People for whom a plugin's condition holds, as it has answered. Throws UnavailableConditionError when there is no answer. */
+function answered(condition: PluginCondition, scope: RuleScope): Sql {
+  const answerId = scope.answers?.get(questionKey(condition));
+  if (answerId === undefined)
+    throw new UnavailableConditionError({ plugin: condition.plugin, condition: condition.name, cause: 'lost' });
+  return sql`SELECT b.block, b.members FROM hot.segment_answer_block b
+    WHERE b.customer_id = ${scope.customerId} AND b.list_id = ${scope.listId} AND b.answer_id = ${answerId} ${blockInRange(sql`b.block`, scope, BLOCK_BITS)}`;
+}
+
 /** Conditions about sets of bits. */
-export type BitCondition = Extract<Condition, { opened: unknown } | { clicked: unknown } | { received: unknown }>;
+export type BitCondition = Extract<
+  Condition,
+  { opened: unknown } | { clicked: unknown } | { received: unknown } | { pluginCondition: unknown }
+>;
 
 /** The people of the condition, as a SELECT of `block` and `members`, each block once. */
 export function compileSet(condition: BitCondition, scope: RuleScope): Sql {
+  if ('pluginCondition' in condition) return answered(condition.pluginCondition, scope);
   if ('received' in condition) return received(condition.received, scope);
   if ('opened' in condition) return did('opened', condition.opened, scope);
   const { campaigns, linkContains } = condition.clicked;

@@ -150,7 +150,7 @@ function isBitRule(rule: SegmentRule): rule is BitRule {
   if ('all' in rule) return rule.all.every(isBitRule);
   if ('any' in rule) return rule.any.every(isBitRule);
   if ('none' in rule) return rule.none.every(isBitRule);
-  return 'opened' in rule || 'clicked' in rule || 'received' in rule;
+  return 'opened' in rule || 'clicked' in rule || 'received' in rule || 'pluginCondition' in rule;
 }
 
 /** The people of a rule, as an expression for `selectBits`. */

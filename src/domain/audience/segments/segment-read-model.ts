@@ -9,9 +9,10 @@ import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
 import type { Context } from '../../context.ts';
 import { SUBSCRIBER_COLUMNS, SUBSCRIBER_ROW } from '../subscriber-store.ts';
 import type { Subscriber } from '../subscriber.ts';
+import { answersTo, requireAnswers } from './ask-plugins.ts';
 import { countOf, peopleOf, wordsOf } from './rule-read-model.ts';
 import { segmentTooSlow, tooManyCounts } from './segment-errors.ts';
-import type { SegmentRule } from './segment.ts';
+import type { AnswersByQuestion, SegmentRule } from './segment.ts';
 
 /** A rule and its list. */
 export interface RuleOfList {
@@ -27,8 +28,8 @@ export interface SegmentSize {
 
 /** How many people the rule has now: one statement. Throws `SEGMENT_TOO_SLOW`, `TOO_MANY_COUNTS`. */
 export async function countPeople(ctx: Context, { rule, ...list }: RuleOfList): Promise<SegmentSize> {
-  return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
-    const [row] = await db.query({ count: 'int' }, countOf(rule, { ...list, asOf }));
+  return readPeople(ctx, { rule, ...list }, async ({ db, asOf, answers }) => {
+    const [row] = await db.query({ count: 'int' }, countOf(rule, { ...list, asOf, answers }));
     return { count: row?.count ?? 0, asOf };
   });
 }
@@ -48,7 +49,7 @@ export async function peopleByKey(
   { rule, ...list }: RuleOfList,
   window: PeopleWindow,
 ): Promise<Subscriber[]> {
-  return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
+  return readPeople(ctx, { rule, ...list }, async ({ db, asOf, answers }) => {
     const deadline = performance.now() + READING_SECONDS_MAX * 1_000;
     const found: Subscriber[] = [];
     let { after = 0n, before = ID_MAX } = window;
@@ -58,7 +59,7 @@ export async function peopleByKey(
       if (stretch.seen > 0) {
         const limit = window.limit - found.length;
         found.push(
-          ...(await peopleIn(db, peopleOf(rule, { ...list, asOf, ids: stretch }), {
+          ...(await peopleIn(db, peopleOf(rule, { ...list, asOf, answers, ids: stretch }), {
             limit,
             backward: window.backward,
           })),
@@ -79,12 +80,12 @@ export async function peoplePage(
   { rule, ...list }: RuleOfList,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<{ readonly nodes: readonly Subscriber[]; readonly total: number }> {
-  return readPeople(ctx, { customerId: list.customerId, rule }, async ({ db, asOf }) => {
+  return readPeople(ctx, { rule, ...list }, async ({ db, asOf, answers }) => {
     const [row] = await db.query(
       { total: 'int', ids: 'bigint[]' },
       sql`
       WITH word AS MATERIALIZED (
-        ${wordsOf(rule, { ...list, asOf })}
+        ${wordsOf(rule, { ...list, asOf, answers })}
       ), placed AS (
         SELECT no, bits, people, sum(people) OVER (ORDER BY no) - people AS passed FROM word
       ), page AS (
@@ -113,6 +114,8 @@ export interface AudienceSlice {
 
 export interface AudienceQuestion extends RuleOfList {
   readonly asOf: Date;
+  /** Of conditions of plugins; all slices of an audience use the same. */
+  readonly answers: AnswersByQuestion;
   readonly exceptCampaignId: bigint;
   readonly afterId: bigint;
   /** The most people to return. */
@@ -126,13 +129,15 @@ const SLICE_SECONDS_MAX = 0.25;
 
 /**
  * The next people of the rule: so many, or those among so many checked, and of further ranges while there is time. Each person is
- * checked once. Runs in the transaction that writes the audience.
+ * checked once. Runs in the transaction that writes the audience. Throws UnavailableConditionError
+ * when a condition of a plugin has no complete answer.
  */
 export async function audienceSlice(db: Queryable, question: AudienceQuestion): Promise<AudienceSlice> {
   const { rule, afterId, rows: wanted, isOneStretch = false, ...scope } = question;
   const deadline = performance.now() + SLICE_SECONDS_MAX * 1_000;
   const ids: bigint[] = [];
   let [after, rows, looked] = [afterId, wanted, 0];
+  await requireAnswers(db, rule, scope);
   await joinByPasses(db);
   for (;;) {
     const stretch = await nextStretch(db, { ...scope, after, before: ID_MAX, rows });
@@ -234,26 +239,37 @@ interface Reading {
   readonly db: Queryable;
   /** The time from which days are counted: the database's now. */
   readonly asOf: Date;
+  /** Of conditions of plugins. */
+  readonly answers: AnswersByQuestion;
 }
 
-/** Runs `read` in its own transaction. Throws ValidationError `SEGMENT_TOO_SLOW`, RateLimitedError `TOO_MANY_COUNTS`. */
+/**
+ * Asks the plugins of the rule, then runs `read` in its own transaction. Throws ValidationError `SEGMENT_TOO_SLOW` or
+ * `SEGMENT_CONDITION_UNAVAILABLE`, RateLimitedError `TOO_MANY_COUNTS`.
+ */
 export async function readPeople<T>(
   ctx: Context,
-  { customerId, rule }: { readonly customerId: bigint; readonly rule: SegmentRule },
+  asked: RuleOfList,
   read: (reading: Reading) => Promise<T>,
 ): Promise<T> {
-  return reading.run(() => readWithLimits(ctx, rule, read), String(customerId));
+  const answers = await answersTo(ctx, asked);
+  return reading.run(() => readWithLimits(ctx, { ...asked, answers }, read), String(asked.customerId));
 }
 
-async function readWithLimits<T>(ctx: Context, rule: SegmentRule, read: (reading: Reading) => Promise<T>): Promise<T> {
+async function readWithLimits<T>(
+  ctx: Context,
+  asked: RuleOfList & Pick<Reading, 'answers'>,
+  read: (reading: Reading) => Promise<T>,
+): Promise<T> {
   try {
     return await ctx.database.transaction(async (db) => {
       const [row] = await db.query(
         { asOf: 'timestamptz', set_config: 'text' },
         sql`SELECT set_config('statement_timeout', ${String(READING_SECONDS_MAX * 1_000)}, true), now() AS "asOf"`,
       );
-      await joinByPasses(db, conditionsOf(rule));
-      return read({ db, asOf: row?.asOf ?? ctx.clock.now() });
+      await requireAnswers(db, asked.rule, asked);
+      await joinByPasses(db, conditionsOf(asked.rule));
+      return read({ db, asOf: row?.asOf ?? ctx.clock.now(), answers: asked.answers });
     });
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === QUERY_CANCELED)

@@ -3,6 +3,7 @@
  * a tree: `all`, `any` and `none` contain rules, everything else is one condition. Every condition is true or false for every
  * person, never unknown; the meaning for a missing value is documented beside it.
  */
+import type { ConditionValues } from '../../../plugin-api/index.ts';
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 
 /** Levels of `all`, `any` and `none`: more are not understandable, and the parser's stack is limited. */
@@ -21,6 +22,8 @@ export const RULE_CAMPAIGNS_MAX = 50;
 export const RULE_DAYS_MAX = 36_500;
 /** A later anniversary comes every year anyway. */
 export const ANNIVERSARY_DAYS_MAX = 365;
+/** Conditions of plugins in one rule: each is a question to somebody else's code, which may take a minute. */
+export const RULE_PLUGIN_CONDITIONS_MAX = 5;
 export const SEGMENT_NAME_MAX = 255;
 /** Segments of one list when the plan has no limit. */
 export const SEGMENTS_PER_LIST_MAX = 1_000;
@@ -41,7 +44,12 @@ export interface SegmentSnapshot {
   readonly rule: SegmentRule;
   /** The time from which "in the last seven days" counts, ISO 8601: the same for every slice. */
   readonly asOf: string;
+  /** Of conditions of plugins: ids of answers by `questionKey`. Every slice uses these. */
+  readonly answers?: Readonly<Record<string, string>>;
 }
+
+/** Ids of answers by `questionKey`. */
+export type AnswersByQuestion = ReadonlyMap<string, bigint>;
 
 /** The people to whom the rule is applied. */
 export interface RuleScope {
@@ -51,6 +59,8 @@ export interface RuleScope {
   readonly ids?: { readonly from: bigint; readonly to: bigint } | undefined;
   /** The time from which days are counted. */
   readonly asOf: Date;
+  /** Of conditions of plugins: the complete answer (its id) by the key of the question. One without an answer cannot be read. */
+  readonly answers?: AnswersByQuestion | undefined;
   /** A campaign that does not count among the last ones: the one that is being started. */
   readonly exceptCampaignId?: bigint | undefined;
 }
@@ -73,7 +83,8 @@ export type Condition =
   | { readonly confirmedAt: TimeCondition }
   | { readonly opened: OpenedCondition }
   | { readonly clicked: ClickedCondition }
-  | { readonly received: ReceivedCondition };
+  | { readonly received: ReceivedCondition }
+  | { readonly pluginCondition: PluginCondition };
 
 /** Compared without case. For a missing value only `isNot`, `notContains`, `notIn` and `isEmpty: true` are true. */
 export type TextCondition =
@@ -174,4 +185,17 @@ export interface ReceivedCondition {
   readonly campaigns?: CampaignChoice | undefined;
   /** So many of these campaigns; default 1. */
   readonly atLeast?: number | undefined;
+}
+
+/** A condition that a plugin provides; its people are what the plugin answers. */
+export interface PluginCondition {
+  /** `vendor/name`. */
+  readonly plugin: string;
+  readonly name: string;
+  readonly values: ConditionValues;
+}
+
+/** The answers of a campaign's copy. */
+export function keptAnswers(answers: SegmentSnapshot['answers'] = {}): AnswersByQuestion {
+  return new Map(Object.entries(answers).map(([question, id]) => [question, BigInt(id)]));
 }

@@ -80,6 +80,7 @@ function holds(condition: Condition, person: Person, world: World): boolean {
   if ('confirmedAt' in condition) return time(condition.confirmedAt, person.confirmedAt, world.asOf);
   if ('opened' in condition) return did('open', condition.opened, person, world);
   if ('clicked' in condition) return did('click', condition.clicked, person, world);
+  if ('pluginCondition' in condition) throw new Error('No plugin is asked here.');
   const { campaigns, atLeast = 1 } = condition.received;
   const meant = meantCampaigns(campaigns, world);
   return person.activity.filter((one) => meant.has(one.campaign) && one.state === 'sent').length >= atLeast;

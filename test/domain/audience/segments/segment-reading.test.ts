@@ -11,7 +11,7 @@ const ctx = await createTestContext();
 test.each([1, 16, RULE_CONDITIONS_MAX])('memory is bounded for a rule of %d sets', async (sets) => {
   const opened = (atLeast: number): SegmentRule => ({ opened: { atLeast } });
   const rule = { any: [{ all: Array.from({ length: sets }, (_, n) => opened(n + 1)) }] };
-  const kb = await readPeople(ctx, { customerId: 1n, rule }, async ({ db }) => {
+  const kb = await readPeople(ctx, { customerId: 1n, listId: 1n, rule }, async ({ db }) => {
     const [row] = await queryRows<{ kb: number }>(
       db,
       sql`SELECT setting::int AS kb FROM pg_settings WHERE name = 'work_mem'`,
