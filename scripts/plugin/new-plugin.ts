@@ -97,7 +97,10 @@ interface Made {
 
 function nextSteps({ fullName, folder, installed, files }: Made): string {
   const shown = path.relative(process.cwd(), folder).startsWith('..') ? folder : path.relative(process.cwd(), folder);
-  const link = folder === installed ? [] : ['Let Mailwright find it:', `  ln -s ${folder} ${installed}`, ''];
+  const link =
+    folder === installed
+      ? []
+      : ['Let Mailwright find it:', `  mkdir -p ${path.dirname(installed)} && ln -s ${folder} ${installed}`, ''];
   return [
     `The plugin ${fullName} is in ${shown}:`,
     ...files.map((file) => `  ${file}`),

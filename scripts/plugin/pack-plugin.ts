@@ -7,6 +7,8 @@ import { PACKAGE_LIMITS, readPackage } from '../../src/plugin-host/read-package.
 import { listPackedFiles } from './list-packed-files.ts';
 import { signArchive, type Signed } from '../support/sign-archive.ts';
 import { ToolError } from '../support/tool-error.ts';
+import { NO_RIGHTS, type PluginRights } from '../../src/plugin-api/index.ts';
+import { activationCommand } from './grants.ts';
 import { readPlugin } from './read-plugin.ts';
 import { tarGz, type TarFile } from '../support/tar-gz.ts';
 
@@ -29,7 +31,8 @@ export async function packPlugin(place: string, { out, withTests, sign: keyFile 
   const file = path.resolve(out ?? `${fullName.replace('/', '-')}-${version}.tgz`);
   await writeFile(file, archive);
   const sha256 = createHash('sha256').update(archive).digest('hex');
-  return report({ fullName, version, file, sha256, files: names.length, bytes: archive.length, signed });
+  const rights = folder.manifest?.wants ?? NO_RIGHTS;
+  return report({ fullName, version, rights, file, sha256, files: names.length, bytes: archive.length, signed });
 }
 
 const makeKey = (file: string) => `openssl genpkey -algorithm ed25519 -out ${file}`;
@@ -68,6 +71,7 @@ async function checkArchive(archive: Uint8Array): Promise<void> {
 interface Packed {
   readonly fullName: string;
   readonly version: string;
+  readonly rights: PluginRights;
   readonly file: string;
   readonly sha256: string;
   readonly files: number;
@@ -75,7 +79,7 @@ interface Packed {
   readonly signed: Signed | undefined;
 }
 
-function report({ fullName, version, file, sha256, files, bytes, signed }: Packed): string {
+function report({ fullName, version, rights, file, sha256, files, bytes, signed }: Packed): string {
   const install = '  curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:3000/api/v1/plugins/install';
   const shown = path.relative(process.cwd(), file);
   const [asForm, asField] = signed
@@ -91,5 +95,8 @@ function report({ fullName, version, file, sha256, files, bytes, signed }: Packe
     `${install}${asForm} -F file=@${shown.startsWith('..') ? file : shown}`,
     'or from an address:',
     `${install} -d url=https://example.com/${path.basename(file)} -d sha256=${sha256}${asField.replaceAll('+', '%2B')}`,
+    '',
+    'Then activate it, with all that it asks for:',
+    activationCommand(fullName, rights),
   ].join('\n');
 }

@@ -9,7 +9,9 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { INSTALLATION_VARIABLE, type InstallationFacts } from '../../src/plugin-testing/test-installation.ts';
 import { startOwnInstallation } from '../support/own-installation.ts';
+import { NO_RIGHTS } from '../../src/plugin-api/index.ts';
 import { activate } from './activate.ts';
+import { grantsOf } from './grants.ts';
 import { OBSERVER, writeObserver } from './observer.ts';
 import { ToolError } from '../support/tool-error.ts';
 import { readPlugin, type ReadPlugin } from './read-plugin.ts';
@@ -61,8 +63,11 @@ async function runTests(read: ReadPlugin, run: Run): Promise<number> {
     throw new ToolError(error instanceof Error ? error.message : String(error));
   });
   try {
-    for (const plugin of [OBSERVER, read.fullName]) await activate({ baseUrl: own.url, token }, plugin);
-    return await runNodeTests(run, { baseUrl: own.url, token, plugin: read.fullName, dataDir, firedFile, logFile });
+    const grants = grantsOf(read.folder.manifest?.wants ?? NO_RIGHTS);
+    await activate({ baseUrl: own.url, token }, OBSERVER);
+    await activate({ baseUrl: own.url, token }, read.fullName, grants);
+    const facts = { baseUrl: own.url, token, plugin: read.fullName, grants, dataDir, firedFile, logFile };
+    return await runNodeTests(run, facts);
   } finally {
     await own.stop();
   }

@@ -11,6 +11,7 @@ import type { Log } from '../lib/log.ts';
 import { FaultCounts } from '../plugin-host/fault-counts.ts';
 import { createHookBus, type HookBus } from '../plugin-host/hook-bus.ts';
 import { ProcessPlugins } from '../plugin-host/plugin-host.ts';
+import { asMailwright } from '../plugin-host/running-plugin.ts';
 import { loadOperations } from './plugin-graphql.ts';
 import { createPluginServices } from './plugin-services.ts';
 import type { Operations } from './service-owner.ts';
@@ -45,7 +46,8 @@ export function openPlugins(
     plugins: new ProcessPlugins({ bus: hooks, places, isSafeMode: SAFE_MODE === '1', log }),
     async follow(ctx, means) {
       let loading: ReturnType<typeof loadOperations> | undefined;
-      const load = () => (loading ??= loadOperations(ctx, means));
+      // Seconds of Mailwright's own work: the plugin that needs it first does not hold the event loop.
+      const load = () => (loading ??= asMailwright(() => loadOperations(ctx, means)));
       services.connect({ ...ctx, operations: () => (ROLES.includes('web') ? served.promise : load()) });
       const followed = await followPlugins(ctx, means.notifications);
       return {

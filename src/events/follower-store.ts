@@ -24,6 +24,8 @@ export async function makeFollowers(
     INSERT INTO hot.event_follower (name, owner, position)
     SELECT f.name, f.owner, ${LAST_EVENT_ID}
       FROM unnest(${followers.map(({ name }) => name)}::text[], ${followers.map(({ owner }) => owner)}::text[]) AS f (name, owner)
+     -- Where all reads see one state of the database, the conflict with a row that has moved meanwhile would be an error.
+     WHERE NOT EXISTS (SELECT FROM hot.event_follower e WHERE e.name = f.name)
     ON CONFLICT (name) DO NOTHING`);
 }
 

@@ -16,7 +16,7 @@ import type { TranslationFile } from './plugin-texts.ts';
 import type { LiquidFilter } from './liquid-filter.ts';
 import type { MailTemplate } from './mail-template.ts';
 import type { MergeTag } from './merge-tag.ts';
-import type { ComposedMessage, ImportedRow, MessageToSend } from './messages.ts';
+import type { ComposedMessage, ImportedRow, MessageToSend, RecipientCheck } from './messages.ts';
 import type { RestRow } from './rest.ts';
 import type { Route } from './routes.ts';
 import type { SegmentCondition } from './segment-condition.ts';
@@ -34,6 +34,7 @@ export interface RegistryHooks {
   liquid_filter: LiquidFilter;
   mail_template: MailTemplate;
   merge_tag: MergeTag;
+  recipient_check: RecipientCheck;
   page: PluginPage;
   segment_condition: SegmentCondition;
   settings_form: SettingsForm;

@@ -68,8 +68,10 @@ export {
   type ComposedMessage,
   type ImportedRow,
   type MessageToSend,
+  type RecipientCheck,
   type RefusedRow,
   type SkippedMessage,
+  type SkipReasons,
 } from './messages.ts';
 export type {
   ConditionPage,

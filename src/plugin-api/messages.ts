@@ -1,4 +1,5 @@
 /** What plugins can do with a campaign's messages: change the text, skip a recipient. */
+import type { TaggedMessage, TagRecipient } from './merge-tag.ts';
 
 /**
  * The FILTER `before_message_sent`: asked for each recipient of a campaign before the message is composed and handed over, again for
@@ -18,6 +19,20 @@ export interface SkippedMessage {
   /** For the campaign's owner: a sentence, at most 200 characters. It is shown with the plugin's name. */
   readonly reason: string;
 }
+
+/**
+ * An entry of the REGISTRY `recipient_check`: who of a batch does not get the message. Unlike `before_message_sent` it may wait for
+ * something, because it is asked once for many recipients, before they are sent to.
+ */
+export interface RecipientCheck {
+  /**
+   * The reasons by `subscriberUid` for those who are skipped: a sentence of at most 200 characters, shown with the plugin's name.
+   * Everybody else gets the message, and so do all when it fails or takes longer than ten seconds.
+   */
+  skips(recipients: readonly TagRecipient[], message: TaggedMessage): SkipReasons | Promise<SkipReasons>;
+}
+
+export type SkipReasons = Readonly<Record<string, string>>;
 
 /**
  * The FILTER `message_composed`: the texts of a campaign's message before it is compiled, which happens once for all recipients. The

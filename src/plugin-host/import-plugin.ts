@@ -30,10 +30,22 @@ export async function importPlugin({
   const url = pathToFileURL(path.join(folder, manifest.entry));
   if (!isBundled) url.searchParams.set(FINGERPRINT, fingerprint);
   const full = `${vendor}/${name}`;
-  const plugin = await withinTime(asPlugin(full, () => import(url.href)));
+  const plugin = await withinTime(asPlugin(full, () => import(url.href))).catch((error: unknown) => {
+    throw withPlace(error, folder);
+  });
   if (plugin.name !== full)
     throw new Error(`The plugin of ${manifest.entry} is named "${plugin.name}"; it must be "${full}".`);
   return plugin;
+}
+
+/** Node says in the stack only in which file and line a syntax error is. */
+const SYNTAX_PLACE = /^(?:file:\/\/)?(\/[^\n?]+)(?:\?[^\n:]*)?:(\d+)\n/;
+
+function withPlace(error: unknown, folder: string): unknown {
+  if (!(error instanceof SyntaxError)) return error;
+  const [, file, line] = SYNTAX_PLACE.exec(error.stack ?? '') ?? [];
+  if (file === undefined || line === undefined) return error;
+  return new Error(`${path.relative(folder, file)}, line ${line}: ${error.message}`, { cause: error });
 }
 
 async function withinTime(importing: Promise<unknown>): Promise<Plugin> {

@@ -4,7 +4,7 @@
  */
 import { PLUGIN_EVENT_KINDS, type HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
-import { checkLiquidFilter, checkMailTemplate, checkMergeTag } from './message-checks.ts';
+import { checkLiquidFilter, checkMailTemplate, checkMergeTag, checkRecipientCheck } from './message-checks.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
 import { checkPluginPage } from './plugin-page-check.ts';
 import { checkSettingsForm } from './settings-check.ts';
@@ -87,6 +87,7 @@ export const knownHooks: KnownHooks = {
   mail_template: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkMailTemplate },
   merge_tag: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkMergeTag },
   segment_condition: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkSegmentCondition },
+  recipient_check: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkRecipientCheck },
   import_row: { pattern: 'FILTER', version: 1, phase: 'boot' },
   message_composed: { pattern: 'FILTER', version: 1, phase: 'boot' },
   before_message_sent: { pattern: 'FILTER', version: 1, phase: 'boot' },

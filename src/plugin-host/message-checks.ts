@@ -9,6 +9,7 @@ import {
   TEMPLATE_PLAIN_LENGTH_MAX,
   TEMPLATES_MAX,
   type MergeTag,
+  type RecipientCheck,
 } from '../plugin-api/index.ts';
 import { checkBy, EntryError, functionShape, type Giver } from './entry-check.ts';
 
@@ -36,6 +37,10 @@ export const checkMergeTag = checkBy(mergeTagShape, (entry, giver) => {
   if (isTaken) throw new EntryError(`"tag": the plugin has two merge tags ${entry.tag}.`);
   return entry;
 });
+
+const recipientCheckShape = z.strictObject({ skips: functionShape<RecipientCheck['skips']>() });
+
+export const checkRecipientCheck = checkBy(recipientCheckShape, (entry) => entry);
 
 function requirePrefix(tag: string, { plugin }: Giver): void {
   const prefix = `${vendorOf(plugin).toUpperCase().replaceAll('-', '_')}_`;

@@ -15,6 +15,8 @@ export interface InstallationFacts {
   readonly token: string;
   /** `vendor/name` of the plugin that is tested. */
   readonly plugin: string;
+  /** What its manifest asks for beside hooks and tables, as the activation takes it. */
+  readonly grants: Readonly<Record<string, unknown>>;
   readonly dataDir: string;
   /** Events that were fired, one JSON text a line. */
   readonly firedFile: string;
@@ -38,12 +40,12 @@ export interface ReceivedMail {
   readonly headers: readonly { readonly name: string; readonly value: string }[];
 }
 
-export interface TestInstallation extends Omit<InstallationFacts, 'firedFile' | 'logFile'> {
+export interface TestInstallation extends Omit<InstallationFacts, 'firedFile' | 'logFile' | 'grants'> {
   /** Runs an operation as the administrator and returns `data`. Rejects with the errors of the answer. */
   graphql(query: string, variables?: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>>;
   /** A request to `/api/v1`, as the administrator: `rest('/lists')`, `rest('/lists', { method: 'POST', body: { ... } })`. */
   readonly rest: Rest;
-  /** Activates the plugin that is tested, or another one of the data directory. Rejects with the reason when it fails. */
+  /** Activates the plugin that is tested, with all that it asks for, or another one of the data directory. Rejects with the reason when it fails. */
   activate(plugin?: string): Promise<void>;
   deactivate(plugin?: string): Promise<void>;
   /** The EVENTs fired so far, of one name or all. */
@@ -62,12 +64,12 @@ export function connectInstallation(): TestInstallation {
   if (given === undefined)
     throw new Error('No installation was started for these tests. Run them with: npm run plugin -- test <folder>');
   const facts: InstallationFacts = JSON.parse(given);
-  const { baseUrl, token, plugin, dataDir } = facts;
+  const { baseUrl, token, plugin, grants, dataDir } = facts;
   const rest: Rest = (path, options) => request(facts, `/api/v1${path}`, options);
   return {
     ...{ baseUrl, token, plugin, dataDir, rest },
     graphql: (query, variables = {}) => runOperation(facts, query, variables),
-    activate: (name = plugin) => change(rest, name, 'activate'),
+    activate: (name = plugin) => change(rest, name, 'activate', name === plugin ? grants : {}),
     deactivate: (name = plugin) => change(rest, name, 'deactivate'),
     async hooksFired(hook) {
       const fired = (await linesOf(facts.firedFile)).map((line): FiredHook => JSON.parse(line));
@@ -98,8 +100,8 @@ async function runOperation(facts: InstallationFacts, query: string, variables: 
   return body['data'];
 }
 
-async function change(rest: Rest, plugin: string, verb: string): Promise<void> {
-  const { status, body } = await rest(`/plugins/${plugin}/${verb}`, { method: 'POST' });
+async function change(rest: Rest, plugin: string, verb: string, input: object = {}): Promise<void> {
+  const { status, body } = await rest(`/plugins/${plugin}/${verb}`, { method: 'POST', body: input });
   if (status !== 200) throw new Error(`The plugin ${plugin} could not be changed (${verb}): ${JSON.stringify(body)}`);
 }
 

@@ -156,6 +156,18 @@ test('what is rolled back leaves no event, and holds nobody up', async () => {
   expect(await eventsAbout(ctx.db, gone)).toEqual([]);
 });
 
+test('followers are made beside one that moves, where all reads see one state of the database', async () => {
+  const name = `test-${newUid()}`;
+  const followers = [{ name, owner: 'test' }];
+  await makeFollowers(ctx.db, followers);
+  await ctx.database.transaction(async (tx) => {
+    await tx.execute(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`);
+    await followerStates(tx);
+    await ctx.db.execute(sql`UPDATE hot.event_follower SET position = position + 1 WHERE name = ${name}`);
+    await makeFollowers(tx, followers);
+  });
+});
+
 test('a new follower begins with what happens from now on', async () => {
   await recordEvents(ctx.db, [change(newUid(), 1)]);
   const { got, name } = await follower();

@@ -42,6 +42,9 @@ const CODE = `
 
 beforeAll(async () => {
   writePlugin(dataDir, 'acme/crm', { code: CODE });
+  writePlugin(dataDir, 'acme/points', {
+    migrations: { '1_a.sql': 'CREATE TABLE acme_points_point (customer_uid text NOT NULL);' },
+  });
   expect(await client.activate('acme/crm')).toMatchObject({ status: 'ACTIVE' });
   tenant = await app.newTenant();
 });
@@ -188,9 +191,16 @@ test('a customer’s settings are erased with it, the rest with the plugin’s d
   const second = await app.newTenant();
   await update(second.token, 'customer', { note: 'second' });
   expect(await rowsOf('customer_plugin_settings')).toHaveLength(2);
+  // By the uid, because a plugin rarely learns the number.
+  await client.activate('acme/points');
+  for (const { customerId } of [second, tenant])
+    await app.ctx.db.execute(
+      sql`INSERT INTO acme_points_point (customer_uid) SELECT uid FROM customer WHERE id = ${customerId}`,
+    );
   await app.ctx.db.execute(sql`UPDATE customer SET status = 'deleting' WHERE id = ${second.customerId}`);
   expect(await eraseCustomer(app.ctx, { customerId: second.customerId, isStopping: () => false })).toBe(true);
   expect(await rowsOf('customer_plugin_settings')).toHaveLength(1);
+  expect(await queryRows(app.ctx.db, sql`SELECT customer_uid FROM acme_points_point`)).toHaveLength(1);
 
   await client.deactivate('acme/crm');
   expect(await read(app.adminToken)).toMatchObject({ code: 'PLUGIN_NOT_FOUND' });

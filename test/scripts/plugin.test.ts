@@ -84,7 +84,8 @@ test('new refuses what cannot be a plugin, and folders that exist', async () => 
 test('new writes elsewhere with --path, and says how Mailwright finds it', async () => {
   const folder = path.join(dataDir, 'elsewhere/notes-1.0.0');
   const made = await plugin('new', 'acme/notes', '--path', folder);
-  expect(made.text).toContain(`ln -s ${folder} ${path.join(dataDir, 'plugins/acme/notes')}`);
+  const installed = path.join(dataDir, 'plugins/acme/notes');
+  expect(made.text).toContain(`mkdir -p ${path.dirname(installed)} && ln -s ${folder} ${installed}`);
   expect([...filesOf(folder).keys()]).toContain('package.json');
   expect(existsSync(path.join(dataDir, 'plugins/acme/notes'))).toBe(false);
 });
@@ -133,6 +134,34 @@ test('a test that fails is the exit code; what cannot be tested is told in a sen
     expect(refused.text).not.toMatch(/\n {4}at /);
   }
   expect((await plugin('test', path.join(dataDir, 'gone'))).text).toContain('There is no folder');
+});
+
+test('the tests of a plugin run with all that it asks for, and the commands name it', async () => {
+  const folder = writePlugin(dataDir, 'acme/asks', {
+    rights: { scopes: ['lists:read', 'campaigns:read'], customers: 'all', hosts: ['api.example.com'] },
+    files: {
+      'tests/one.test.ts': `import { test } from 'node:test';
+        import { installation } from 'mailwright/plugin-testing';
+        test('is activated again', async () => { await installation().deactivate(); await installation().activate(); });`,
+    },
+  });
+  const tested = await plugin('test', folder);
+  expect(tested, tested.text).toMatchObject({ code: 0 });
+  const packed = await plugin('pack', folder, '--out', path.join(dataDir, 'asks.tgz'));
+  expect(packed.text).toContain(
+    '/plugins/acme/asks/activate -d scopes=campaigns:read,lists:read -d hosts=api.example.com -d for_all_customers=true',
+  );
+});
+
+test('a syntax error is told with its file and line', async () => {
+  const code = `import './part.ts';\nexport const plugin = { name: 'acme/enum' };`;
+  for (const [part, reason] of [
+    ['\nenum Colour { Red }', 'part.ts, line 2: TypeScript enum is not supported'],
+    ['\n\nconst = 1;', 'part.ts, line 3:'],
+  ] as const) {
+    const refused = await plugin('test', writePlugin(dataDir, 'acme/enum', { code, files: { 'part.ts': part } }));
+    expect(refused.text).toContain(reason);
+  }
 });
 
 test('nothing of an installation stays, also when the tests are stopped', async () => {

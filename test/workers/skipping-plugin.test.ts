@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import type { FilterCallback, MessageToSend } from '../../src/plugin-api/index.ts';
+import type { FilterCallback, MessageToSend, RecipientCheck } from '../../src/plugin-api/index.ts';
 import { field, mailWorld } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { withHooks } from '../support/with-hooks.ts';
@@ -143,4 +143,42 @@ test('the audience is the sum of all states at every moment while half of it is 
   expect(looks).toBeGreaterThan(3);
   const figures = field(await call('GET', `/campaigns/${campaign}`), 'statistics');
   expect(figures).toMatchObject({ subscriber_count: 1_500, sent_count: 750, skipped_count: 750 });
+});
+
+test('a plugin may look people up first: it is asked once for a batch, and fails without harm', async () => {
+  const list = await newList();
+  await app.ctx.db.execute(
+    sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags, fields)
+        SELECT ${owner.customerId}, ${list.id}, e, e, 'subscribed', '{}', '{}' FROM (SELECT 'c' || n || '@check.example' AS e FROM generate_series(1, 1200) n) p`,
+  );
+  const asked: number[] = [];
+  const check = (name: string, skips: RecipientCheck['skips']): void => {
+    live.push(withHooks(hooks, { name, boot: (on) => on.add('recipient_check', { skips }) }));
+  };
+  check('acme/b-debts', async (people, message) => {
+    asked.push(people.length);
+    expect(message).toMatchObject({ listUid: list.uid, customerUid: expect.any(String) });
+    await sleep(10);
+    const debtors = people.filter(({ email }) => !email.startsWith('c7@'));
+    return { nobody: 'x', ...Object.fromEntries(debtors.map(({ subscriberUid }) => [subscriberUid, ' Owes\nus. '])) };
+  });
+  check('acme/c-throws', () => {
+    throw new Error('Its own fault.');
+  });
+  // One wrong reason makes all of them void.
+  const wrong = { c7: 7 } as unknown as Record<string, string>;
+  check('acme/d-wrong', (people) =>
+    Object.fromEntries(people.map(({ subscriberUid }) => [subscriberUid, wrong['c7'] ?? ''])),
+  );
+  const campaign = await newCampaign(list);
+  await call('POST', `/campaigns/${campaign}/run`);
+  await done(campaign);
+  expect(await mailsTo('c7@check.example')).toHaveLength(1);
+  const figures = field(await call('GET', `/campaigns/${campaign}`), 'statistics');
+  expect(figures).toMatchObject({ subscriber_count: 1200, sent_count: 1, skipped_count: 1199 });
+  expect(asked.reduce((sum, count) => sum + count)).toBe(1200);
+  expect(asked.length).toBeLessThan(20);
+  const log = await call('GET', `/campaigns/${campaign}/tracking-log/download`);
+  expect(log.text).toContain('skipped by a plugin: acme/b-debts: Owes us.');
+  for (const name of ['acme/c-throws', 'acme/d-wrong']) expect(faulty()).toContain(name);
 });

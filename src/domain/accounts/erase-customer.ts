@@ -1,12 +1,12 @@
 /**
- * Erases a deleted customer from every table with a column `customer_id`, in slices with a transaction each. A new table needs no
+ * Erases a deleted customer from every table with a column `customer_id` (of plugins also `customer_uid`), in slices with a transaction each. A new table needs no
  * change here. Data outside of tables (files on disk) must be erased before.
  */
 import type { Context } from '../context.ts';
 import { eraseAuditEventsOf } from './audit-store.ts';
 import { eraseCustomerRow, isDeleting } from './customer-store.ts';
 import { eraseDeleted } from './erase-deleted.ts';
-import { eraseRowsOfCustomer, tenantTables } from './tenant-table-store.ts';
+import { eraseRowsOfCustomer, tenantTables, type TenantTable } from './tenant-table-store.ts';
 
 /** Some milliseconds each, so that locks are short, and an interrupted job loses little. */
 const ROWS_AT_ONCE = 5_000;
@@ -24,7 +24,7 @@ export async function eraseCustomer(
   const tables = await tenantTables(db);
   const goOn = async (isBound: boolean) => {
     for (const table of tables)
-      if (table.isBound === isBound && !(await eraseTable(ctx, table.name, customerId, isStopping))) return false;
+      if (table.isBound === isBound && !(await eraseTable(ctx, table, customerId, isStopping))) return false;
     return true;
   };
   // After its lists and campaigns, their data is erased by their keys.
@@ -37,7 +37,7 @@ export async function eraseCustomer(
 
 async function eraseTable(
   ctx: Context,
-  table: string,
+  table: TenantTable,
   customerId: bigint,
   isStopping: () => boolean,
 ): Promise<boolean> {

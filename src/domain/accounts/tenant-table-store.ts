@@ -13,23 +13,30 @@ const TENANT_TABLE = row({
   name: 'text',
   /** A foreign key refers to it or from it. */
   isBound: 'bool',
+  /** It names the customer by its uid: a plugin's table. */
+  isByUid: 'bool',
 });
+export type TenantTable = RowOf<typeof TENANT_TABLE>;
 
 /**
- * The tables with a column `customer_id`, those that refer to others first: plain ones and single partitions. The audit
+ * The tables with a column `customer_id`, or those of plugins with a text `customer_uid` instead; those that refer to others first: plain ones and single partitions. The audit
  * trail has a rule of its own; events are without personal data, and followers must still learn what happened.
  */
-export async function tenantTables(db: Queryable): Promise<readonly RowOf<typeof TENANT_TABLE>[]> {
+export async function tenantTables(db: Queryable): Promise<readonly TenantTable[]> {
   return db.query(
     TENANT_TABLE,
     sql`
     WITH RECURSIVE tenant AS (
       SELECT c.oid, format('%I.%I', n.nspname, c.relname) AS name,
-             EXISTS (SELECT 1 FROM pg_constraint k WHERE k.contype = 'f' AND c.oid IN (k.conrelid, k.confrelid)) AS is_bound
+             EXISTS (SELECT 1 FROM pg_constraint k WHERE k.contype = 'f' AND c.oid IN (k.conrelid, k.confrelid)) AS is_bound,
+             bool_and(a.attname = 'customer_uid') AS is_by_uid
         FROM pg_class c
         JOIN pg_namespace n ON n.oid = c.relnamespace
-        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'customer_id' AND NOT a.attisdropped
+        JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
+             AND (a.attname = 'customer_id' OR a.attname = 'customer_uid' AND a.atttypid IN ('text'::regtype, 'varchar'::regtype)
+                  AND EXISTS (SELECT FROM plugin_migration m WHERE format('table %I.%I', n.nspname, c.relname) = ANY (m.objects)))
        WHERE c.relkind = 'r' AND n.nspname IN ('public', 'hot') AND c.oid NOT IN ('hot.audit_event'::regclass, 'hot.event'::regclass)
+       GROUP BY c.oid, n.nspname
     ), level(oid, depth) AS (
       SELECT oid, 0 FROM tenant
       UNION
@@ -37,23 +44,26 @@ export async function tenantTables(db: Queryable): Promise<readonly RowOf<typeof
         JOIN pg_constraint k ON k.confrelid = l.oid AND k.contype = 'f' AND k.conrelid <> k.confrelid
        WHERE l.depth < ${LEVELS_MAX}::int
     )
-    SELECT t.name, t.is_bound AS "isBound" FROM tenant t JOIN level l USING (oid)
-     GROUP BY t.oid, t.name, t.is_bound ORDER BY max(l.depth) DESC, t.name`,
+    SELECT t.name, t.is_bound AS "isBound", t.is_by_uid AS "isByUid" FROM tenant t JOIN level l USING (oid)
+     GROUP BY t.oid, t.name, t.is_bound, t.is_by_uid ORDER BY max(l.depth) DESC, t.name`,
   );
 }
 
 /** Deletes at most `max` rows of the customer from one of these tables. Answers how many they were. */
 export function eraseRowsOfCustomer(
   database: Database,
-  table: string,
+  { name, isByUid }: TenantTable,
   { customerId, max }: { customerId: bigint; max: number },
 ): Promise<number> {
+  const ofCustomer = isByUid
+    ? sql`customer_uid = (SELECT uid FROM customer WHERE id = ${customerId})`
+    : sql`customer_id = ${customerId}`;
   return database.transaction(async (tx) => {
     // Statistics are out of date: an index must be used even for a customer that had most of a table.
     await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
     return tx.execute(sql`
-      DELETE FROM ${raw(table)} WHERE customer_id = ${customerId} AND ctid = ANY(ARRAY(
-        SELECT ctid FROM ${raw(table)} WHERE customer_id = ${customerId} LIMIT ${max}))`);
+      DELETE FROM ${raw(name)} WHERE ${ofCustomer} AND ctid = ANY(ARRAY(
+        SELECT ctid FROM ${raw(name)} WHERE ${ofCustomer} LIMIT ${max}))`);
   });
 }
 
