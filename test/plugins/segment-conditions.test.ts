@@ -6,6 +6,7 @@ import { mailWorld, until } from '../support/mail-world.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
+import { answer, shop, SHOP_CODE, type Shop } from '../support/shop-plugin.ts';
 
 const dataDir = newDataDir();
 const app = await startRestApp({ DATA_DIR: dataDir });
@@ -16,47 +17,6 @@ const list = await newList();
 const elsewhere = await newList();
 const strangers = await mailWorld(app, other).newList();
 
-/** What the plugin does with a question; the tests set it. */
-interface Shop {
-  find(question: Question): unknown;
-  asked: Question[];
-}
-interface Question {
-  readonly customerUid: string;
-  readonly listUid: string;
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly asOf: Date;
-  readonly after: string | null;
-  readonly signal: AbortSignal;
-}
-const shop: Shop = { find: () => ({ uids: [], next: null }), asked: [] };
-Reflect.set(globalThis, 'acmeShop', shop);
-
-const CODE = `
-  const shop = globalThis.acmeShop;
-  export const plugin = {
-    name: 'acme/shop',
-    register(hooks) {
-      hooks.add('add_translation_file', { language: 'en', texts: { bought: 'Bought something' } });
-      hooks.add('add_translation_file', { language: 'de', texts: { bought: 'Hat gekauft' } });
-    },
-    boot(hooks) {
-      hooks.add('segment_condition', {
-        name: 'acme_bought',
-        label: { key: 'bought' },
-        secondsMax: 1,
-        parameters: [
-          { name: 'days', label: 'Days', type: 'number', isRequired: true, min: 1, max: 365 },
-          { name: 'kind', label: 'Kind', type: 'option', options: [{ value: 'book', label: 'Book' }, { value: 'toy', label: 'Toy' }] },
-          { name: 'since', label: 'Since', type: 'day' },
-          { name: 'word', label: 'Word', type: 'text', max: 5 },
-          { name: 'paid', label: 'Paid', type: 'boolean' },
-        ],
-        find(question) { shop.asked.push(question); return shop.find(question); },
-      });
-    },
-  };`;
-
 /** Each rule has another number of days, so that no answer of before is used. */
 let days = 0;
 const bought = (values: object = {}) => ({
@@ -65,7 +25,7 @@ const bought = (values: object = {}) => ({
 let people: string[] = [];
 
 beforeAll(async () => {
-  writePlugin(dataDir, 'acme/shop', { code: CODE, rights: { customers: 'all' } });
+  writePlugin(dataDir, 'acme/shop', { code: SHOP_CODE, rights: { customers: 'all' } });
   expect(await client.activate('acme/shop', { forAllCustomers: true })).toMatchObject({ isLive: true });
   people = [];
   for (const name of ['ann', 'bob', 'cid']) people.push(await add(list, `${name}@shop.example`));
@@ -76,12 +36,6 @@ beforeEach(() => {
   shop.asked.length = 0;
 });
 
-const answer = (...pages: readonly (readonly unknown[])[]) => {
-  shop.find = async ({ after }) => {
-    const no = Number(after ?? 0);
-    return { uids: pages[no] ?? [], next: no + 1 < pages.length ? String(no + 1) : null };
-  };
-};
 const create = (rule: object, token = one.token, on = list) =>
   call('POST', `/lists/${on.uid}/segments`, { name: 'Buyers', rule }, token);
 const bodyOf = (given: RestAnswer) => given.body as Record<string, unknown> & { errors?: Record<string, string[]> };
@@ -188,6 +142,11 @@ describe('people', () => {
       data: [{ email: 'ann@shop.example' }, { email: 'cid@shop.example' }],
       meta: { total: 2 },
     });
+    const bits = await queryRows(
+      app.ctx.db,
+      sql`SELECT customer_id, list_id, sum(bit_count(members))::int AS people FROM hot.segment_answer_block GROUP BY 1, 2`,
+    );
+    expect(bits).toEqual([{ customer_id: one.customerId, list_id: list.id, people: 2 }]);
     const none = await segmentOf({ none: [bought({ kind: 'toy' })] });
     expect((await count(none)).body).toMatchObject({ count: 1 });
     const [customer] = await queryRows<{ uid: string }>(
@@ -293,5 +252,36 @@ describe('without a complete answer', () => {
     expect((await create(bought())).status).toBe(422);
     await client.activate('acme/shop', { forAllCustomers: true });
     expect((await count(uid)).body).toMatchObject({ count: 2 });
+  });
+});
+
+describe('a plugin for chosen customers', () => {
+  const CHOSEN = `
+    export const plugin = { name: 'acme/club', boot(hooks) {
+      hooks.add('segment_condition', { name: 'acme_member', label: 'Is a member', parameters: [],
+        find(question) { globalThis.acmeShop.asked.push(question); return { uids: [], next: null }; } });
+    } };`;
+  const member = { pluginCondition: { plugin: 'acme/club', name: 'acme_member', values: {} } };
+  const names = async (token: string) => (await call('GET', '/segment_conditions', {}, token)).text;
+  const change = (what: string) => call('POST', `/me/plugins/acme/club/${what}`);
+
+  test('offers its conditions to those that have switched it on, and is asked only for them', async () => {
+    writePlugin(dataDir, 'acme/club', { code: CHOSEN });
+    expect(await client.activate('acme/club')).toMatchObject({ isLive: true });
+    expect(await names(one.token)).not.toContain('acme_member');
+    const refused = bodyOf(await create(member)).errors;
+    expect(refused).toEqual({
+      'rule.pluginCondition.name': ['No active plugin acme/club offers you the condition acme_member.'],
+    });
+    await change('switch-on');
+    await until(async () => (await names(one.token)).includes('acme_member') || undefined);
+    expect(await names(other.token)).not.toContain('acme_member');
+    expect((await create(member, other.token, strangers)).status).toBe(422);
+    const uid = await segmentOf({ none: [member] });
+    expect((await count(uid)).body).toMatchObject({ count: 3 });
+    expect(shop.asked).toHaveLength(1);
+    await change('switch-off');
+    await until(async () => (await count(uid)).status === 422 || undefined);
+    expect(shop.asked).toHaveLength(1);
   });
 });

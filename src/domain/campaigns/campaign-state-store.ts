@@ -8,11 +8,12 @@ import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { storedParams } from '../../lib/coded-reason.ts';
 import { assert } from '../../lib/errors.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
-import type { StatusReason, Stall, WaitReason } from './status-reason.ts';
+import type { ConditionWait, StatusReason, Stall, WaitReason } from './status-reason.ts';
 
 /**
  * new (something needed to send is missing) or ready -> scheduled -> queued (the audience snapshot has not begun) -> sending (from
- * the first slice of the audience on) -> done; paused from scheduled, queued or sending. `error`: nobody would get it (D56).
+ * the first slice of the audience on) -> done; paused from scheduled, queued or sending. `error`: nobody would get it (D56), or a
+ * plugin has not said who.
  */
 export const campaignStatuses = ['new', 'ready', 'scheduled', 'queued', 'sending', 'paused', 'done', 'error'] as const;
 export type CampaignStatus = (typeof campaignStatuses)[number];
@@ -137,6 +138,18 @@ export async function reportStall(db: Queryable, { customerId, campaignId }: Cam
     sql`UPDATE campaign SET reason_code = ${stall.code}, reason_params = ${storedParams(stall)}::jsonb
          WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = ANY(${UNDER_WAY}::text[]) AND wait_kind IS NULL
            AND (reason_code IS NULL OR reason_code = ${stall.code})`,
+  );
+}
+
+/** Records that a campaign whose audience is not planned waits for a plugin. */
+export async function reportConditionWait(
+  db: Queryable,
+  { customerId, campaignId }: CampaignKey,
+  wait: ConditionWait,
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE campaign SET reason_code = ${wait.code}, reason_params = ${storedParams(wait)}::jsonb
+         WHERE customer_id = ${customerId} AND id = ${campaignId} AND status = 'queued'`,
   );
 }
 

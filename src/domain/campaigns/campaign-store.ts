@@ -2,6 +2,7 @@
 import { empty, join, sql, type Queryable } from '../../db/database.ts';
 import { assignments, columnsOf, insertion, selectList } from '../../db/fields.ts';
 import { assert } from '../../lib/errors.ts';
+import type { AnswersByQuestion } from '../audience/segments/segment.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { campaignColumns, campaignFields, type CampaignValues } from './campaign-fields.ts';
 import type { Campaign } from './campaign.ts';
@@ -102,6 +103,20 @@ export async function keepSegment(
                'asOf', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
         FROM segment s WHERE s.customer_id = c.customer_id AND s.id = c.segment_id)
      WHERE c.customer_id = ${customerId} AND c.id = ${id}`);
+}
+
+/** Stores the answers of plugins to the campaign's copy of its segment, made at `asOf`. False: it has some, or another copy. */
+export async function keepAnswers(
+  db: Queryable,
+  { customerId, id }: Pick<Campaign, 'customerId' | 'id'>,
+  { asOf, answers }: { readonly asOf: string; readonly answers: AnswersByQuestion },
+): Promise<boolean> {
+  const ids = JSON.stringify(Object.fromEntries([...answers].map(([question, answer]) => [question, String(answer)])));
+  const kept = await db.execute(sql`
+    UPDATE campaign SET segment_snapshot = segment_snapshot || jsonb_build_object('answers', ${ids}::jsonb)
+     WHERE customer_id = ${customerId} AND id = ${id} AND status = 'queued' AND segment_snapshot ->> 'asOf' = ${asOf}
+       AND segment_snapshot -> 'answers' IS NULL`);
+  return kept > 0;
 }
 
 /** Stores how far the audience is in the ledger. */

@@ -8,6 +8,9 @@ import { dryRunJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { audienceSlice } from '../audience/segments/segment-read-model.ts';
+import { answersTo } from '../audience/segments/ask-plugins.ts';
+import { UnavailableConditionError } from '../audience/segments/segment-errors.ts';
+import type { AnswersByQuestion } from '../audience/segments/segment.ts';
 import { ruleOfSegment } from '../audience/segments/segment-store.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { CompiledMessage } from '../content/message.ts';
@@ -77,6 +80,10 @@ export async function workDryRun(
     if (end === 'stopped') await enqueueDryRun(ctx.db, key);
     return end;
   } catch (error) {
+    if (error instanceof UnavailableConditionError && abortSignal.aborted) {
+      await enqueueDryRun(ctx.db, key);
+      return 'stopped';
+    }
     const isOurs = error instanceof ValidationError;
     if (!isOurs && !isLastTry) throw error;
     const reason: DryRunReason = isOurs
@@ -90,6 +97,7 @@ export async function workDryRun(
 
 async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSignal): Promise<'over' | 'stopped'> {
   let message: CompiledMessage | undefined;
+  let answers: AnswersByQuestion | undefined;
   for (;;) {
     if (abortSignal.aborted) return 'stopped';
     const run = await takeDryRun(ctx.db, key);
@@ -101,7 +109,8 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
       return 'over';
     }
     message ??= await compileCampaign(ctx, campaignKey, { files: 'whole' });
-    const people = await nextPeople(ctx, campaign, run.cursor);
+    answers ??= await answersForDryRun(ctx, campaign, abortSignal);
+    const people = await nextPeople(ctx, campaign, { afterId: run.cursor, answers });
     const last = people.at(-1);
     if (!message || !last) {
       await endDryRun(ctx.db, key, { status: 'done' });
@@ -113,23 +122,42 @@ async function composeSlices(ctx: Context, key: DryRunKey, abortSignal: AbortSig
   }
 }
 
+/** The plugins of the segment are asked for this run: its people are those of now. Throws UnavailableConditionError. */
+async function answersForDryRun(ctx: Context, campaign: Campaign, signal: AbortSignal): Promise<AnswersByQuestion> {
+  const { customerId, listId, id: campaignId } = campaign;
+  const segment = await segmentOf(ctx, campaign);
+  return segment
+    ? answersTo(ctx, { customerId, listId, rule: segment.rule }, { campaignId, asOf: segment.asOf, signal })
+    : new Map();
+}
+
+interface DryPlace {
+  readonly afterId: bigint;
+  readonly answers: AnswersByQuestion;
+}
+
 /** The next people of the list, with the reason why each gets no message, if any. */
-async function nextPeople(ctx: Context, campaign: Campaign, afterId: bigint): Promise<DryPerson[]> {
+async function nextPeople(ctx: Context, campaign: Campaign, place: DryPlace): Promise<DryPerson[]> {
   const { customerId, listId } = campaign;
   return inTransaction(ctx, async ({ db }) => {
-    const slice = await segmentSlice({ ...ctx, db }, campaign, afterId);
+    const slice = await segmentSlice({ ...ctx, db }, campaign, place);
     if (slice && slice.lastId === null) return [];
-    return peopleOfSlice(db, { customerId, listId, afterId, rows: SLICE_ROWS, slice });
+    return peopleOfSlice(db, { customerId, listId, afterId: place.afterId, rows: SLICE_ROWS, slice });
   });
 }
 
 /** Those of the next people who are in the campaign's segment; undefined: it has none. */
-async function segmentSlice({ db }: Context, campaign: Campaign, afterId: bigint) {
-  const { customerId, listId, id, segmentId, segmentSnapshot } = campaign;
-  const segment = segmentId === null ? undefined : await ruleOfSegment(db, { customerId, id: segmentId });
-  const rule = segmentSnapshot?.rule ?? segment;
-  if (!rule) return undefined;
-  const asOf = segmentSnapshot ? new Date(segmentSnapshot.asOf) : new Date();
-  const people = { customerId, listId, rule, asOf, exceptCampaignId: id, answers: new Map() };
-  return audienceSlice(db, { ...people, afterId, rows: SLICE_ROWS, isOneStretch: true });
+async function segmentSlice(ctx: Context, campaign: Campaign, { afterId, answers }: DryPlace) {
+  const { customerId, listId, id } = campaign;
+  const segment = await segmentOf(ctx, campaign);
+  if (!segment) return undefined;
+  const people = { customerId, listId, ...segment, answers, exceptCampaignId: id };
+  return audienceSlice(ctx.db, { ...people, afterId, rows: SLICE_ROWS, isOneStretch: true });
+}
+
+/** The rule with which the campaign was started, else that of its segment now; undefined: it has none. */
+async function segmentOf({ db }: Pick<Context, 'db'>, { customerId, segmentId, segmentSnapshot }: Campaign) {
+  if (segmentSnapshot) return { rule: segmentSnapshot.rule, asOf: new Date(segmentSnapshot.asOf) };
+  const rule = segmentId === null ? undefined : await ruleOfSegment(db, { customerId, id: segmentId });
+  return rule && { rule, asOf: new Date() };
 }

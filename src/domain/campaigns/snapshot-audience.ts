@@ -2,6 +2,7 @@
  * Writes the audience to the ledger, slice by slice; each slice, its batches' jobs and the cursor are one transaction, so a crash
  * repeats and skips nothing. Sending begins with the first slice.
  */
+import { UnavailableConditionError } from '../audience/segments/segment-errors.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { ensurePartitionOf, snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
@@ -9,6 +10,7 @@ import { refreshStatistics } from '../delivery/planner-statistics-store.ts';
 import { assert } from '../../lib/errors.ts';
 import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
+import { answerSegment, pauseWithoutAnswer } from './answer-segment.ts';
 import { endWithoutAudience } from './campaign-audience.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
@@ -24,10 +26,17 @@ export async function snapshotAudience(
   key: CampaignKey,
   abortSignal: AbortSignal,
 ): Promise<'planned' | 'stopped'> {
-  for (;;) {
-    if (abortSignal.aborted) return 'stopped';
-    const step = await snapshotNextSlice(ctx, key);
-    if (step !== 'more') return step;
+  if (!(await answerSegment(ctx, key, abortSignal))) return 'stopped';
+  try {
+    for (;;) {
+      if (abortSignal.aborted) return 'stopped';
+      const step = await snapshotNextSlice(ctx, key);
+      if (step !== 'more') return step;
+    }
+  } catch (error) {
+    if (!(error instanceof UnavailableConditionError)) throw error;
+    await pauseWithoutAnswer(ctx, key, error.about);
+    return 'stopped';
   }
 }
 

@@ -5,6 +5,7 @@
 import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
 import { readableTime } from '../../lib/units.ts';
 import { deliveryReasonText } from '../sending/delivery-reason.ts';
+import { unavailableText, type UnavailableCondition } from '../audience/segments/segment-errors.ts';
 import type { StopParams } from '../delivery/campaign-stop.ts';
 import type { ServerWaitParams } from '../sending/server-wait.ts';
 import { sendFaultText, type AudienceFault, type SendFault } from './send-fault.ts';
@@ -22,9 +23,13 @@ interface StatusParams extends StopParams {
   /** At its time nobody would have got it; it ends as `error`. */
   no_audience: AudienceFault['params'];
   stalled: { readonly since: string; readonly cause: StallCause };
+  /** A plugin is asked again until then. */
+  segment_condition_waits: UnavailableCondition & { readonly until: string };
+  segment_condition_unavailable: UnavailableCondition;
 }
 export type StatusReason = CodedReason<StatusParams>;
 export type Stall = CodedReason<StatusParams, 'stalled'>;
+export type ConditionWait = CodedReason<StatusParams, 'segment_condition_waits'>;
 
 /** Why a dry run ended; stored in `dry_run.reason_code`. */
 interface DryRunParams {
@@ -81,6 +86,10 @@ const TEXTS: ReasonTexts<AllParams, [until: Date | null]> = {
   attachment_missing: (params) => sendFaultText({ code: 'attachment_missing', params }),
   no_audience: (params) => `${sendFaultText({ code: 'no_audience', params })} Then run it again.`,
   stalled: ({ since, cause }) => `No progress since ${timeOf(since)}: ${reasonText(cause).replace(/\.$/, '')}.`,
+  segment_condition_waits: (params) =>
+    `${unavailableText(params)} It is asked again each minute until ${timeOf(params.until)}; then the campaign ends with an error, and nobody gets it.`,
+  segment_condition_unavailable: (params) =>
+    `${unavailableText(params)} Nobody else gets the campaign. Correct this, then run it again.`,
   message_fault: ({ fault }) => `${fault} ${TO_MEND}`,
   recipient_fault: ({ subscriber, fault }) =>
     `The message to subscriber ${subscriber} could not be composed. ${fault} ${TO_MEND}`,

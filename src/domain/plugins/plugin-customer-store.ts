@@ -56,7 +56,10 @@ export async function switchedOn(db: Queryable): Promise<ReadonlyMap<string, Rea
 }
 
 /** Hooks by which a plugin gets data of customers without an operation of its own. */
-const HOOKS_WITH_DATA = ['message_composed', 'before_message_sent', 'import_row', 'merge_tag', 'recipient_check'];
+const HOOKS_WITH_DATA = [
+  ...['message_composed', 'before_message_sent', 'import_row', 'merge_tag', 'recipient_check'],
+  'segment_condition',
+];
 
 const OFFERED_ROW = row({
   vendor: 'text',
