@@ -52,10 +52,11 @@ export interface ProductHooks extends HookCalls, OwnedEntries {
   owned<Name extends keyof RegistryHooks>(name: Name): readonly OwnedEntry<RegistryHooks[Name]>[];
   /** How Mailwright calls what plugins have handed over. Call no function of a plugin without it. */
   readonly contained: ContainedCalls;
-  /** As `filter`: the value after each plugin's callback. The last one is the result; none: no plugin takes part. */
+  /** As `filter`, by the plugins that may take part: the value after each one's callback. The last one is the result; none: no plugin takes part. */
   filterSteps<Name extends keyof FilterHooks>(
     name: Name,
     value: FilterHooks[Name],
+    mayTakePart: (plugin: string) => boolean,
   ): readonly OwnedEntry<FilterHooks[Name]>[];
   /** The hooks to which plugins have registered something that is live, in no order. */
   liveNames(): readonly string[];

@@ -51,10 +51,11 @@ export interface HookBus extends HookCalls {
   readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
   onChange(watcher: () => void): () => void;
-  /** As `filter`, and tells the value after each callback with the callback's plugin. */
+  /** As `filter` by some of the plugins, and tells the value after each callback with the callback's plugin. */
   filterSteps<Name extends keyof FilterHooks>(
     name: Name,
     value: FilterHooks[Name],
+    mayTakePart: (plugin: string) => boolean,
   ): readonly LiveEntry<FilterHooks[Name]>[];
   /** Called before plugins go live, with the entries that would be; when it throws, nothing changes. Returns how to end that. */
   check(check: (next: OwnedEntries) => void): () => void;
@@ -149,7 +150,14 @@ export function createHookBus(
     },
     onChange: (watcher) => table.onChange(watcher),
     check: (check) => table.check((next) => check(ownedOf(next))),
-    filterSteps: (name, value) => filterSteps(contained, table.live.callbacks.get(name)?.entries ?? NO_ENTRIES, value),
+    filterSteps(name, value, mayTakePart) {
+      const callbacks = table.live.callbacks.get(name)?.entries ?? NO_ENTRIES;
+      return filterSteps(
+        contained,
+        callbacks.filter(({ plugin }) => mayTakePart(plugin)),
+        value,
+      );
+    },
     faults,
   };
 }

@@ -46,6 +46,17 @@ export interface Execution {
     readonly isAdmin: boolean;
     readonly restDialect: Dialect | null;
   } | null;
+  /** The plugin that was named does not act for the caller's customer: nothing was done. */
+  readonly isSwitchedOff?: boolean | undefined;
+}
+
+export interface ExecuteOptions {
+  /** Finds the faults of a mutation and changes nothing. */
+  readonly checksOnly?: boolean;
+  /** For a plugin's document; its cost is limited. */
+  readonly schema?: GraphQLSchema | undefined;
+  /** Only if this plugin acts for the caller's customer. */
+  readonly onlyWith?: string | undefined;
 }
 
 /** The facade's only access: an operation with the caller's credentials. `app` passes it in. */
@@ -53,8 +64,7 @@ export type Execute = (
   document: DocumentNode,
   variables: Readonly<Record<string, unknown>>,
   credentials: Credentials,
-  /** `checksOnly`: finds the faults of a mutation and changes nothing. `schema`: for a plugin's document; its cost is limited. */
-  options?: { readonly checksOnly?: boolean; readonly schema?: GraphQLSchema | undefined },
+  options?: ExecuteOptions,
 ) => Promise<Execution>;
 
 export interface CallParts {
@@ -89,10 +99,12 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
     const operation = operationNamed(name);
     // The schema may allow customers to do for themselves what this row is not for: refused before the change.
     if (row.access === 'admin' && viewer === undefined && operation.isMutation) await run('Identify', {});
-    const how = { ...more, schema: operation.schema };
+    const onlyWith = row.access === 'admin' ? undefined : row.plugin;
+    const how = { ...more, schema: operation.schema, onlyWith };
     const execution = await options.execute(operation.document, variables, parts.credentials, how);
     viewer = execution.viewer;
     checkAccess(row, viewer);
+    if (execution.isSwitchedOff) throw switchedOff(row.plugin ?? '');
     return execution;
   };
   const operationNamed = (name: string) => {
@@ -152,6 +164,10 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
 
 /** A segment is right or wrong for its list, options are for the type of their field. */
 const JUDGED_BY: Readonly<Record<string, string>> = { segment_uid: 'list_uid', options: 'type' };
+
+function switchedOff(plugin: string): RestError {
+  return new RestError(404, { message: `Your account has not switched on ${plugin}.` });
+}
 
 function checkAccess(row: Row, viewer: Execution['viewer']): void {
   if (row.access === 'public') return;

@@ -49,6 +49,8 @@ export interface Row extends RowHead {
   /** Takes the first file of a multipart body, or all of them, as streams (`call.upload`). */
   readonly takesFile?: boolean | 'several';
   readonly operations: readonly (OperationName | PluginOperationName)[];
+  /** The plugin to which it belongs; absent: it is the product's. */
+  readonly plugin?: string;
   run(call: Call): Promise<Answer> | Answer;
 }
 

@@ -14,6 +14,7 @@ import { LiveConnections } from './live-connections.ts';
 import { LiveSchema } from './live-schema.ts';
 import { maskResult } from './mask-error.ts';
 import type { GraphqlContext } from './context.ts';
+import { actsForCaller } from './plugin-parts/switched-on.ts';
 import { createPluginOperations } from './plugin-operation.ts';
 import { makeContext, type Means } from './request-context.ts';
 import { createWebsocketEntryPoint } from './websocket-entry-point.ts';
@@ -43,6 +44,8 @@ export interface RestOptions {
   readonly checksOnly?: boolean;
   /** For a document that a plugin has written: the schema for which it was checked. It is refused when it costs too much. */
   readonly schema?: GraphQLSchema | undefined;
+  /** Does nothing unless this plugin acts for the caller's customer. */
+  readonly onlyWith?: string | undefined;
 }
 
 export interface RestExecution extends ExecutionResult {
@@ -52,6 +55,7 @@ export interface RestExecution extends ExecutionResult {
     readonly isAdmin: boolean;
     readonly restDialect: RestDialect | null;
   } | null;
+  readonly isSwitchedOff?: boolean;
 }
 
 export interface GraphqlServer {
@@ -117,19 +121,23 @@ interface RestOperation extends RestOptions {
 
 async function executeForRest(
   { live, means }: Pick<EntryPointOptions, 'live' | 'means'>,
-  { document, variables, credentials, checksOnly, schema: checkedFor }: RestOperation,
+  { document, variables, credentials, checksOnly, schema: checkedFor, onlyWith }: RestOperation,
 ): Promise<RestExecution> {
   const schema = checkedFor ?? live.current.schema;
   const { token, ...caller } = credentials;
   const made = await makeContext(means, { token: token ?? undefined, ...caller, entryPoint: 'rest' });
   const contextValue: GraphqlContext = checksOnly ? { ...made, checksOnly, db: rolledBack(made.database) } : made;
+  if (onlyWith !== undefined && !(await actsForCaller(made, onlyWith)))
+    return { viewer: userOf(made), isSwitchedOff: true };
   const refusal = checkedFor ? costRefusal(schema, document, variables) : undefined;
   const result = refusal
     ? { errors: [refusal] }
     : await execute({ schema, document, variableValues: variables, contextValue });
-  const { viewer, restDialect } = contextValue;
-  const user = viewer && { customerId: viewer.customerId, isAdmin: viewer.isAdmin, restDialect };
-  return { ...maskResult(result, means.log), viewer: user };
+  return { ...maskResult(result, means.log), viewer: userOf(contextValue) };
+}
+
+function userOf({ viewer, restDialect }: GraphqlContext): RestExecution['viewer'] {
+  return viewer && { customerId: viewer.customerId, isAdmin: viewer.isAdmin, restDialect };
 }
 
 function costRefusal(

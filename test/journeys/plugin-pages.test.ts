@@ -6,6 +6,7 @@ import { faultsOfPage } from '../support/look-at-page.ts';
 import { pagesPlugin, sessionCookieOf } from '../support/pages-plugin.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const PHONE = { width: 360, height: 640 };
@@ -27,6 +28,7 @@ describe.skipIf(CHROMIUM === undefined)('pages of a plugin', async () => {
     writePlugin(dataDir, 'acme/notes', pagesPlugin);
     const client = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
     expect(await client.activate('acme/notes')).toMatchObject({ status: 'ACTIVE' });
+    await switchedOnByAll(app.ctx, 'acme/notes');
     browser = await launchChromium();
   });
   afterAll(() => browser?.close());

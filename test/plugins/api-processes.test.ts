@@ -60,6 +60,7 @@ test('a part reaches both processes, a start finds it, and sockets of both stay 
     [second, first],
   ] as const) {
     expect(await pluginClient(one).activate('acme/notes')).toMatchObject({ isLive: true });
+    await pluginClient(one).switchOn('acme/notes');
     // The one that answers has it at once.
     expect(await knowsNotes(one)).toBe(true);
     await expect.poll(() => knowsNotes(other), { timeout: 30_000 }).toBe(true);

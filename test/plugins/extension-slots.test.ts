@@ -4,6 +4,7 @@ import { sql } from '../../src/db/database.ts';
 import type { PluginServices } from '../../src/plugin-api/index.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const dataDir = newDataDir();
@@ -52,6 +53,7 @@ beforeAll(async () => {
   expect(await client.activate('acme/tools')).toMatchObject({ status: 'ACTIVE' });
   expect(await client.activate('acme/after')).toMatchObject({ status: 'ACTIVE' });
   tenant = await app.newTenant();
+  for (const plugin of ['acme/tools', 'acme/after']) await switchedOnByAll(app.ctx, plugin);
 });
 
 const FIELDS = 'plugin slot kind label href items { label href isForAdministrators } isForAdministrators order';

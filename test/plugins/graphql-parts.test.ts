@@ -9,12 +9,14 @@ import { pluginClient, type Answered } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { LIST_BODY } from '../support/list-body.ts';
 import { NOTES_SDL, notesCode } from '../support/notes-plugin.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const dataDir = newDataDir();
 const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
 const { activate, deactivate } = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
 const tenant = await app.newTenant({ scopes: ['lists:read', 'lists:write', 'campaigns:read'] });
+await switchedOnByAll(app.ctx, 'acme/notes');
 const made = await app.rest('/lists', { method: 'POST', token: tenant.token, body: LIST_BODY });
 const listUid = Reflect.get(Object(made.body), 'list_uid');
 
@@ -62,6 +64,7 @@ test('fields of an active plugin are answered, with results, rights and the audi
     return Object.values(data ?? {}).map((value) => value?.['code'] ?? value['data'] ?? 'ok');
   };
   const other = await app.newTenant({ scopes: ['files:read'] });
+  await switchedOnByAll(app.ctx, 'acme/notes');
   expect(await codes(null)).toEqual(['UNAUTHENTICATED', 'UNAUTHENTICATED', 'stranger', 'UNAUTHENTICATED']);
   expect(await codes(other.token)).toEqual(['FORBIDDEN', 'FORBIDDEN', 'known', 'ok']);
   expect(await codes(tenant.token)).toEqual(['ok', 'FORBIDDEN', 'known', 'ok']);

@@ -82,6 +82,7 @@ test('a REST row stands below /api/v1/<plugin>/ and is asked with an API token',
   const ask = (token?: string) =>
     fetch(`${app.baseUrl}/api/v1/layout/lists`, { headers: token ? { Authorization: `Bearer ${token}` } : {} });
   expect((await ask()).status).toBe(401);
+  await client.switchOn('acme/layout');
   const answer = await ask(app.adminToken);
   expect([answer.status, await answer.json()]).toEqual([200, { names: [] }]);
 });

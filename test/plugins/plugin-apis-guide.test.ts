@@ -18,11 +18,12 @@ function exampleOf(section: string, language: string): string {
 const { url } = await createTestDatabase();
 const dataDir = newDataDir();
 const program = await startProgram({ DATABASE_URL: url, DATA_DIR: dataDir, ROLES: 'web' });
-const { activate, graphql } = pluginClient(program);
+const { activate, graphql, switchOn } = pluginClient(program);
 
 test('GraphQL', async () => {
   writePlugin(dataDir, 'acme/notes', { code: exampleOf('GraphQL', 'ts') });
   expect(await activate('acme/notes')).toMatchObject({ status: 'ACTIVE', error: null });
+  await switchOn('acme/notes');
   const question = exampleOf('GraphQL', 'graphql');
   expect(await graphql(question)).toEqual({ acmeNotes: { nodes: [{ text: 'Call Ada' }] } });
   const add = await graphql('mutation { it: acmeAddNote(input: { text: "Write" }) { ... on AcmeNote { uid } } }');

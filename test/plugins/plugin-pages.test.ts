@@ -5,6 +5,7 @@ import { sql } from '../../src/db/database.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { rawRequest } from '../support/raw-request.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 import { pagesPlugin, sessionCookieOf } from '../support/pages-plugin.ts';
 
@@ -20,6 +21,7 @@ beforeAll(async () => {
   writePlugin(dataDir, 'acme/notes', pagesPlugin);
   expect(await client.activate('acme/notes')).toMatchObject({ status: 'ACTIVE' });
   tenant = await app.newTenant();
+  await switchedOnByAll(app.ctx, 'acme/notes');
   cookie = await sessionCookieOf(app, tenant.token);
   adminCookie = await sessionCookieOf(app, app.adminToken);
 });

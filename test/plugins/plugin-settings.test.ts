@@ -8,6 +8,7 @@ import { eraseCustomer } from '../../src/domain/accounts/erase-customer.ts';
 import { openRestApp } from '../support/open-rest-app.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 import { afterFile } from '../support/after-file.ts';
 
@@ -47,6 +48,7 @@ beforeAll(async () => {
   });
   expect(await client.activate('acme/crm')).toMatchObject({ status: 'ACTIVE' });
   tenant = await app.newTenant();
+  await switchedOnByAll(app.ctx, 'acme/crm');
 });
 
 const services = () => Reflect.get(globalThis, 'acmeCrmServices') as PluginServices;
@@ -189,6 +191,7 @@ test('a customer’s settings are erased with it, the rest with the plugin’s d
         : sql`SELECT name FROM customer_plugin_settings`,
     );
   const second = await app.newTenant();
+  await switchedOnByAll(app.ctx, 'acme/crm');
   await update(second.token, 'customer', { note: 'second' });
   expect(await rowsOf('customer_plugin_settings')).toHaveLength(2);
   // By the uid, because a plugin rarely learns the number.

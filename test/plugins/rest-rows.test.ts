@@ -4,12 +4,14 @@ import { pluginClient, type Answered } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { LIST_BODY } from '../support/list-body.ts';
 import { notesCode } from '../support/notes-plugin.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
 const dataDir = newDataDir();
 const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
 const { activate, deactivate } = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
 const tenant = await app.newTenant({ scopes: ['lists:read', 'lists:write'] });
+await switchedOnByAll(app.ctx, 'acme/notes');
 await app.rest('/lists', { method: 'POST', token: tenant.token, body: LIST_BODY });
 
 /** Rows on fields of the plugin itself, and on one of the product. */
@@ -109,6 +111,7 @@ test('rows of an active plugin are answered by the facade’s own rules', async 
     body: { message: 'Unauthenticated.' },
   });
   const other = await app.newTenant({ scopes: ['files:read'] });
+  await switchedOnByAll(app.ctx, 'acme/notes');
   expect((await rest('/notes/all', { token: other.token })).status).toBe(403);
   expect((await rest('/notes/admins')).status).toBe(403);
   expect(await rest('/notes/admins', { token: app.adminToken })).toMatchObject({ status: 200 });

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { pluginClient, type Answered } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { rawRequest } from '../support/raw-request.ts';
+import { switchedOnByAll } from '../support/switched-on-by-all.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
 
 const dataDir = newDataDir();
@@ -12,6 +13,7 @@ const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
 const { activate, deactivate } = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
 const BASE = `${app.baseUrl}/plugins/acme/notes`;
 const tenant = await app.newTenant();
+await switchedOnByAll(app.ctx, 'acme/notes');
 const cookie = await sessionOf(tenant);
 
 const CODE = `

@@ -269,6 +269,10 @@ const decisions: readonly Sentence[] = [
     SERVICES,
     'scopes and hosts are granted only if the administrator names them; a version that wants more waits',
   ]),
+  one('D65', 'A customer that has not switched the plugin on sees nothing of it.', [
+    'test/plugins/chosen-customers-apis.test.ts',
+    'REST rows: 404 whatever was sent, before anything is done',
+  ]),
   one('D65', 'What a new version wants beyond them waits, and the old version goes on.', [
     INSTALL,
     'a new version that wants more says so before it is activated',

@@ -26,10 +26,17 @@ export interface PluginClient {
   remove(plugin: string, more?: { keepData?: boolean }): Promise<Answered>;
   plugin(plugin: string): Promise<Answered>;
   discover(): Promise<void>;
+  /** For the customer of the token. The process that answers knows it then. */
+  switchOn(plugin: string): Promise<void>;
+  switchOff(plugin: string): Promise<void>;
 }
 
 const RIGHTS = '{ scopes forAllCustomers hooks hosts tables }';
 const FIELDS = `name version status isLive fault error firstActivatedAt activatedAt isNewGrantNeeded wants ${RIGHTS} granted ${RIGHTS}`;
+const OFFERED = '... on OfferedPlugin { name }';
+const ANSWERS: Readonly<Record<string, string>> = {
+  ...{ deletePlugin: '... on DeletedPlugin { name }', switchPluginOn: OFFERED, switchPluginOff: OFFERED },
+};
 const ERRORS = '... on Error { message code } ... on ValidationError { fields { messages } }';
 
 export function pluginClient({ baseUrl, token }: { readonly baseUrl: string; readonly token: string }): PluginClient {
@@ -44,13 +51,19 @@ export function pluginClient({ baseUrl, token }: { readonly baseUrl: string; rea
     return data;
   };
   const change = async (mutation: string, plugin: string, more: object = {}): Promise<Answered> => {
-    const type = mutation === 'deletePlugin' ? '... on DeletedPlugin { name }' : `... on Plugin { ${FIELDS} }`;
+    const type = ANSWERS[mutation] ?? `... on Plugin { ${FIELDS} }`;
     const input = `${mutation[0]?.toUpperCase()}${mutation.slice(1)}Input!`;
     const query = `mutation ($input: ${input}) { it: ${mutation}(input: $input) { __typename ${type} ${ERRORS} } }`;
     return (await graphql(query, { input: { ...keyOf(plugin), ...more } })).it;
   };
+  const turn = async (mutation: string, plugin: string): Promise<void> => {
+    const { __typename } = await change(mutation, plugin);
+    expect(__typename).toBe('OfferedPlugin');
+  };
   return {
     graphql,
+    switchOn: (plugin) => turn('switchPluginOn', plugin),
+    switchOff: (plugin) => turn('switchPluginOff', plugin),
     activate: (plugin, agreed) => change('activatePlugin', plugin, agreed),
     deactivate: (plugin) => change('deactivatePlugin', plugin),
     remove: (plugin, more) => change('deletePlugin', plugin, more),

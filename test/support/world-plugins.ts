@@ -55,6 +55,7 @@ async function addPluginWithSettings(app: RestApp, dataDir: string): Promise<voi
   if (existsSync(folderOf(dataDir, PLUGIN_WITH_SETTINGS))) return;
   const settings = `[{ key: 'greeting', type: 'text', label: 'Greeting', default: 'Hello' }]`;
   writePlugin(dataDir, PLUGIN_WITH_SETTINGS, {
+    rights: { customers: 'all', hooks: ['settings_form'] },
     code: `export const plugin = {
       name: '${PLUGIN_WITH_SETTINGS}',
       boot: (hooks) => hooks.add('settings_form', { for: 'customer', settings: ${settings} }),
@@ -62,5 +63,5 @@ async function addPluginWithSettings(app: RestApp, dataDir: string): Promise<voi
   });
   await discoverPlugins(app.ctx);
   const [vendor = '', name = ''] = PLUGIN_WITH_SETTINGS.split('/');
-  await activatePlugin(app.ctx, { vendor, name });
+  await activatePlugin(app.ctx, { vendor, name, forAllCustomers: true });
 }

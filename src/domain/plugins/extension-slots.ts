@@ -3,6 +3,8 @@
  * knowing any plugin. Labels and addresses were checked when they were added (src/plugin-host/page-checks.ts).
  */
 import { z } from 'zod';
+import { findCustomerOfPage } from '../accounts/customer-store.ts';
+import { languageWithId } from '../accounts/languages.ts';
 import { holdsScope } from '../accounts/scopes.ts';
 import { viewerOf, type Context } from '../context.ts';
 import type { Label, MenuItem, PageAsset, PageSection, SidebarGroup } from '../../plugin-api/index.ts';
@@ -10,7 +12,6 @@ import { ValidationError } from '../../lib/errors.ts';
 import { parseInput } from '../../lib/text.ts';
 import type { OwnedEntry, ProductHooks } from '../product-hooks.ts';
 import { labelText } from './plugin-texts.ts';
-import { languageOfCaller } from './shown-form.ts';
 
 export type ExtensionKind = 'menu_item' | 'menu_group' | 'section' | 'script' | 'stylesheet';
 
@@ -53,17 +54,22 @@ const FIXED = {
 const PAGE_OF_CONTROLLER = /^[\w-]+\.[\w-]+$/;
 
 /**
- * The entries of a page's slots, or of one slot, in their order; those for administrators only if the caller is one. Throws
- * ValidationError for a page or slot that cannot have any.
+ * The entries of a page's slots, or of one slot, in their order, of plugins that act for the caller's customer. An administrator gets those
+ * of all plugins, and those for administrators. Throws ValidationError for a page or slot that cannot have any.
  */
 export async function extensionSlots(ctx: Context, question: ExtensionQuestion): Promise<readonly ExtensionEntry[]> {
   const { page, slot, language } = parseInput(extensionSlotsInput, question);
   const slots = slotsOf(ctx.hooks, page, slot ?? undefined);
-  const { isAdmin, scopes } = viewerOf(ctx);
+  const { isAdmin, scopes, customerId } = viewerOf(ctx);
   const seesAll = isAdmin && holdsScope(scopes, 'admin');
-  const tag = language ?? (await languageOfCaller(ctx));
+  const customer = await findCustomerOfPage(ctx.db, customerId);
+  const reader: Reader = {
+    hooks: ctx.hooks,
+    language: language ?? languageWithId(customer?.languageId ?? null) ?? 'en',
+    seesPlugin: (plugin) => seesAll || ctx.hooks.mayActFor(plugin, customer?.uid ?? ''),
+  };
   return slots
-    .flatMap((one) => entriesOf({ hooks: ctx.hooks, language: tag }, page, one))
+    .flatMap((one) => entriesOf(reader, page, one))
     .filter(({ isForAdministrators }) => seesAll || !isForAdministrators)
     .map((entry) => ({ ...entry, items: entry.items.filter((item) => seesAll || !item.isForAdministrators) }));
 }
@@ -94,33 +100,36 @@ function isFixed(page: string): page is keyof typeof FIXED {
 interface Reader {
   readonly hooks: ProductHooks;
   readonly language: string;
+  seesPlugin(plugin: string): boolean;
 }
 
 function entriesOf(reader: Reader, page: string, slot: string): readonly ExtensionEntry[] {
   const { hooks } = reader;
+  const seen = <Value>(entries: readonly OwnedEntry<Value>[]) =>
+    entries.filter(({ plugin }) => reader.seesPlugin(plugin));
   const name = `${page}.${slot}`;
   switch (name) {
     case 'layout.head.assets':
     case 'layout.body.before_close':
-      return hooks.owned(name).map((entry, order) => ({ ...assetOf(entry), slot, order }));
+      return seen(hooks.owned(name)).map((entry, order) => ({ ...assetOf(entry), slot, order }));
     case 'admin.sidebar.groups':
-      return hooks.owned(name).map((entry, order) => ({ ...groupOf(reader, entry), slot, order }));
+      return seen(hooks.owned(name)).map((entry, order) => ({ ...groupOf(reader, entry), slot, order }));
     case 'sidebar.menu-items':
-      return menuItems(hooks).map(({ plugin, value }, order) => {
+      return menuItems(reader).map(({ plugin, value }, order) => {
         return { plugin, slot, order, kind: 'menu_item', items: [], ...itemOf(reader, plugin, value) };
       });
     default: {
       const [controller = '', action = ''] = page.split('.');
-      return hooks
-        .owned(`page.${controller}.${action}.${slot}`)
-        .map((entry, order) => ({ ...sectionOf(reader, entry), slot, order }));
+      return seen(hooks.owned(`page.${controller}.${action}.${slot}`)).map((entry, order) => {
+        return { ...sectionOf(reader, entry), slot, order };
+      });
     }
   }
 }
 
 /** What the filter makes of an empty menu. An item belongs to the plugin that has given it as it is. */
-function menuItems(hooks: ProductHooks): readonly OwnedEntry<MenuItem>[] {
-  const steps = hooks.filterSteps('sidebar-menu-items', []);
+function menuItems({ hooks, seesPlugin }: Reader): readonly OwnedEntry<MenuItem>[] {
+  const steps = hooks.filterSteps('sidebar-menu-items', [], seesPlugin);
   const givers = new Map<string, string>();
   for (const { plugin, value } of steps)
     for (const item of value) {

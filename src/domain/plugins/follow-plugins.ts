@@ -9,7 +9,7 @@ import { activatePlugin } from './activate-plugin.ts';
 import { discoverPlugins } from './discover-plugins.ts';
 import { hostOf } from './find-plugin.ts';
 import { followPluginSettings } from './follow-settings.ts';
-import { switchedOn } from './plugin-customer-store.ts';
+import { readCustomers } from './read-customers.ts';
 import { needsNewGrant } from './grant-rights.ts';
 import { giveRestoredTables } from './own-tables.ts';
 import { allPlugins, markInactive } from './plugin-store.ts';
@@ -62,11 +62,6 @@ export async function followPluginsOnce(ctx: Context): Promise<void> {
   await hostOf(ctx).follow(async () =>
     (await allPlugins(ctx.database)).map(({ status, ...plugin }) => ({ ...plugin, isActive: status === 'active' })),
   );
-}
-
-/** Which customers have switched on which plugins: the hooks ask this process's memory, because sending asks for each recipient. */
-async function readCustomers({ database, hooks }: Context): Promise<void> {
-  hooks.useCustomers(await switchedOn(database));
 }
 
 async function look(ctx: Context): Promise<void> {

@@ -55,10 +55,28 @@ export async function switchedOn(db: Queryable): Promise<ReadonlyMap<string, Rea
   return new Map(found.map(({ plugin, uids }) => [plugin, new Set(uids)]));
 }
 
-/** Hooks by which a plugin gets data of customers without an operation of its own. */
-const HOOKS_WITH_DATA = [
-  ...['message_composed', 'before_message_sent', 'import_row', 'merge_tag', 'recipient_check'],
-  'segment_condition',
+/** Those of these customers (uids) that have switched the plugin on. */
+export async function switchedOnAmong(
+  db: Queryable,
+  { vendor, name }: PluginKey,
+  customerUids: readonly string[],
+): Promise<readonly string[]> {
+  const found = await db.query(
+    { uid: 'text' },
+    sql`
+    SELECT c.uid FROM plugin_customer p JOIN customer c ON c.id = p.customer_id
+     WHERE p.vendor = ${vendor} AND p.plugin = ${name} AND c.uid = ANY(${[...customerUids]}::text[])`,
+    'plugins.switched_on_among',
+  );
+  return found.map(({ uid }) => uid);
+}
+
+/** Hooks by which a plugin gets data of customers without an operation of its own, or by which it shows itself to them. */
+const HOOKS_OF_CUSTOMERS = [
+  ...['message_composed', 'before_message_sent', 'import_row', 'merge_tag', 'event_follower'],
+  ...['recipient_check', 'segment_condition'],
+  ...['layout.head.assets', 'layout.body.before_close', 'sidebar-menu-items', 'page', 'route'],
+  ...['graphql_part', 'rest_row', 'settings_form'],
 ];
 
 const OFFERED_ROW = row({
@@ -86,8 +104,8 @@ export function offeredPlugins(db: Queryable, customerId: bigint): Promise<Offer
       FROM plugin p
      WHERE p.status = 'active'
        AND (jsonb_array_length(p.granted -> 'scopes') > 0
-            OR EXISTS (SELECT 1 FROM jsonb_array_elements_text(p.granted -> 'hooks') h, unnest(${HOOKS_WITH_DATA}::text[]) name
-                        WHERE h = name OR (h LIKE '%*' AND starts_with(name, rtrim(h, '*')))))
+            OR EXISTS (SELECT 1 FROM jsonb_array_elements_text(p.granted -> 'hooks') h, unnest(${HOOKS_OF_CUSTOMERS}::text[]) name
+                        WHERE h = name OR starts_with(h, 'page.') OR (h LIKE '%*' AND starts_with(name, rtrim(h, '*')))))
      ORDER BY p.vendor, p.name`,
   );
 }

@@ -4,6 +4,10 @@ import { ForbiddenError, NotFoundError, ValidationError, WrongStateError } from 
 
 export const pluginNotFound = () => new NotFoundError('PLUGIN_NOT_FOUND', 'No plugin has this vendor and name.');
 
+export const switchedOffText = (plugin: string) => `The customer has not switched on the plugin "${plugin}".`;
+
+export const switchedOff = (plugin: string) => new ForbiddenError('PLUGIN_SWITCHED_OFF', switchedOffText(plugin));
+
 export const formNotFound = () =>
   new NotFoundError('PLUGIN_FORM_NOT_FOUND', 'This plugin has no such form for settings.');
 

@@ -10,7 +10,7 @@ import { findCustomer, findCustomerOfPage } from '../accounts/customer-store.ts'
 import { holdsScope } from '../accounts/scopes.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import type { PluginKey } from '../plugin-host.ts';
-import { formNotFound, pluginNotFound } from './plugin-errors.ts';
+import { formNotFound, pluginNotFound, switchedOff, switchedOffText } from './plugin-errors.ts';
 import {
   beginSettings,
   findSettings,
@@ -46,11 +46,15 @@ export const PLUGIN_SETTINGS_CHANNEL = 'plugin_settings_changed';
 
 const KEY_PURPOSE = 'plugin-settings';
 
-/** The forms that the caller may fill in: its customer's, and for an administrator that of the installation. Throws NotFoundError. */
+/**
+ * The forms that the caller may fill in: its customer's if the plugin acts for it, and for an administrator that of the installation. Throws
+ * NotFoundError.
+ */
 export async function pluginSettings(ctx: Context, key: PluginKey): Promise<readonly ShownSettings[]> {
   const plugin = fullName(parseInput(pluginKeyInput, key));
   if (!ctx.plugins?.isLive(key)) throw pluginNotFound();
-  const forms = formsOf(ctx, plugin).filter((form) => form.for === 'customer' || isAdministrator(ctx));
+  const isOn = await isOnForCaller(ctx, plugin);
+  const forms = formsOf(ctx, plugin).filter((form) => (form.for === 'customer' ? isOn : isAdministrator(ctx)));
   return Promise.all(forms.map((form) => shown(ctx, plugin, form)));
 }
 
@@ -69,6 +73,7 @@ export async function updatePluginSettings(
   if (!ctx.plugins?.isLive({ vendor, name })) throw pluginNotFound();
   const form = formsOf(ctx, plugin).find((one) => one.for === owner);
   if (!form) throw formNotFound();
+  if (owner === 'customer' && !(await isOnForCaller(ctx, plugin))) throw switchedOff(plugin);
   return inTransaction(ctx, async (inner) => {
     const key = keyOf(inner, plugin, form);
     await beginSettings(inner.db, key);
@@ -84,7 +89,10 @@ export async function updatePluginSettings(
   });
 }
 
-/** The values for the plugin itself, credentials among them: of the installation, or of the customer with this uid. */
+/**
+ * The values for the plugin itself, credentials among them: of the installation, or of the customer with this uid. Throws an Error with a
+ * sentence for a customer for whom the plugin does not act.
+ */
 export async function settingsForPlugin(
   ctx: Context,
   plugin: string,
@@ -94,6 +102,7 @@ export async function settingsForPlugin(
   if (!form) return {};
   const customer = customerUid === null ? undefined : await findCustomer(ctx.db, { uid: customerUid });
   if (customerUid !== null && !customer) throw new Error(`There is no customer "${customerUid.slice(0, 50)}".`);
+  if (customer && !ctx.hooks.mayActFor(plugin, customer.uid)) throw new Error(switchedOffText(plugin));
   const key: SettingsKey = { ...keyOfPlugin(plugin), customerId: customer?.id ?? null };
   const row = await findSettings(ctx.db, key);
   return effectiveValues(form, row ? allValues(ctx, key, row) : {});
@@ -104,6 +113,12 @@ function formsOf({ hooks }: Pick<Context, 'hooks'>, plugin: string): readonly Se
     .owned('settings_form')
     .filter((entry) => entry.plugin === plugin)
     .map(({ value }) => value);
+}
+
+/** Whether the plugin acts for the caller's customer. */
+async function isOnForCaller(ctx: Context, plugin: string): Promise<boolean> {
+  const customer = await findCustomerOfPage(ctx.db, viewerOf(ctx).customerId);
+  return customer !== undefined && ctx.hooks.mayActFor(plugin, customer.uid);
 }
 
 function isAdministrator(ctx: Context): boolean {

@@ -5,6 +5,7 @@ import { isUid } from '../../lib/ids.ts';
 import type { Viewer } from '../context.ts';
 import type { PluginKey } from '../plugin-host.ts';
 import { findActingFor } from './plugin-customer-store.ts';
+import { switchedOffText } from './plugin-errors.ts';
 import { fullName } from './plugin.ts';
 
 export interface ActingPlugin {
@@ -22,8 +23,7 @@ export async function pluginViewer(
   const found = isUid(customerUid) ? await findActingFor(db, customerUid, key) : undefined;
   if (!found) throw new Error('There is no active customer with this uid.');
   if (!found.isActive) throw new Error(`The plugin "${plugin}" is not active: Mailwright does nothing for it.`);
-  if (rights.customers !== 'all' && !found.isSwitchedOn)
-    throw new Error(`The customer has not switched on the plugin "${plugin}".`);
+  if (rights.customers !== 'all' && !found.isSwitchedOn) throw new Error(switchedOffText(plugin));
   return {
     ...{ plugin, customerId: found.customerId, tokenKind: 'plugin', isAdmin: rights.scopes.includes('admin') },
     ...{ userId: 0n, userUid: '', tokenId: 0n, tokenUid: '' },

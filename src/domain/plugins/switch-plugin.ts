@@ -6,6 +6,7 @@ import { auditInTransaction } from '../accounts/audit-trail.ts';
 import type { PluginKey } from '../plugin-host.ts';
 import { offeredPlugins, switchOff, switchOn, type OfferedPlugin } from './plugin-customer-store.ts';
 import { onlyPeopleSwitch, pluginNotFound } from './plugin-errors.ts';
+import { readCustomers } from './read-customers.ts';
 import { fullName, PLUGIN_CUSTOMERS_CHANNEL, pluginKeyInput } from './plugin.ts';
 
 /** Active plugins that may act for customers, by vendor and name. */
@@ -23,17 +24,20 @@ export function switchPluginOff(ctx: Context, key: PluginKey): Promise<OfferedPl
   return change(ctx, key, (inner) => switchOff(inner.db, viewerOf(ctx).customerId, key));
 }
 
-function change(ctx: Context, key: PluginKey, act: (inner: Context) => Promise<void>): Promise<OfferedPlugin> {
+async function change(ctx: Context, key: PluginKey, act: (inner: Context) => Promise<void>): Promise<OfferedPlugin> {
   parseInput(pluginKeyInput, key);
   const { customerId, plugin } = viewerOf(ctx);
   if (plugin !== undefined) throw onlyPeopleSwitch();
-  return inTransaction(ctx, async (inner) => {
+  const changed = await inTransaction(ctx, async (inner) => {
     await offered(inner, customerId, key);
     await act(inner);
     await notify(inner.db, PLUGIN_CUSTOMERS_CHANNEL, '');
     await auditInTransaction(inner, { customerId, targetUid: fullName(key) });
     return offered(inner, customerId, key);
   });
+  // The other processes are notified.
+  await readCustomers(ctx);
+  return changed;
 }
 
 async function offered({ db }: Context, customerId: bigint, key: PluginKey): Promise<OfferedPlugin> {

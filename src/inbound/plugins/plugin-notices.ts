@@ -6,9 +6,15 @@ import { wordsOfReader } from '../page-language.ts';
 import type { Words } from '../words.ts';
 import type { PluginRequest } from './plugin-request.ts';
 
-type Notice = 'unknown' | 'forbidden' | 'foreign' | 'failed';
+type Notice = 'unknown' | 'off' | 'forbidden' | 'foreign' | 'failed';
 
-const STATUSES: Readonly<Record<Notice, number>> = { unknown: 404, forbidden: 403, foreign: 403, failed: 500 };
+const STATUSES: Readonly<Record<Notice, number>> = {
+  unknown: 404,
+  off: 404,
+  forbidden: 403,
+  foreign: 403,
+  failed: 500,
+};
 
 export function sendPluginNotice(
   res: ServerResponse,

@@ -44,6 +44,8 @@ export async function servePluginPage(request: PluginRequest): Promise<void> {
     return isForeign(request) ? sendPluginNotice(res, { notice: 'foreign', plugin: plugin.name }) : sendSignIn(request);
   if (entry?.value.audience === 'admin' && !session.isAdmin)
     return sendPluginNotice(res, { notice: 'forbidden', plugin: plugin.name });
+  if (entry?.value.audience === 'customer' && !ctx.hooks.mayActFor(plugin.name, session.customerUid))
+    return sendPluginNotice(res, { notice: 'off', plugin: plugin.name });
   const reader = await readerOf(request, session);
   if (!entry) return serveSettingsPage(reader);
   if (method === 'POST') return submit(reader, entry);

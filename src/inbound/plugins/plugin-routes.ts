@@ -55,9 +55,13 @@ async function answer(request: PluginRequest, router: Routes): Promise<void> {
     return sendNothing(res, 403, 'This must come from a page of this installation.');
   if (auth !== 'public' && !viewer) return sendNothing(res, 401, 'Log in first.');
   if (auth === 'admin' && !viewer?.isAdmin) return sendNothing(res, 403, 'This is for administrators.');
+  const isOn = viewer === null || ctx.hooks.mayActFor(plugin.name, viewer.customerUid);
+  if (auth === 'session' && !isOn) return sendNothing(res, 404, `Your account has not switched on ${plugin.name}.`);
   const body = await readBody(req, { bytesMax: STRANGERS_BODY_BYTES_MAX });
   if (!body) return sendNothing(res, 413, `A body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB.`);
-  const data = requestData(request, { method: req.method ?? '', params: found.params, body, viewer });
+  // A public route is for everybody; who has not switched the plugin on is nobody to it.
+  const known = auth === 'admin' || isOn ? viewer : null;
+  const data = requestData(request, { method: req.method ?? '', params: found.params, body, viewer: known });
   const prepared = await ctx.hooks.contained
     .run({ plugin: plugin.name, hook: 'route' }, async () => preparedAnswer(await route.handle(data), request), {
       timeoutMs: ROUTE_MS_MAX,

@@ -23,7 +23,10 @@ export async function serveSettingsPage(reader: PageReader): Promise<void> {
   const { req, res, plugin, base } = request;
   const ctx = contextOf(reader);
   const forms = await pluginSettings(ctx, keyOf(plugin.name));
-  if (forms.length === 0) return sendPluginNotice(res, { notice: 'unknown', plugin: plugin.name, words });
+  if (forms.length === 0) {
+    const isOff = ctx.hooks.owned('settings_form').some((entry) => entry.plugin === plugin.name);
+    return sendPluginNotice(res, { notice: isOff ? 'off' : 'unknown', plugin: plugin.name, words });
+  }
   if (req.method !== 'POST') return sendForms(reader, ctx, { forms, isSaved: (req.url ?? '').endsWith('?saved=1') });
   const form = await readForm(req, FORM_BYTES_MAX);
   if (!form) return sendBodyTooLarge(res, words);

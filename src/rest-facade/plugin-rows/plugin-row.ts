@@ -56,6 +56,7 @@ export function pluginRow(given: GivenRow, { schema, documents, call }: PluginRo
     answers: { kind: data.answers.kind, shape: z.unknown().meta(data.answers.shape) },
     required: Object.entries(data.parameters ?? {}).flatMap(([name, { isRequired }]) => (isRequired ? [name] : [])),
     operations: [operationName],
+    plugin: given.plugin,
     run: (call_) => runPluginRow(own, call_),
   };
   return { row, operationName, operation };

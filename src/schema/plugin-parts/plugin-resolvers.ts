@@ -13,6 +13,7 @@ import { callPlugin, readFrom, type Place } from './call-plugin.ts';
 import { pluginCallerOf } from './plugin-caller.ts';
 import { errorTypeOf, errorValue, isInResults } from './error-value.ts';
 import { refusalOf } from './refusal-of-plugin.ts';
+import { requireSwitchedOn } from './switched-on.ts';
 import type { ResultForm } from './with-results.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, unknown, object>;
@@ -57,6 +58,7 @@ export function rootResolver(field: RootField, resolve: PluginFunction): Resolve
   const run: Resolver = async (_root, args, context) => {
     const ctx = graphqlContext(context);
     requireAccess(ctx.viewer, access);
+    if (!('admin' in access)) await requireSwitchedOn(ctx, field.plugin);
     // Whatever the plugin would change cannot be taken back.
     if (isMutation) endChecks(ctx);
     const caller = await pluginCallerOf(ctx);
@@ -92,6 +94,7 @@ export function addedResolver(
     // A stream that began before the plugin was deactivated goes on without it.
     if (info.operation.operation === 'subscription' && !field.isLive()) return null;
     const ctx = graphqlContext(context);
+    await requireSwitchedOn(ctx, field.plugin);
     const [uid, caller] = await Promise.all([uidOf(parent, ctx, info), pluginCallerOf(ctx)]);
     return callField(field, () => resolve({ uid }, args, caller), args);
   };

@@ -7,6 +7,7 @@ import { checkedValue } from './checked-value.ts';
 import { callPlugin, readFrom } from './call-plugin.ts';
 import { pluginCallerOf } from './plugin-caller.ts';
 import type { PluginField, PluginFunction } from './plugin-resolvers.ts';
+import { requireSwitchedOn } from './switched-on.ts';
 
 type Resolver = GraphQLFieldResolver<unknown, unknown, object>;
 
@@ -20,6 +21,7 @@ export function streamSubscriber(field: StreamField, subscribe: PluginFunction):
   const open: Resolver = async (_root, args, context) => {
     const ctx = graphqlContext(context);
     requireAccess(ctx.viewer, field.access);
+    if (!('admin' in field.access)) await requireSwitchedOn(ctx, field.plugin);
     const caller = await pluginCallerOf(ctx);
     const events = await callPlugin(field, async () => iteratorOf(await subscribe(args, caller)));
     return containedStream(field, events);
