@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import type { EmbeddedDatabase } from '../db/embedded.ts';
-import { currentRelease, leaveRelease } from '../lib/current-release.ts';
+import { currentRelease, endTrial, isOnTrial, leaveRelease } from '../lib/current-release.ts';
 import { HAS_PARENT, LAST_ENDS, type ToParent, type ToProgram } from './messages.ts';
 import { NOTE_FILE, ProcessEnds, takeEnd } from './process-end.ts';
 
@@ -18,12 +18,17 @@ const FAILED_MS_MIN = 500;
 const FAILED_MS_MAX = 30_000;
 /** Ends of a program that has never worked: three faults each of three plugins. Then it will never work. */
 const STARTS_MAX = 9;
+/** A new version that does not work after this time hangs. A start takes seconds; the database may have to recover before. */
+const TRIAL_MS_MAX = 180_000;
 /** As a shell does it. */
 const SIGNAL_CODE_BASE = 128;
 
-/** Keeps the program in this file running until somebody asks to stop; then this process ends with the program's exit code. */
-export async function keepProgram(file: string): Promise<void> {
-  await new Keeper(file).run();
+/**
+ * Keeps the program in this file running until somebody asks to stop; then this process ends with the program's exit code. `trialMsMax`: how
+ * long a new version may take to start.
+ */
+export async function keepProgram(file: string, { trialMsMax = TRIAL_MS_MAX } = {}): Promise<void> {
+  await new Keeper(file, trialMsMax).run();
 }
 
 function dataDir(): string {
@@ -32,6 +37,7 @@ function dataDir(): string {
 
 class Keeper {
   readonly #file: string;
+  readonly #trialMsMax: number;
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'mailwright-parent-'));
   readonly #ends = new ProcessEnds();
   #database: Promise<EmbeddedDatabase> | undefined;
@@ -42,15 +48,19 @@ class Keeper {
   #hasFailed = false;
   #failedDelayMs = FAILED_MS_MIN;
   #isStopping = false;
-  /** It has ended for another version, or the one that runs is another one and has not worked yet. */
+  /** It ends so that another version starts. */
   #isReplacing = false;
+  /** The version that was started has not worked yet: ends it when its time is over. */
+  #trial: NodeJS.Timeout | undefined;
+  #isTooLate = false;
   /** When the first signal came. */
   #signalledAt: number | undefined;
   #isPassed = false;
   #end: (code: number) => void = () => undefined;
 
-  constructor(file: string) {
+  constructor(file: string, trialMsMax: number) {
     this.#file = file;
+    this.#trialMsMax = trialMsMax;
   }
 
   async run(): Promise<void> {
@@ -70,7 +80,9 @@ class Keeper {
     this.#hasFailed = false;
     const noteFile = path.join(this.#folder, 'note.json');
     const ends = this.#ends.recent();
-    const child = spawn(process.execPath, [...process.execArgv, this.#fileNow()], {
+    const release = currentRelease(dataDir(), path.resolve(path.dirname(this.#file), '..'));
+    const file = path.join(release, 'src', path.basename(this.#file));
+    const child = spawn(process.execPath, [...process.execArgv, file], {
       env: {
         ...process.env,
         ...(this.#port === undefined ? {} : { PORT: String(this.#port) }),
@@ -83,6 +95,7 @@ class Keeper {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#child = child;
+    if (isOnTrial(dataDir(), release)) this.#trial = setTimeout(() => this.#endHanging(child), this.#trialMsMax);
     child.on('message', (message: ToParent) => this.#onMessage(child, message));
     child.on('error', (error) => this.#onError(child, error));
     // What it has told arrives before the channel closes, but maybe after its end.
@@ -113,7 +126,8 @@ class Keeper {
     const end = takeEnd(noteFile, by);
     const isFailedStart = this.#hasFailed && !end.note;
     const code = by.code ?? SIGNAL_CODE_BASE + (by.signal ? constants.signals[by.signal] : 0);
-    if (this.#isReplacing && !this.#isPassed) return this.#replace();
+    if (this.#trial && !this.#isPassed) return this.#leave(end.by);
+    if (this.#isReplacing && !this.#isPassed) return this.#startIn(0);
     // A plugin that has sent the signal itself does not stop the program.
     if (this.#isPassed || (this.#isStopping && !end.note)) return this.#end(code);
     // The first start: what is wrong will not go away by itself, and is said already.
@@ -124,23 +138,27 @@ class Keeper {
     this.#startIn(this.#ends.restartDelayMs());
   }
 
-  /** The newest version that is in use on this machine. */
-  #fileNow(): string {
-    const own = path.resolve(path.dirname(this.#file), '..');
-    return path.join(currentRelease(dataDir(), own), 'src', path.basename(this.#file));
+  #endHanging(child: ChildProcess): void {
+    this.#isTooLate = true;
+    child.kill('SIGKILL');
   }
 
-  /** The version before has made room, or the new one does not start: then the one before comes back. */
-  #replace(): void {
-    if (this.#isStopping) return this.#startIn(0);
-    this.#isReplacing = false;
-    console.error('The new version of Mailwright did not start. The version before is started again.');
-    leaveRelease(dataDir());
+  /** The new version does not start: the one before comes back. */
+  #leave(by: string): void {
+    const reason = this.#isTooLate
+      ? `It did not work within ${this.#trialMsMax / 1_000} seconds.`
+      : `It ended (${by}).`;
+    console.error(`The new version of Mailwright did not start. ${reason} The version before is started again.`);
+    leaveRelease(dataDir(), reason);
     this.#startIn(0);
   }
 
   #startIn(delayMs: number): void {
     this.#isStopping = false;
+    this.#isReplacing = false;
+    this.#isTooLate = false;
+    clearTimeout(this.#trial);
+    this.#trial = undefined;
     this.#restart = setTimeout(() => this.#start(), delayMs);
   }
 
@@ -152,7 +170,9 @@ class Keeper {
     if (message.kind === 'replace') this.#isReplacing = true;
     if (message.kind === 'ready') {
       this.#hasWorked = true;
-      this.#isReplacing = false;
+      if (this.#trial) endTrial(dataDir());
+      clearTimeout(this.#trial);
+      this.#trial = undefined;
       this.#failedDelayMs = FAILED_MS_MIN;
       if (message.port > 0) this.#port = message.port;
     }

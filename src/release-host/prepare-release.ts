@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 const SETUP_MS_MAX = 900_000;
 const LOAD_MS_MAX = 60_000;
 const OUTPUT_CHARS_MAX = 2_000;
+const END_WITH_STARTER = pathToFileURL(path.join(import.meta.dirname, 'end-with-starter.ts')).href;
 /** What the parts of the program import when they start. */
 const PARTS = ['src/main.ts', 'src/app/run-program.ts', 'src/app/start-web.ts', 'src/app/start-bounces.ts'];
 /** No secret of the installation is among them. */
@@ -72,9 +73,9 @@ interface Run {
 function run(what: string, args: readonly string[], { folder, signal, msMax }: Run): Promise<void> {
   return new Promise((resolve, reject) => {
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => ENVIRONMENT.test(name)));
-    // A process group of its own: npm and what it starts end with it, and write no more.
-    const child = spawn(process.execPath, [...args], {
-      ...{ cwd: folder, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] as const },
+    // A process group of its own: npm and what it starts end with it, and write no more. Also when this process is killed.
+    const child = spawn(process.execPath, ['--import', END_WITH_STARTER, ...args], {
+      ...{ cwd: folder, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] as const },
     });
     const end = () => child.pid !== undefined && endGroup(child.pid);
     const timer = setTimeout(end, msMax);

@@ -3,21 +3,12 @@
  * failure at any step leaves at most a folder that the next staging removes. The status is a file, so that it outlives this process.
  */
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { unpackArchive } from '../lib/archive/unpack-archive.ts';
-import { isNewer, RELEASES, useRelease, versionIn } from '../lib/current-release.ts';
+import { isCurrent, isNewer, reasonOfLeaving, RELEASES, useRelease, versionIn } from '../lib/current-release.ts';
 import { messageOf } from '../lib/errors.ts';
 import { isAlive } from '../lib/is-alive.ts';
 import type { Log } from '../lib/log.ts';
@@ -36,6 +27,8 @@ const SIGN_OF_LIFE_MS = 10_000;
 /** Without one for so long it has ended: its number may be that of another process now, as after the restart of a container. */
 const SILENT_MS_MAX = 60_000;
 const STATUS_FILE = 'upgrade.json';
+/** What is removed has tens of thousands of files; a process that was just ended may have written one more. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 3 } as const;
 /** A folder with this name is not complete. */
 const INCOMING = '.incoming';
 
@@ -107,13 +100,14 @@ export class ProcessReleases {
       return { ...data, state: 'failed', reason: 'It was interrupted: begin again.' };
     // The process ended after the link was set, and before this was written.
     if (data.state === 'staged' && data.folder === path.basename(this.#own)) return { ...data, state: 'done' };
-    if (data.state === 'done' && data.version !== this.version && data.pid !== process.pid)
-      return {
-        ...data,
-        state: 'failed',
-        reason: 'The new version did not start; the version before was started again. Its log says why.',
-      };
+    if (data.state === 'done' && data.version !== this.version && !isCurrent(this.#dataDir, data.folder ?? ''))
+      return { ...data, state: 'failed', reason: this.#reasonOfReturn(data.folder ?? '') };
     return data;
+  }
+
+  #reasonOfReturn(folder: string): string {
+    const reason = reasonOfLeaving(this.#dataDir, folder);
+    return `The new version did not start; the version before was started again. ${reason ? `${reason} ` : ''}Its log says why.`;
   }
 
   #isWorking({ pid, changedAt }: Status): boolean {
@@ -148,7 +142,7 @@ export class ProcessReleases {
     if (running) return true;
     if (state !== 'staged') return false;
     this.#write({ ...NONE, state: 'cancelled' });
-    this.#sweep();
+    await this.#sweep();
     return true;
   }
 
@@ -165,7 +159,7 @@ export class ProcessReleases {
   }
 
   async #stage(source: Source, signal: AbortSignal): Promise<void> {
-    this.#sweep();
+    await this.#sweep();
     const archive = await this.#download(source, signal);
     this.#write({ ...NONE, state: 'checking', sizeBytes: archive.length });
     const digest = createHash('sha256').update(archive).digest('hex');
@@ -186,10 +180,10 @@ export class ProcessReleases {
       await prepareRelease(incoming, this.#own, signal);
       signal.throwIfAborted();
       // Addresses of files are in no generated code, so it may be moved.
-      rmSync(path.join(this.#root, name), { recursive: true, force: true });
+      await rm(path.join(this.#root, name), REMOVAL);
       renameSync(incoming, path.join(this.#root, name));
     } catch (error) {
-      await rm(incoming, { recursive: true, force: true });
+      await rm(incoming, REMOVAL);
       throw error;
     }
     this.#write({ ...status, state: 'staged' });
@@ -221,15 +215,14 @@ export class ProcessReleases {
   }
 
   /** Removes all versions but those that `current` and `former` name, the one that runs, and the one of the status. */
-  #sweep(): void {
+  async #sweep(): Promise<void> {
     if (!existsSync(this.#root)) return;
     const { state, folder } = this.status();
     const kept = new Set(['current', 'former'].map((name) => nameBehind(path.join(this.#root, name))));
     if (state === 'staged') kept.add(folder ?? '');
     kept.add(path.basename(this.#own));
     for (const entry of readdirSync(this.#root, { withFileTypes: true }))
-      if (entry.isDirectory() && !kept.has(entry.name))
-        rmSync(path.join(this.#root, entry.name), { recursive: true, force: true });
+      if (entry.isDirectory() && !kept.has(entry.name)) await rm(path.join(this.#root, entry.name), REMOVAL);
   }
 
   /** On a full disk it is known to this process only. */

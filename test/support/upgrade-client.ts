@@ -18,6 +18,8 @@ export interface UpgradeAnswer {
 
 type Reached = Pick<Program, 'baseUrl' | 'token'>;
 
+/** Also on a machine that does other things. */
+const START_MS_MAX = 60_000;
 const UNDER_WAY = ['downloading', 'checking', 'preparing'];
 
 export async function ask(
@@ -39,18 +41,20 @@ export async function upgradeOf(program: Reached): Promise<Upgrade> {
 }
 
 export async function untilVersion(program: Reached, version: string): Promise<void> {
-  for (;;) {
-    const now = await upgradeOf(program).catch(() => undefined);
-    if (now?.running_version === version) return;
-    await sleep(200);
-  }
+  const running = () =>
+    upgradeOf(program).then(
+      (upgrade) => upgrade.running_version,
+      () => 'none',
+    );
+  await expect.poll(running, { timeout: START_MS_MAX, interval: 200 }).toBe(version);
 }
 
 /** Offers releases from an address of this machine. */
 export async function startReleases() {
   const signer = newSigner();
   /** How it answers instead of with the whole file. */
-  const instead: { answer?: (release: Buffer, send: (bytes: Buffer, isEnd: boolean) => void) => void } = {};
+  const instead: { answer?: ((release: Buffer, send: (bytes: Buffer, isEnd: boolean) => void) => void) | undefined } =
+    {};
   let offered: Buffer = Buffer.alloc(0);
   const origin = await startWebServer((_req, res) => {
     if (!instead.answer) return void res.end(offered);

@@ -79,7 +79,12 @@ export async function runUpgradeStep(ctx: Context, { migration }: { readonly mig
 export async function finalizeUpgrade(ctx: Context): Promise<Upgrade> {
   endChecks(ctx);
   await migrateStaged(ctx);
-  hostOf(ctx).use();
+  try {
+    hostOf(ctx).use();
+  } catch (error) {
+    // Such as a full disk. It can be tried again.
+    throw upgradeFailed('release', messageOf(error));
+  }
   ctx.log.info('upgrade.finalized', { version: hostOf(ctx).status().version });
   const upgrade = await readUpgrade(ctx);
   await notify(ctx.database, RELEASE_CHANNEL, '');
