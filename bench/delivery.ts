@@ -9,6 +9,7 @@
  *   node bench/delivery.ts --first 20         from `run` to the first message at the receiver, so many times
  *   node bench/delivery.ts --suppressed 50000   with so many suppressed addresses beside none, in turns
  *   node bench/delivery.ts --listeners 3      with so many plugins that filter `before_message_sent`, beside none, in turns
+ *   node bench/delivery.ts --events           with the event record beside without its triggers, in turns
  *   node bench/delivery.ts --database postgres://...   on an empty database of that server, which you have started
  *
  * Without delay over `--connections` (10), with a delay over 50, as many as the yardstick has; `--window` (50) messages in
@@ -42,6 +43,7 @@ const { values } = parseArgs({
     first: { type: 'string' },
     suppressed: { type: 'string' },
     listeners: { type: 'string', default: '0' },
+    events: { type: 'boolean', default: false },
     database: { type: 'string' },
     'no-reference': { type: 'boolean', default: false },
   },
@@ -103,8 +105,8 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
     `\n${setup.mode}, replies after ${setup.delayMs} ms, ${setup.connections} connections, ${RECIPIENTS} recipients; load ${load()}`,
   );
   const sink = await startBenchSink(setup.mode, setup.delayMs);
-  const found: Record<'reference' | 'one' | 'several' | 'suppressed' | 'listened', Measured[]> = {
-    ...{ reference: [], one: [], several: [], suppressed: [], listened: [] },
+  const found: Record<'reference' | 'one' | 'several' | 'suppressed' | 'listened' | 'unrecorded', Measured[]> = {
+    ...{ reference: [], one: [], several: [], suppressed: [], listened: [], unrecorded: [] },
   };
   for (let round = 0; round < REPEAT; round++) {
     if (!values['no-reference']) found.reference.push(await measureReference(sink, setup));
@@ -114,6 +116,11 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
     if (SUPPRESSED > 0) {
       await tenant.suppress(SUPPRESSED);
       found.suppressed.push(await measureCampaign(tenant, sink, setup));
+    }
+    if (values.events) {
+      await tenant.recordEvents(false);
+      found.unrecorded.push(await measureCampaign(tenant, sink, setup));
+      await tenant.recordEvents(true);
     }
     if (LISTENERS > 0) found.listened.push(await withPlugins(() => measureCampaign(tenant, sink, setup)));
     if (Number(values.processes) === 1) continue;
@@ -125,6 +132,7 @@ async function compare(tenant: BenchTenant, setup: Setup): Promise<void> {
   sink.close();
   say('one process', found.one, found.reference);
   if (found.suppressed.length > 0) say(`with ${SUPPRESSED} suppressed`, found.suppressed, found.one);
+  if (found.unrecorded.length > 0) say('with the event record', found.one, found.unrecorded);
   if (found.listened.length > 0) say(`with ${LISTENERS} listeners`, found.listened, found.one);
   if (found.several.length > 0) say(`${values.processes} processes`, found.several, found.one);
 }

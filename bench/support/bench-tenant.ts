@@ -21,6 +21,8 @@ export interface BenchTenant {
   untilDone(campaignUid: string): Promise<void>;
   /** Only so many addresses are suppressed from now on, half of them for the whole installation; nobody on the list has one. */
   suppress(addresses: number): Promise<void>;
+  /** Whether changes of customers, plans, lists and campaigns are written to the event record from now on. */
+  recordEvents(isOn: boolean): Promise<void>;
   /** Processor seconds of the database server with all its processes. */
   databaseSeconds(): number;
   close(): Promise<void>;
@@ -66,6 +68,14 @@ export async function openBenchTenant(product: Product, databaseUrl: string, peo
       else await product.rest('PATCH', `/sending_servers/${serverUid}`, { settings });
       const { rows } = await client.query<{ uid: string }>('SELECT uid FROM sending_server ORDER BY id DESC LIMIT 1');
       serverUid = rows[0]?.uid;
+    },
+    async recordEvents(isOn) {
+      const { rows } = await client.query<{ table: string; trigger: string }>(
+        `SELECT tgrelid::regclass::text AS table, quote_ident(tgname) AS trigger FROM pg_trigger WHERE tgname LIKE 'events\\_of\\_%'`,
+      );
+      if (rows.length === 0) throw new Error('There are no triggers of the event record.');
+      for (const { table, trigger } of rows)
+        await client.query(`ALTER TABLE ${table} ${isOn ? 'ENABLE' : 'DISABLE'} TRIGGER ${trigger}`);
     },
     async createCampaign() {
       const campaign = { list_uid, name: 'Bench', ...CAMPAIGN, ...SENDER, track_open: 1, track_click: 1 };
