@@ -24,7 +24,7 @@ import { openPlugins } from './open-plugins.ts';
 import { recordLastEnds, type ParentLink } from './parent-link.ts';
 import { startInbox } from './start-inbox.ts';
 import type { WebOptions } from './start-web.ts';
-import { startWorker } from './start-worker.ts';
+import { startWorker, type RunningWorker } from './start-worker.ts';
 import { version } from './version.ts';
 import { HELD, startHeartbeat } from './heartbeat.ts';
 import { startWorkerProcesses } from './worker-processes.ts';
@@ -36,6 +36,9 @@ export interface App extends BannerFacts {
   /** Stops everything, the embedded database last. Messages in flight get `graceMs` to end. */
   stop(graceMs?: number): Promise<void>;
 }
+
+/** Why the worker waits while the web server opens: after a death in the middle of a campaign, sending would make that take twice as long. */
+const OPENING = 'the web server opens';
 
 /** Ctrl-C must end within ten seconds: SMTP dialogues get this long, the rest is for the database. */
 const STOP_GRACE_MS = 7_000;
@@ -97,16 +100,15 @@ async function compose(
   const bootstrapped = await bootstrap(ctx, settings);
   if (bootstrapped) show?.(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
-  if (!settings.ROLES.includes('web')) {
-    // A web server's is in inbound-mounts.ts. Other processes have one for what a dead web server left behind.
-    closers.adopt(startTrackingEventConsumer(ctx), (it) => it.close());
-  }
+  // A web server's is in inbound-mounts.ts. Other processes have one for what a dead web server left behind.
+  if (!settings.ROLES.includes('web')) closers.adopt(startTrackingEventConsumer(ctx), (it) => it.close());
 
   const inbox = closers.adopt(await startInbox(ctx, settings), (it) => it.close());
   const heartbeat = await startHeartbeat({ ctx, settings, isEmbedded, version: version(), hookFaults: hooks.faults });
   closers.defer(() => heartbeat.close());
   let waitMs = 0;
-  const worker = await startWorker(ctx, settings, { notifications, pausedFor: heartbeat.isHeld() ? HELD : undefined });
+  const pausedFor = heartbeat.isHeld() ? HELD : settings.ROLES.includes('web') ? OPENING : undefined;
+  const worker = await startWorker(ctx, settings, { notifications, pausedFor });
   closers.defer(() => worker.stop(waitMs));
   heartbeat.watch(worker);
   const others = startWorkerProcesses({ settings, databaseUrl: database.url, ctx });
@@ -144,11 +146,14 @@ async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {
   return port;
 }
 
+type EntryPoints = WebOptions & { readonly worker: RunningWorker };
+
 /** Loaded only where requests are served: the schema and Prisma need as much memory as everything else together. */
-async function openEntryPoints(options: WebOptions, closers: AsyncDisposableStack): Promise<void> {
+async function openEntryPoints(options: EntryPoints, closers: AsyncDisposableStack): Promise<void> {
   const [{ startBounces }, { startWeb }] = await Promise.all([import('./start-bounces.ts'), import('./start-web.ts')]);
   const bounces = await startBounces(options.ctx, options.settings);
   closers.defer(() => bounces.close());
   const web = await startWeb(options);
   closers.defer(() => web.close());
+  options.worker.resume(OPENING);
 }

@@ -255,7 +255,7 @@ const decisions: readonly Sentence[] = [
   ]),
   one('D64', 'Sending loses nothing when plugins end the program.', [
     'test/plugins/faulty-plugins-and-mails.test.ts',
-    'a campaign in the middle of which plugins end the program three times',
+    'a campaign in the middle of which twelve plugins do harm',
   ]),
   two('D64', 'SAFE_MODE=1 starts with bundled plugins only.', [
     PROCESSES,
