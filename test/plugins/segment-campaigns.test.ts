@@ -4,6 +4,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { questionKey } from '../../src/domain/audience/segments/plugin-condition.ts';
 import { deleteOldAnswers } from '../../src/domain/audience/segments/answer-store.ts';
+import { planWholeCampaign } from '../../src/domain/campaigns/plan-whole-campaign.ts';
 import { snapshotAudienceJob } from '../../src/jobs/campaign-jobs.ts';
 import { enqueue } from '../../src/jobs/define-job.ts';
 import { field, mailWorld, until } from '../support/mail-world.ts';
@@ -200,4 +201,27 @@ test('answers that nobody uses any more are deleted; one of a campaign that is n
   expect(await queryRows(app.ctx.db, sql`SELECT 1 FROM hot.segment_answer_block WHERE list_id = ${list.id}`)).toEqual(
     [],
   );
+}, 60_000);
+
+test('a process that stops ends the question without a fault of the campaign: it is asked again', async () => {
+  const { uids, campaign, id, got, reason, recipients, tryNow } = await world('stops', bought);
+  const stopping = new AbortController();
+  shop.find = ({ signal }) =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+  // Under way without a job.
+  await app.ctx.db.execute(sql`
+    UPDATE campaign SET status = 'queued', started_at = now(), snapshot_on = current_date,
+           segment_snapshot = jsonb_build_object('uid', '0123456789abc', 'name', 'S', 'rule', ${JSON.stringify(bought)}::jsonb, 'asOf', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+     WHERE id = ${id}`);
+  const ctx = { ...app.ctx, hooks: app.hooks };
+  const planned = planWholeCampaign(ctx, { customerId: tenant.customerId, campaignId: id }, stopping.signal);
+  await until(async () => (shop.asked.length > 0 ? true : undefined));
+  answer([uids[0]]);
+  stopping.abort();
+  await planned;
+  expect(await reason()).toBe('');
+  await tryNow();
+  await done(campaign);
+  expect(await got()).toEqual(['ann']);
+  expect(await recipients()).toBe(1);
 }, 60_000);
