@@ -14,6 +14,7 @@ import { wordsOfReader } from '../page-language.ts';
 import { readForm } from '../read-form.ts';
 import { sendBodyTooLarge } from '../notices.ts';
 import { wordsIn } from '../words.ts';
+import { noteCall } from './note-call.ts';
 import { sendPluginNotice, sendSignIn } from './plugin-notices.ts';
 import type { PluginRequest } from './plugin-request.ts';
 import type { PageReader } from './page-reader.ts';
@@ -76,6 +77,8 @@ async function submit(reader: PageReader, entry: Entry): Promise<void> {
   if (!call) return void res.writeHead(405, { Allow: 'GET, HEAD, OPTIONS' }).end();
   const form = await readForm(req, PAGE_FORM_BYTES_MAX);
   if (!form) return sendBodyTooLarge(res, words);
+  const { viewer } = reader.session;
+  await noteCall(request, { viewer, operation: 'submitPluginPage', place: entry.value.name });
   const submission = { ...pageRequest(reader), form: Object.fromEntries(form) };
   const outcome = await ctx.hooks.contained
     .run({ plugin: plugin.name, hook: 'page' }, async () => outcomeOf(await call(submission)), {

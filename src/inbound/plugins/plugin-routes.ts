@@ -8,8 +8,9 @@ import type { Context } from '../../domain/context.ts';
 import { readBody, STRANGERS_BODY_BYTES_MAX } from '../../lib/bounded-body.ts';
 import type { PluginViewer, Route, RouteRequest } from '../../plugin-api/index.ts';
 import { fileUrlOf } from './plugin-files.ts';
+import { noteCall } from './note-call.ts';
 import { sendNothing, type PluginRequest, type PluginSection } from './plugin-request.ts';
-import { sessionOfRequest } from './plugin-viewer.ts';
+import { sessionOfRequest, type PluginSession } from './plugin-viewer.ts';
 import { preparedAnswer, writeAnswer } from './route-answer.ts';
 
 const ROUTE_MS_MAX = 10_000;
@@ -49,7 +50,8 @@ async function answer(request: PluginRequest, router: Routes): Promise<void> {
   const route: Route | undefined = found?.store;
   if (!found || !route) return refuseAddress(request, router, place);
   const { auth = 'session' } = route;
-  const viewer = await viewerOf(request);
+  const session = await sessionOfRequest(request);
+  const viewer = session && viewerOf(session);
   const isOwn = method === 'GET' || isFromOwnPage(req, ctx.installation.baseUrl);
   if (!isOwn && (viewer || req.headers.origin !== undefined))
     return sendNothing(res, 403, 'This must come from a page of this installation.');
@@ -61,6 +63,8 @@ async function answer(request: PluginRequest, router: Routes): Promise<void> {
   if (!body) return sendNothing(res, 413, `A body may have ${STRANGERS_BODY_BYTES_MAX / 1024} KB.`);
   // A public route is for everybody; who has not switched the plugin on is nobody to it.
   const known = auth === 'admin' || isOn ? viewer : null;
+  if (session && known && method !== 'GET')
+    await noteCall(request, { viewer: session.viewer, operation: 'callPluginRoute', place: `${method} ${route.path}` });
   const data = requestData(request, { method: req.method ?? '', params: found.params, body, viewer: known });
   const prepared = await ctx.hooks.contained
     .run({ plugin: plugin.name, hook: 'route' }, async () => preparedAnswer(await route.handle(data), request), {
@@ -91,10 +95,7 @@ function isFromOwnPage(req: IncomingMessage, baseUrl: string): boolean {
   return req.headers.origin === new URL(baseUrl).origin;
 }
 
-async function viewerOf(request: PluginRequest): Promise<PluginViewer | null> {
-  const session = await sessionOfRequest(request);
-  if (!session) return null;
-  const { customerUid, viewer, isAdmin } = session;
+function viewerOf({ customerUid, viewer, isAdmin }: PluginSession): PluginViewer {
   return Object.freeze({ customerUid, userUid: viewer.userUid, isAdmin });
 }
 
