@@ -2,7 +2,9 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { ManifestError, parseManifest } from '../../src/plugin-host/plugin-manifest.ts';
+import { tablePrefix } from '../../src/domain/plugins/plugin.ts';
 import { ToolError } from '../support/tool-error.ts';
+import { takenPrefix } from './taken-prefix.ts';
 
 interface NewPluginOptions {
   readonly dataDir: string;
@@ -20,6 +22,11 @@ export async function newPlugin(fullName: string, options: NewPluginOptions): Pr
     throw new ToolError(`"${fullName}" is no name of a plugin: it must be <vendor>/<name>, such as acme/notes.`);
   const files = await filesOf(vendor, name);
   checkName(files.get('package.json') ?? '', { vendor, name });
+  const taken = await takenPrefix(vendor);
+  if (taken !== undefined)
+    throw new ToolError(
+      `The prefix "${tablePrefix(vendor)}" of its tables is taken: the ${taken} is not a plugin's. Choose another vendor.`,
+    );
   const installed = path.resolve(options.dataDir, 'plugins', vendor, name);
   const folder = options.folder === undefined ? installed : path.resolve(options.folder);
   files.set('tsconfig.json', tsconfigFor(folder));

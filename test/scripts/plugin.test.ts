@@ -71,6 +71,8 @@ test('new refuses what cannot be a plugin, and folders that exist', async () => 
     ['acme/lists', '/api/v1/lists belongs to the product'],
     ['mailwright/notes', 'is that of the product itself'],
     ['acme/taken', 'exists already'],
+    ['mail/notes', 'The prefix "mail_" of its tables is taken: the table mail_'],
+    ['campaign/notes', 'The prefix "campaign_" of its tables is taken'],
   ] as const) {
     const refused = await plugin('new', name);
     expect(refused, name).toMatchObject({ code: 1 });
