@@ -47,9 +47,10 @@ export function openPluginRows(options: PluginRowsOptions): PluginRows {
         madeOf([...fitting, entry], schema, options);
         fitting.push(entry);
       } catch (error) {
-        if (!leftOut.has(entry.value))
-          log.error('plugin.rest_row_left_out', { plugin: entry.plugin, message: messageOf(error) });
+        if (leftOut.has(entry.value)) continue;
         leftOut.add(entry.value);
+        log.error('plugin.rest_row_left_out', { plugin: entry.plugin, message: messageOf(error) });
+        hooks.noteLeftOut(entry.plugin, messageOf(error));
       }
     }
     return withPluginRows(options, madeOf(fitting, schema, options));

@@ -60,6 +60,10 @@ export interface ProductHooks extends HookCalls, OwnedEntries {
   ): readonly OwnedEntry<FilterHooks[Name]>[];
   /** The hooks to which plugins have registered something that is live, in no order. */
   liveNames(): readonly string[];
+  /** Something of the plugin is live and cannot be used; what is said is forgotten when the plugin goes live anew or is taken back. */
+  noteLeftOut(plugin: string, reason: string): void;
+  /** What of the plugin was left out, in sentences; undefined: nothing. */
+  leftOut(plugin: string): string | undefined;
   /** How often plugins have gone live or were taken back, or customers have switched some on or off: what was made with other hooks has another number. */
   readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */

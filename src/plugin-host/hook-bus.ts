@@ -17,6 +17,7 @@ import { HookError } from './hook-error.ts';
 import { HookNames } from './hook-names.ts';
 import { runPhase, type PhaseTools } from './hook-registration.ts';
 import { HookTable, type LiveEntry, type Snapshot } from './hook-table.ts';
+import { LeftOut } from './left-out.ts';
 import { knownHooks, type KnownHooks, type Phase } from './known-hooks.ts';
 
 export interface HookBus extends HookCalls {
@@ -47,6 +48,9 @@ export interface HookBus extends HookCalls {
   /** From now on these customers (uids) have switched plugins on, by `vendor/name`. */
   useCustomers(switchedOn: ReadonlyMap<string, ReadonlySet<string>>): void;
   readonly filterChecked: CheckedFilter;
+  /** Something of the plugin is live and cannot be used; forgotten when the plugin goes live anew or is taken back. */
+  noteLeftOut(plugin: string, reason: string): void;
+  leftOut(plugin: string): string | undefined;
   /** How often plugins have gone live or were taken back, or customers have switched some on or off. */
   readonly changes: number;
   /** Called each time after plugins have gone live or were taken back; returns how to end that. */
@@ -104,6 +108,7 @@ export function createHookBus(
   const calls = createHookCalls(table, contained);
   const tools = new Map<string, Pick<PhaseTools, 'folder' | 'rights' | 'services'>>();
   const customers = new ActingCustomers();
+  const leftOut = new LeftOut();
   const mayActFor = (plugin: string, uid: string) => customers.allows(plugin, tools.get(plugin)?.rights, uid);
   const prepare = (plugin: Plugin, phase: Phase): void => {
     const claimantOf = (behavior: string) => table.claimantOf(behavior);
@@ -112,6 +117,7 @@ export function createHookBus(
   };
   const remove = (plugin: string): void => {
     names.remove(plugin);
+    leftOut.clear(plugin);
     tools.delete(plugin);
   };
   return {
@@ -132,8 +138,14 @@ export function createHookBus(
       }
     },
     boot: (plugin) => prepare(plugin, 'boot'),
-    goLive: (...plugins) => table.goLive(plugins),
-    takeBack: (plugin) => table.takeBack(plugin),
+    goLive(...plugins) {
+      table.goLive(plugins);
+      leftOut.clear(...plugins);
+    },
+    takeBack(plugin) {
+      leftOut.clear(plugin);
+      table.takeBack(plugin);
+    },
     remove(plugin) {
       table.remove(plugin);
       remove(plugin);
@@ -141,6 +153,8 @@ export function createHookBus(
     owned: (name) => ownedOf(table.live).owned(name),
     isFiltered: (name) => table.live.callbacks.get(name) !== undefined,
     filterChecked: createCheckedFilter({ table, contained, mayActFor }),
+    noteLeftOut: (plugin, reason) => leftOut.note(plugin, reason),
+    leftOut: (plugin) => leftOut.of(plugin),
     mayActFor,
     useCustomers: (switchedOn) => customers.use(switchedOn),
     contained,
@@ -150,15 +164,16 @@ export function createHookBus(
     },
     onChange: (watcher) => table.onChange(watcher),
     check: (check) => table.check((next) => check(ownedOf(next))),
-    filterSteps(name, value, mayTakePart) {
-      const callbacks = table.live.callbacks.get(name)?.entries ?? NO_ENTRIES;
-      return filterSteps(
-        contained,
-        callbacks.filter(({ plugin }) => mayTakePart(plugin)),
-        value,
-      );
-    },
+    filterSteps: stepsOf(table, contained),
     faults,
+  };
+}
+
+function stepsOf(table: HookTable, contained: ContainedCalls): HookBus['filterSteps'] {
+  return (name, value, mayTakePart) => {
+    const callbacks = table.live.callbacks.get(name)?.entries ?? NO_ENTRIES;
+    const own = callbacks.filter(({ plugin }) => mayTakePart(plugin));
+    return filterSteps(contained, own, value);
   };
 }
 

@@ -80,6 +80,7 @@ export class LiveSchema {
         } catch (error) {
           this.#leftOut.add(entry.value);
           this.#log.error('plugin.graphql_part_left_out', { plugin: entry.plugin, message: messageOf(error) });
+          this.#hooks.noteLeftOut(entry.plugin, messageOf(error));
         }
       }
       return this.#build(kept);

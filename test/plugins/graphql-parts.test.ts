@@ -10,7 +10,9 @@ import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { LIST_BODY } from '../support/list-body.ts';
 import { NOTES_SDL, notesCode } from '../support/notes-plugin.ts';
 import { switchedOnByAll } from '../support/switched-on-by-all.ts';
+import { openRestApp } from '../support/open-rest-app.ts';
 import { startRestApp } from '../support/rest-app.ts';
+import { createTestDatabase } from '../support/test-database.ts';
 
 const dataDir = newDataDir();
 const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web,worker' });
@@ -295,4 +297,38 @@ test('what a plugin changes in its part later has no effect', async () => {
   writePlugin(dataDir, 'acme/other', {});
   await activate('acme/other');
   expect((await ask(count)).data).toEqual({ acmeCount: { data: 1 } });
+});
+
+test('a part that does not fit any more is left out, and the plugin’s row says why', async () => {
+  const kept = newDataDir();
+  const { url } = await createTestDatabase();
+  const settings = { DATA_DIR: kept, ROLES: 'web' };
+  const before = await openRestApp(url, settings);
+  const write = (type: string) =>
+    writePlugin(kept, 'acme/old', {
+      code: `export const plugin = { name: 'acme/old', boot(hooks) {
+        hooks.add('graphql_part', {
+          schema: 'extend type ${type} { acmeOld: Int }', access: {}, resolvers: { ${type}: { acmeOld: () => 1 } } });
+        hooks.add('rest_row', {
+          method: 'GET', path: '/old', access: 'public', summary: 'Old.', present: () => 1,
+          operation: '{ lists { ... on ${type}Connection { edges { node { acmeOld } } } } }', answers: { kind: 'body', shape: {} } });
+      } };`,
+    });
+  write('MailList');
+  const at = (app_: { baseUrl: string; adminToken: string }) =>
+    pluginClient({ baseUrl: app_.baseUrl, token: app_.adminToken });
+  expect(await at(before).activate('acme/old')).toMatchObject({ status: 'ACTIVE', fault: null });
+  await before.stop();
+  // As if a new version of the program had no such type any more.
+  write('MailLists');
+  const after = await openRestApp(url, settings);
+  const { fault, ...row } = await at(after).plugin('acme/old');
+  expect(row).toMatchObject({ status: 'ACTIVE', isLive: true, error: null });
+  expect(fault).toMatch(/The GraphQL part of plugin "acme\/old" cannot be used: .*MailLists/);
+  await fetch(`${after.baseUrl}/api/v1/old`);
+  expect((await at(after).plugin('acme/old')).fault).toMatch(/MailLists.* A REST row of plugin "acme\/old" cannot/);
+  // Mended, nothing is left of it.
+  write('MailList');
+  expect(await at(after).activate('acme/old')).toMatchObject({ status: 'ACTIVE', fault: null, error: null });
+  await after.stop();
 });

@@ -2,7 +2,7 @@
 import type { PluginKey } from '../../domain/plugin-host.ts';
 import { faultOf, hostOf } from '../../domain/plugins/find-plugin.ts';
 import { rightsToGrant } from '../../domain/plugins/grant-rights.ts';
-import type { Plugin as PluginRow } from '../../domain/plugins/plugin.ts';
+import { fullName, type Plugin as PluginRow } from '../../domain/plugins/plugin.ts';
 import { NO_RIGHTS, type PluginRights } from '../../plugin-api/index.ts';
 import { builder } from '../builder.ts';
 
@@ -57,8 +57,9 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
     }),
     fault: t.string({
       nullable: true,
-      description: 'Why its folder or code cannot be used, as the process that answers sees it; null: it can.',
-      resolve: (plugin, _args, ctx) => faultOf(ctx, plugin),
+      description:
+        'Why its folder or code cannot be used, or what of it was left out, as the process that answers sees it; null: all of it can be used.',
+      resolve: (plugin, _args, ctx) => faultOf(ctx, plugin) ?? ctx.hooks.leftOut(fullName(plugin)) ?? null,
     }),
     error: t.exposeString('error', { nullable: true, description: ERROR }),
     switchedOffAt: t.expose('switchedOffAt', {
