@@ -5,7 +5,7 @@ import type { Notifications } from '../db/listen.ts';
 import type { AuditTrail } from '../domain/accounts/audit-trail.ts';
 import type { Context } from '../domain/context.ts';
 import { checkMailTemplates } from '../domain/content/check-mail-templates.ts';
-import { useLiquidFilters } from '../domain/content/liquid-thread.ts';
+import { reportFilterFaults, useLiquidFilters } from '../domain/content/liquid-thread.ts';
 import { followPlugins, type FollowedPlugins } from '../domain/plugins/follow-plugins.ts';
 import type { Log } from '../lib/log.ts';
 import { FaultCounts } from '../plugin-host/fault-counts.ts';
@@ -36,6 +36,7 @@ export function openPlugins(
   const services = createPluginServices(log);
   const hooks = createHookBus(log, { servicesOf: services.of, faults });
   hooks.check(checkMailTemplates);
+  reportFilterFaults((plugin) => faults.add({ plugin, hook: 'liquid_filter', failed: 1, late: 0 }));
   hooks.onChange(() =>
     useLiquidFilters(hooks.owned('liquid_filter').map(({ plugin, value }) => ({ plugin, ...value }))),
   );

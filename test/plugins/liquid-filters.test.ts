@@ -1,5 +1,7 @@
 /** The REGISTRY liquid_filter: code of a plugin in the thread that runs Liquid, loaded from its folder, and cut off when it does not end. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
+import { sql } from '../../src/db/database.ts';
 import { field, mailWorld } from '../support/mail-world.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';
 import { startRestApp } from '../support/rest-app.ts';
@@ -80,6 +82,25 @@ test.each([
   ['later', 'the filter acme_later of the plugin acme/liquid failed: it returned no text'],
 ])('a faulty filter (%s) is named', async (name, sentence) => {
   expect(await shown(`<p>{{ FIRST_NAME | acme_${name} }}</p>`)).toContain(sentence);
+});
+
+test('faults of filters are counted for the plugin, those of templates are not', async () => {
+  const counted = async () => {
+    const found = await queryRows<{ failed: number }>(
+      app.ctx.db,
+      sql`SELECT failed::int AS failed FROM hot.hook_fault_total WHERE plugin = 'acme/liquid' AND hook = 'liquid_filter'`,
+    );
+    return found[0]?.failed ?? 0;
+  };
+  // Those of the tests before; the heartbeat writes them.
+  await expect.poll(counted, { timeout: 15_000 }).toBeGreaterThanOrEqual(3);
+  const before = await counted();
+  for (let time = 0; time < 20; time += 1)
+    expect(await shown('<p>{{ FIRST_NAME | no_such_filter }}</p>')).toContain('undefined filter');
+  expect(await shown('<p>{{ FIRST_NAME | acme_throws }}</p>')).toContain('failed');
+  await expect.poll(counted, { timeout: 15_000 }).toBeGreaterThan(before);
+  // A preview runs the template more than once.
+  expect((await counted()) - before).toBeLessThan(10);
 });
 
 test('a module that cannot be loaded, or does not end loading, stops only templates that use it', async () => {

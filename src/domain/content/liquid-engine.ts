@@ -97,6 +97,15 @@ function createEngine(isHtml: boolean): Liquid {
   return engine;
 }
 
+let failedPlugin: string | undefined;
+
+/** The plugin whose filter has failed since this was last called. */
+export function takeFailedPlugin(): string | undefined {
+  const plugin = failedPlugin;
+  failedPlugin = undefined;
+  return plugin;
+}
+
 /** Adds a filter of a plugin. What it returns is a text for the author's place, like a value: it is escaped, and has no marks of ours. */
 export function addFilter(
   { name, plugin }: { name: string; plugin: string },
@@ -109,6 +118,7 @@ export function addFilter(
         if (typeof result !== 'string' && typeof result !== 'number') throw new Error('it returned no text');
         return stripNoncharacters(String(result));
       } catch (error) {
+        failedPlugin = plugin;
         throw new Error(`the filter ${name} of the plugin ${plugin} failed: ${messageOf(error)}`, { cause: error });
       }
     });

@@ -47,5 +47,13 @@ export type LiquidAnswer = { readonly id: number } & (
   | { readonly groups: LiquidGroups }
   /** The results of the slots, in order. */
   | { readonly texts: readonly string[] }
-  | { readonly fault: { readonly field: PartName; readonly text: string; readonly isRunaway: boolean } }
+  | { readonly fault: LiquidFault }
 );
+
+export interface LiquidFault {
+  readonly field: PartName;
+  readonly text: string;
+  readonly isRunaway: boolean;
+  /** The plugin whose filter has failed; undefined: the template is at fault. */
+  readonly plugin?: string | undefined;
+}

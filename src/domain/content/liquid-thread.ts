@@ -42,6 +42,13 @@ interface FilterSet {
 
 let current: FilterSet = { number: 0, filters: [] };
 
+let reportFault: (plugin: string) => void = () => undefined;
+
+/** Called each time a filter of a plugin fails, with the plugin. */
+export function reportFilterFaults(report: (plugin: string) => void): void {
+  reportFault = report;
+}
+
 /** From now on templates are parsed, and later run, with these filters of plugins. */
 export function useLiquidFilters(filters: readonly LiquidFilterModule[]): void {
   if (isDeepStrictEqual(filters, current.filters) && filters.length === 0) return;
@@ -126,6 +133,7 @@ function settle(answer: LiquidAnswer): void {
   if (!task) return;
   open.delete(answer.id);
   endUnused(task.template.set);
+  if ('fault' in answer && answer.fault.plugin !== undefined) reportFault(answer.fault.plugin);
   if (!('fault' in answer)) task.resolve(answer);
   else if (answer.fault.isRunaway) task.reject(runawayError(task.template, answer.fault.text));
   else task.reject(templateFault(answer.fault.field, answer.fault.text));

@@ -5,7 +5,15 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Template } from 'liquidjs';
 import { messageOf, ValidationError } from '../../lib/errors.ts';
-import { addFilter, liquidContext, liquidEngine, parseLiquid, renderLiquid, watchProgress } from './liquid-engine.ts';
+import {
+  addFilter,
+  liquidContext,
+  liquidEngine,
+  parseLiquid,
+  renderLiquid,
+  takeFailedPlugin,
+  watchProgress,
+} from './liquid-engine.ts';
 import { isRunaway } from './template-fault.ts';
 import { groupTemplates } from './liquid-groups.ts';
 import type {
@@ -116,6 +124,7 @@ async function importFilter({ module, export: name }: LiquidFilterModule): Promi
 function answerTo({ id, template, data }: LiquidJob): LiquidAnswer {
   const known = templates.get(template);
   if (known === undefined) throw new Error(`The template ${template} was never sent here.`);
+  takeFailedPlugin();
   try {
     const { groups, slots } = (known.parsed ??= parsedOf(known));
     if (data === undefined) return { id, groups };
@@ -129,6 +138,7 @@ function answerTo({ id, template, data }: LiquidJob): LiquidAnswer {
       field: known.field,
       text: text ?? `${messageOf(error)}.`,
       isRunaway: !isExpected || isRunaway(error),
+      plugin: takeFailedPlugin(),
     };
     return { id, fault };
   }
