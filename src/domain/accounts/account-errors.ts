@@ -49,6 +49,11 @@ export const notYourself = () =>
 /** Changes of administrators need a token with all scopes. */
 export const needsFullToken = () =>
   new ForbiddenError('FULL_TOKEN_NEEDED', 'Changing an administrator needs a token with every scope.');
+export const loginTooOld = (minutes: number) =>
+  new ForbiddenError(
+    'LOGIN_TOO_OLD',
+    `This needs a login of the last ${minutes} minutes. Log in again with your password, then repeat it.`,
+  );
 export const notALogin = () => new WrongStateError('NOT_A_LOGIN', 'An API token cannot log out: revoke it instead.');
 
 export const linksForOthers = () =>

@@ -86,6 +86,17 @@ export async function countNamedTokens(db: Queryable, { customerId, userId }: Us
   return row?.count ?? 0;
 }
 
+/** Whether this login or session was made in the last minutes. */
+export async function isLoginRecent(
+  db: Queryable,
+  { customerId, tokenId, minutes }: { customerId: bigint; tokenId: bigint; minutes: number },
+): Promise<boolean> {
+  const found = await db.execute(sql`
+    SELECT 1 FROM api_token
+     WHERE customer_id = ${customerId} AND id = ${tokenId} AND created_at > now() - make_interval(mins => ${minutes}::int)`);
+  return found > 0;
+}
+
 interface OwnToken extends UserKey {
   readonly uid: string;
 }

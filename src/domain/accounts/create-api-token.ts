@@ -8,6 +8,7 @@ import { scopeNotHeld } from './account-errors.ts';
 import { NAMED_TOKENS_MAX, TOKEN_NAME_LENGTH_MAX } from './account-limits.ts';
 import { auditInTransaction } from './audit-trail.ts';
 import { countNamedTokens, insertApiToken, type IssuedToken, type RestDialect } from './api-token-store.ts';
+import { requireRecentLogin } from './require-recent-login.ts';
 import { EVERY_SCOPE, mayGrant, SCOPES } from './scopes.ts';
 import { lockUser } from './user-store.ts';
 
@@ -30,10 +31,11 @@ export const createApiTokenInput = z.object({
   expiresAt: z.date().nullish(),
 });
 
-/** Makes a token and returns it in clear, this once. Throws ValidationError, ForbiddenError `SCOPE_NOT_HELD`. */
+/** Makes a token and returns it in clear, this once. Throws ValidationError, ForbiddenError `SCOPE_NOT_HELD`, `LOGIN_TOO_OLD`. */
 export async function createApiToken(ctx: Context, input: CreateApiTokenInput): Promise<IssuedToken> {
   const viewer = viewerOf(ctx);
   const { name, scopes, restDialect, expiresAt } = parseInput(createApiTokenInput, input);
+  if (viewer.isAdmin) await requireRecentLogin(ctx);
   const granted = [...new Set(scopes ?? viewer.scopes)];
   if (!granted.every((scope) => mayGrant(viewer.scopes, scope))) throw scopeNotHeld();
   return inTransaction(ctx, async (inner) => {

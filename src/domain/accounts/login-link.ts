@@ -14,8 +14,9 @@ import type { Customer } from './customer.ts';
 import { customerWithEmail, knownCustomer, requireFullTokenFor } from './known-customer.ts';
 import { deleteOldLinks, findLink, insertLink, takeLink } from './login-link-store.ts';
 import { parseNext } from './own-path.ts';
+import { requireRecentLogin } from './require-recent-login.ts';
 import { EVERY_SCOPE, holdsScope } from './scopes.ts';
-import { findUser } from './user-store.ts';
+import { findUser, isAdministrator } from './user-store.ts';
 
 const TOKEN_BYTES = 32;
 /** 32 bytes in base64url. */
@@ -43,12 +44,14 @@ export interface LoginLink {
 
 /**
  * A link for the caller, or for the first user of a customer. Throws NotFoundError `CUSTOMER_NOT_FOUND`, ValidationError,
- * ForbiddenError `ACCOUNT_DISABLED`, `FULL_TOKEN_NEEDED`, `NOT_AN_ADMINISTRATOR`.
+ * ForbiddenError `ACCOUNT_DISABLED`, `FULL_TOKEN_NEEDED`, `NOT_AN_ADMINISTRATOR`, `LOGIN_TOO_OLD`.
  */
 export async function createLoginLink(ctx: Context, target: LoginLinkTarget): Promise<LoginLink> {
   const { baseUrl } = ctx.installation;
   const next = parseNext(target.next, baseUrl);
   const { scopes, ...user } = await targetOf(ctx, target);
+  // It would be a newer login of the same administrator, or of another one.
+  if (viewerOf(ctx).isAdmin && (await isAdministrator(ctx.db, user))) await requireRecentLogin(ctx);
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   return inTransaction(ctx, async (inner) => {
     const expiresAt = await insertLink(inner.db, user, { token, scopes });

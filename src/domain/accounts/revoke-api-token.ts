@@ -4,6 +4,7 @@ import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { apiTokenNotFound, foreignApiToken, scopeNotHeld } from './account-errors.ts';
 import { replaceToken, revokeToken, scopesOfToken, tokenExists, type IssuedToken } from './api-token-store.ts';
 import { auditInTransaction } from './audit-trail.ts';
+import { requireRecentLogin } from './require-recent-login.ts';
 import { mayGrant } from './scopes.ts';
 
 /** Ends one of the caller's tokens permanently; repeating it is harmless. Throws NotFoundError `API_TOKEN_NOT_FOUND`. */
@@ -18,10 +19,11 @@ export async function revokeApiToken(ctx: Context, { uid }: { uid: string }): Pr
 
 /**
  * Gives one of the caller's tokens a new text; the old one ends at once. Throws NotFoundError `API_TOKEN_NOT_FOUND`;
- * ForbiddenError `SCOPE_NOT_HELD` for a token with more rights than the caller's, which would learn its text.
+ * ForbiddenError `SCOPE_NOT_HELD` for a token with more rights than the caller's, which would learn its text, and `LOGIN_TOO_OLD`.
  */
 export async function rotateApiToken(ctx: Context, { uid }: { uid: string }): Promise<IssuedToken> {
-  const { customerId, userId, scopes } = viewerOf(ctx);
+  const { customerId, userId, scopes, isAdmin } = viewerOf(ctx);
+  if (isAdmin) await requireRecentLogin(ctx);
   const own = { customerId, userId, uid };
   const token = newApiToken();
   const held = await scopesOfToken(ctx.db, own);

@@ -7,6 +7,7 @@ import { auditInTransaction } from './audit-trail.ts';
 import type { UserKey } from './api-token-store.ts';
 import { lockOperator } from './customer-store.ts';
 import { endOtherLogins } from './end-other-logins.ts';
+import { requireRecentLogin } from './require-recent-login.ts';
 import { EVERY_SCOPE } from './scopes.ts';
 import { findUserByUid, hasOtherAdministrator, writeIsAdmin } from './user-store.ts';
 
@@ -19,7 +20,7 @@ export interface SetAdministratorInput {
  * Grants or removes the right. A change ends every login of the user and its open connections. Throws NotFoundError
  * `USER_NOT_FOUND`; WrongStateError `CUSTOMER_IS_YOURS` (administrators cannot remove their own right) and `LAST_ADMINISTRATOR`:
  * the operator's account, which cannot be disabled, keeps one even if several remove each other's at once; ForbiddenError
- * `FULL_TOKEN_NEEDED`.
+ * `FULL_TOKEN_NEEDED`, `LOGIN_TOO_OLD`.
  */
 export async function setAdministrator(
   ctx: Context,
@@ -27,6 +28,7 @@ export async function setAdministrator(
 ): Promise<{ customerId: bigint; userId: bigint; uid: string }> {
   const viewer = viewerOf(ctx);
   if (!viewer.scopes.includes(EVERY_SCOPE)) throw needsFullToken();
+  await requireRecentLogin(ctx);
   return inTransaction(ctx, async (inner) => {
     const { db } = inner;
     const user = isUid(userUid) ? await findUserByUid(db, userUid, { lock: true }) : undefined;

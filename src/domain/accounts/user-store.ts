@@ -124,6 +124,13 @@ export async function insertAdministrator(
 }
 
 /** Gives or takes the right of an administrator. */
+export async function isAdministrator(db: Queryable, { customerId, userId }: UserKey): Promise<boolean> {
+  return (
+    (await db.execute(sql`SELECT 1 FROM app_user WHERE customer_id = ${customerId} AND id = ${userId} AND is_admin`)) >
+    0
+  );
+}
+
 export async function writeIsAdmin(db: Queryable, { customerId, userId }: UserKey, isAdmin: boolean): Promise<void> {
   await db.execute(
     sql`UPDATE app_user SET is_admin = ${isAdmin}, updated_at = now() WHERE customer_id = ${customerId} AND id = ${userId}`,

@@ -1,6 +1,7 @@
 /**
  * Upgrading the program from within (specification 4.11, D40): a newer version is staged beside the running one, its migrations are applied,
- * and the processes of this machine are asked to start it. A failure at any step leaves the running version as it was.
+ * and the processes of this machine are asked to start it. A failure at any step leaves the running version as it was. Each step needs a
+ * login of the last minutes (ForbiddenError `LOGIN_TOO_OLD`).
  */
 import { z } from 'zod';
 import { notify } from '../../db/listen.ts';
@@ -9,6 +10,7 @@ import { sha256Input, signatureInput } from '../../lib/archive-proof.ts';
 import { messageOf, ValidationError, WrongStateError } from '../../lib/errors.ts';
 import { URL_LENGTH_MAX } from '../../lib/outbound-request.ts';
 import { parseInput } from '../../lib/text.ts';
+import { requireRecentLogin } from '../accounts/require-recent-login.ts';
 import { endChecks, type Context } from '../context.ts';
 import type { ReleaseHost, UpgradeStatus } from '../release-host.ts';
 import { appliedMigrationNames } from './upgrade-read-model.ts';
@@ -51,6 +53,7 @@ export async function readUpgrade(ctx: Context): Promise<Upgrade> {
 /** Begins to stage a version, and answers at once. Throws ValidationError; WrongStateError `UPGRADE_NOT_POSSIBLE`, `UPGRADE_RUNS`. */
 export async function runUpgrade(ctx: Context, given: z.input<typeof upgradeInput>): Promise<Upgrade> {
   const source = parseInput(upgradeInput, given);
+  await requireRecentLogin(ctx);
   const host = hostOf(ctx);
   const keys = ctx.installation.trust?.releaseKeys ?? [];
   if (host.refusal !== null) throw cannotUpgrade(host.refusal);
@@ -67,6 +70,7 @@ export async function runUpgrade(ctx: Context, given: z.input<typeof upgradeInpu
 /** Applies one migration, which must be the next. Throws ValidationError `UPGRADE_FAILED`; WrongStateError `UPGRADE_NOT_STAGED`. */
 export async function runUpgradeStep(ctx: Context, { migration }: { readonly migration: string }): Promise<Upgrade> {
   parseInput(upgradeStepInput, { migration });
+  await requireRecentLogin(ctx);
   endChecks(ctx);
   await migrateStaged(ctx, migration);
   return readUpgrade(ctx);
@@ -77,6 +81,7 @@ export async function runUpgradeStep(ctx: Context, { migration }: { readonly mig
  * WrongStateError `UPGRADE_NOT_STAGED`.
  */
 export async function finalizeUpgrade(ctx: Context): Promise<Upgrade> {
+  await requireRecentLogin(ctx);
   endChecks(ctx);
   await migrateStaged(ctx);
   try {

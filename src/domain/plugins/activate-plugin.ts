@@ -6,6 +6,7 @@ import { notify } from '../../db/listen.ts';
 import { recordEvents } from '../../events/event-store.ts';
 import { beginFollowers } from '../../events/follower-store.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
+import { requireRecentLogin } from '../accounts/require-recent-login.ts';
 import { endChecks, type Context, type TransactionContext } from '../context.ts';
 import type { PluginRights } from '../../plugin-api/index.ts';
 import type { FoundPlugin, PluginKey, PluginMigrationFile } from '../plugin-host.ts';
@@ -32,7 +33,7 @@ export type PluginActivation = PluginKey & Agreement;
 /**
  * Activates the plugin as its folder is now, or the installed version that waits (or the former one); repeating it is harmless. Throws
  * NotFoundError `PLUGIN_NOT_FOUND`; ValidationError `PLUGIN_GRANT_NEEDED` when it asks for more than was granted and is agreed to,
- * `PLUGIN_ACTIVATION_FAILED` with the reason, which is kept with the plugin.
+ * `PLUGIN_ACTIVATION_FAILED` with the reason, which is kept with the plugin; ForbiddenError `LOGIN_TOO_OLD`.
  */
 export async function activatePlugin(
   ctx: Context,
@@ -41,6 +42,8 @@ export async function activatePlugin(
 ): Promise<Plugin> {
   const key = { vendor, name };
   if (ctx.viewer?.plugin !== undefined) throw onlyPeopleGrant();
+  // Also called at the start, by nobody.
+  if (ctx.viewer) await requireRecentLogin(ctx);
   // The folder may have come, or changed, since the last look.
   await discoverPlugins(ctx);
   const plugin = await knownPlugin(ctx, key);

@@ -1,6 +1,7 @@
 /** Reading packages, cancelling one that is under way, and going back to the version before. */
 import { notify } from '../../db/listen.ts';
 import { auditInTransaction } from '../accounts/audit-trail.ts';
+import { requireRecentLogin } from '../accounts/require-recent-login.ts';
 import { endChecks, inTransaction, viewerOf, type Context } from '../context.ts';
 import type { PluginKey } from '../plugin-host.ts';
 import { activatePlugin } from './activate-plugin.ts';
@@ -47,6 +48,7 @@ export async function rollBackPlugin(ctx: Context, key: PluginKey): Promise<Plug
   const plugin = await knownPlugin(ctx, key);
   if (!(await packageAt(ctx.database, key, 'former'))) throw noFormerVersion();
   if (plugin.status === 'active') return activatePlugin(ctx, key, 'former');
+  await requireRecentLogin(ctx);
   endChecks(ctx);
   await inTransaction(ctx, async (inner) => {
     const former = await packageAt(inner.db, await knownPlugin(inner, key, true), 'former');

@@ -5,6 +5,7 @@
 import { newUid } from '../../lib/ids.ts';
 import { openOutbound } from '../../lib/outbound-request.ts';
 import { parseInput } from '../../lib/text.ts';
+import { requireRecentLogin } from '../accounts/require-recent-login.ts';
 import { endChecks, inTransaction, type Context } from '../context.ts';
 import { acceptArchive, beginChecking, lockInstallations, refuseSecond, underWay } from './check-package.ts';
 import { checksumMissing, packageCancelled, signatureMissing, tooManyUploads } from './plugin-errors.ts';
@@ -51,9 +52,10 @@ interface Beginning {
   readonly state: 'uploading' | 'downloading';
 }
 
-/** Makes the row of a package that is under way. */
+/** Makes the row of a package that is under way. Throws ForbiddenError `LOGIN_TOO_OLD`, too. */
 export async function beginPackage(ctx: Context, { url, proof, state }: Beginning): Promise<PluginPackage> {
   if ((ctx.installation.trust?.pluginKeys.length ?? 0) > 0 && !proof.signature) throw signatureMissing();
+  await requireRecentLogin(ctx);
   endChecks(ctx);
   const { sha256 = null, signature = null } = proof;
   const uid = newUid();
