@@ -1,12 +1,10 @@
 /** A full disk while a version is staged: the program goes on, and says why it was not staged. Needs root, for a small disk. */
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { afterFile } from '../support/after-file.ts';
 import { startWithParent } from '../support/program.ts';
 import { packRelease } from '../support/release-archive.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 import { startReleases } from '../support/upgrade-client.ts';
 
@@ -15,12 +13,7 @@ const DISK_BYTES = 16_000_000;
 test.runIf(process.getuid?.() === 0)(
   'a full disk fails the staging, and nothing else',
   async () => {
-    const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-disk-'));
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', dataDir]);
-    afterFile(() => {
-      execFileSync('umount', ['-l', dataDir]);
-      rmSync(dataDir, { recursive: true, force: true });
-    });
+    const dataDir = mountSmallDisk(DISK_BYTES);
     const release = packRelease({ version: '0.2.0', migrations: {} });
     const releases = await startReleases();
     const { url } = await createTestDatabase();

@@ -1,14 +1,12 @@
 /** A full disk while a plugin's package is unpacked: it says what to do, leaves nothing half, and works when there is room. Needs root. */
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
+import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { afterFile } from '../support/after-file.ts';
 import { pluginArchive, sha256Of, startWebServer } from '../support/plugin-archive.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { startProgram } from '../support/program.ts';
+import { mountSmallDisk } from '../support/small-disk.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
 const DISK_BYTES = 16_000_000;
@@ -21,12 +19,7 @@ const FILES = Array.from({ length: 5 }, (_, no) => ({
 test.runIf(process.getuid?.() === 0)(
   'a full disk fails an installation, and nothing else',
   async () => {
-    const dataDir = mkdtempSync(path.join(os.tmpdir(), 'mailwright-disk-'));
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', dataDir]);
-    afterFile(() => {
-      execFileSync('umount', ['-l', dataDir]);
-      rmSync(dataDir, { recursive: true, force: true });
-    });
+    const dataDir = mountSmallDisk(DISK_BYTES);
     let served = pluginArchive('acme/large');
     const origin = await startWebServer((_req, res) => void res.end(served));
     const { url } = await createTestDatabase();

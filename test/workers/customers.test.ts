@@ -86,6 +86,7 @@ function anyOf(type: string): Sql {
   if (type.startsWith('timestamp')) return sql`now()`;
   if (type === 'bool') return sql`false`;
   if (type === 'bytea') return sql`'x'::bytea`;
+  if (type === 'bit') return sql`0::bit(2048)`;
   if (type === 'uuid') return sql`gen_random_uuid()`;
   return type.startsWith('_') ? sql`'{}'` : sql`'x'`;
 }
