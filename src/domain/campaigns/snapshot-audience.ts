@@ -26,12 +26,12 @@ export async function snapshotAudience(
   key: CampaignKey,
   abortSignal: AbortSignal,
 ): Promise<'planned' | 'stopped'> {
-  if (!(await answerSegment(ctx, key, abortSignal))) return 'stopped';
+  if (abortSignal.aborted || !(await answerSegment(ctx, key, abortSignal))) return 'stopped';
   try {
     for (;;) {
-      if (abortSignal.aborted) return 'stopped';
       const step = await snapshotNextSlice(ctx, key);
       if (step !== 'more') return step;
+      if (abortSignal.aborted) return 'stopped';
     }
   } catch (error) {
     if (!(error instanceof UnavailableConditionError)) throw error;
