@@ -84,7 +84,8 @@ async function ask(): Promise<void> {
   const found = await mainThreadPlace().catch(() => undefined);
   isAsking = false;
   askedMs = stoodMs;
-  place = stoodMs > 0 ? (found ?? { plugin: undefined, calls: [] }) : undefined;
+  // A thread that does not answer any more, and has not moved since it did, is where it was.
+  place = stoodMs > 0 ? (found ?? place ?? { plugin: undefined, calls: [] }) : undefined;
 }
 
 function standsNoMore(): void {
