@@ -7,7 +7,10 @@ import { loginTooOld } from './account-errors.ts';
 import { isLoginRecent } from './api-token-store.ts';
 
 /** As long as somebody works on one thing. */
-export const RECENT_LOGIN_MINUTES = 15;
+const RECENT_LOGIN_MINUTES = 15;
+
+/** For the descriptions of these acts. */
+export const RECENT_LOGIN = `An administrator who uses no API token must have logged in within the last ${RECENT_LOGIN_MINUTES} minutes (\`LOGIN_TOO_OLD\`).`;
 
 /** Throws ForbiddenError `LOGIN_TOO_OLD` when the caller has logged in longer ago. */
 export async function requireRecentLogin(ctx: Context): Promise<void> {

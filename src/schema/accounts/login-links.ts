@@ -1,4 +1,5 @@
 /** Links that log somebody in once. */
+import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
 import { nextInput } from '../../domain/accounts/own-path.ts';
 import { emailAddress } from '../../lib/text.ts';
 import { createLoginLink, type LoginLink } from '../../domain/accounts/login-link.ts';
@@ -17,8 +18,7 @@ const LoginLinkType = builder.objectRef<LoginLink>('LoginLink').implement({
 builder.mutationField('createLoginLink', (t) =>
   t.fieldWithInput({
     type: LoginLinkType,
-    description:
-      'A link that logs the caller in, with what this token may do; an administrator may name a customer instead, whose first user is then logged in.',
+    description: `A link that logs the caller in, with what this token may do; an administrator may name a customer instead, whose first user is then logged in. ${RECENT_LOGIN}`,
     authScopes: { scope: 'account:write' },
     typeOptions: { checks: { next: nextInput, email: emailAddress() } },
     input: {

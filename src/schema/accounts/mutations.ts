@@ -1,4 +1,5 @@
 /** Changing accounts. */
+import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
 import { createApiToken, createApiTokenInput } from '../../domain/accounts/create-api-token.ts';
 import { type LoggedIn, logIn, logInInput } from '../../domain/accounts/log-in.ts';
 import { revokeApiToken, rotateApiToken } from '../../domain/accounts/revoke-api-token.ts';
@@ -31,7 +32,7 @@ builder.mutationField('logIn', (t) =>
 builder.mutationField('createApiToken', (t) =>
   t.fieldWithInput({
     type: CreatedApiToken,
-    description: 'Makes a further token of the user, with the scopes given or those of the token that asks.',
+    description: `Makes a further token of the user, with the scopes given or those of the token that asks. ${RECENT_LOGIN}`,
     authScopes: { scope: 'account:write' },
     typeOptions: { checks: createApiTokenInput.shape },
     input: {
@@ -47,7 +48,7 @@ builder.mutationField('createApiToken', (t) =>
 builder.mutationField('rotateApiToken', (t) =>
   t.field({
     type: CreatedApiToken,
-    description: 'Replaces the text of a token of the user; the old text stops working at once.',
+    description: `Replaces the text of a token of the user; the old text stops working at once. ${RECENT_LOGIN}`,
     authScopes: { scope: 'account:write' },
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => rotateApiToken(ctx, { uid }),

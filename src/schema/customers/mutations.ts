@@ -1,4 +1,5 @@
 /** Changing customers: for administrators. */
+import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
 import { limitInput } from '../../domain/billing/plan-options.ts';
 import { changedCustomerInput, newCustomerInput } from '../../domain/accounts/customer.ts';
 import { newPasswordInput } from '../../domain/accounts/new-password.ts';
@@ -125,7 +126,7 @@ builder.mutationField('deleteCustomer', (t) =>
 builder.mutationField('setAdministrator', (t) =>
   t.prismaFieldWithInput({
     type: User,
-    description: 'Makes a user an administrator, or takes this right from another one. Ends every login of the user.',
+    description: `Makes a user an administrator, or takes this right from another one. Ends every login of the user. ${RECENT_LOGIN}`,
     authScopes: ADMIN,
     input: { userUid: t.input.string({ required: true }), isAdmin: t.input.boolean({ required: true }) },
     resolve: async (query, _root, { input }, ctx) => {

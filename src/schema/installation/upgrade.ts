@@ -1,4 +1,5 @@
 /** Upgrading the program from within. */
+import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
 import type { UpgradeState as State } from '../../domain/release-host.ts';
 import {
   cancelUpgrade,
@@ -59,8 +60,7 @@ builder.queryField('upgrade', (t) =>
 builder.mutationField('runUpgrade', (t) =>
   t.fieldWithInput({
     type: Upgrade,
-    description:
-      'Begins to download, check and prepare a newer version of the program beside the running one, and answers at once. `upgrade` shows how far it is.',
+    description: `Begins to download, check and prepare a newer version of the program beside the running one, and answers at once. \`upgrade\` shows how far it is. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     typeOptions: { checks: upgradeInput.shape },
     ...ONCE,
@@ -82,7 +82,7 @@ builder.mutationField('runUpgrade', (t) =>
 builder.mutationField('runUpgradeStep', (t) =>
   t.field({
     type: Upgrade,
-    description: 'Applies one migration of the staged version, which must be the next one.',
+    description: `Applies one migration of the staged version, which must be the next one. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     ...ONCE,
     args: { migration: t.arg.string({ required: true, check: upgradeStepInput.shape.migration }) },
@@ -93,8 +93,7 @@ builder.mutationField('runUpgradeStep', (t) =>
 builder.mutationField('finalizeUpgrade', (t) =>
   t.field({
     type: Upgrade,
-    description:
-      'Applies the migrations that are left, in one transaction, and has the processes of this machine start the staged version.',
+    description: `Applies the migrations that are left, in one transaction, and has the processes of this machine start the staged version. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     ...ONCE,
     resolve: (_root, _args, ctx) => finalizeUpgrade(ctx),

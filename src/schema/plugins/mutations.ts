@@ -1,4 +1,5 @@
 /** Finding, activating, deactivating and deleting plugins. */
+import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
 import { activatePlugin } from '../../domain/plugins/activate-plugin.ts';
 import { deactivatePlugin } from '../../domain/plugins/deactivate-plugin.ts';
 import { deletePlugin } from '../../domain/plugins/delete-plugin.ts';
@@ -28,8 +29,7 @@ builder.mutationField('discoverPlugins', (t) =>
 builder.mutationField('activatePlugin', (t) =>
   t.fieldWithInput({
     type: Plugin,
-    description:
-      'Activates a plugin in all processes, without a restart, and grants it what it asks for. Scopes, hosts and all customers must be named: without them `PLUGIN_GRANT_NEEDED` says which. Migrations that were not applied yet are run. When it fails, nothing is changed, and `error` of the plugin has the reason.',
+    description: `Activates a plugin in all processes, without a restart, and grants it what it asks for. Scopes, hosts and all customers must be named: without them \`PLUGIN_GRANT_NEEDED\` says which. Migrations that were not applied yet are run. When it fails, nothing is changed, and \`error\` of the plugin has the reason. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     typeOptions: { checks: activationInput.shape },
     ...ONCE,

@@ -1,4 +1,5 @@
 /** Installing plugins: packages, from an address or a file, and going back to the version before. */
+import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
 import {
   cancelPluginPackage,
   pluginPackage,
@@ -96,7 +97,7 @@ builder.queryField('pluginPackage', (t) =>
 builder.mutationField('installPlugin', (t) =>
   t.fieldWithInput({
     type: PluginPackage,
-    description: `Installs a plugin from a public http or https address: a zip or tgz of at most ${MEGABYTES_MAX} MB, within 60 seconds and without redirects. It is inactive then; of an active plugin the new version waits for an activation.`,
+    description: `Installs a plugin from a public http or https address: a zip or tgz of at most ${MEGABYTES_MAX} MB, within 60 seconds and without redirects. It is inactive then; of an active plugin the new version waits for an activation. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     typeOptions: { checks: packageUrlInput.shape },
     ...ONCE,
@@ -114,7 +115,7 @@ builder.mutationField('installPlugin', (t) =>
 builder.mutationField('startPluginUpload', (t) =>
   t.fieldWithInput({
     type: PluginPackage,
-    description: `Begins the installation of a plugin from a file of at most ${MEGABYTES_MAX} MB. It follows in pieces, then finishPluginUpload.`,
+    description: `Begins the installation of a plugin from a file of at most ${MEGABYTES_MAX} MB. It follows in pieces, then finishPluginUpload. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     typeOptions: { checks: packageProofInput.shape },
     input: {
@@ -164,8 +165,7 @@ builder.mutationField('cancelPluginPackage', (t) =>
 builder.mutationField('rollBackPlugin', (t) =>
   t.fieldWithInput({
     type: Plugin,
-    description:
-      'Goes back to the installed version that was used before; an active plugin is activated with it. Migrations of the newer version are not taken back.',
+    description: `Goes back to the installed version that was used before; an active plugin is activated with it. Migrations of the newer version are not taken back. ${RECENT_LOGIN}`,
     authScopes: forAdministrators,
     typeOptions: { checks: pluginKeyInput.shape },
     ...ONCE,
