@@ -1,10 +1,10 @@
 /** The conditions of rules as input, checked: one zod schema per kind. Null means absent everywhere. */
 import { z } from 'zod';
 import { EMAIL_BYTES_MAX, emailKey, isEmailAddress, isOneLine, isPlainText } from '../../../lib/text.ts';
+import { isDay } from '../../../lib/calendar-day.ts';
 import { isUid } from '../../../lib/ids.ts';
 import { SUBSCRIBER_STATUSES } from '../subscriber-fields.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
-import { isDay } from './plugin-condition.ts';
 import {
   ANNIVERSARY_DAYS_MAX,
   RULE_CAMPAIGNS_MAX,

@@ -1,5 +1,6 @@
 /** Conditions that plugins provide: which are in a rule, which may be used for a customer, and whether values fit. */
-import { createHash } from 'node:crypto';
+import { isDay } from '../../../lib/calendar-day.ts';
+import { sha256 } from '../../../lib/crypto.ts';
 import type { ConditionParameter, ConditionValues, SegmentCondition } from '../../../plugin-api/index.ts';
 import type { OwnedEntry, ProductHooks } from '../../product-hooks.ts';
 import type { PluginCondition, SegmentRule } from './segment.ts';
@@ -10,9 +11,7 @@ const TEXT_LENGTH_MAX = 1_000;
 /** The same for the same question, in whatever order the database keeps the values. */
 export function questionKey({ plugin, name, values }: PluginCondition): string {
   const sorted = Object.entries(values).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return createHash('sha256')
-    .update(JSON.stringify([plugin, name, sorted]))
-    .digest('hex');
+  return sha256(JSON.stringify([plugin, name, sorted])).toString('hex');
 }
 
 /** The different questions of a rule to plugins, by their keys. */
@@ -69,11 +68,4 @@ function faultOf(parameter: ConditionParameter | undefined, value: string | numb
       return value.length > length ? `may have at most ${length} characters` : undefined;
     }
   }
-}
-
-/** `YYYY-MM-DD`, a day that the calendar has. */
-export function isDay(given: string): boolean {
-  if (!/^\d{4}-\d\d-\d\d$/.test(given) || given.startsWith('0000')) return false;
-  const date = new Date(`${given}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(given);
 }
