@@ -94,13 +94,17 @@ export class RestoredPlugins {
         await this.#leaveOut(restored, error);
       }
     };
-    await this.#client.query('SAVEPOINT plugin');
+    await this.#client.query(SAVEPOINT);
     await attempt(async () => void (copy = openCopy(this.#client, table, restored.tables)));
     return {
       name: `${table.schema}.${table.name}`,
       rows: () => copy.rows(),
       write: (bytes) => attempt(() => copy.write(bytes)),
-      end: () => attempt(() => copy.end()),
+      end: () =>
+        attempt(async () => {
+          await copy.end();
+          if (copy !== nowhere) await this.#client.query(RELEASE);
+        }),
     };
   }
 
@@ -125,9 +129,10 @@ export class RestoredPlugins {
   }
 
   async #attempt(plugin: OwnedByPlugin, work: () => Promise<void>): Promise<void> {
-    await this.#client.query('SAVEPOINT plugin');
+    await this.#client.query(SAVEPOINT);
     try {
       await work();
+      await this.#client.query(RELEASE);
     } catch (error) {
       await this.#leaveOut(plugin, error);
     }
@@ -136,12 +141,14 @@ export class RestoredPlugins {
   /** Goes back to the last savepoint and drops what is there of the plugin. A connection that is lost ends the restore. */
   async #leaveOut(plugin: OwnedByPlugin, error: unknown): Promise<void> {
     if (NO_RESOURCES.test(sqlStateOf(error))) throw error;
-    await this.#client.query('ROLLBACK TO SAVEPOINT plugin');
+    await this.#client.query(`ROLLBACK TO ${SAVEPOINT}; ${RELEASE}`);
     for (const statement of dropsOf(plugin.objects)) await this.#client.query(statement);
     this.#leftOut.set(fullName(plugin), messageOf(error));
   }
 }
 
+const SAVEPOINT = 'SAVEPOINT plugin';
+const RELEASE = `RELEASE ${SAVEPOINT}`;
 const VIEW = 'materialized view ';
 
 const named = (restored: Restored) => ({ ...restored, plugin: fullName(restored) });

@@ -74,6 +74,13 @@ describe('faults that end the process', () => {
     ['endless loop', 'acme/loops', 'for (;;);', HELD],
     ['endless promises', 'acme/awaits', 'void (async () => { for (;;) await 1; })();', HELD],
     [
+      'a loop, then waiting where nobody can ask',
+      'acme/waits',
+      `for (const at = Date.now(); Date.now() - at < 3_000;);
+       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+      HELD,
+    ],
+    [
       'patched built-ins',
       'acme/patches',
       'Array.prototype.map = () => process.exit(9);',

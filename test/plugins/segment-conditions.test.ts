@@ -285,3 +285,25 @@ describe('a plugin for chosen customers', () => {
     expect(shop.asked).toHaveLength(1);
   });
 });
+
+const VALID = `name: 'acme_a', label: 'A', parameters: [], find: () => ({ uids: [], next: null })`;
+const withParameter = (parameter: string) => `{ ${VALID}, parameters: [{ name: 'p', label: 'P', ${parameter} }] }`;
+
+test.each([
+  [`{ ${VALID}, name: 'bought' }`, '"name": must begin with acme_.'],
+  [`{ ${VALID}, name: 'acme-a' }`, '"name": must be of small letters'],
+  [`{ ${VALID}, find: 7 }`, '"find": must be a function.'],
+  [`{ ${VALID}, secondsMax: 61 }`, '"secondsMax": must be a whole number from 1 to 60.'],
+  [withParameter(`type: 'list'`), 'must be "text", "number", "boolean", "day" or "option"'],
+  [withParameter(`type: 'option'`), 'needs "options" exactly if it is an option'],
+  [withParameter(`type: 'text', min: 1`), 'has a min and is no number'],
+  [withParameter(`type: 'number', min: 2, max: 1`), 'has a min above its max'],
+  [withParameter(`type: 'text', max: 2000`), 'has a max that is no whole number from 1 to 1000'],
+  [`{ ${VALID}, parameters: [1, 2].map(() => ({ name: 'p', label: 'P', type: 'day' })) }`, 'have the same name'],
+  [`{ ${VALID} }); hooks.add('segment_condition', { ${VALID} }`, 'two conditions acme_a'],
+])('a condition that cannot be used is refused: %s', async (entry, reason) => {
+  const code = `export const plugin = { name: 'acme/wrong', boot(hooks) { hooks.add('segment_condition', ${entry}); } };`;
+  writePlugin(dataDir, 'acme/wrong', { code });
+  const { fields = [] } = await client.activate('acme/wrong');
+  expect(fields.flatMap(({ messages }) => messages).join(' ')).toContain(reason);
+});
