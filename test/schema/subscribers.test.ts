@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { createList } from '../../src/domain/audience/create-list.ts';
-import { countStatements } from '../support/count-statements.ts';
+import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startGraphqlApp } from '../support/graphql-app.ts';
 import { rightListInput } from '../support/tenant.ts';
 
@@ -257,7 +257,7 @@ describe('pages', () => {
     expect(statements.filter((text) => text.includes('AS people'))).toHaveLength(2);
   });
 
-  test('take as many statements for 100 people as for 10', async () => {
+  test('take as many statements for 100 people as for 10', NOISE, async () => {
     const document =
       'query ($first: Int!) { subscribers(first: $first) { ... on SubscriberConnection { nodes { email fieldValues list { name fields { tag } counters { pending } } consentEvents { status } } } } }';
     const read = (first: number) => countStatements(() => app.run(document, { first }, owner.token));
