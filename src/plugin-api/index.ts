@@ -93,6 +93,7 @@ export {
   type ConnectionTest,
   type DriverOptions,
   type DriverSettings,
+  type FailureMatter,
   type OutgoingMessage,
   type SendResult,
   type SendingDriver,
@@ -102,6 +103,36 @@ export {
   type SettingsCheck,
   type SettingsInput,
 } from './sending-driver.ts';
+export { failureByStatus, httpDriver, textOf, type AskVendor, type HttpVendor } from './http-driver.ts';
+export {
+  jsonOf,
+  NoAnswerError,
+  retryAfterSeconds,
+  type OpenVendorHttp,
+  type VendorAnswer,
+  type VendorHttp,
+  type VendorRequest,
+} from './vendor-http.ts';
+export { readMessageParts, type MessageAddress, type MessageFile, type MessageParts } from './message-parts.ts';
+export {
+  checkSettings,
+  choiceOf,
+  connectionsField,
+  endpointField,
+  optionalLine,
+  optionalNumber,
+  requiredLine,
+  webhookFields,
+} from './check-settings.ts';
+export { smtpPreset, type SmtpPreset } from './smtp-preset.ts';
+export {
+  newWebhookKey,
+  isWebhookKey,
+  knowsWebhookAddress,
+  sameText,
+  WEBHOOK_KEYS,
+  webhookAddress,
+} from './webhook-proof.ts';
 export type {
   BouncedEvent,
   ComplainedEvent,

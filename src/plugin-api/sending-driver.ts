@@ -4,6 +4,7 @@
  */
 import type { LookupFunction } from 'node:net';
 import type { FieldErrors } from '../lib/errors.ts';
+import type { OpenVendorHttp } from './vendor-http.ts';
 import type { WebhookReceiver } from './webhook.ts';
 
 /** One composed message for one recipient. */
@@ -59,25 +60,52 @@ export type SendingErrorKind = 'refused' | 'deferred' | 'unavailable' | 'unknown
  */
 export const SENDER_REFUSED = 'Sender refused:';
 
+/**
+ * Whom a failure concerns, for drivers whose vendor says so in its own way. Without it Mailwright reads code, status and text of the error as
+ * a reply of an SMTP server.
+ * - `recipient`: this address. `mailbox`: there is no such mailbox, which is a hard bounce.
+ * - `message`: every copy of this message (content, size). `sender`: the From address or its domain.
+ * - `login`: credentials or rights of the account. `blocked`: the account is suspended; a person has to act.
+ * - `rate`: too fast. `quota`: the limit of an hour, a day or a month is reached, or nothing is left to pay with.
+ * - `server`: the vendor itself is in trouble, or its address is wrong.
+ */
+export type FailureMatter =
+  | 'recipient'
+  | 'mailbox'
+  | 'message'
+  | 'sender'
+  | 'login'
+  | 'blocked'
+  | 'rate'
+  | 'quota'
+  | 'server';
+
 /** The server's reply, if there is one. */
 export interface SendingErrorDetails {
   /** SMTP reply code or HTTP status. */
   readonly code?: number | undefined;
   /** RFC 3463 status such as `4.7.28`. */
   readonly enhancedStatus?: string | undefined;
+  readonly about?: FailureMatter | undefined;
+  /** How long the vendor asks to wait, as by `Retry-After`. */
+  readonly retryAfterSeconds?: number | undefined;
 }
 
 export class SendingError extends Error {
   readonly kind: SendingErrorKind;
   readonly code: number | undefined;
   readonly enhancedStatus: string | undefined;
+  readonly about: FailureMatter | undefined;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(kind: SendingErrorKind, message: string, { code, enhancedStatus }: SendingErrorDetails = {}) {
+  constructor(kind: SendingErrorKind, message: string, details: SendingErrorDetails = {}) {
     super(message);
     this.name = 'SendingError';
     this.kind = kind;
-    this.code = code;
-    this.enhancedStatus = enhancedStatus;
+    this.code = details.code;
+    this.enhancedStatus = details.enhancedStatus;
+    this.about = details.about;
+    this.retryAfterSeconds = details.retryAfterSeconds;
   }
 }
 
@@ -117,6 +145,13 @@ export interface DriverOptions {
    * sentence otherwise. Only public addresses and those that the operator allows.
    */
   readonly postForm?: ((url: string, fields: Readonly<Record<string, string>>) => Promise<string>) | undefined;
+  /** Opens connections to the vendor's web interface. Only to public addresses and those that the operator allows, where `lookup` is given. */
+  readonly openHttp?: OpenVendorHttp | undefined;
+  /**
+   * Makes a driver of type `smtp` from its settings, for vendors that take SMTP as well. Throws when no active plugin provides it, or a setting
+   * is wrong.
+   */
+  readonly connectSmtp?: ((settings: SettingsInput) => SendingDriver) | undefined;
 }
 
 export type SettingsInput = Readonly<Record<string, unknown>>;
@@ -150,6 +185,10 @@ export interface SendingDriverRegistration {
   readonly idempotencyKeySeconds?: number;
   /** It does not read a message's `content` after `send` has resolved: it gets the host's own bytes. Absent: a copy to keep. */
   readonly releasesContent?: true;
+  /** The vendor composes the message from its parts: what arrives is not `content` byte by byte. */
+  readonly sendsParts?: true;
+  /** The driver puts header lines of the vendor before `content`. */
+  readonly addsHeaders?: true;
   /** Checks and normalises the settings; errors are named by key. */
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */

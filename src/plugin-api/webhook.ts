@@ -8,6 +8,8 @@
 type ServerSettings = Readonly<Record<string, string | number | boolean>>;
 
 export interface WebhookRequest {
+  /** `GET` only where the receiver names it in `methods`. */
+  readonly method: 'GET' | 'POST';
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
@@ -22,6 +24,11 @@ interface MessageEvent {
   readonly id: string;
   /** The `runtimeMessageId` that `send` returned. */
   readonly messageId: string;
+  /**
+   * The `idempotencyKey` of the message, where the driver has attached it and the vendor returns it; its dot may be a hyphen or an
+   * underscore. Looked up first: it is known also when the vendor's id was lost with a process.
+   */
+  readonly ownId?: string | undefined;
 }
 
 export interface DeliveredEvent extends MessageEvent {
@@ -32,9 +39,10 @@ export interface BouncedEvent extends MessageEvent {
   readonly kind: 'bounced';
   /**
    * `hard`: the mailbox does not exist. `soft`: the mailbox did not accept it this time. `blocked`: sender or message were
-   * refused. What is only delayed is `ignored`.
+   * refused. `unclear`: the vendor says only that it has failed for good, and Mailwright decides by `statusCode` and `description`. What is only
+   * delayed is `ignored`.
    */
-  readonly bounceType: 'hard' | 'soft' | 'blocked';
+  readonly bounceType: 'hard' | 'soft' | 'blocked' | 'unclear';
   /** RFC 3463, where the vendor gives one. */
   readonly statusCode?: string | undefined;
   readonly description?: string | undefined;
@@ -57,6 +65,16 @@ export interface IgnoredEvent {
 export type WebhookEvent = DeliveredEvent | BouncedEvent | ComplainedEvent | IgnoredEvent;
 
 export interface WebhookReceiver {
+  /** Absent: `POST` only. */
+  readonly methods?: readonly ('GET' | 'POST')[];
+  /**
+   * The vendor signs nothing (not the whole body): whoever knows the secret address is believed. Say so in the description of the settings.
+   */
+  readonly isUnsigned?: true;
+  /** The answer while the events cannot be taken, so that this vendor repeats them: 503 if absent. */
+  readonly busyStatus?: 429 | 503;
+  /** The address to enter at the vendor, from that of the server. Absent: the same. */
+  address?(url: string, settings: ServerSettings): string;
   /** Whether the vendor sent this. Compare digests in constant time. Called before `parse`. */
   verify(request: WebhookRequest, settings: ServerSettings): boolean | Promise<boolean>;
   /** The events in the request. Throws when it cannot be read. */

@@ -14,34 +14,42 @@ export function markDriver(value: unknown, { plugin }: Giver): unknown {
 function markedRegistration(plugin: string, registration: SendingDriverRegistration): SendingDriverRegistration {
   const { webhook } = registration;
   return {
-    ...registration,
-    validate: (settings) => asPlugin(plugin, () => registration.validate(settings)),
+    ...withMarkedFunctions(plugin, registration),
     connect: (settings, options) =>
       markedDriver(
         plugin,
         asPlugin(plugin, () => registration.connect(settings, options)),
       ),
-    ...(webhook && {
-      webhook: {
-        verify: (request, settings) => asPlugin(plugin, () => webhook.verify(request, settings)),
-        parse: (request, settings) => asPlugin(plugin, () => webhook.parse(request, settings)),
-      },
-    }),
+    ...(webhook && { webhook: withMarkedFunctions(plugin, webhook) }),
   };
 }
 
+/** A copy whose functions run as the plugin's: all of them, so that a new one of the contract is not forgotten here. */
+function withMarkedFunctions<T extends object>(plugin: string, given: T): T {
+  const functions = Object.entries(given).filter(
+    (entry): entry is [string, Function] => typeof entry[1] === 'function',
+  );
+  return { ...given, ...Object.fromEntries(functions.map(([key, act]) => [key, marked(plugin, given, act)])) };
+}
+
+/** A driver may be an object of a class, and may get further functions later: they are found when they are called. */
 function markedDriver(plugin: string, driver: SendingDriver): SendingDriver {
-  return {
-    get capacity() {
-      return driver.capacity;
+  const known = new Map<unknown, (...args: unknown[]) => unknown>();
+  // Without members of its own, as a proxy may not answer otherwise than a frozen one.
+  const target: SendingDriver = Object.create(driver);
+  return new Proxy(target, {
+    get(_target, key): unknown {
+      const value: unknown = Reflect.get(driver, key, driver);
+      if (typeof value !== 'function') return value;
+      const marks = known.get(value) ?? marked(plugin, driver, value);
+      known.set(value, marks);
+      return marks;
     },
-    send: (message) => asPlugin(plugin, () => driver.send(message)),
-    test: () => asPlugin(plugin, () => driver.test()),
-    close: () => asPlugin(plugin, () => driver.close()),
-    ...(driver.useConnections && {
-      useConnections: (count: number) => asPlugin(plugin, () => driver.useConnections?.(count)),
-    }),
-  };
+  });
+}
+
+function marked(plugin: string, owner: object, act: Function): (...args: unknown[]) => unknown {
+  return (...args) => asPlugin(plugin, (): unknown => Reflect.apply(act, owner, args));
 }
 
 function isRegistration(value: unknown): value is SendingDriverRegistration {

@@ -14,6 +14,7 @@ const NETWORK =
 /** File to why. Type imports need no entry. */
 const ALLOWED: Readonly<Record<string, string>> = {
   'src/lib/outbound-request.ts': 'the one way out',
+  'src/lib/outbound-pool.ts': 'the same way out over kept-open connections, with the guard it is given',
   'src/lib/public-address.ts': 'the guard itself: it resolves names',
   'src/lib/dns-records.ts': 'asks name servers that the operator chose, and connects to nobody',
   'src/http/http-server.ts': 'listens',

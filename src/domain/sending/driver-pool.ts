@@ -5,12 +5,11 @@
 import { hostname } from 'node:os';
 import type { HookCalls, SendingDriver, SendingDriverRegistration } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { addressGuard } from '../../lib/public-address.ts';
 import type { Context } from '../context.ts';
 import { driverOfType, missingDriver } from './driver-of-type.ts';
+import { driverOptions } from './driver-options.ts';
 import { doesGrow } from './connections-setting.ts';
 import { FairPermits } from './fair-permits.ts';
-import { formPoster } from './form-poster.ts';
 import { JobLine } from './routing/job-line.ts';
 import { parseDomainLimits } from './routing/domain-limits.ts';
 import { createMailboxGroups, type ResolveMx } from './routing/mailbox-group.ts';
@@ -168,15 +167,16 @@ function openChannel(
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
   const driver = registration.connect(
     { ...parsePublicSettings(server.settings), ...secrets },
-    {
-      connectionsMax: server.connections_max,
-      clientName: clientName(ctx.installation.baseUrl),
-      replyTimeoutMs: REPLY_TIMEOUT_MS,
-      postForm: formPoster(ctx),
-      onConnectionRefused: (beganAt) => connections.pushedBack(beganAt),
-      // A customer's server must still be at a public address when it is connected to (decision D44).
-      ...(server.is_system ? {} : { lookup: addressGuard(ctx.installation.outboundAllowHosts).lookup }),
-    },
+    driverOptions(
+      ctx,
+      { isSystem: server.is_system },
+      {
+        connectionsMax: server.connections_max,
+        clientName: clientName(ctx.installation.baseUrl),
+        replyTimeoutMs: REPLY_TIMEOUT_MS,
+        onConnectionRefused: (beganAt) => connections.pushedBack(beganAt),
+      },
+    ),
   );
   const permits = new FairPermits(driver.capacity);
   const connections = new ServerConnections({

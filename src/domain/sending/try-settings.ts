@@ -3,11 +3,10 @@
  * fields first, then a real connection that sends nothing.
  */
 import { hostname } from 'node:os';
-import { addressGuard, type AddressGuard } from '../../lib/public-address.ts';
+import type { AddressGuard } from '../../lib/public-address.ts';
 import { messageOf, type FieldErrors } from '../../lib/errors.ts';
 import type {
   ConnectionTest,
-  DriverOptions,
   DriverSettings,
   SendingDriver,
   SendingDriverRegistration,
@@ -15,7 +14,7 @@ import type {
 } from '../../plugin-api/index.ts';
 import { endChecks, type Context } from '../context.ts';
 import { connectionsOf } from './connections-setting.ts';
-import { formPoster } from './form-poster.ts';
+import { driverOptions, guardOf } from './driver-options.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors, type StoredServer } from './sending-server.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
@@ -41,10 +40,10 @@ export interface TriedSettings {
 /** Checks and tests the settings. Throws ValidationError on `type`, `settings.<key>` or `connection`. */
 export async function trySettings(ctx: Context, input: TrySettings): Promise<TriedSettings> {
   const { driver, settings } = checkSettings(ctx, input);
-  const guard = input.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
-  if (guard) await checkHost(guard, settings);
+  await checkHost(guardOf(ctx, input), settings);
   endChecks(ctx);
-  await tryConnection(driver, settings, { guard, postForm: formPoster(ctx) });
+  const result = await useOnce(ctx, { driver, settings, isSystem: input.isSystem, use: testWithinTime });
+  if (!result.ok) throw connectionFailed(result.message);
   return { ...divide(driver, settings), connectionsMax: connectionsOf(driver, settings) };
 }
 
@@ -87,39 +86,22 @@ function namedTwice({ formerKeys = {} }: SendingDriverRegistration, names: reado
   return Object.fromEntries(twice.map(([former, present]) => [former, [message(former, present)]]));
 }
 
-async function checkHost(guard: AddressGuard, settings: DriverSettings): Promise<void> {
+async function checkHost(guard: AddressGuard | undefined, settings: DriverSettings): Promise<void> {
   const host = settings['host'];
-  const refusal = typeof host === 'string' ? await guard.refusal(host) : undefined;
+  const refusal = guard && typeof host === 'string' ? await guard.refusal(host) : undefined;
   if (refusal) throw wrongSettings({ 'settings.host': [refusal] });
 }
 
-async function tryConnection(
-  driver: SendingDriverRegistration,
-  settings: DriverSettings,
-  means: { guard: AddressGuard | undefined; postForm: DriverOptions['postForm'] },
-): Promise<void> {
-  const result = await useOnce(driver, settings, { ...means, use: (connection) => testWithinTime(connection) });
-  if (!result.ok) throw connectionFailed(result.message);
-}
-
 interface OneUse<Result> {
-  readonly guard: AddressGuard | undefined;
-  readonly postForm: DriverOptions['postForm'];
+  readonly driver: SendingDriverRegistration;
+  readonly settings: DriverSettings;
+  readonly isSystem: boolean;
   readonly use: (connection: SendingDriver) => Promise<Result>;
 }
 
-async function useOnce<Result>(
-  driver: SendingDriverRegistration,
-  settings: DriverSettings,
-  { guard, postForm, use }: OneUse<Result>,
-): Promise<Result> {
-  const connection = driver.connect(settings, {
-    connectionsMax: 1,
-    clientName: hostname(),
-    replyTimeoutMs: TRY_TIMEOUT_MS,
-    ...(guard ? { lookup: guard.lookup } : {}),
-    postForm,
-  });
+async function useOnce<Result>(ctx: Context, { driver, settings, isSystem, use }: OneUse<Result>): Promise<Result> {
+  const own = { connectionsMax: 1, clientName: hostname(), replyTimeoutMs: TRY_TIMEOUT_MS };
+  const connection = driver.connect(settings, driverOptions(ctx, { isSystem }, own));
   try {
     return await use(connection);
   } finally {
@@ -139,11 +121,10 @@ export async function useStoredServer<Result>(
 ): Promise<Result> {
   const driver = driverOf(ctx, server.type);
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealedSettings);
-  const guard = server.isSystem ? undefined : addressGuard(ctx.installation.outboundAllowHosts);
   const settings = { ...parsePublicSettings(server.settings), ...secrets };
   // The guard's look-up is not asked about a host that is written as an address.
-  if (guard) await checkHost(guard, settings);
-  return useOnce(driver, settings, { guard, postForm: formPoster(ctx), use });
+  await checkHost(guardOf(ctx, server), settings);
+  return useOnce(ctx, { driver, settings, isSystem: server.isSystem, use });
 }
 
 /** Whether the server can be used: the driver's own test, but not longer than a person waits. */

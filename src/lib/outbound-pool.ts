@@ -1,0 +1,150 @@
+/**
+ * Kept-open connections to one web server that a person chose, for many requests: a vendor of mail gets thousands. Guarded as all
+ * outbound requests (public-address.ts): names are judged at each new connection. Redirects are answers.
+ */
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { connectionFaultInWords } from './connection-faults.ts';
+import type { AddressGuard } from './public-address.ts';
+
+export interface PooledRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Path and query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: string | Uint8Array | undefined;
+}
+
+export interface PooledAnswer {
+  readonly status: number;
+  /** By small names; several of one name are joined with commas. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** At most 1 MB of it. */
+  readonly body: Buffer;
+  /** False: the connection broke, or time ran out, during the body; or it was longer than 1 MB. */
+  readonly isComplete: boolean;
+}
+
+/** There is no answer. */
+export class NoAnswerError extends Error {
+  /** False: the other side certainly has not got the whole request. */
+  readonly wasSent: boolean;
+
+  constructor(message: string, wasSent: boolean) {
+    super(message);
+    this.name = 'NoAnswerError';
+    this.wasSent = wasSent;
+  }
+}
+
+export interface OutboundPool {
+  /** Throws NoAnswerError. */
+  request(request: PooledRequest): Promise<PooledAnswer>;
+  /** How many connections it may have open from now on. */
+  useConnections(count: number): void;
+  /** Closes every connection; call it when no request is under way. */
+  close(): void;
+}
+
+export interface PoolOptions {
+  readonly connections: number;
+  /** From the request to the last byte of its answer. */
+  readonly timeoutMs: number;
+  /** Absent: any address may be reached. */
+  readonly guard?: AddressGuard | undefined;
+}
+
+/** Answers about a message have a few hundred bytes; lists of domains have more. */
+const BODY_BYTES_MAX = 1_048_576;
+/** Servers close idle connections after five seconds at the earliest; a request on a closing one would have an unknown outcome. */
+const IDLE_MS_MAX = 3_000;
+
+/** Opens nothing yet. `origin` is checked: `https://api.example.com`. */
+export function openOutboundPool(origin: string, { connections, timeoutMs, guard }: PoolOptions): OutboundPool {
+  const url = new URL(origin);
+  const library = url.protocol === 'https:' ? https : http;
+  const agent = new library.Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS_MAX });
+  return {
+    async request({ method, path, headers, body }) {
+      // Node asks the look-up about names only.
+      const refusal = guard && isAddress(url.hostname) ? await guard.refusal(url.hostname) : undefined;
+      if (refusal) throw new NoAnswerError(refusal, false);
+      const content = body === undefined ? undefined : Buffer.from(body);
+      const req = library.request({
+        ...{ protocol: url.protocol, host: bare(url.hostname), port: url.port, path, method, agent },
+        ...(guard && { lookup: guard.lookup }),
+        headers: {
+          'User-Agent': 'Mailwright',
+          ...headers,
+          'Accept-Encoding': 'identity',
+          ...(content && { 'Content-Length': content.byteLength }),
+        },
+      });
+      return answerOf(req, content, timeoutMs);
+    },
+    useConnections(count) {
+      agent.maxSockets = count;
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+function answerOf(req: ClientRequest, content: Buffer | undefined, timeoutMs: number): Promise<PooledAnswer> {
+  return new Promise((resolve, reject) => {
+    let isConnected = false;
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      req.destroy(new Error(`There was no answer within ${timeoutMs / 1_000} seconds.`));
+    }, timeoutMs);
+    req.on('socket', (socket) => {
+      isConnected = req.reusedSocket;
+      if (!isConnected) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => (isConnected = true));
+    });
+    req.on('response', (answer) => {
+      void collected(answer).then(({ body, isComplete }) => {
+        clearTimeout(timer);
+        resolve({
+          status: answer.statusCode ?? 0,
+          headers: headersOf(answer),
+          body,
+          isComplete: isComplete && !isLate,
+        });
+      });
+    });
+    req.on('error', (error) => {
+      clearTimeout(timer);
+      reject(new NoAnswerError(connectionFaultInWords(error).message, isConnected && req.writableFinished));
+    });
+    req.end(content);
+  });
+}
+
+/** Never throws: the status is known already. */
+async function collected(answer: IncomingMessage): Promise<{ body: Buffer; isComplete: boolean }> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of answer) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      chunks.push(chunk.subarray(0, BODY_BYTES_MAX - bytes));
+      bytes += chunk.length;
+      if (bytes > BODY_BYTES_MAX) break;
+    }
+  } catch {
+    return { body: Buffer.concat(chunks), isComplete: false };
+  }
+  return { body: Buffer.concat(chunks), isComplete: answer.complete && bytes <= BODY_BYTES_MAX };
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(', ')]));
+}
+
+function isAddress(hostname: string): boolean {
+  return /^[\d.]+$|^\[/.test(hostname);
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}

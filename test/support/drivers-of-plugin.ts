@@ -1,0 +1,31 @@
+/** The drivers that a bundled plugin registers, as the host gets them; and the driver of SMTP for presets. */
+import { plugin as smtp } from '../../plugins/mailwright/smtp/index.ts';
+import { silentLog } from '../../src/lib/log.ts';
+import type { Plugin, SendingDriverRegistration, DriverOptions } from '../../src/plugin-api/index.ts';
+import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
+
+/** By their types. */
+export function driversOf(plugin: Plugin): ReadonlyMap<string, SendingDriverRegistration> {
+  const bus = createHookBus(silentLog);
+  bus.register(plugin);
+  bus.boot(plugin);
+  bus.goLive(plugin.name);
+  return new Map(bus.collect('register_sending_server_driver').map((driver) => [driver.type, driver]));
+}
+
+/** The driver of this type. */
+export function driverOf(plugin: Plugin, type: string): SendingDriverRegistration {
+  const driver = driversOf(plugin).get(type);
+  if (!driver) throw new Error(`The plugin registers no driver ${type}.`);
+  return driver;
+}
+
+/** As the host makes it for a preset; without encryption, as servers of tests speak. */
+export function connectSmtpFor(options: DriverOptions): NonNullable<DriverOptions['connectSmtp']> {
+  const driver = driverOf(smtp, 'smtp');
+  return (settings) => {
+    const checked = driver.validate(settings);
+    if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
+    return driver.connect(checked.settings, options);
+  };
+}
