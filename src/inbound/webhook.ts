@@ -8,6 +8,7 @@ import type { Context } from '../domain/context.ts';
 import { webhookServers, type WebhookServer } from '../domain/sending/webhook-servers.ts';
 import { readBody } from '../lib/bounded-body.ts';
 import { messageOf } from '../lib/errors.ts';
+import { isUnavailable, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 import type { WebhookRequest } from '../plugin-api/index.ts';
 import type { Caller, InboundMount } from './link-request.ts';
 
@@ -25,40 +26,49 @@ interface Answer {
   readonly message: string;
 }
 
+const NOT_ALLOWED: Answer = { status: 405, message: 'Only POST is accepted here.' };
 const NOT_FOUND: Answer = { status: 404, message: 'No sending server accepts webhooks at this address.' };
 const REFUSED: Answer = { status: 401, message: 'The signature of this request is missing or wrong.' };
 const TOO_LARGE: Answer = { status: 413, message: 'The body is larger than 1 MB.' };
 const UNREADABLE: Answer = { status: 422, message: 'The driver cannot read this request.' };
 
-/** Takes POST below `/webhook`. */
+/** Takes POST below `/webhook`, and GET for vendors that report by it. */
 export function webhookMount(ctx: Context): InboundMount {
   return {
     prefix: PREFIX,
     async handle(req, res, caller) {
-      const answer =
-        req.method === 'POST' ? await take(ctx, req, caller) : { status: 405, message: 'Only POST is accepted here.' };
-      respond(res, answer);
+      const { method } = req;
+      respond(res, method === 'POST' || method === 'GET' ? await take(ctx, req, { ...caller, method }) : NOT_ALLOWED);
     },
   };
 }
 
-async function take(ctx: Context, req: IncomingMessage, caller: Caller): Promise<Answer> {
+async function take(
+  ctx: Context,
+  req: IncomingMessage,
+  { method, ...caller }: Caller & { method: WebhookRequest['method'] },
+): Promise<Answer> {
   const url = new URL(req.url ?? '/', 'http://host');
   const [type = '', uid = '', ...rest] = url.pathname.slice(PREFIX.length + 1).split('/');
   if (rest.length > 0) return NOT_FOUND;
   const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: caller.ipAddress || null };
   const servers = await webhookServers(publicCtx, { type, uid });
-  if (servers.length === 0) return NOT_FOUND;
+  const [first] = servers;
+  if (!first) return NOT_FOUND;
+  const { methods = ['POST'], busyStatus = 503 } = first.receiver;
+  if (!methods.includes(method)) return NOT_ALLOWED;
   const body = await readBody(req, { bytesMax: BODY_BYTES_MAX });
   if (!body) return TOO_LARGE;
   const request: WebhookRequest = {
+    method,
     headers: headersOf(req),
     query: Object.fromEntries(url.searchParams),
     body,
     receivedAt: ctx.clock.now(),
   };
   for (const server of servers) {
-    if (await isGenuine(publicCtx, server, request)) return record(publicCtx, server, request);
+    if (await isGenuine(publicCtx, server, request))
+      return recordOrAskAgain(publicCtx, server, { request, busyStatus });
   }
   caller.log.warn('webhook.refused', { type, uid });
   return REFUSED;
@@ -77,6 +87,21 @@ async function isGenuine(
   } catch (error) {
     ctx.log.warn('webhook.verify_failed', { message: messageOf(error) });
     return false;
+  }
+}
+
+/** While the database is away or too busy the vendor is asked to come again, in the way that this vendor understands. */
+async function recordOrAskAgain(
+  ctx: Context,
+  server: WebhookServer,
+  { request, busyStatus }: { request: WebhookRequest; busyStatus: number },
+): Promise<Answer> {
+  try {
+    return await record(ctx, server, request);
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    ctx.log.warn('webhook.busy', { serverId: server.serverId, message: messageOf(error) });
+    return { status: busyStatus, message: 'The events cannot be taken at present. Send them again.' };
   }
 }
 
@@ -114,7 +139,11 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
 
 function respond(res: ServerResponse, { status, message }: Answer): void {
   const body = JSON.stringify(status === 200 ? { status: 1, message } : { message });
-  const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
-  res.writeHead(status, status === 405 ? { ...headers, Allow: 'POST' } : headers);
+  const isBusy = status === 429 || status === 503;
+  res.writeHead(status, {
+    ...{ 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' },
+    ...(status === 405 && { Allow: 'POST' }),
+    ...(isBusy && { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) }),
+  });
   res.end(body);
 }

@@ -11,9 +11,11 @@ import { sha256 } from '../../lib/crypto.ts';
 import type { WebhookEvent } from '../../plugin-api/index.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { isSystemServer } from '../sending/sending-server-read-model.ts';
+import { messageIdOfKey } from '../tracking/delivery-message-id.ts';
 import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
 import { REPORT_WORD_LENGTH_MAX, type ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
+import { classifyBounce } from './classify-bounce.ts';
 import { oneLine } from './one-line.ts';
 import { noteReport } from './report-source-store.ts';
 import { insertWebhookEvents, type WebhookSource } from './webhook-event-store.ts';
@@ -33,14 +35,14 @@ const name = z
   .string()
   .max(ID_LENGTH_MAX)
   .transform((value) => value.replaceAll('\0', ''));
-const named = { id: name, messageId: name.pipe(z.string().min(1)) };
+const named = { id: name, messageId: name.pipe(z.string().min(1)), ownId: name.optional() };
 /** Drivers' results are checked like all input. */
 const messageEvent = z.discriminatedUnion('kind', [
   z.object({ ...named, kind: z.literal('delivered') }),
   z.object({
     ...named,
     kind: z.literal('bounced'),
-    bounceType: z.enum(['hard', 'soft', 'blocked']),
+    bounceType: z.enum(['hard', 'soft', 'blocked', 'unclear']),
     statusCode: z
       .string()
       .regex(/^[245]\.\d{1,3}\.\d{1,3}$/)
@@ -135,7 +137,10 @@ export async function takeWebhookEvents(
 
 /** False: there is no such message yet. */
 async function record(ctx: Context, event: MessageEvent, onlyOf: bigint | undefined): Promise<boolean> {
-  const keys = await deliveriesNamed(ctx, event.messageId);
+  const keys = [
+    ...(event.ownId === undefined ? [] : await deliveriesNamed(ctx, messageIdOfKey(event.ownId))),
+    ...(await deliveriesNamed(ctx, event.messageId)),
+  ];
   for (const key of keys) {
     if (onlyOf !== undefined && key.customerId !== onlyOf) continue;
     const outcome = await reportOnDelivery(ctx, key, reportedOutcomeOf(event));
@@ -151,7 +156,10 @@ function reportedOutcomeOf(event: MessageEvent): ReportedOutcome {
     case 'bounced':
       return {
         kind: 'bounce',
-        type: event.bounceType,
+        type:
+          event.bounceType === 'unclear'
+            ? classifyBounce({ status: event.statusCode ?? null, text: event.description ?? '' })
+            : event.bounceType,
         statusCode: event.statusCode ?? null,
         message: event.description || null,
       };

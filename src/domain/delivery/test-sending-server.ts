@@ -11,7 +11,7 @@ import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { findOwnedSendingServer } from '../sending/find-owned-sending-server.ts';
-import { classifyReply } from '../sending/replies/classify-reply.ts';
+import { meaningOfError } from '../sending/replies/meaning-of-error.ts';
 import { countRequestedMails, requestedAddress } from '../sending/requested-mails.ts';
 import type { StoredServer } from '../sending/sending-server.ts';
 import { testWithinTime, useStoredServer } from '../sending/try-settings.ts';
@@ -108,8 +108,7 @@ const ADVICE = {
 function adviceFor(error: unknown): string {
   if (!(error instanceof SendingError) || error.kind === 'unavailable') return ADVICE.unavailable;
   if (error.kind === 'unknown') return ADVICE.unknown;
-  const { code, enhancedStatus, message } = error;
-  return ADVICE[classifyReply({ code, enhancedStatus, text: message }).class];
+  return ADVICE[meaningOfError(error).class];
 }
 
 async function countTest(ctx: Context, { customerId }: StoredServer, to: string | undefined): Promise<void> {

@@ -25,6 +25,14 @@ export function parseDeliveryMessageId(installation: Installation, messageId: st
   return mark === undefined ? undefined : readDeliveryReference(macOf(installation), mark);
 }
 
+/**
+ * A Message-ID for an `idempotencyKey` that a vendor returns. A vendor may know no dots: a hyphen or an underscore is as good. Of another
+ * text, a Message-ID of nobody.
+ */
+export function messageIdOfKey(key: string): string {
+  return `<${key.trim().replace(/^mail[._-]/i, PREFIX)}@vendor>`;
+}
+
 /** Whether it has our form; a cheap test without proof. */
 export function looksLikeDeliveryMessageId(messageId: string): boolean {
   return PATTERN.test(messageId.trim().toLowerCase());

@@ -116,6 +116,11 @@ function askedWait(words: string): number | undefined {
   if (!found) return undefined;
   const unit = found[2]?.[0];
   const seconds = Number(found[1]) * (unit === 'h' || found[2]?.startsWith('st') ? 3_600 : unit === 'm' ? 60 : 1);
+  return limitedWait(seconds);
+}
+
+/** A wait that another side asks for, within our limits. */
+export function limitedWait(seconds: number): number {
   return Math.min(Math.max(seconds, WAIT_SECONDS_MIN), WAIT_SECONDS_MAX);
 }
 

@@ -1,13 +1,13 @@
 /**
  * The result of a message: one verdict, with a part for its recipient, its campaign and its server. The driver has decided the
- * kind of error by code and status (SMTP: plugins/mailwright/smtp/reply-meaning.ts); classify-reply.ts says what the reply means;
+ * kind of error by code and status (SMTP: plugins/mailwright/smtp/reply-meaning.ts); meaning-of-error.ts says what it means;
  * health-rules.ts says how long a server or provider is paused. Here these are put together. The counters of campaign and server
  * pass in what they have seen, and act on their part; nothing is stored here.
  */
 import type { SendingError, SendingErrorKind } from '../../../plugin-api/index.ts';
 import { CONNECTION, restsAtOnce, troubleOf, UNANSWERED, type Trouble } from '../routing/health-rules.ts';
 import { reasonOfReply, type DeliveryReason } from '../delivery-reason.ts';
-import { classifyReply } from './classify-reply.ts';
+import { meaningOfError } from './meaning-of-error.ts';
 import type { ReplyMeaning } from './reply.ts';
 
 export interface Verdict {
@@ -95,7 +95,7 @@ export function judgeReply(error: SendingError | undefined, { attempts, campaign
     campaign?.taken();
     return TAKEN;
   }
-  const meaning = classifyReply({ code: error.code, enhancedStatus: error.enhancedStatus, text: error.message });
+  const meaning = meaningOfError(error);
   const isCampaigns = campaign !== undefined && isOfCampaign(error, meaning);
   const isTooOften = isCampaigns && campaign.refused(attempts);
   const hasMoreTries = attempts + 1 < TRIES_MAX;
@@ -116,18 +116,16 @@ export function judgeReply(error: SendingError | undefined, { attempts, campaign
 
 /** Whether the words of a refusal are about the server's set-up or its opinion of us. */
 export function isAboutSetUp(error: SendingError): boolean {
-  const { code, enhancedStatus, message } = error;
-  return isOfSetUp(error, classifyReply({ code, enhancedStatus, text: message }));
+  return isOfSetUp(error, meaningOfError(error));
 }
 
 /**
  * Whether the server shows with it that it is asked too much at once. One that ends each connection after so many messages does
  * not.
  */
-export function isPushBack({ code, enhancedStatus, message }: SendingError, { server }: ServerVerdict): boolean {
+export function isPushBack(error: SendingError, { server }: ServerVerdict): boolean {
   if (server === undefined || server === 'well' || !restsAtOnce(server)) return false;
-  const { what } = classifyReply({ code, enhancedStatus, text: message });
-  return what !== 'too_many_messages_in_one_session';
+  return meaningOfError(error).what !== 'too_many_messages_in_one_session';
 }
 
 function isOfSetUp({ kind, code }: SendingError, { class: replyClass, scope }: ReplyMeaning): boolean {
@@ -143,10 +141,10 @@ function isOfCampaign({ kind }: SendingError, { class: replyClass, scope }: Repl
 
 /** The class and matter of the reply, for readers of the ledger. */
 function recipientReason(kind: SendingErrorKind, error: SendingError): Omit<RecipientVerdict, 'kind'> {
-  const { code, enhancedStatus, message } = error;
+  const { code } = error;
   if (kind === 'unknown') return { reason: NO_ANSWER };
   if (kind === 'unavailable' && code === undefined) return { reason: 'server_unavailable' };
-  const meaning = classifyReply({ code: replyCodeOf(kind, code), enhancedStatus, text: message });
+  const meaning = meaningOfError(error, replyCodeOf(kind, code));
   const { waitSeconds } = meaning;
   return { reason: reasonOfReply(meaning), reasonGivenUp: reasonOfReply(meaning, { gaveUp: true }), waitSeconds };
 }
