@@ -1,5 +1,5 @@
 /** What a conformance suite for drivers needs of a test: a vendor that behaves as each rule needs it. */
-import type { SettingsInput, WebhookEvent, WebhookRequest } from '../plugin-api/index.ts';
+import type { DriverOptions, SettingsInput, WebhookEvent, WebhookRequest } from '../plugin-api/index.ts';
 
 /**
  * What the vendor does with all that comes from now on:
@@ -42,6 +42,8 @@ export interface SendingDriverConformance {
   readonly startVendor: () => Promise<TestVendor>;
   /** For each key that can be wrong: a wrong value, in place of that of the vendor's `settings`. */
   readonly wrongSettings: Readonly<Record<string, unknown>>;
+  /** Needed for a preset of SMTP: how it gets that driver, as `DriverOptions` say. */
+  readonly connectSmtp?: (options: DriverOptions) => NonNullable<DriverOptions['connectSmtp']>;
   /** Needed where the registration has a webhook. */
   readonly webhook?: { readonly settings: SettingsInput; readonly cases: readonly WebhookCase[] };
 }

@@ -70,7 +70,7 @@ export function signatureOf(body: Uint8Array): string {
 
 function signed(events: readonly object[]): WebhookRequest {
   const body = Buffer.from(JSON.stringify(events));
-  return { headers: { 'x-signature': signatureOf(body) }, query: {}, body, receivedAt: new Date() };
+  return { method: 'POST', headers: { 'x-signature': signatureOf(body) }, query: {}, body, receivedAt: new Date() };
 }
 
 function headersOf({ headers }: IncomingMessage): { to: string; key: string } {
