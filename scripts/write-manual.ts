@@ -24,6 +24,8 @@ const PAGES: Readonly<Record<string, string>> = {
   Suppressions: 'rights-of-a-person.md',
   Segments: 'segments.md',
   'Sending servers': 'sending.md',
+  'Email verification servers': 'verification.md',
+  'Usable verification servers': 'verification.md',
   'Bounce handlers': 'bounces.md',
   'Bounce policy': 'bounces.md',
   'Sending domains': 'sending-domains.md',

@@ -15,7 +15,7 @@ export interface Plugin {
    * in the same way.
    */
   readonly declares?: Readonly<Record<string, DeclaredHook>>;
-  /** For every plugin that is found, active or not: registers drivers (`register_sending_server_*`) and translations. */
+  /** For every plugin that is found, active or not: registers drivers (`register_sending_server_*`), verifiers and translations. */
   register?(hooks: HookRegistration, services: PluginServices): void;
   /** When the plugin becomes active: registers all other hooks. */
   boot?(hooks: HookRegistration, services: PluginServices): void;

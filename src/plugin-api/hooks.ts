@@ -7,6 +7,7 @@
  * and objects are frozen, so no plugin can change what the next one or Mailwright sees.
  */
 import type { GraphqlPart } from './graphql.ts';
+import type { EmailVerifierRegistration } from './email-verifier.ts';
 import type { EventFollower, RecordedEventHooks } from './events.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
@@ -26,6 +27,7 @@ import type { SendingDriverRegistration } from './sending-driver.ts';
 export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
   [name: `register_sending_server_${string}`]: unknown;
+  register_email_verifier: EmailVerifierRegistration;
   add_translation_file: TranslationFile;
   event_follower: EventFollower;
   job: PluginJob;

@@ -81,6 +81,16 @@ export type {
   ConditionValues,
   SegmentCondition,
 } from './segment-condition.ts';
+export {
+  VERIFICATION_REASONS_MAX,
+  VERIFICATION_RESULTS,
+  VerifierError,
+  type EmailVerifier,
+  type EmailVerifierRegistration,
+  type VerificationResult,
+  type VerifiedAddress,
+  type VerifierOptions,
+} from './email-verifier.ts';
 export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.ts';
 export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
 export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';

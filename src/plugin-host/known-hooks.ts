@@ -9,6 +9,7 @@ import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } f
 import { checkPluginPage } from './plugin-page-check.ts';
 import { checkSettingsForm } from './settings-check.ts';
 import { checkTranslationFile } from './translation-check.ts';
+import { checkEmailVerifier } from './email-verifier-check.ts';
 import { markDriver } from './marked-driver.ts';
 import { checkEventFollower } from './follower-check.ts';
 import { checkCronLine, checkDailyTask, checkJob } from './job-checks.ts';
@@ -46,6 +47,7 @@ export const knownHooks: KnownHooks = {
     ...{ pattern: 'REGISTRY', version: 1, phase: 'register' },
     family: /^register_sending_server_[\w-]+$/,
   },
+  register_email_verifier: { pattern: 'REGISTRY', version: 1, phase: 'register', check: checkEmailVerifier },
   add_translation_file: { pattern: 'REGISTRY', version: 1, phase: 'register', check: checkTranslationFile },
   'layout.head.assets': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },
   'layout.body.before_close': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },

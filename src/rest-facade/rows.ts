@@ -30,6 +30,8 @@ import { licenseRows } from './settings/license-routes.ts';
 import { settingsRows } from './settings/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
 import { subscriptionRows } from './subscriptions/routes.ts';
+import { verificationChoiceRows } from './verification/choice-routes.ts';
+import { verificationServerRows } from './verification/server-routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 
 export const rows: readonly Row[] = [
@@ -52,6 +54,8 @@ export const rows: readonly Row[] = [
   ...segmentRows,
   ...sendingServerRows,
   ...sendingRouteRows,
+  ...verificationServerRows,
+  ...verificationChoiceRows,
   ...fromAddressRows,
   ...bounceRows,
   ...sendingDomainRows,

@@ -45,6 +45,8 @@ import './campaigns/campaign-changes.ts';
 import './sending-servers/sending-health.ts';
 import './sending-servers/queries.ts';
 import './sending-servers/mutations.ts';
+import './verification/server-queries.ts';
+import './verification/server-mutations.ts';
 import './sending-domains/queries.ts';
 import './sending-domains/mutations.ts';
 import './sending-domains/from-addresses.ts';

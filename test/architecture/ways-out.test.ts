@@ -24,6 +24,8 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/app/listening.ts': 'listens for a moment',
   'src/domain/bounces/imap-mailbox.ts': 'connects to the address that the guard has judged',
   'src/domain/bounces/pop3-connection.ts': 'connects with the look-up of the guard, which it is given',
+  'plugins/mailwright/address-check/domain-check.ts':
+    'asks name servers that the operator chose, and connects to nobody',
   'plugins/mailwright/smtp/dial.ts': 'connects with the look-up of the guard, which it is given',
 };
 /** Files that hold a script for browsers, which connects to this installation only: the policy of its page says so. */

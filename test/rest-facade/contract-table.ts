@@ -3,58 +3,15 @@
  * decisions about it: nothing here is read from the code. The test beside it compares this table with the rows and with
  * the OpenAPI document, in both directions, and plays every line.
  */
-import type { Access, Method } from '../../src/rest-facade/row.ts';
+import type { Method } from '../../src/rest-facade/row.ts';
+import { action, array, csv, index, object, section, type ContractLine } from './contract-line.ts';
 
-/** What stands at the top of a successful answer. */
-export type TopLevel =
-  /** An object of exactly these names. */
-  | { readonly kind: 'object'; readonly names: readonly string[] }
-  /** `{data, links, meta}`, in the classic dialect a bare array. */
-  | { readonly kind: 'index' }
-  /** A bare array in both dialects. */
-  | { readonly kind: 'array' }
-  /** A CSV download. */
-  | { readonly kind: 'csv' }
-  /** A download in JSON, which begins as it likes. */
-  | { readonly kind: 'json download' }
-  /** By what was asked; the usual one first. */
-  | { readonly kind: 'one of'; readonly choices: readonly TopLevel[] };
-
-export interface ContractLine {
-  readonly section: string;
-  readonly method: Method;
-  readonly path: string;
-  readonly access: Access;
-  /** 201: a create, which the classic dialect answers with 200. */
-  readonly status: 200 | 201;
-  readonly answers: TopLevel;
-}
-
-const object = (...names: readonly string[]): TopLevel => ({ kind: 'object', names: names.toSorted() });
-/** The action result of 2.12, with what was acted on. */
-const action = (...names: readonly string[]): TopLevel => object('status', 'message', ...names);
-const index: TopLevel = { kind: 'index' };
-const array: TopLevel = { kind: 'array' };
-const csv: TopLevel = { kind: 'csv' };
 const subscriber = action('subscriber_uid', 'subscriber_id');
 const unsubscribed = action('subscriber_uid', 'subscriber_id', 'list_uids');
 const campaign = action('campaign_uid', 'campaign');
 const subscription = action('subscription_uid', 'subscription');
 /** Decision D35: what is to be paid, and where. */
 const due = ['invoice_uid', 'amount_due', 'currency_code', 'checkout_url'];
-
-type Cells = readonly [method: Method, path: string, access: Access, status: 200 | 201, answers: TopLevel];
-
-function section(name: string, ...lines: readonly Cells[]): ContractLine[] {
-  return lines.map(([method, path, access, status, answers]) => ({
-    section: name,
-    method,
-    path,
-    access,
-    status,
-    answers,
-  }));
-}
 
 const user = object(
   ...['id', 'uid', 'email', 'first_name', 'last_name', 'timezone', 'image'],
@@ -320,6 +277,23 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/from_addresses', 'token', 200, object('from_addresses', 'next')],
     ['POST', '/from_addresses', 'token', 200, action('from_address_uid', 'from_address')],
     ['DELETE', '/from_addresses/:uid', 'token', 200, action('from_address_uid')],
+  ),
+  ...section(
+    'email verification',
+    ['GET', '/email_verification_servers', 'token', 200, index],
+    [
+      ...(['POST', '/email_verification_servers', 'token', 201] as const),
+      action('email_verification_server_uid', 'email_verification_server'),
+    ],
+    ['GET', '/email_verification_servers/:uid', 'token', 200, object('email_verification_server')],
+    [
+      ...(['PATCH', '/email_verification_servers/:uid', 'token', 200] as const),
+      action('email_verification_server_uid', 'email_verification_server'),
+    ],
+    ['DELETE', '/email_verification_servers/:uid', 'token', 200, action('email_verification_server_uid')],
+    ['POST', '/email_verification_servers/:uid/test', 'token', 200, action('email_verification_server_uid', 'test')],
+    ['GET', '/usable_verification_servers', 'token', 200, array],
+    ['PATCH', '/plans/:uid/email_verification_servers', 'admin', 200, action('plan_uid')],
   ),
   ...section(
     'settings',

@@ -11,7 +11,8 @@ import { theContract } from '../support/contract.ts';
 import { placesOf, playRow } from '../support/play-row.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
-import { decided, extensions, later, specified, type ContractLine, type TopLevel } from './contract-table.ts';
+import { decided, extensions, later, specified } from './contract-table.ts';
+import type { ContractLine, TopLevel } from './contract-line.ts';
 
 const table = [...specified, ...decided, ...extensions];
 const places = placesOf(rows);

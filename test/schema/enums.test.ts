@@ -15,6 +15,9 @@ const OPEN: Readonly<Record<string, string>> = {
   'Upgrade.reason': 'a sentence',
   'SendingServer.type': 'drivers of plugins',
   'SendingServerType.type': 'drivers of plugins',
+  'EmailVerificationServer.type': 'verifiers of plugins',
+  'EmailVerificationServerType.type': 'verifiers of plugins',
+  'UsableVerificationServer.type': 'verifiers of plugins',
   'DroppedMails.kind': 'names of jobs',
   'ConsentEvent.source': '`import:<uid>`',
   'Subscriber.source': '`import:<uid>`',
@@ -44,6 +47,8 @@ test('fields that answer one of a few words are enums', () => {
 const OPEN_INPUTS: Readonly<Record<string, string>> = {
   'CreateSendingServerInput.type': 'drivers of plugins',
   'UpdateSendingServerInput.type': 'drivers of plugins',
+  'CreateEmailVerificationServerInput.type': 'verifiers of plugins',
+  'UpdateEmailVerificationServerInput.type': 'verifiers of plugins',
   'ListContactInput.state': 'a part of a country',
   'ChangeListMailInput.kind': 'one of the words has a hyphen',
   'Mutation.resetListMail(kind)': 'one of the words has a hyphen',

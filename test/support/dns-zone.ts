@@ -80,6 +80,6 @@ function recordOf(type: string, name: string, value: string): Answer {
   const common = { name, ttl: 1 };
   if (type === 'TXT') return { ...common, type, data: value.match(/[^]{1,255}/g) ?? [''] };
   if (type === 'MX') return { ...common, type, data: { preference: 10, exchange: value } };
-  if (type === 'CNAME' || type === 'A' || type === 'AAAA') return { ...common, type, data: value };
+  if (type === 'CNAME' || type === 'NS' || type === 'A' || type === 'AAAA') return { ...common, type, data: value };
   throw new Error(`The zone holds no ${type}.`);
 }

@@ -15,6 +15,7 @@ export interface MoneyUids {
 /** Nothing that a plan may limit is limited, so that every other noun can be walked. */
 const UNLIMITED = {
   sending_server_option: 'own',
+  create_email_verification_servers: 'yes',
   max_size_upload_total: '-1',
   max_file_size_upload: '-1',
 };

@@ -14,6 +14,7 @@ import {
 } from 'graphql';
 import { newUid } from '../../src/lib/ids.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
+import { WORLDS_VERIFIER } from './insert-verification.ts';
 import type { RestApp } from './rest-app.ts';
 import type { World } from './rest-world.ts';
 
@@ -52,6 +53,7 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'endHold',
   // A plan names servers of the system; the world's is its own.
   'setPlanRoutes',
+  'setPlanVerificationServers',
 ]);
 
 export interface MutationAnswer {
@@ -191,16 +193,19 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     type:
       mutation === 'reportDelivery'
         ? 'bounced'
-        : mutation.includes('SendingServer')
-          ? 'smtp'
-          : mutation.includes('Campaign')
-            ? 'regular'
-            : mutation === 'addListField'
-              ? 'dropdown'
-              : 'text',
+        : mutation.includes('VerificationServer')
+          ? WORLDS_VERIFIER
+          : mutation.includes('SendingServer')
+            ? 'smtp'
+            : mutation.includes('Campaign')
+              ? 'regular'
+              : mutation === 'addListField'
+                ? 'dropdown'
+                : 'text',
     messageId: world.messageId,
     tag: `TAG_${newUid()}`,
-    settings: world.smtp,
+    settings: mutation.includes('VerificationServer') ? {} : world.smtp,
+    servers: world.verificationServerUid,
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
@@ -220,7 +225,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     fieldValues: { FIRST_NAME: 'Ada' },
     next: '/inbox',
     quotaUnit: 'hour',
-    status: /SendingServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',
+    status: /SendingServer|VerificationServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',
     ...(mutation === 'updateListField' ? { defaultValue: 'Ada', tag: 'FIRST_NAME' } : {}),
     scopes: 'lists:read',
     base64: 'RU1BSUwNCg==',
@@ -246,6 +251,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
+  if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
   if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;
   if (/SendingDomain|DkimKey/.test(mutation)) return world.domainUid;

@@ -14,6 +14,7 @@ const UNLIMITED_PLAN_UID = 'f000000000000';
 export async function giveUnlimitedPlan(db: Queryable, customerId: bigint): Promise<void> {
   const options = parsePlanOptions({
     sending_server_option: 'own',
+    create_email_verification_servers: 'yes',
     max_size_upload_total: '-1',
     max_file_size_upload: '-1',
     access_when_offline: 'no',

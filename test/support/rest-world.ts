@@ -15,6 +15,7 @@ import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
+import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
 
@@ -52,6 +53,7 @@ export interface World extends RestTenant {
   readonly apiTokenUid: string;
   readonly fromAddressUid: string;
   readonly bounceHandlerUid: string;
+  readonly verificationServerUid: string;
   /** Of a plugin whose upload is under way. */
   readonly packageUid: string;
   /** The next one of a staged version. */
@@ -174,6 +176,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertMoney(db, owner)),
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
+    ...(await insertVerification(app, { customerId: owner, listId })),
     packageUid,
     migration,
     messageId,
@@ -217,6 +220,7 @@ function slot(world: World, before: string, name: string): string {
     campaigns: world.campaignUid,
     sending_servers: world.serverUid,
     bounce_handlers: world.bounceHandlerUid,
+    email_verification_servers: world.verificationServerUid,
     sending_domains: world.domainUid,
     imports: world.importUid,
     segments: world.segmentUid,
@@ -264,6 +268,7 @@ export function rightValue(row: Row, { names, kind }: RowParameter, world: World
 function typeOf(path: string): string {
   if (path.startsWith('/notification')) return 'bounced';
   if (path.endsWith('/download')) return 'csv';
+  if (path.includes('verification_servers')) return WORLDS_VERIFIER;
   return path.includes('sending_servers') ? 'smtp' : /add-field|fields/.test(path) ? 'dropdown' : 'regular';
 }
 
@@ -323,7 +328,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'contact[email]': 'office@sender.example',
     'contact[url]': 'https://sender.example/',
     tag: path.includes('add-field') ? `TAG_${newUid()}` : path.includes('/fields/') ? 'first_name' : 'vip,new',
-    settings: world.smtp,
+    settings: path.includes('verification_servers') ? {} : world.smtp,
+    email_verification_servers: '',
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     soft_bounce_limit: 3,
     soft_bounce_days: 14,
@@ -349,7 +355,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
     ...{ local_time: '09:00', plugin_template: '' },
-    status: /sending_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
+    status: /sending_servers|verification_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,
     slot: 'menu-items',
     ...(path === '/segment_conditions' ? { language: 'en' } : {}),

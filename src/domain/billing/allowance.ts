@@ -73,6 +73,7 @@ const WITHOUT_PLAN = {
 
 const UNLIMITED_OPTIONS: PlanOptions = parsePlanOptions({
   sending_server_option: 'own',
+  create_email_verification_servers: 'yes',
   max_size_upload_total: '-1',
   max_file_size_upload: '-1',
 });

@@ -77,14 +77,10 @@ const OPTIONS = {
 } as const;
 
 /**
- * Options that are kept and shown, and that nothing obeys yet: there are no email verification servers. Who sets one is told so
- * (D53); its name leaves this list with the part that obeys it.
+ * Options that are kept and shown, and that nothing obeys. Who sets one is told so (D53); its name leaves this list with the part that
+ * obeys it.
  */
-const WITHOUT_EFFECT: readonly (keyof typeof OPTIONS)[] = [
-  'all_email_verification_servers',
-  'create_email_verification_servers',
-  'email_verification_servers_max',
-];
+const WITHOUT_EFFECT: readonly (keyof typeof OPTIONS)[] = [];
 
 /** Which of the given options have no effect. */
 export function optionsWithoutEffect(given: Readonly<Record<string, unknown>>): string[] {

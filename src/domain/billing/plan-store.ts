@@ -33,6 +33,17 @@ export async function writePlanServers(db: Queryable, { id }: Plan, servers: rea
   );
 }
 
+/** Writes which of the system's verification servers the plan's customers may use, by uid. */
+export async function writePlanVerificationServers(
+  db: Queryable,
+  { id }: Plan,
+  uids: readonly string[],
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE plan SET verification_servers = ${[...uids]}::text[], updated_at = now() WHERE id = ${id}`,
+  );
+}
+
 /** `change` prevents reading it for a subscription meanwhile, `use` prevents changing or deleting it. */
 export type PlanLock = 'change' | 'use';
 

@@ -34,6 +34,7 @@ const NOUNS: Readonly<Record<CountedLimit, CountedNoun>> = {
   segment_per_list_max: ['segment in a list', 'segments in a list'],
   campaign_max: ['campaign', 'campaigns'],
   sending_servers_max: ['sending server', 'sending servers'],
+  email_verification_servers_max: ['email verification server', 'email verification servers'],
   sending_domains_max: ['sending domain', 'sending domains'],
 };
 

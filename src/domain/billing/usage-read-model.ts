@@ -19,6 +19,7 @@ const COUNTS_ROW = row({
   segments: 'float8',
   campaigns: 'float8',
   servers: 'float8',
+  verificationServers: 'float8',
   domains: 'float8',
   uploadedBytes: 'float8',
 });
@@ -34,6 +35,11 @@ export async function limitUsages(db: Queryable, customerId: bigint, allowance: 
     { name: 'segment_per_list_max', used: counts.segments, max: limitOf(allowance, 'segment_per_list_max') },
     { name: 'campaign_max', used: counts.campaigns, max: limitOf(allowance, 'campaign_max') },
     { name: 'sending_servers_max', used: counts.servers, max: limitOf(allowance, 'sending_servers_max') },
+    {
+      name: 'email_verification_servers_max',
+      used: counts.verificationServers,
+      max: limitOf(allowance, 'email_verification_servers_max'),
+    },
     { name: 'sending_domains_max', used: counts.domains, max: limitOf(allowance, 'sending_domains_max') },
     {
       name: 'max_size_upload_total',
@@ -51,6 +57,7 @@ async function countAll(db: Queryable, customerId: bigint): Promise<Counts> {
                (SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM segment WHERE customer_id = ${customerId} GROUP BY list_id) s)::float8 AS segments,
                (SELECT count(*) FROM campaign WHERE customer_id = ${customerId})::float8 AS campaigns,
                (SELECT count(*) FROM sending_server WHERE customer_id = ${customerId} AND NOT is_system)::float8 AS servers,
+               (SELECT count(*) FROM email_verification_server WHERE customer_id = ${customerId} AND NOT is_system)::float8 AS "verificationServers",
                (SELECT count(*) FROM sending_domain WHERE customer_id = ${customerId})::float8 AS domains,
                (SELECT coalesce(sum(size_bytes), 0) FROM uploaded_file WHERE customer_id = ${customerId})::float8 AS "uploadedBytes"
           FROM (SELECT coalesce(sum(subscribed + unsubscribed + unconfirmed + pending), 0) AS total,
@@ -66,6 +73,7 @@ async function countAll(db: Queryable, customerId: bigint): Promise<Counts> {
       segments: 0,
       campaigns: 0,
       servers: 0,
+      verificationServers: 0,
       domains: 0,
       uploadedBytes: 0,
     }

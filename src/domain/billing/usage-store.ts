@@ -13,6 +13,7 @@ export type CountedLimit =
   | 'segment_per_list_max'
   | 'campaign_max'
   | 'sending_servers_max'
+  | 'email_verification_servers_max'
   | 'sending_domains_max';
 
 /** What is counted: for the customer, and for one of its lists if the limit is per list. */
@@ -67,6 +68,8 @@ function counted({ customerId, limit, listId }: UsageKey): Sql {
       return sql`SELECT count(*) FROM campaign WHERE customer_id = ${customerId}`;
     case 'sending_servers_max':
       return sql`SELECT count(*) FROM sending_server WHERE customer_id = ${customerId} AND NOT is_system`;
+    case 'email_verification_servers_max':
+      return sql`SELECT count(*) FROM email_verification_server WHERE customer_id = ${customerId} AND NOT is_system`;
     case 'sending_domains_max':
       return sql`SELECT count(*) FROM sending_domain WHERE customer_id = ${customerId}`;
   }

@@ -8,7 +8,8 @@ import type { WarmUpSchedule } from './routing/warm-up.ts';
 export const serverStatuses = ['active', 'inactive'] as const;
 export type ServerStatus = (typeof serverStatuses)[number];
 
-const identity = {
+/** What is fixed when a server is made. */
+export const serverIdentity = {
   customerId: { column: 'customer_id', type: 'bigint' },
   uid: { column: 'uid', type: 'text' },
   type: { column: 'type', type: 'text' },
@@ -24,7 +25,7 @@ const status = { column: 'status', type: typed<ServerStatus>('text') } satisfies
 
 /** What is written. */
 export const serverFields = {
-  ...identity,
+  ...serverIdentity,
   name,
   status,
   settings: { column: 'settings', type: typed<DriverSettings>('json') },
@@ -39,7 +40,7 @@ export const serverFields = {
   warmUpStopReason: { column: 'warm_up_stop_reason', type: 'text?' },
 } satisfies Fields;
 /** A server without its settings. */
-export const serverColumns = { ...identity, id: { column: 'id', type: 'bigint' }, name, status } satisfies Fields;
+export const serverColumns = { ...serverIdentity, id: { column: 'id', type: 'bigint' }, name, status } satisfies Fields;
 /** The same with its settings, the secret ones encrypted, its default sender and its quota. */
 export const storedServerColumns = {
   ...serverColumns,

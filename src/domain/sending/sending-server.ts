@@ -33,7 +33,8 @@ export const SERVERS_PER_CUSTOMER_MAX = 100;
 export const quotaUnits = ['second', 'minute', 'hour', 'day', 'month'] as const;
 
 const settingValue = z.union([z.string().max(SETTING_LENGTH_MAX), z.number(), z.boolean(), z.null()]);
-const settings = z
+/** Settings of a server, by the names of its driver. */
+export const serverSettings = z
   .record(z.string().max(TYPE_LENGTH_MAX), settingValue)
   .refine((value) => Object.keys(value).length <= SETTINGS_MAX, 'has too many keys');
 
@@ -55,14 +56,14 @@ const common = {
 export const createSendingServerInput = z.object({
   ...common,
   type: singleLine(TYPE_LENGTH_MAX),
-  settings: settings.default({}),
+  settings: serverSettings.default({}),
 });
 
 export const updateSendingServerInput = z.object({
   ...common,
   name: common.name.optional(),
   type: singleLine(TYPE_LENGTH_MAX).optional(),
-  settings: settings.optional(),
+  settings: serverSettings.optional(),
   status: z.enum(serverStatuses).optional(),
 });
 

@@ -17,7 +17,7 @@ import { connectionsOf } from './connections-setting.ts';
 import { driverOptions, guardOf } from './driver-options.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors, type StoredServer } from './sending-server.ts';
-import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
+import { divideSettings, parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 /** A person waits for the answer in a browser; a slower server is not fit for sending. */
 const TRY_TIMEOUT_MS = 15_000;
@@ -44,7 +44,7 @@ export async function trySettings(ctx: Context, input: TrySettings): Promise<Tri
   endChecks(ctx);
   const result = await useOnce(ctx, { driver, settings, isSystem: input.isSystem, use: testWithinTime });
   if (!result.ok) throw connectionFailed(result.message);
-  return { ...divide(driver, settings), connectionsMax: connectionsOf(driver, settings) };
+  return { ...divideSettings(driver, settings), connectionsMax: connectionsOf(driver, settings) };
 }
 
 /** Checks the settings without a connection. Throws ValidationError on `type` or `settings.<key>`. */
@@ -142,13 +142,4 @@ async function withinTime(test: Promise<ConnectionTest>): Promise<ConnectionTest
   });
   const answer = test.catch((error: unknown) => ({ ok: false as const, message: messageOf(error) }));
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
-}
-
-function divide(driver: SendingDriverRegistration, all: DriverSettings): Omit<TriedSettings, 'connectionsMax'> {
-  const isSecret = ([key]: [string, unknown]) => driver.secretKeys.includes(key);
-  const entries = Object.entries(all);
-  return {
-    settings: Object.fromEntries(entries.filter((entry) => !isSecret(entry))),
-    secrets: Object.fromEntries(entries.filter(isSecret)),
-  };
 }

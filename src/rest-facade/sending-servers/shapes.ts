@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { actionShape, timeShape, uidShape } from '../shapes.ts';
 
-const row = {
+/** What the index says of a server. */
+export const serverRow = {
   uid: uidShape,
   name: z.string(),
   type: z.string(),
@@ -11,7 +12,16 @@ const row = {
   updated_at: timeShape,
 };
 
-export const serverRowShape = z.strictObject(row).meta({ id: 'SendingServerRow' });
+/** Why a server cannot be used. */
+export const faultShape = z
+  .string()
+  .nullable()
+  .meta({ description: 'Why it cannot be used: no active plugin provides its type; null: one does.' });
+export const settingsShape = z
+  .record(z.string(), z.unknown())
+  .meta({ description: 'As its driver names them, without credentials.' });
+
+export const serverRowShape = z.strictObject(serverRow).meta({ id: 'SendingServerRow' });
 
 const health = {
   state: z.enum(['closed', 'open', 'half-open']).meta({ description: 'State of the breaker: closed means healthy.' }),
@@ -38,12 +48,9 @@ const warmUpShape = z
 
 const serverShape = z
   .strictObject({
-    ...row,
-    fault: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why nothing can be sent through it: no active plugin provides its type; null: one does.' }),
-    settings: z.record(z.string(), z.unknown()).meta({ description: 'As its driver names them, without credentials.' }),
+    ...serverRow,
+    fault: faultShape,
+    settings: settingsShape,
     default_from_email: z.string(),
     connections: z.strictObject({
       now: z.int().meta({ description: 'How many it may use now, over all processes: grows by itself.' }),

@@ -44,6 +44,11 @@ export const Plan = builder.prismaObject('Plan', {
       select: { routes: true },
       resolve: ({ routes }) => shownRoutes(routes),
     }),
+    verificationServers: t.exposeStringList('verificationServers', {
+      description:
+        "Uids of the system's verification servers that its customers may use when its option `all_email_verification_servers` is `no`.",
+      authScopes: { admin: true },
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),

@@ -36,7 +36,8 @@ export const SendingServer = builder.prismaObject('SendingServer', {
   }),
 });
 
-export interface SendingServerType {
+/** A driver or a verifier, as whoever makes a server needs to know it. */
+interface ServerKind {
   readonly type: string;
   readonly name: string;
   readonly description: string;
@@ -44,20 +45,28 @@ export interface SendingServerType {
   readonly secretKeys: readonly string[];
 }
 
-export const SendingServerType = builder.objectRef<SendingServerType>('SendingServerType').implement({
-  description: 'A kind of sending server that can be created: a driver that a plugin provides.',
-  authScopes: { scope: 'sending-servers:read' },
-  fields: (t) => ({
-    type: t.exposeString('type'),
-    name: t.exposeString('name'),
-    description: t.exposeString('description'),
-    configKeys: t.stringList({
-      description: 'Keys of its settings, in the order in which a form shows them.',
-      resolve: ({ configKeys }) => [...configKeys],
+/** The type of a kind of servers that can be created. */
+export function serverKind(name: string, description: string) {
+  return builder.objectRef<ServerKind>(name).implement({
+    description,
+    authScopes: { scope: 'sending-servers:read' },
+    fields: (t) => ({
+      type: t.exposeString('type'),
+      name: t.exposeString('name'),
+      description: t.exposeString('description'),
+      configKeys: t.stringList({
+        description: 'Keys of its settings, in the order in which a form shows them.',
+        resolve: ({ configKeys }) => [...configKeys],
+      }),
+      secretKeys: t.stringList({
+        description: 'The keys whose values are credentials.',
+        resolve: ({ secretKeys }) => [...secretKeys],
+      }),
     }),
-    secretKeys: t.stringList({
-      description: 'The keys whose values are credentials.',
-      resolve: ({ secretKeys }) => [...secretKeys],
-    }),
-  }),
-});
+  });
+}
+
+export const SendingServerType = serverKind(
+  'SendingServerType',
+  'A kind of sending server that can be created: a driver that a plugin provides.',
+);

@@ -1,0 +1,116 @@
+/** Verifies addresses without asking any mailbox: by their form, their domain, and lists. No mail server is contacted. */
+import { domainToASCII } from 'node:url';
+import {
+  VerifierError,
+  type DriverSettings,
+  type EmailVerifier,
+  type VerifiedAddress,
+  type VerifierOptions,
+} from '../../../src/plugin-api/index.ts';
+import { disposableDomains } from './disposable-domains.ts';
+import { createDomainLookup, type DomainLookup, type DomainMail } from './domain-check.ts';
+import { isRole } from './role-names.ts';
+import { listOf } from './settings.ts';
+
+/** RFC 5321 4.5.3.1. */
+const LOCAL_PART_BYTES_MAX = 64;
+const ADDRESS_BYTES_MAX = 254;
+const DOMAIN = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$/;
+/** An atom with dots, or a quoted text; letters outside ASCII by RFC 6531. */
+const ATOMS = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+)*$/u;
+const QUOTED = /^"([^"\\\p{Cc}]|\\[^\p{Cc}])+"$/u;
+
+/** So many domains without a single answer are no accident: it is our name server that is away. */
+const DOMAINS_OF_OUTAGE = 3;
+
+/** Makes a verifier. It opens nothing until it is asked. */
+export function connectAddressCheck(settings: DriverSettings, { dnsServers }: VerifierOptions): EmailVerifier {
+  const isDisposable =
+    settings['check_disposable'] === false
+      ? () => false
+      : disposableDomains({
+          more: listOf(settings, 'disposable_domains'),
+          except: listOf(settings, 'allowed_domains'),
+        });
+  const newLookup = () =>
+    createDomainLookup({
+      servers: dnsServers,
+      timeoutMs: Number(settings['dns_timeout_seconds']) * 1_000,
+      lookupsMax: Number(settings['lookups_max']),
+    });
+  const findings = { isDisposable, isRole: settings['check_roles'] === false ? () => false : isRole };
+  return {
+    async verify(addresses, { signal }) {
+      const lookup = newLookup();
+      const cancel = () => lookup.cancel();
+      signal.addEventListener('abort', cancel, { once: true });
+      try {
+        return await verifyAll(addresses, lookup, findings);
+      } finally {
+        signal.removeEventListener('abort', cancel);
+      }
+    },
+    async test() {
+      const code = await newLookup().reach();
+      return code === undefined
+        ? { ok: true }
+        : {
+            ok: false,
+            message: `The name server does not answer (${code}). Check the DNS servers of the installation.`,
+          };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+interface Findings {
+  readonly isDisposable: (domain: string) => boolean;
+  readonly isRole: (localPart: string) => boolean;
+}
+
+async function verifyAll(
+  addresses: readonly string[],
+  lookup: DomainLookup,
+  findings: Findings,
+): Promise<VerifiedAddress[]> {
+  const parsed = addresses.map(parseAddress);
+  const domains = [...new Set(parsed.flatMap((one) => (one ? [one.domain] : [])))];
+  const mail = new Map<string, DomainMail>(
+    await Promise.all(domains.map(async (domain) => [domain, await lookup.mailOf(domain)] as const)),
+  );
+  if (domains.length >= DOMAINS_OF_OUTAGE && domains.every((domain) => mail.get(domain) === 'failed'))
+    throw new VerifierError(
+      `No look-up of ${domains.length} domains was answered. Check the DNS servers of the installation.`,
+    );
+  return parsed.map((one) => (one ? judge(one, mail.get(one.domain) ?? 'failed', findings) : WRONG_FORM));
+}
+
+const WRONG_FORM: VerifiedAddress = { result: 'undeliverable', reasons: ['syntax'] };
+
+function judge({ localPart, domain }: Parsed, mail: DomainMail, findings: Findings): VerifiedAddress {
+  if (mail === 'missing') return { result: 'undeliverable', reasons: ['no_domain'] };
+  if (mail === 'none') return { result: 'undeliverable', reasons: ['no_mail_server'] };
+  const risks = [
+    ...(findings.isDisposable(domain) ? ['disposable'] : []),
+    ...(findings.isRole(localPart) ? ['role'] : []),
+  ];
+  if (mail === 'failed') return { result: 'unknown', reasons: ['dns_failed', ...risks] };
+  const reasons = mail === 'address' ? [...risks, 'no_mx'] : risks;
+  return { result: risks.length > 0 ? 'risky' : 'deliverable', reasons };
+}
+
+interface Parsed {
+  readonly localPart: string;
+  /** In ASCII and small letters. */
+  readonly domain: string;
+}
+
+/** Undefined: not of the form of an address (RFC 5321, RFC 6531). A domain literal is none that mail is sent to. */
+export function parseAddress(address: string): Parsed | undefined {
+  const at = address.lastIndexOf('@');
+  if (at < 1 || Buffer.byteLength(address) > ADDRESS_BYTES_MAX) return undefined;
+  const localPart = address.slice(0, at);
+  const domain = domainToASCII(address.slice(at + 1)).toLowerCase();
+  if (Buffer.byteLength(localPart) > LOCAL_PART_BYTES_MAX || !DOMAIN.test(domain)) return undefined;
+  return ATOMS.test(localPart) || QUOTED.test(localPart) ? { localPart, domain } : undefined;
+}

@@ -1,0 +1,23 @@
+/** The bundled verifier `address-check`: what can be said about an address without asking its mailbox. */
+import { definePlugin } from '../../../src/plugin-api/index.ts';
+import { connectAddressCheck } from './address-verifier.ts';
+import { CONFIG_KEYS, validateSettings } from './settings.ts';
+
+/** Domains of so many addresses are looked up together. */
+const ADDRESSES_MAX = 500;
+
+export const plugin = definePlugin({
+  name: 'mailwright/address-check',
+  register(hooks) {
+    hooks.add('register_email_verifier', {
+      type: 'address-check',
+      name: 'Address check',
+      description: 'Checks form, domain, disposable domains and role names. It asks no mailbox and needs no account.',
+      configKeys: [...CONFIG_KEYS],
+      secretKeys: [],
+      addressesMax: ADDRESSES_MAX,
+      validate: validateSettings,
+      connect: connectAddressCheck,
+    });
+  },
+});
