@@ -4,8 +4,10 @@ import path from 'node:path';
 
 /** Shorter ones are often calls and lists that are alike by chance. */
 const LINES_MIN = 6;
-/** Ignored lines: comments, punctuation only, imports. */
-const THIN = /^(\/\/|\/?\*|[\s{}()[\];,]*$|import\b|\} from ')/;
+/** Ignored lines: comments, punctuation only. */
+const THIN = /^(\/\/|\/?\*|[\s{}()[\];,]*$)/;
+/** Ignored, too: imports. Modules of one kind, such as the drivers of vendors, import the same names. */
+const IMPORTS = /^import\b[^;]*;$/gm;
 
 interface Line {
   readonly text: string;
@@ -62,6 +64,7 @@ function textAt(lines: readonly Line[], index: number, count: number): string {
 
 function linesOf(source: string): Line[] {
   return source
+    .replace(IMPORTS, (statement) => statement.replace(/[^\n]+/g, ''))
     .split('\n')
     .map((text, index) => ({ text: text.trim(), number: index + 1 }))
     .filter(({ text }) => !THIN.test(text));
