@@ -60,13 +60,9 @@ class HttpDriver implements SendingDriver {
   #isClosed = false;
 
   constructor(options: DriverOptions, vendor: HttpVendor) {
-    if (!options.openHttp) throw new Error('This version of Mailwright opens no connections for drivers.');
     this.#vendor = vendor;
     this.#connections = options.connectionsMax;
-    this.#http = options.openHttp(vendor.origin, {
-      connections: options.connectionsMax,
-      timeoutMs: Math.min(options.replyTimeoutMs, TIMEOUT_MS_MAX),
-    });
+    this.#http = openHttp(options, vendor);
   }
 
   get capacity(): number {
@@ -117,15 +113,33 @@ class HttpDriver implements SendingDriver {
     this.#http.close();
   }
 
-  async #ask(request: VendorRequest): Promise<VendorAnswer> {
-    try {
-      return await this.#http.request(request);
-    } catch (error) {
-      if (!(error instanceof NoAnswerError)) throw error;
-      throw error.wasSent
-        ? new SendingError('unknown', `${this.#vendor.name} got the request and did not answer: ${error.message}`)
-        : new SendingError('unavailable', `${this.#vendor.name} cannot be reached: ${error.message}`);
-    }
+  #ask(request: VendorRequest): Promise<VendorAnswer> {
+    return answerTo(this.#http, request, this.#vendor.name);
+  }
+}
+
+/** For requests besides messages: an idle connection ends after some seconds. */
+export function askVendor(options: DriverOptions, vendor: Pick<HttpVendor, 'origin' | 'name'>): AskVendor {
+  const connection = openHttp({ ...options, connectionsMax: 1 }, vendor);
+  return (request) => answerTo(connection, request, vendor.name);
+}
+
+function openHttp(options: DriverOptions, { origin }: Pick<HttpVendor, 'origin'>): VendorHttp {
+  if (!options.openHttp) throw new Error('This version of Mailwright opens no connections for drivers.');
+  return options.openHttp(origin, {
+    connections: options.connectionsMax,
+    timeoutMs: Math.min(options.replyTimeoutMs, TIMEOUT_MS_MAX),
+  });
+}
+
+async function answerTo(connections: VendorHttp, request: VendorRequest, name: string): Promise<VendorAnswer> {
+  try {
+    return await connections.request(request);
+  } catch (error) {
+    if (!(error instanceof NoAnswerError)) throw error;
+    throw error.wasSent
+      ? new SendingError('unknown', `${name} got the request and did not answer: ${error.message}`)
+      : new SendingError('unavailable', `${name} cannot be reached: ${error.message}`);
   }
 }
 

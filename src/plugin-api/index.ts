@@ -113,7 +113,7 @@ export {
   type SettingsCheck,
   type SettingsInput,
 } from './sending-driver.ts';
-export { failureByStatus, httpDriver, textOf, type AskVendor, type HttpVendor } from './http-driver.ts';
+export { askVendor, failureByStatus, httpDriver, textOf, type AskVendor, type HttpVendor } from './http-driver.ts';
 export {
   jsonOf,
   NoAnswerError,
@@ -123,6 +123,7 @@ export {
   type VendorHttp,
   type VendorRequest,
 } from './vendor-http.ts';
+export type { VendorDnsRecord, VendorIdentities, VendorIdentity } from './vendor-identities.ts';
 export { readMessageParts, type MessageAddress, type MessageFile, type MessageParts } from './message-parts.ts';
 export {
   checkSettings,

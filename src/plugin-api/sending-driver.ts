@@ -5,6 +5,7 @@
 import type { LookupFunction } from 'node:net';
 import type { FieldErrors } from '../lib/errors.ts';
 import type { OpenVendorHttp } from './vendor-http.ts';
+import type { VendorIdentities } from './vendor-identities.ts';
 import type { WebhookReceiver } from './webhook.ts';
 
 /** One composed message for one recipient. */
@@ -193,6 +194,10 @@ export interface SendingDriverRegistration {
   validate(settings: SettingsInput): SettingsCheck;
   /** Makes a driver from settings that passed `validate`. Opens nothing yet. */
   connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
+  /** The vendor signs with DKIM by itself, and a signature of ours would be lost: Mailwright does not sign. */
+  readonly signsDkim?: true;
+  /** The senders of the account. Absent: they cannot be seen from here. */
+  identities?(settings: DriverSettings, options: DriverOptions): VendorIdentities;
   /** For what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */
   readonly webhook?: WebhookReceiver;
 }

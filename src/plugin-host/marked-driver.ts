@@ -12,7 +12,7 @@ export function markDriver(value: unknown, { plugin }: Giver): unknown {
 }
 
 function markedRegistration(plugin: string, registration: SendingDriverRegistration): SendingDriverRegistration {
-  const { webhook } = registration;
+  const { webhook, identities } = registration;
   return {
     ...withMarkedFunctions(plugin, registration),
     connect: (settings, options) =>
@@ -21,6 +21,13 @@ function markedRegistration(plugin: string, registration: SendingDriverRegistrat
         asPlugin(plugin, () => registration.connect(settings, options)),
       ),
     ...(webhook && { webhook: withMarkedFunctions(plugin, webhook) }),
+    ...(identities && {
+      identities: (settings, options) =>
+        withMarkedFunctions(
+          plugin,
+          asPlugin(plugin, () => Reflect.apply(identities, registration, [settings, options])),
+        ),
+    }),
   };
 }
 

@@ -43,6 +43,7 @@ import './campaigns/previews.ts';
 import './campaigns/dry-runs.ts';
 import './campaigns/campaign-changes.ts';
 import './sending-servers/sending-health.ts';
+import './sending-servers/identities.ts';
 import './sending-servers/queries.ts';
 import './sending-servers/mutations.ts';
 import './verification/server-queries.ts';

@@ -191,3 +191,49 @@ test('what is not genuine, not ours or not readable changes nothing', async () =
   await untilIdle();
   expect(await standingOf(at)).toEqual(untouched);
 });
+
+test('an event is found by our own id when the id of the vendor was lost, also where a vendor knows no dots', async () => {
+  const at = await reportedWorld(ctx);
+  const uid = await serverOf(at.customerId);
+  const key = at.messageId.slice(1, at.messageId.indexOf('@'));
+  const events = [
+    { ...bounce('an-id-that-was-lost'), ownId: key.replace('.', '-') },
+    { ...bounce('an-id-of-nobody'), ownId: 'not a key of ours' },
+  ];
+  expect(await post(uid, events)).toMatchObject({ status: 200 });
+  await expect.poll(async () => (await standingOf(at)).bounces).toBe(1);
+});
+
+test('where the vendor says only that it failed, status and words decide', async () => {
+  const [gone, refused] = [await reportedWorld(ctx), await reportedWorld(ctx)];
+  const unclear = (world: ReportedWorld, statusCode: string, description: string): WebhookEvent => ({
+    ...{ kind: 'bounced', id: newUid(), messageId: world.messageId },
+    ...{ bounceType: 'unclear', statusCode, description },
+  });
+  await post(await serverOf(gone.customerId), [unclear(gone, '5.1.1', '550 5.1.1 The user does not exist')]);
+  await post(await serverOf(refused.customerId), [unclear(refused, '5.7.1', '550 5.7.1 Message looks like spam')]);
+  await expect.poll(async () => (await standingOf(gone)).suppressed).toBe(true);
+  await expect.poll(async () => (await standingOf(refused)).bounces).toBe(1);
+  expect(await standingOf(refused)).toMatchObject({ suppressed: false, status: 'subscribed' });
+});
+
+test('a vendor may report by GET, from a secret address', async () => {
+  const at = await reportedWorld(ctx, { runtimeMessageId: `pigeon-${newUid()}` });
+  const events = [bounce(await runtimeIdOf(at))];
+  withDriver(ctx.hooks, {
+    ...driver,
+    type: 'old-api',
+    webhook: {
+      ...{ methods: ['GET'], isUnsigned: true },
+      address: (url) => `${url}?key=known`,
+      verify: ({ method, query }) => method === 'GET' && query['key'] === 'known',
+      parse: () => events,
+    },
+  });
+  const uid = await serverOf(at.customerId, { type: 'old-api' });
+  const get = (query: string) => post(uid, '', { type: 'old-api', method: 'GET', query });
+  expect(await post(uid, events, { type: 'old-api' })).toMatchObject({ status: 405 });
+  expect(await get('?key=other')).toMatchObject({ status: 401 });
+  expect(await get('?key=known')).toMatchObject({ status: 200 });
+  await expect.poll(async () => (await standingOf(at)).bounces).toBe(1);
+});

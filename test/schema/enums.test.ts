@@ -18,6 +18,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'EmailVerificationServer.type': 'verifiers of plugins',
   'EmailVerificationServerType.type': 'verifiers of plugins',
   'UsableVerificationServer.type': 'verifiers of plugins',
+  'SendingServerIdentity.status': "the vendor's word",
   'DroppedMails.kind': 'names of jobs',
   'ConsentEvent.source': '`import:<uid>`',
   'Subscriber.source': '`import:<uid>`',

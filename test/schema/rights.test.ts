@@ -87,6 +87,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'CampaignStatistics.topLocations': 'ten (decision D23)',
   'CampaignStatistics.topOpenSubscribers': 'ten (decision D23)',
   'SendingServerTypesSuccess.nodes': 'the drivers that are installed',
+  'SendingServerIdentitiesSuccess.nodes': 'the senders of one account, cut at a thousand (IDENTITIES_SHOWN_MAX)',
+  'SendingServerIdentity.records': 'the records of one sender, cut at twenty (RECORDS_SHOWN_MAX)',
   'SendingServerType.configKeys': 'the settings of one driver',
   'SendingServerType.secretKeys': 'the settings of one driver',
   'EmailVerificationServerTypesSuccess.nodes': 'the verifiers that are installed',

@@ -21,10 +21,7 @@ export function startMailgunVendor(): Promise<ApiVendor> {
     messageOf,
     accepted: ({ id }) => ({ status: 200, body: { id: `<${id}>`, message: 'Queued. Thank you.' } }),
     idOf: (number) => `2026112713.${number}.abc@${DOMAIN}`,
-    other: ({ method, path }) =>
-      method === 'GET' && path === `/v4/domains/${DOMAIN}`
-        ? { status: 200, body: { domain: { name: DOMAIN, state: 'active' }, sending_dns_records: [] } }
-        : { status: 404, body: { message: 'Domain not found' } },
+    other: domains(),
     refuses: { status: 400, body: { message: "'to' parameter is not a valid address. please check documentation" } },
     defers: {
       status: 429,
@@ -33,6 +30,43 @@ export function startMailgunVendor(): Promise<ApiVendor> {
       },
     },
   });
+}
+
+/** The domains of the account: one that is active, and those that are added. */
+function domains(): (request: ApiRequest) => ApiAnswer {
+  const known = new Map([[DOMAIN, 'active']]);
+  const one = (name: string): ApiAnswer => ({
+    status: 200,
+    body: {
+      domain: { name, state: known.get(name) },
+      sending_dns_records: [
+        {
+          record_type: 'TXT',
+          name,
+          value: 'v=spf1 include:mailgun.org ~all',
+          valid: known.get(name) === 'active' ? 'valid' : 'unknown',
+        },
+      ],
+    },
+  });
+  const missing: ApiAnswer = { status: 404, body: { message: 'Domain not found' } };
+  return ({ method, path, body }) => {
+    const [, name = '', verb] = /^\/v4\/domains(?:\/([^/]+)(\/verify)?)?$/.exec(path) ?? [path];
+    if (path === '/v4/domains' && method === 'GET')
+      return {
+        status: 200,
+        body: { items: [...known].map(([name_, state]) => ({ name: name_, state })), total_count: known.size },
+      };
+    if (path === '/v4/domains' && method === 'POST') {
+      const added = new URLSearchParams(body.toString()).get('name') ?? '';
+      if (known.has(added)) return { status: 400, body: { message: 'This domain name is already taken' } };
+      known.set(added, 'unverified');
+      return one(added);
+    }
+    if (!known.has(name)) return missing;
+    if (verb && method === 'PUT') known.set(name, 'active');
+    return one(name);
+  };
 }
 
 async function messageOf({ headers, body }: ApiRequest): Promise<{ to: string; content: string } | ApiAnswer> {

@@ -39,6 +39,9 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   // Nothing answers at the address of the world.
   'uploadFileFromUrl',
   'installPlugin',
+  // Servers of SMTP do not show the senders of an account.
+  'addSendingServerIdentity',
+  'checkSendingServerIdentity',
   // No piece of it has come.
   'finishPluginUpload',
   // The token of the world is no login.

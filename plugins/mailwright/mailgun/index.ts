@@ -1,6 +1,7 @@
 /** The bundled drivers `mailgun-api` and `mailgun-smtp`. */
 import { definePlugin, smtpPreset } from '../../../src/plugin-api/index.ts';
 import { connectMailgun, REGIONS, validateMailgun } from './mailgun-api.ts';
+import { mailgunDomains } from './mailgun-domains.ts';
 import { SIGNING_KEY, signingKeyField, webhook } from './webhook.ts';
 
 export const plugin = definePlugin({
@@ -15,6 +16,7 @@ export const plugin = definePlugin({
       releasesContent: true,
       validate: validateMailgun,
       connect: connectMailgun,
+      identities: mailgunDomains,
       webhook,
     });
     hooks.add(

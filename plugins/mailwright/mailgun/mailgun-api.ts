@@ -57,17 +57,22 @@ export function validateMailgun(input: SettingsInput): SettingsCheck {
 }
 
 export function connectMailgun(given: DriverSettings, options: DriverOptions): SendingDriver {
-  const { region, domain, api_key: key, endpoint } = settingsSchema.parse(given);
-  const authorization = `Basic ${Buffer.from(`api:${key}`).toString('base64')}`;
+  const { origin, ...account } = accountOf(given);
   return httpDriver(options, {
-    name: NAME,
-    origin: endpoint ?? REGIONS[region].api,
+    ...{ name: NAME, origin },
     contentBytesMax: CONTENT_BYTES_MAX,
-    prepare: (message) => requestFor(message, { domain, authorization }),
+    prepare: (message) => requestFor(message, account),
     idOf: (answer) => idShape.safeParse(jsonOf(answer)).data?.id.replace(/^<|>$/g, ''),
     failureOf,
-    test: (ask) => testDomain(ask, { domain, authorization }),
+    test: (ask) => testDomain(ask, account),
   });
+}
+
+/** Where the account is, and how to log in. */
+export function accountOf(given: DriverSettings): Account & { readonly origin: string } {
+  const { region, domain, api_key: key, endpoint } = settingsSchema.parse(given);
+  const authorization = `Basic ${Buffer.from(`api:${key}`).toString('base64')}`;
+  return { origin: endpoint ?? REGIONS[region].api, domain, authorization };
 }
 
 const idShape = z.object({ id: z.string().min(3) });

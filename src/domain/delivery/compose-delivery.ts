@@ -7,6 +7,7 @@ import { faultSentence, isHeaderTooLong, isRunaway } from '../content/template-f
 import type { Context } from '../context.ts';
 import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
+import type { SendingChannel } from '../sending/driver-pool.ts';
 import type { CampaignInHand } from './active-campaign.ts';
 import { messageFault, recipientFault, type CampaignStop } from './campaign-stop.ts';
 import {
@@ -22,10 +23,10 @@ import { fieldValues } from './field-values.ts';
 /** A key that cannot sign, or a process that cannot. */
 class NotSignedError extends Error {}
 
-/** The message, signed if its sender's domain signs. Throws errors for `composeFault`. */
+/** The message, signed if its sender's domain signs and the signature reaches the recipient. Throws errors for `composeFault`. */
 export async function composeDelivery(
   ctx: Context,
-  { campaign, edition }: CampaignInHand,
+  { campaign, edition, channel }: CampaignInHand & { readonly channel?: Pick<SendingChannel, 'signsDkim'> },
   { recipientId, occurrence, listId, email, fields, pluginValues }: LeasedDelivery,
 ): Promise<FilledMessage> {
   const { sign, trackingBaseUrl, returnPathDomain } = edition.identity;
@@ -43,7 +44,7 @@ export async function composeDelivery(
   });
   const from = links.returnPath() ?? envelope.from;
   const rest = { envelope: { from, to: envelope.to }, messageId, idempotencyKey, needsSmtpUtf8 };
-  if (sign === null) return { content, ...rest };
+  if (sign === null || channel?.signsDkim) return { content, ...rest };
   const signed = await sign(content).catch((error: unknown) => {
     throw new NotSignedError(`It could not be signed: ${messageOf(error)}`);
   });

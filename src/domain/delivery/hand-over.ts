@@ -31,7 +31,7 @@ export async function handOver(
   const without = new Set<bigint>();
   for (let channel = first; ;) {
     try {
-      return await sendThrough(ctx, channel, { customerId, message: signed });
+      return await sendThrough(ctx, channel, { customerId, message: channel.signsDkim ? message : signed });
     } catch (error) {
       // Certainly not accepted, and the server is at fault: without this no later try would choose another server. A fault of
       // set-up may be about this recipient's host; for one message another server is soon tried.

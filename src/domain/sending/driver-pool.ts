@@ -29,6 +29,8 @@ export interface SendingChannel {
   readonly driver: SendingDriver;
   /** How long its vendor recognises a repeated message by its key; undefined: it knows no keys. */
   readonly keySeconds: number | undefined;
+  /** Our own signature would be lost. */
+  readonly signsDkim: boolean;
   readonly permits: FairPermits;
   readonly gate: SendingGate;
   /** For jobs that wait for its pace. */
@@ -195,6 +197,7 @@ function openChannel(
     serverName: server.name,
     driver: registration.releasesContent ? driver : withOwnCopies(driver),
     keySeconds: registration.idempotencyKeySeconds,
+    signsDkim: registration.signsDkim === true,
     permits,
     gate: gateOf(server, connections),
     line: new JobLine(),

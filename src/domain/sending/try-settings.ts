@@ -11,6 +11,7 @@ import type {
   SendingDriver,
   SendingDriverRegistration,
   SettingsInput,
+  VendorIdentities,
 } from '../../plugin-api/index.ts';
 import { endChecks, type Context } from '../context.ts';
 import { connectionsOf } from './connections-setting.ts';
@@ -21,6 +22,7 @@ import { divideSettings, parsePublicSettings, unsealSecrets } from './server-sec
 
 /** A person waits for the answer in a browser; a slower server is not fit for sending. */
 const TRY_TIMEOUT_MS = 15_000;
+const ONE_CONNECTION = { connectionsMax: 1, clientName: hostname(), replyTimeoutMs: TRY_TIMEOUT_MS };
 
 export interface TrySettings {
   readonly type: string;
@@ -100,8 +102,7 @@ interface OneUse<Result> {
 }
 
 async function useOnce<Result>(ctx: Context, { driver, settings, isSystem, use }: OneUse<Result>): Promise<Result> {
-  const own = { connectionsMax: 1, clientName: hostname(), replyTimeoutMs: TRY_TIMEOUT_MS };
-  const connection = driver.connect(settings, driverOptions(ctx, { isSystem }, own));
+  const connection = driver.connect(settings, driverOptions(ctx, { isSystem }, ONE_CONNECTION));
   try {
     return await use(connection);
   } finally {
@@ -120,11 +121,22 @@ export async function useStoredServer<Result>(
   use: (connection: SendingDriver) => Promise<Result>,
 ): Promise<Result> {
   const driver = driverOf(ctx, server.type);
-  const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealedSettings);
-  const settings = { ...parsePublicSettings(server.settings), ...secrets };
+  const settings = storedSettings(ctx, server);
   // The guard's look-up is not asked about a host that is written as an address.
   await checkHost(guardOf(ctx, server), settings);
   return useOnce(ctx, { driver, settings, isSystem: server.isSystem, use });
+}
+
+/** The senders of a stored server's account; undefined: its driver does not show them. */
+export async function openIdentities(ctx: Context, server: StoredServer): Promise<VendorIdentities | undefined> {
+  const driver = driverOf(ctx, server.type);
+  const settings = storedSettings(ctx, server);
+  await checkHost(guardOf(ctx, server), settings);
+  return driver.identities?.(settings, driverOptions(ctx, server, ONE_CONNECTION));
+}
+
+function storedSettings({ installation }: Context, { uid, settings, sealedSettings }: StoredServer): DriverSettings {
+  return { ...parsePublicSettings(settings), ...unsealSecrets(installation.secret, uid, sealedSettings) };
 }
 
 /** Whether the server can be used: the driver's own test, but not longer than a person waits. */

@@ -16,6 +16,28 @@ export interface WebhookServer {
   readonly settings: DriverSettings;
 }
 
+interface WebhookOwner {
+  readonly type: string;
+  readonly uid: string;
+  /** The public ones, as they are stored. */
+  readonly settings: unknown;
+  readonly sealedSettings: Uint8Array | null;
+}
+
+/**
+ * The address to enter at a server's vendor for its reports, with the secret that is part of it where the vendor signs nothing; null: the
+ * driver takes no reports, or is gone.
+ */
+export function webhookAddressOf({ hooks, installation }: Context, server: WebhookOwner): string | null {
+  const { type, uid } = server;
+  const receiver = driverOfType(hooks, type)?.webhook;
+  if (!receiver) return null;
+  const url = `${installation.baseUrl}/webhook/${type}/${uid}`;
+  if (!receiver.address) return url;
+  const secrets = unsealSecrets(installation.secret, uid, server.sealedSettings);
+  return receiver.address(url, { ...parsePublicSettings(server.settings), ...secrets });
+}
+
 /** If two customers have the same uid by chance, both are tried. */
 const SERVERS_MAX = 3;
 

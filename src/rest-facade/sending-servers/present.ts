@@ -23,6 +23,7 @@ export function presentServer(server: RestSendingServerFragment) {
     status: server.status,
     fault: server.fault ?? null,
     settings: server.settings,
+    webhook_url: server.webhookUrl ?? null,
     default_from_email: server.defaultFromEmail,
     connections: { now: server.connectionsNow, max: server.connectionsMax },
     quota_value: server.quotaValue ?? -1,

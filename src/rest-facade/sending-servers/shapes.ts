@@ -51,6 +51,10 @@ const serverShape = z
     ...serverRow,
     fault: faultShape,
     settings: settingsShape,
+    webhook_url: z.string().nullable().meta({
+      description:
+        'The address to enter at the vendor, which reports bounces there. It may contain a secret: only who may change servers sees it. Null: this type takes no reports.',
+    }),
     default_from_email: z.string(),
     connections: z.strictObject({
       now: z.int().meta({ description: 'How many it may use now, over all processes: grows by itself.' }),

@@ -1,5 +1,8 @@
 /** A sending server as its owner sees it, without the credentials, which are not read. */
+import { holdsScope } from '../../domain/accounts/scopes.ts';
+import { viewerOf } from '../../domain/context.ts';
 import { missingDriver } from '../../domain/sending/driver-of-type.ts';
+import { webhookAddressOf } from '../../domain/sending/webhook-servers.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus, QuotaUnit } from '../enums.ts';
 
@@ -31,6 +34,14 @@ export const SendingServer = builder.prismaObject('SendingServer', {
       description: 'Why nothing can be sent through it: no active plugin provides its type; null: one does.',
       resolve: ({ type }, _args, ctx) => missingDriver(ctx.hooks, type),
     }),
+    webhookUrl: t.string({
+      nullable: true,
+      description:
+        'The address to enter at the vendor, which reports bounces and complaints there. It may contain a secret, so only who may change servers sees it. Null: this type takes no reports.',
+      select: { uid: true, type: true, settings: true, sealedSettings: true },
+      resolve: (server, _args, ctx) =>
+        holdsScope(viewerOf(ctx).scopes, 'sending-servers:write') ? webhookAddressOf(ctx, server) : null,
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
@@ -43,6 +54,11 @@ interface ServerKind {
   readonly description: string;
   readonly configKeys: readonly string[];
   readonly secretKeys: readonly string[];
+  readonly webhook?: object | undefined;
+  readonly identities?: object | undefined;
+  readonly idempotencyKeySeconds?: number | undefined;
+  readonly sendsParts?: boolean | undefined;
+  readonly signsDkim?: boolean | undefined;
 }
 
 /** The type of a kind of servers that can be created. */
@@ -70,3 +86,29 @@ export const SendingServerType = serverKind(
   'SendingServerType',
   'A kind of sending server that can be created: a driver that a plugin provides.',
 );
+
+/** What the vendor of a type can do, and what not. */
+builder.objectFields(SendingServerType, (t) => ({
+  takesReports: t.boolean({
+    description: 'Whether its vendor reports bounces and complaints to `SendingServer.webhookUrl`.',
+    resolve: ({ webhook }) => webhook !== undefined,
+  }),
+  showsSenders: t.boolean({
+    description: 'Whether `sendingServerIdentities` shows the senders of the account.',
+    resolve: ({ identities }) => identities !== undefined,
+  }),
+  recognisesRepeats: t.boolean({
+    description:
+      'Whether the vendor recognises a repeated message. If not, a message with an unknown outcome could arrive twice when it is sent again.',
+    resolve: ({ idempotencyKeySeconds }) => idempotencyKeySeconds !== undefined,
+  }),
+  composesMessages: t.boolean({
+    description:
+      'Whether the vendor composes the message anew from its parts, so that not every header of ours arrives.',
+    resolve: ({ sendsParts }) => sendsParts === true,
+  }),
+  signsDkim: t.boolean({
+    description: 'Whether the vendor signs with DKIM, and not this installation.',
+    resolve: ({ signsDkim }) => signsDkim === true,
+  }),
+}));

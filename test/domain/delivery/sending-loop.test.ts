@@ -31,7 +31,15 @@ describe('a gate that cannot be asked', () => {
     let underWay = 0;
     const permits = new FairPermits(CAPACITY);
     const channel = {
-      ...{ serverId: 1n, serverUid: 'x', serverName: 'x', keySeconds: undefined, permits, line: new JobLine() },
+      ...{
+        serverId: 1n,
+        serverUid: 'x',
+        serverName: 'x',
+        keySeconds: undefined,
+        signsDkim: false,
+        permits,
+        line: new JobLine(),
+      },
       driver: {
         capacity: CAPACITY,
         send: async () => {

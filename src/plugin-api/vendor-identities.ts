@@ -1,0 +1,32 @@
+/** The domains and addresses of an account at a vendor that may be senders: shown, added and checked through the sending server. */
+
+export interface VendorDnsRecord {
+  readonly type: 'CNAME' | 'TXT' | 'MX';
+  /** The whole name, without a dot at the end. */
+  readonly name: string;
+  readonly value: string;
+  /** Null: the vendor does not say whether it has found it. */
+  readonly isFound: boolean | null;
+}
+
+export interface VendorIdentity {
+  readonly kind: 'domain' | 'email';
+  /** `example.com`, or an address. */
+  readonly name: string;
+  readonly isVerified: boolean;
+  /** The vendor's own word: `pending`. */
+  readonly status: string;
+  /** What has to be in the DNS for it; empty where the vendor does not say. */
+  readonly records: readonly VendorDnsRecord[];
+}
+
+/** Each throws an Error with a sentence for the person who asked. */
+export interface VendorIdentities {
+  /** Which kinds can be added here. The vendor writes to an address that is added, and its reader confirms it. */
+  readonly adds: readonly VendorIdentity['kind'][];
+  /** All of them, or the first 1,000. */
+  list(): Promise<readonly VendorIdentity[]>;
+  add(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;
+  /** Asks the vendor to look again, and answers what it says now. */
+  check(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;
+}
