@@ -28,6 +28,7 @@ export async function loadInstallation(
     baseUrl: baseUrlOf(settings, port),
     secret,
     outboundAllowHosts: settings.OUTBOUND_ALLOW_HOSTS,
+    sendingPrograms: settings.SENDING_PROGRAMS,
     bounceDomain: settings.BOUNCE_DOMAIN,
     dnsServers: settings.DNS_SERVERS,
     spfTerms: settings.SPF_TERMS,

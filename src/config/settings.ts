@@ -6,7 +6,16 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { parseRateLimit, type RateLimit } from '../lib/rate-limit.ts';
-import { listOf, numberFrom, oneOf, orEmpty, orNull, type SettingKind } from '../lib/setting-kind.ts';
+import {
+  absolutePaths,
+  listOf,
+  numberFrom,
+  oneOf,
+  orEmpty,
+  orNone,
+  orNull,
+  type SettingKind,
+} from '../lib/setting-kind.ts';
 import { PUBLIC_KEY_PATTERN } from '../lib/signature.ts';
 import { withoutTrailing } from '../lib/without-trailing.ts';
 
@@ -150,6 +159,12 @@ export const settings = {
     kind: hosts,
     default: '',
     about: 'Private hosts and networks that may be reached for customers; all other private addresses are refused.',
+  },
+  SENDING_PROGRAMS: {
+    kind: orNone(absolutePaths),
+    default: '/usr/sbin/sendmail,/usr/lib/sendmail',
+    about:
+      'Programs that sending servers of administrators may start (types `sendmail` and `php-mail`). `none`: there are no such servers.',
   },
   SAFE_MODE: {
     kind: oneOf('0', '1'),

@@ -89,6 +89,8 @@ export interface Installation {
   readonly limits: Limits;
   /** Private hosts and networks (CIDR) that may be reached for customers (decision D44). */
   readonly outboundAllowHosts?: readonly string[];
+  /** Absolute paths of the programs that drivers may start (`SENDING_PROGRAMS`); absent: none. */
+  readonly sendingPrograms?: readonly string[];
   /** Closed, except to customers whose plan allows access. */
   readonly isInMaintenance?: boolean;
   /** Domain of signed return-paths for customers without their own; its mail comes here. */

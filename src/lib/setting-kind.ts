@@ -1,4 +1,5 @@
 /** Kinds of settings: how a text is read, and which values are allowed, as the manual and error messages say it. */
+import path from 'node:path';
 import { z } from 'zod';
 
 export interface SettingKind<Value> {
@@ -34,6 +35,17 @@ export function listOf<Value>(
     )
     .pipe(z.array(part).min(min));
   return { schema, allowed: `${each}, separated by ${separator === ',' ? 'commas' : 'spaces'}` };
+}
+
+/** Paths in one form only: those who compare them as they are written need not fear a second form. */
+export const absolutePaths = listOf(
+  z.string().refine((text) => /^\/\P{Cc}+$/u.test(text) && path.posix.normalize(text) === text && !text.endsWith('/')),
+  { each: 'absolute paths without . and ..' },
+);
+
+/** For lists where an empty text means the default. */
+export function orNone<Value>({ schema, allowed }: SettingKind<Value[]>): SettingKind<Value[]> {
+  return { schema: z.union([z.literal('none').transform(() => []), schema]), allowed: `${allowed}, or none` };
 }
 
 export function orEmpty<Value>({ schema, allowed }: SettingKind<Value>): SettingKind<Value | ''> {

@@ -176,6 +176,11 @@ export interface SendingDriverRegistration {
   readonly formerKeys?: Readonly<Record<string, string>>;
   /** Those that are credentials: stored encrypted, never returned. */
   readonly secretKeys: readonly string[];
+  /**
+   * Those that name a program of this machine, which the driver starts. Then only an administrator's servers may have this type, and
+   * the host takes only programs of the operator's list (`SENDING_PROGRAMS`), on saving and again before sending.
+   */
+  readonly programKeys?: readonly string[];
   readonly iconUrl?: string;
   readonly createUrl?: string;
   /**

@@ -87,6 +87,11 @@ export function disposable<T extends { close(): Promise<void> }>(it: T): T & Asy
 
 function checkRegistration(registration: SendingDriverRegistration): void {
   const { type, name, description, configKeys, secretKeys, formerKeys = {}, idempotencyKeySeconds } = registration;
+  for (const key of registration.programKeys ?? [])
+    requireThat(
+      configKeys.includes(key) && !secretKeys.includes(key),
+      `programKeys has "${key}", which is not in configKeys, or is a secret.`,
+    );
   requireThat(SLUG.test(type), `type is "${type}"; it must be small letters, digits and single hyphens.`);
   requireThat(name !== '' && description !== '', 'name and description are shown to people: they must not be empty.');
   requireThat(new Set(configKeys).size === configKeys.length, 'configKeys has a key twice.');

@@ -39,6 +39,11 @@ const WRONG: readonly (readonly [name: string, text: string, fault: string])[] =
     'include:spf.test -all',
     'SPF_TERMS is "include:spf.test -all"; it must be SPF terms, such as include:spf.example.com, separated by spaces, and "-all" is not.',
   ],
+  ...['sendmail', '/usr/sbin/../bin/sh', '/usr/sbin/', '/usr//sbin/sendmail'].map((text): (typeof WRONG)[number] => [
+    'SENDING_PROGRAMS',
+    text,
+    `SENDING_PROGRAMS is ${JSON.stringify(text)}; it must be absolute paths without . and .., separated by commas, or none, and ${JSON.stringify(text)} is not.`,
+  ]),
   [
     'ADMIN_PASSWORD',
     'short',
@@ -53,6 +58,13 @@ const WRONG: readonly (readonly [name: string, text: string, fault: string])[] =
 
 test.each(WRONG)('%s=%s', (name, text, fault) => {
   expect(faultsOf({ [name]: text })).toEqual([fault]);
+});
+
+test('SENDING_PROGRAMS', () => {
+  const read = (text: string) => loadConfig({ SENDING_PROGRAMS: text }).SENDING_PROGRAMS;
+  expect(read('')).toEqual(['/usr/sbin/sendmail', '/usr/lib/sendmail']);
+  expect(read('/opt/mail program/sendmail')).toEqual(['/opt/mail program/sendmail']);
+  expect(read('none')).toEqual([]);
 });
 
 test('all faults are told together', () => {

@@ -60,7 +60,11 @@ export async function givePlan(
 }
 
 /** Changes options of the customer's subscription. */
-export async function changeOptions(db: Queryable, customerId: bigint, options: Record<string, string>): Promise<void> {
+export async function changeOptions(
+  db: Queryable,
+  customerId: bigint,
+  options: Readonly<Record<string, unknown>>,
+): Promise<void> {
   await db.execute(
     sql`UPDATE subscription SET options = options || ${JSON.stringify(options)}::jsonb, updated_at = now() WHERE customer_id = ${customerId}`,
   );

@@ -25,7 +25,7 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
   const { customerId } = viewerOf(ctx);
   // A token without administrator rights creates no system server, and no server at a private address.
   const isSystem = administers(ctx);
-  const wanted = checkedServer(ctx, input);
+  const wanted = checkedServer(ctx, input, isSystem);
   if (!isSystem) await requireOwnServers(ctx.db, customerId, wanted.type);
   // Checked before the connection is tried, too, so that a refusal comes at once.
   await inTransaction(ctx, (inner) => requireServersLeft(inner, { customerId, isSystem }));
@@ -51,11 +51,11 @@ export async function createSendingServer(ctx: Context, input: CreateSendingServ
 }
 
 /** The input; all its faults are thrown together, those of the settings among them. */
-function checkedServer(ctx: Context, input: CreateSendingServerInput) {
+function checkedServer(ctx: Context, input: CreateSendingServerInput, isSystem: boolean) {
   const faults = new InputFaults();
   const wanted = faults.read(createSendingServerInput, input);
   const { type, settings } = input;
-  if (type) faults.catch(() => checkSettings(ctx, { type, settings: wanted?.settings ?? { ...settings } }));
+  if (type) faults.catch(() => checkSettings(ctx, { type, settings: wanted?.settings ?? { ...settings }, isSystem }));
   faults.check();
   if (!wanted) throw new Error('Faults were lost.');
   return wanted;

@@ -19,6 +19,7 @@ import { ServerConnections } from './routing/server-connections.ts';
 import { ServerHealth } from './routing/server-health.ts';
 import { createSendingGate, type ConnectionFeedback, type SendingGate } from './sending-gate.ts';
 import { serversFor, type RoutedServer } from './sending-server-read-model.ts';
+import { programFault } from './program-rule.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
 /** What the sending loop needs of its server. */
@@ -167,8 +168,11 @@ function openChannel(
 ): Opened {
   if (!registration) throw new Error(missingDriver(ctx.hooks, server.type) ?? '');
   const secrets = unsealSecrets(ctx.installation.secret, server.uid, server.sealed_settings);
+  const settings = { ...parsePublicSettings(server.settings), ...secrets };
+  const fault = programFault(ctx, registration, { isSystem: server.is_system, settings });
+  if (fault !== null) throw new Error(fault);
   const driver = registration.connect(
-    { ...parsePublicSettings(server.settings), ...secrets },
+    settings,
     driverOptions(
       ctx,
       { isSystem: server.is_system },

@@ -18,6 +18,16 @@ export const unknownType = (types: readonly string[]) =>
     'SENDING_SERVER_TYPE_UNKNOWN',
   );
 
+export const systemOnly = (type: string) =>
+  new ValidationError(
+    {
+      type: [
+        `Servers of type ${type} run a program of this machine: only an administrator may have them, and only with a token of all rights.`,
+      ],
+    },
+    'SENDING_SERVER_SYSTEM_ONLY',
+  );
+
 export const typeFixed = () =>
   new ValidationError(
     { type: ['The type of a sending server cannot be changed: create another one.'] },

@@ -16,6 +16,7 @@ import type {
 import { endChecks, type Context } from '../context.ts';
 import { connectionsOf } from './connections-setting.ts';
 import { driverOptions, guardOf } from './driver-options.ts';
+import { programFaults, requireSystem } from './program-rule.ts';
 import { connectionFailed, unknownType, wrongSettings } from './sending-server-errors.ts';
 import { settingsErrors, type StoredServer } from './sending-server.ts';
 import { divideSettings, parsePublicSettings, unsealSecrets } from './server-secrets.ts';
@@ -50,14 +51,15 @@ export async function trySettings(ctx: Context, input: TrySettings): Promise<Tri
 }
 
 /** Checks the settings without a connection. Throws ValidationError on `type` or `settings.<key>`. */
-export function checkSettings(ctx: Context, input: Omit<TrySettings, 'isSystem'>) {
+export function checkSettings(ctx: Context, input: TrySettings) {
   const driver = driverOf(ctx, input.type);
+  requireSystem(driver, input);
   const given = input.given ?? Object.keys(input.settings);
   const checked = driver.validate(input.settings);
   const errors = {
     ...unknownSettings(driver, given),
     ...namedTwice(driver, given),
-    ...(checked.ok ? {} : checked.errors),
+    ...(checked.ok ? programFaults(ctx, driver, checked.settings) : checked.errors),
   };
   if (!checked.ok || Object.keys(errors).length > 0) throw wrongSettings(settingsErrors(errors));
   return { driver, settings: checked.settings };
@@ -113,26 +115,33 @@ async function useOnce<Result>(ctx: Context, { driver, settings, isSystem, use }
 
 /**
  * Uses a stored server once, over a connection of its own; customers' servers at public addresses only (decision D44). Throws
- * ValidationError on `settings.host`.
+ * ValidationError on `type` or `settings.<key>`.
  */
 export async function useStoredServer<Result>(
   ctx: Context,
   server: StoredServer,
   use: (connection: SendingDriver) => Promise<Result>,
 ): Promise<Result> {
-  const driver = driverOf(ctx, server.type);
-  const settings = storedSettings(ctx, server);
-  // The guard's look-up is not asked about a host that is written as an address.
-  await checkHost(guardOf(ctx, server), settings);
+  const { driver, settings } = await usableServer(ctx, server);
   return useOnce(ctx, { driver, settings, isSystem: server.isSystem, use });
 }
 
 /** The senders of a stored server's account; undefined: its driver does not show them. */
 export async function openIdentities(ctx: Context, server: StoredServer): Promise<VendorIdentities | undefined> {
+  const { driver, settings } = await usableServer(ctx, server);
+  return driver.identities?.(settings, driverOptions(ctx, server, ONE_CONNECTION));
+}
+
+/** What was allowed when the server was saved may be forbidden now. */
+async function usableServer(ctx: Context, server: StoredServer) {
   const driver = driverOf(ctx, server.type);
   const settings = storedSettings(ctx, server);
+  requireSystem(driver, server);
+  const faults = programFaults(ctx, driver, settings);
+  if (Object.keys(faults).length > 0) throw wrongSettings(settingsErrors(faults));
+  // The guard's look-up is not asked about a host that is written as an address.
   await checkHost(guardOf(ctx, server), settings);
-  return driver.identities?.(settings, driverOptions(ctx, server, ONE_CONNECTION));
+  return { driver, settings };
 }
 
 function storedSettings({ installation }: Context, { uid, settings, sealedSettings }: StoredServer): DriverSettings {

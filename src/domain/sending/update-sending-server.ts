@@ -55,22 +55,24 @@ function checkedChanges(ctx: Context, server: StoredServer, input: UpdateSending
 }
 
 /** The present settings with the given ones. */
-function settingsWith({ installation }: Context, server: StoredServer, settings: NonNullable<Changes['settings']>) {
+function settingsWith(ctx: Context, server: StoredServer, settings: NonNullable<Changes['settings']>) {
   const present = {
     ...parsePublicSettings(server.settings),
-    ...unsealSecrets(installation.secret, server.uid, server.sealedSettings),
+    ...unsealSecrets(ctx.installation.secret, server.uid, server.sealedSettings),
   };
-  return { type: server.type, settings: { ...present, ...settings }, given: Object.keys(settings) };
+  return {
+    type: server.type,
+    settings: { ...present, ...settings },
+    given: Object.keys(settings),
+    isSystem: server.isSystem && administers(ctx),
+  };
 }
 
 /** Outside of the transaction: a connection may take seconds. */
 async function triedSettings(ctx: Context, server: StoredServer, { settings }: Changes): Promise<ServerValues> {
   if (settings === undefined) return {};
   const { secret } = ctx.installation;
-  const tried = await trySettings(ctx, {
-    ...settingsWith(ctx, server, settings),
-    isSystem: server.isSystem && administers(ctx),
-  });
+  const tried = await trySettings(ctx, settingsWith(ctx, server, settings));
   return {
     settings: tried.settings,
     sealedSettings: sealSecrets(secret, server.uid, tried.secrets),

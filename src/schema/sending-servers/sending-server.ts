@@ -1,7 +1,7 @@
 /** A sending server as its owner sees it, without the credentials, which are not read. */
 import { holdsScope } from '../../domain/accounts/scopes.ts';
 import { viewerOf } from '../../domain/context.ts';
-import { missingDriver } from '../../domain/sending/driver-of-type.ts';
+import { serverFault } from '../../domain/sending/server-fault.ts';
 import { webhookAddressOf } from '../../domain/sending/webhook-servers.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus, QuotaUnit } from '../enums.ts';
@@ -31,8 +31,9 @@ export const SendingServer = builder.prismaObject('SendingServer', {
     }),
     fault: t.string({
       nullable: true,
-      description: 'Why nothing can be sent through it: no active plugin provides its type; null: one does.',
-      resolve: ({ type }, _args, ctx) => missingDriver(ctx.hooks, type),
+      description:
+        'Why nothing can be sent through it: no active plugin provides its type, or the operator does not allow its program; null: nothing is wrong.',
+      resolve: (server, _args, ctx) => serverFault(ctx, server),
     }),
     webhookUrl: t.string({
       nullable: true,
@@ -59,6 +60,7 @@ interface ServerKind {
   readonly idempotencyKeySeconds?: number | undefined;
   readonly sendsParts?: boolean | undefined;
   readonly signsDkim?: boolean | undefined;
+  readonly programKeys?: readonly string[];
 }
 
 /** The type of a kind of servers that can be created. */
@@ -110,5 +112,9 @@ builder.objectFields(SendingServerType, (t) => ({
   signsDkim: t.boolean({
     description: 'Whether the vendor signs with DKIM, and not this installation.',
     resolve: ({ signsDkim }) => signsDkim === true,
+  }),
+  isSystemOnly: t.boolean({
+    description: 'Whether only an administrator can create one, because it runs a program of this machine.',
+    resolve: ({ programKeys = [] }) => programKeys.length > 0,
   }),
 }));

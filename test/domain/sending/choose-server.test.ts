@@ -158,6 +158,22 @@ describe("an administrator's token that may not act as one", () => {
     await expect(wide).rejects.toThrow(/connect|refused/i);
   });
 
+  test('makes no server that runs a program of this machine', async () => {
+    const ctx = await createTenant(root);
+    const input = { name: 'Local', type: 'sendmail', settings: {} };
+    await expect(createSendingServer(as(ctx, ['sending-servers:write']), input)).rejects.toMatchObject({
+      code: 'SENDING_SERVER_SYSTEM_ONLY',
+    });
+    const uid = await server(viewerOf(operatorCtx).customerId, 'local', { type: 'sendmail', isSystem: true });
+    const change = { uid, settings: { connections: 2 } };
+    await expect(updateSendingServer(as(operatorCtx, ['sending-servers:write']), change)).rejects.toMatchObject({
+      code: 'SENDING_SERVER_SYSTEM_ONLY',
+    });
+    // Whoever may act as an administrator is asked for a program of the list, which is empty here.
+    const wide = createSendingServer(as(ctx, ['admin']), input);
+    await expect(wide).rejects.toMatchObject({ fields: { 'settings.path': [expect.stringMatching(/allows none/)] } });
+  });
+
   test("moves a server of the system like a customer's", async () => {
     const input = { uid: await system('relay'), settings };
     const narrow = updateSendingServer(as(operatorCtx, ['sending-servers:write']), input);
