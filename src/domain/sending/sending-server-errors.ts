@@ -34,6 +34,12 @@ export const typeFixed = () =>
     'SENDING_SERVER_TYPE_FIXED',
   );
 
+export const changedMeanwhile = () =>
+  new WrongStateError(
+    'SENDING_SERVER_CHANGED',
+    'Somebody else changed the settings of this server while yours were tried. Nothing of yours was stored: read the server, and send your changes again.',
+  );
+
 export const wrongSettings = (fields: FieldErrors) => new ValidationError(fields, 'SENDING_SERVER_SETTINGS_INVALID');
 
 /** The settings are valid, but the server could not be used with them. */

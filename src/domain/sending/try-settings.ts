@@ -150,7 +150,8 @@ function storedSettings({ installation }: Context, { uid, settings, sealedSettin
 
 /** Whether the server can be used: the driver's own test, but not longer than a person waits. */
 export function testWithinTime(connection: SendingDriver): Promise<ConnectionTest> {
-  return withinTime(connection.test());
+  // A driver that throws at once has failed its test as well.
+  return withinTime(Promise.resolve().then(() => connection.test()));
 }
 
 async function withinTime(test: Promise<ConnectionTest>): Promise<ConnectionTest> {

@@ -1,10 +1,12 @@
 /** Changes a sending server: new settings are tested like those of a new one before anything is stored. */
+import { isDeepStrictEqual } from 'node:util';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { administers } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { tryAtOnce } from './reset-server-health.ts';
-import { typeFixed } from './sending-server-errors.ts';
+import { requireOwnServers } from './require-own-servers.ts';
+import { changedMeanwhile, typeFixed } from './sending-server-errors.ts';
 import { updateServerRow } from './sending-server-store.ts';
 import {
   quotaColumns,
@@ -22,7 +24,8 @@ type Changes = z.output<typeof updateSendingServerInput>;
 
 /**
  * Changes the given values; other settings stay, credentials included. Throws ValidationError on the input, `settings.<key>` or
- * `connection`; NotFoundError, ForeignResourceError.
+ * `connection`; NotFoundError, ForeignResourceError, WrongStateError `SENDING_SERVER_CHANGED`, and for new settings what
+ * `requireOwnServers` throws.
  */
 export async function updateSendingServer(
   ctx: Context,
@@ -31,14 +34,22 @@ export async function updateSendingServer(
   viewerOf(ctx);
   const before = await findOwnedSendingServer(ctx, uid);
   const wanted = checkedChanges(ctx, before, input);
+  if (!before.isSystem && isPutToUse(before, wanted)) await requireOwnServers(ctx.db, before.customerId, before.type);
   const settings = await triedSettings(ctx, before, wanted);
   return inTransaction(ctx, async (tx) => {
     const server = await findOwnedSendingServer(tx, uid, { lock: true });
+    // Both were tried, but not together: to write one over the other would drop it.
+    if (wanted.settings !== undefined && !hasSameSettings(before, server)) throw changedMeanwhile();
     await updateServerRow(tx.db, server, { ...plainChanges(server, wanted), ...settings });
     // The settings were just tested, or waiting messages may use the server now.
     if (wanted.settings !== undefined || wanted.status === 'active') await tryAtOnce(tx.db, server);
     return { ...server, name: wanted.name ?? server.name, status: wanted.status ?? server.status };
   });
+}
+
+/** Renaming a server that the plan does not allow any more, or switching it off, is no use of it. */
+function isPutToUse({ status }: StoredServer, wanted: Changes): boolean {
+  return wanted.settings !== undefined || (wanted.status === 'active' && status !== 'active');
 }
 
 /** The changes; all their faults are thrown together, those of the settings among them. */
@@ -78,6 +89,10 @@ async function triedSettings(ctx: Context, server: StoredServer, { settings }: C
     sealedSettings: sealSecrets(secret, server.uid, tried.secrets),
     connectionsMax: tried.connectionsMax,
   };
+}
+
+function hasSameSettings(before: StoredServer, now: StoredServer): boolean {
+  return isDeepStrictEqual([before.settings, before.sealedSettings], [now.settings, now.sealedSettings]);
 }
 
 function plainChanges(server: StoredServer, wanted: Changes): ServerValues {
