@@ -132,7 +132,7 @@ describe('creating', () => {
   test.each([
     ['nothing at all', {}, ['name', 'type']],
     ['an unknown type', { name: 'a', type: 'carrier-pigeon', settings: {} }, ['type']],
-    ['a type whose driver is not installed', { name: 'a', type: 'mailgun-api', settings: {} }, ['type']],
+    ['a type whose driver is not installed', { name: 'a', type: 'postmark-api', settings: {} }, ['type']],
     [
       'wrong settings, and one that the driver does not know',
       { name: 'a', type: 'smtp', settings: { port: 99_999, encryption: 'rot13', user: 'me' } },
