@@ -61,13 +61,13 @@ builder.queryField('sendingServerIdentities', (t) =>
   }),
 );
 
+const changing = { type: Identity, authScopes: writing, typeOptions: { checks: serverIdentityInput.shape } } as const;
+
 builder.mutationField('addSendingServerIdentity', (t) =>
   t.fieldWithInput({
-    type: Identity,
+    ...changing,
     description:
       'Adds a sender to the account at the vendor. For a domain the answer has the records to publish; an address gets a mail from the vendor.',
-    authScopes: writing,
-    typeOptions: { checks: serverIdentityInput.shape },
     input: {
       uid: t.input.string({ required: true, description: 'Of the server.' }),
       kind: t.input.field({ type: IdentityKind, required: true }),
@@ -79,10 +79,8 @@ builder.mutationField('addSendingServerIdentity', (t) =>
 
 builder.mutationField('checkSendingServerIdentity', (t) =>
   t.fieldWithInput({
-    type: Identity,
+    ...changing,
     description: 'Asks the vendor to look for the records of a sender again.',
-    authScopes: writing,
-    typeOptions: { checks: serverIdentityInput.shape },
     input: {
       uid: t.input.string({ required: true, description: 'Of the server.' }),
       kind: t.input.field({ type: IdentityKind, required: true }),
