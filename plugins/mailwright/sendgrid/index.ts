@@ -14,6 +14,7 @@ export const plugin = definePlugin({
       secretKeys: ['api_key'],
       releasesContent: true,
       sendsParts: true,
+      signsDkim: true,
       validate: validateSendGrid,
       connect: connectSendGrid,
       webhook,
