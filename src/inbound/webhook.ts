@@ -7,7 +7,7 @@ import { checkWebhookEvents, enqueueWebhookEvents } from '../domain/bounces/webh
 import type { Context } from '../domain/context.ts';
 import { webhookServers, type WebhookServer } from '../domain/sending/webhook-servers.ts';
 import { readBody } from '../lib/bounded-body.ts';
-import { messageOf } from '../lib/errors.ts';
+import { messageOf, WebhookBusyError } from '../lib/errors.ts';
 import { isUnavailable, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
 import type { WebhookRequest } from '../plugin-api/index.ts';
 import type { Caller, InboundMount } from './link-request.ts';
@@ -66,27 +66,30 @@ async function take(
     body,
     receivedAt: ctx.clock.now(),
   };
+  let isBusy = false;
   for (const server of servers) {
-    if (await isGenuine(publicCtx, server, request))
-      return recordOrAskAgain(publicCtx, server, { request, busyStatus });
+    const proof = await proofOf(publicCtx, server, request);
+    if (proof === 'genuine') return recordOrAskAgain(publicCtx, server, { request, busyStatus });
+    isBusy ||= proof === 'busy';
   }
+  if (isBusy) return busy(busyStatus);
   caller.log.warn('webhook.refused', { type, uid });
   return REFUSED;
 }
 
-/** A driver that fails has not confirmed. */
-async function isGenuine(
+/** A driver that fails has not confirmed. `busy`: it cannot say at present. */
+async function proofOf(
   ctx: Context,
   { receiver, settings }: WebhookServer,
   request: WebhookRequest,
-): Promise<boolean> {
+): Promise<'genuine' | 'refused' | 'busy'> {
   try {
     // A plugin's code may be unchecked JavaScript: only `true` is a yes.
     const said: unknown = await inTime(async () => receiver.verify(request, settings));
-    return said === true;
+    return said === true ? 'genuine' : 'refused';
   } catch (error) {
     ctx.log.warn('webhook.verify_failed', { message: messageOf(error) });
-    return false;
+    return error instanceof WebhookBusyError ? 'busy' : 'refused';
   }
 }
 
@@ -101,8 +104,12 @@ async function recordOrAskAgain(
   } catch (error) {
     if (!isUnavailable(error)) throw error;
     ctx.log.warn('webhook.busy', { serverId: server.serverId, message: messageOf(error) });
-    return { status: busyStatus, message: 'The events cannot be taken at present. Send them again.' };
+    return busy(busyStatus);
   }
+}
+
+function busy(status: number): Answer {
+  return { status, message: 'The events cannot be taken at present. Send them again.' };
 }
 
 async function record(ctx: Context, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
@@ -115,6 +122,7 @@ async function record(ctx: Context, server: WebhookServer, request: WebhookReque
       if (event.kind === 'ignored') ctx.log.debug('webhook.ignored', { serverId, name: event.name.slice(0, 100) });
   } catch (error) {
     ctx.log.warn('webhook.parse_failed', { serverId, message: messageOf(error) });
+    if (error instanceof WebhookBusyError) return busy(receiver.busyStatus ?? 503);
     return UNREADABLE;
   }
   const taken = await enqueueWebhookEvents(ctx, server, checkedEvents);

@@ -91,3 +91,14 @@ export function unreachable(value: never): never {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/**
+ * Thrown by `verify` or `parse` of a webhook (plugin-api/webhook.ts) when nothing can be said at present, such as while a key of the vendor cannot be fetched: the vendor is asked to
+ * send the request again.
+ */
+export class WebhookBusyError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'WebhookBusyError';
+  }
+}

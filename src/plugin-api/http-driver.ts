@@ -34,7 +34,7 @@ export interface HttpVendor {
    */
   idOf(answer: VendorAnswer, message: OutgoingMessage): string | undefined;
   /** The meaning of any other answer, where the vendor's own words say more than the status; undefined: by the status. */
-  failureOf?(answer: VendorAnswer): SendingError | undefined;
+  failureOf?(answer: VendorAnswer, message: OutgoingMessage): SendingError | undefined;
   /** Asks an authenticated read endpoint. A SendingError that `ask` throws becomes the answer. */
   test(ask: AskVendor): Promise<ConnectionTest>;
   /** The largest `content` the vendor takes, in bytes. */
@@ -88,7 +88,7 @@ class HttpDriver implements SendingDriver {
     await requireMayLeave(message);
     const answer = await this.#ask(request);
     if (answer.status < 200 || answer.status > 299)
-      throw this.#vendor.failureOf?.(answer) ?? failureByStatus(this.#vendor.name, answer);
+      throw this.#vendor.failureOf?.(answer, message) ?? failureByStatus(this.#vendor.name, answer);
     const runtimeMessageId = this.#vendor.idOf(answer, message);
     if (runtimeMessageId === undefined)
       throw new SendingError(

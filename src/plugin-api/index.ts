@@ -155,4 +155,11 @@ export type {
 } from './webhook.ts';
 export { connectionFaultInWords } from '../lib/connection-faults.ts';
 export { formsOfPassword, hideSecrets } from '../lib/hide-secrets.ts';
-export { ForbiddenError, NotFoundError, ValidationError, WrongStateError, type FieldErrors } from '../lib/errors.ts';
+export {
+  ForbiddenError,
+  NotFoundError,
+  ValidationError,
+  WebhookBusyError,
+  WrongStateError,
+  type FieldErrors,
+} from '../lib/errors.ts';

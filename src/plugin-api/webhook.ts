@@ -71,11 +71,11 @@ export interface WebhookReceiver {
    * The vendor signs nothing (not the whole body): whoever knows the secret address is believed. Say so in the description of the settings.
    */
   readonly isUnsigned?: true;
-  /** The answer while the events cannot be taken, so that this vendor repeats them: 503 if absent. */
+  /** The answer while the events cannot be taken (also after WebhookBusyError), so that this vendor repeats them: 503 if absent. */
   readonly busyStatus?: 429 | 503;
   /** The address to enter at the vendor, from that of the server. Absent: the same. */
   address?(url: string, settings: ServerSettings): string;
-  /** Whether the vendor sent this. Compare digests in constant time. Called before `parse`. */
+  /** Whether the vendor sent this. Compare digests in constant time. Called before `parse`. Has five seconds, as `parse` has. */
   verify(request: WebhookRequest, settings: ServerSettings): boolean | Promise<boolean>;
   /** The events in the request. Throws when it cannot be read. */
   parse(request: WebhookRequest, settings: ServerSettings): readonly WebhookEvent[] | Promise<readonly WebhookEvent[]>;

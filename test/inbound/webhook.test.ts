@@ -7,7 +7,7 @@ import { sql } from '../../src/db/database.ts';
 import { sealSecrets } from '../../src/domain/sending/server-secrets.ts';
 import { runtimeMessageKey } from '../../src/domain/tracking/runtime-message.ts';
 import { newUid } from '../../src/lib/ids.ts';
-import type { SendingDriverRegistration, WebhookEvent } from '../../src/plugin-api/index.ts';
+import { WebhookBusyError, type SendingDriverRegistration, type WebhookEvent } from '../../src/plugin-api/index.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { bounceTasks } from '../../src/workers/tasks/bounces.ts';
 import { reportedWorld, standingOf, untouched, type ReportedWorld } from '../support/reported-world.ts';
@@ -35,11 +35,15 @@ const driver: SendingDriverRegistration = {
   webhook: {
     async verify({ headers, body, query }, settings) {
       if (query['slow'] !== undefined) throw new Error('the vendor’s key server is away');
+      if (query['busy'] === 'verify') throw new WebhookBusyError('the vendor’s key server is away');
       const given = Buffer.from(headers['x-signature'] ?? '', 'hex');
       const right = digest(body, String(settings['signing_key']));
       return given.length === right.length && timingSafeEqual(given, right) && settings['region'] === 'eu';
     },
-    parse: ({ body }) => JSON.parse(Buffer.from(body).toString()) as WebhookEvent[],
+    parse({ body, query }) {
+      if (query['busy'] === 'parse') throw new WebhookBusyError('the vendor cannot be asked');
+      return JSON.parse(Buffer.from(body).toString()) as WebhookEvent[];
+    },
   },
 };
 withDriver(ctx.hooks, driver);
@@ -158,6 +162,18 @@ test('the look-up ends after five seconds', async () => {
     sql`SELECT extract(epoch FROM now() - at)::float8 AS seconds FROM hot.webhook_event WHERE customer_id = ${at.customerId}`,
   );
   expect(row?.seconds).toBeGreaterThan(5);
+  expect(await standingOf(at)).toEqual(untouched);
+});
+
+test('a driver that cannot say anything at present has the vendor come again, and nothing is recorded', async () => {
+  const at = await reportedWorld(ctx);
+  const uid = await serverOf(at.customerId);
+  for (const when of ['verify', 'parse'])
+    expect(await post(uid, [bounce(at.messageId)], { query: `?busy=${when}` })).toMatchObject({ status: 503 });
+  expect(await post(uid, [bounce(at.messageId)], { query: '?busy=parse', key: 'wrong' })).toMatchObject({
+    status: 401,
+  });
+  await untilIdle();
   expect(await standingOf(at)).toEqual(untouched);
 });
 
