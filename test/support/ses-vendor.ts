@@ -1,0 +1,123 @@
+/**
+ * Version 2 of Amazon SES as its documents describe it: signed requests, `outbound-emails`, the account, identities and configuration sets. Paths,
+ * fields and the statuses of errors are those of the schemas in `@aws-sdk/client-sesv2` 3.1169.0 (`dist-es/schemas/schemas_0.js`).
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { startApiVendor, type ApiAnswer, type ApiRequest, type ApiVendor } from './api-vendor.ts';
+
+export const SES_KEY = {
+  access_key_id: 'AKIATESTTESTTESTTEST',
+  secret_access_key: 'secret/of+the+test/account',
+} as const;
+export const SES_REGION = 'eu-west-1';
+export const SES_SET = 'mailwright-events';
+export const SES_TOPIC = `arn:aws:sns:${SES_REGION}:123456789012:mailwright`;
+
+/** It takes requests that were signed within five minutes. */
+const AGE_MS_MAX = 300_000;
+const CONTENT_BASE64_MAX = 40 * 1_048_576;
+const TAG = /^[A-Za-z0-9_-]{1,256}$/;
+
+export interface SesAccount {
+  readonly account?: object;
+  readonly identities?: readonly object[];
+  readonly sets?: Readonly<Record<string, object>>;
+}
+
+export function startSesVendor({
+  account = {},
+  identities = [{ IdentityName: 'house.test', IdentityType: 'DOMAIN', SendingEnabled: true }],
+  sets = { [SES_SET]: { SendingOptions: { SendingEnabled: true } } },
+}: SesAccount = {}): Promise<ApiVendor> {
+  return startApiVendor({
+    settings: (endpoint) => ({
+      ...{ region: SES_REGION, ...SES_KEY, endpoint },
+      ...{ configuration_set: SES_SET, sns_topic_arn: SES_TOPIC },
+    }),
+    refusalOf,
+    isSend: ({ method, path }) => method === 'POST' && path === '/v2/email/outbound-emails',
+    messageOf,
+    accepted: ({ id }) => ({ status: 200, body: { MessageId: id } }),
+    idOf: (number) => `0102018f3a5b7c9d-${String(number).padStart(8, '0')}-1111-2222-3333-444444444444-000000`,
+    other: ({ method, path }) => {
+      const set = sets[path.replace('/v2/email/configuration-sets/', '')];
+      if (method === 'GET' && path === '/v2/email/account')
+        return {
+          status: 200,
+          body: {
+            ...{ DedicatedIpAutoWarmupEnabled: false, EnforcementStatus: 'HEALTHY', ProductionAccessEnabled: true },
+            SendQuota: { Max24HourSend: 50_000, MaxSendRate: 14, SentLast24Hours: 10 },
+            ...{ SendingEnabled: true, ...account },
+          },
+        };
+      if (method === 'GET' && path === '/v2/email/identities')
+        return { status: 200, body: { EmailIdentities: identities } };
+      if (method === 'GET' && set) return { status: 200, body: set };
+      return sesError(404, 'NotFoundException', 'There is nothing here.');
+    },
+    refuses: sesError(400, 'BadRequestException', "Missing final '@domain'"),
+    defers: sesError(429, 'TooManyRequestsException', 'Maximum sending rate exceeded.'),
+  });
+}
+
+/** As AWS answers in JSON: the name of the error is in a header. */
+export function sesError(status: number, type: string, message: string): ApiAnswer {
+  return {
+    status,
+    headers: { 'x-amzn-ErrorType': `${type}:http://internal.amazon.com/coral/com.amazonaws.ses/` },
+    body: { message },
+  };
+}
+
+const sendShape = z.object({
+  Destination: z.object({ ToAddresses: z.array(z.string()).length(1) }),
+  Content: z.object({ Raw: z.object({ Data: z.base64().max(CONTENT_BASE64_MAX) }) }),
+  EmailTags: z.array(z.object({ Name: z.string().regex(TAG), Value: z.string().regex(TAG) })).optional(),
+  ConfigurationSetName: z.string().optional(),
+});
+
+function messageOf({ body, headers }: ApiRequest): { to: string; content: string } | ApiAnswer {
+  if (headers['content-type'] !== 'application/json')
+    return sesError(400, 'SerializationException', 'The content must be JSON.');
+  const { success, data } = sendShape.safeParse(JSON.parse(body.toString('utf8')));
+  if (!success) return sesError(400, 'BadRequestException', 'The request is not valid.');
+  if (data.ConfigurationSetName !== undefined && data.ConfigurationSetName !== SES_SET)
+    return sesError(404, 'NotFoundException', `Configuration set <${data.ConfigurationSetName}> does not exist.`);
+  const [to = ''] = data.Destination.ToAddresses;
+  return { to, content: Buffer.from(data.Content.Raw.Data, 'base64').toString('utf8') };
+}
+
+const AUTHORIZATION =
+  /^AWS4-HMAC-SHA256 Credential=(\w+)\/(\d{8})\/([\w-]+)\/ses\/aws4_request, SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})$/;
+
+/** Checks the signature by the rules of Signature Version 4. */
+function refusalOf({ method, path, query, headers, body }: ApiRequest): ApiAnswer | undefined {
+  const [, id, day, region, names = '', signature] = AUTHORIZATION.exec(headers.authorization ?? '') ?? [];
+  if (signature === undefined)
+    return sesError(403, 'MissingAuthenticationTokenException', 'Missing Authentication Token');
+  if (id !== SES_KEY.access_key_id)
+    return sesError(403, 'UnrecognizedClientException', 'The security token included in the request is invalid.');
+  const time = String(headers['x-amz-date']);
+  const at = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
+  if (!(Math.abs(Date.now() - at) < AGE_MS_MAX) || !time.startsWith(String(day)))
+    return sesError(403, 'InvalidSignatureException', `Signature expired: ${time} is now earlier than it may be.`);
+  const isComplete = ['host', 'x-amz-date', ...(headers['content-type'] ? ['content-type'] : [])].every((name) =>
+    names.split(';').includes(name),
+  );
+  const digest = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
+  const mac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
+  const lines = names.split(';').map((name) => `${name}:${String(headers[name])}\n`);
+  const request = `${method}\n${path}\n${query}\n${lines.join('')}\n${names}\n${digest(body)}`;
+  const scope = `${day}/${region}/ses/aws4_request`;
+  let key = mac(`AWS4${SES_KEY.secret_access_key}`, String(day));
+  for (const part of [String(region), 'ses', 'aws4_request']) key = mac(key, part);
+  const right = mac(key, `AWS4-HMAC-SHA256\n${time}\n${scope}\n${digest(request)}`).toString('hex');
+  return isComplete && signature === right && region === SES_REGION
+    ? undefined
+    : sesError(
+        403,
+        'InvalidSignatureException',
+        'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.',
+      );
+}
