@@ -1,5 +1,6 @@
 /** A composed message in parts, for vendors that take fields and no MIME. */
-import PostalMime, { type Address, type Attachment } from 'postal-mime';
+import PostalMime, { addressParser, type Address, type Attachment } from 'postal-mime';
+import { decodedHeader, headerOf, readSimpleMessage, type SimpleMessage } from './simple-message.ts';
 import type { OutgoingMessage } from './sending-driver.ts';
 
 export interface MessageAddress {
@@ -35,7 +36,26 @@ const NOT_KEPT =
   /^(?:from|to|reply-to|subject|date|mime-version|content-.*|dkim-signature|return-path|bcc|cc|sender)$/i;
 
 /** The parts of a message that the host composed. */
-export async function readMessageParts({ content, envelope }: OutgoingMessage): Promise<MessageParts> {
+export async function readMessageParts(message: OutgoingMessage): Promise<MessageParts> {
+  const simple = readSimpleMessage(message.content);
+  return simple ? partsOfSimple(simple, message) : partsOfAny(message);
+}
+
+function partsOfSimple({ headers, html, text }: SimpleMessage, { envelope }: OutgoingMessage): MessageParts {
+  const address = (name: string) => addressOf(addressParser(headerOf(headers, name))[0]);
+  return {
+    from: address('from') ?? { name: '', email: envelope.from },
+    to: { name: address('to')?.name ?? '', email: envelope.to },
+    replyTo: address('reply-to') ?? null,
+    subject: decodedHeader(headers, 'subject'),
+    html,
+    text,
+    files: [],
+    headers: headers.filter(([name]) => !NOT_KEPT.test(name)),
+  };
+}
+
+async function partsOfAny({ content, envelope }: OutgoingMessage): Promise<MessageParts> {
   const email = await PostalMime.parse(content, { attachmentEncoding: 'arraybuffer' });
   return {
     from: addressOf(email.from) ?? { name: '', email: envelope.from },

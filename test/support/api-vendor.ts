@@ -58,6 +58,10 @@ export interface ApiVendor extends TestVendor {
   script(answers: readonly ScriptedAnswer[]): void;
   /** For every request to send: the answer, or undefined to behave as usual. */
   answerBy(choose: ((request: ApiRequest) => ScriptedAnswer | undefined) | undefined): void;
+  /** From now on messages are counted, and not kept: for many. */
+  keepNone(): void;
+  /** How many it has taken. */
+  count(): number;
   /** How long it takes for an answer. */
   answerAfterMs(ms: number): void;
   /** All requests, without those that were not authorized. */
@@ -75,9 +79,11 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
   const count = { ever: 0, most: 0 };
   const taken: TakenMessage[] = [];
   const requests: ApiRequest[] = [];
+  let messages = 0;
+  let isKeeping = true;
   const take = (message: Omit<TakenMessage, 'id'>): ApiAnswer => {
-    const whole = { ...message, id: parts.idOf(taken.length + 1) };
-    taken.push(whole);
+    const whole = { ...message, id: parts.idOf(++messages) };
+    if (isKeeping) taken.push(whole);
     return parts.accepted(whole);
   };
   const toSend = async (request: ApiRequest): Promise<ScriptedAnswer | 'silence'> => {
@@ -105,7 +111,7 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
     };
     const refusal = parts.refusalOf(request);
     if (refusal) return write(res, refusal);
-    requests.push(request);
+    if (isKeeping) requests.push(request);
     const answer = parts.isSend(request) ? await toSend(request) : parts.other(request);
     if (answer === 'silence') return;
     if (answer === 'cut' || answer === 'taken and cut') return void req.socket.destroy();
@@ -135,6 +141,8 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
     },
     script: (answers) => void scripted.push(...answers),
     answerBy: (by) => void (choose = by),
+    keepNone: () => void (isKeeping = false),
+    count: () => messages,
     answerAfterMs: (ms) => void (delayMs = ms),
     requests: () => requests,
     taken: () => taken,

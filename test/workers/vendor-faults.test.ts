@@ -3,24 +3,18 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { afterFile } from '../support/after-file.ts';
-import type { ApiVendor } from '../support/api-vendor.ts';
-import { startMailgunVendor } from '../support/mailgun-vendor.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 import { expectTrueLedger, faultsByTurns, playCampaign, vendorCampaign } from '../support/vendor-campaign.ts';
+import { VENDORS } from '../support/vendors.ts';
 
 const RECIPIENTS = 80;
-/** Vendors' doubles by the types of their servers, and what each answers to a message that it has taken. */
-const VENDORS: readonly (readonly [type: string, start: () => Promise<ApiVendor>])[] = [
-  ['mailgun-api', startMailgunVendor],
-];
-
 const limits = { ...testInstallation.limits, sendBatchSize: 50, sendRetryDelaySeconds: 0.5 };
 const installation = { ...testInstallation, limits, outboundAllowHosts: ['127.0.0.1'] };
 const ctx = await createTestContext({ installation });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 
 // All at once: most of the time passes while servers rest.
-test.concurrent.each(VENDORS)('a campaign with faults through %s', async (type, start) => {
+test.concurrent.each(VENDORS)('a campaign with faults through $type', async ({ type, start }) => {
   const vendor = await start();
   afterFile(() => vendor.close());
   const world = await vendorCampaign(ctx, { vendor, type, recipients: RECIPIENTS });

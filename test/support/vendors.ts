@@ -1,0 +1,19 @@
+/** The vendors whose drivers are part of the product, each with its double. */
+import { plugin as mailgun } from '../../plugins/mailwright/mailgun/index.ts';
+import { plugin as sendgrid } from '../../plugins/mailwright/sendgrid/index.ts';
+import type { Plugin } from '../../src/plugin-api/index.ts';
+import type { ApiVendor } from './api-vendor.ts';
+import { startMailgunVendor } from './mailgun-vendor.ts';
+import { startSendGridVendor } from './sendgrid-vendor.ts';
+
+export interface KnownVendor {
+  /** The type of the servers of its web interface. */
+  readonly type: string;
+  readonly plugin: Plugin;
+  readonly start: () => Promise<ApiVendor>;
+}
+
+export const VENDORS: readonly KnownVendor[] = [
+  { type: 'mailgun-api', plugin: mailgun, start: startMailgunVendor },
+  { type: 'sendgrid-api', plugin: sendgrid, start: () => startSendGridVendor() },
+];
