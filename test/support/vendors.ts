@@ -1,10 +1,12 @@
 /** The vendors whose drivers are part of the product, each with its double. */
 import { plugin as mailgun } from '../../plugins/mailwright/mailgun/index.ts';
 import { plugin as sendgrid } from '../../plugins/mailwright/sendgrid/index.ts';
+import { plugin as sparkpost } from '../../plugins/mailwright/sparkpost/index.ts';
 import type { Plugin } from '../../src/plugin-api/index.ts';
 import type { ApiVendor } from './api-vendor.ts';
 import { startMailgunVendor } from './mailgun-vendor.ts';
 import { startSendGridVendor } from './sendgrid-vendor.ts';
+import { startSparkPostVendor } from './sparkpost-vendor.ts';
 
 export interface KnownVendor {
   /** The type of the servers of its web interface. */
@@ -15,5 +17,6 @@ export interface KnownVendor {
 
 export const VENDORS: readonly KnownVendor[] = [
   { type: 'mailgun-api', plugin: mailgun, start: startMailgunVendor },
+  { type: 'sparkpost-api', plugin: sparkpost, start: () => startSparkPostVendor() },
   { type: 'sendgrid-api', plugin: sendgrid, start: () => startSendGridVendor() },
 ];
