@@ -1,6 +1,7 @@
 /** What arrives at SendGrid, what the test of its settings says, and which of its reports are believed. */
 import { describe, expect, test } from 'vitest';
 import { plugin } from '../../plugins/mailwright/sendgrid/index.ts';
+import { openOutboundPool } from '../../src/lib/outbound-pool.ts';
 import { SendingError, type WebhookRequest } from '../../src/plugin-api/index.ts';
 import { afterFile } from '../support/after-file.ts';
 import type { ApiAnswer } from '../support/api-vendor.ts';
@@ -151,6 +152,36 @@ describe('the test of the settings', () => {
     expect(await asking.test()).toEqual({ ok: false, message: expect.stringContaining('refused the API key') });
     await asking.close();
   });
+});
+
+test('the senders of the account are shown, added and checked', async () => {
+  const checked = api.validate(vendor.settings);
+  if (!checked.ok) throw new Error('the settings are right');
+  const senders = api.identities?.(checked.settings, {
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool },
+  });
+  const record = (isFound: boolean) => ({
+    ...{ type: 'CNAME', name: 's1._domainkey.new.test', isFound },
+    value: 's1.domainkey.u1.wl.sendgrid.net',
+  });
+  const ann = { kind: 'email', name: 'ann@house.test', isVerified: true, status: 'verified', records: [] } as const;
+  expect(await senders?.list()).toEqual([
+    expect.objectContaining({ kind: 'domain', name: 'house.test', isVerified: true }),
+    ann,
+  ]);
+  const wanted = { kind: 'domain', name: 'new.test' } as const;
+  const added = await senders?.add(wanted);
+  expect(added).toMatchObject({ ...wanted, isVerified: false, status: 'pending' });
+  expect(added?.records).toHaveLength(3);
+  expect(added?.records[1]).toEqual(record(false));
+  await expect(senders?.add(wanted)).rejects.toThrow('SendGrid answered 400');
+  const found = await senders?.check(wanted);
+  expect(found).toMatchObject({ isVerified: true, status: 'verified' });
+  expect(found?.records[1]).toEqual(record(true));
+  expect(await senders?.check({ kind: 'email', name: 'Ann@house.test' })).toEqual(ann);
+  // The search of SendGrid finds longer names, too.
+  await expect(senders?.check({ kind: 'domain', name: 'ew.test' })).rejects.toThrow('does not know ew.test');
+  await expect(senders?.check({ kind: 'email', name: 'x@house.test' })).rejects.toThrow('does not know x@house.test');
 });
 
 const HOUR_MS = 3_600_000;

@@ -31,7 +31,12 @@ export function startSendGridVendor({ scopes = ['mail.send'], credits }: SendGri
   const others: Readonly<Record<string, ApiAnswer | undefined>> = {
     '/v3/scopes': 'status' in scopes ? scopes : { status: 200, body: { scopes } },
     '/v3/user/credits': credits ? { status: 200, body: credits } : error(403, 'access forbidden'),
+    '/v3/verified_senders': {
+      status: 200,
+      body: { results: [{ id: 1234, from_email: 'ann@house.test', nickname: 'Ann', verified: true, locked: false }] },
+    },
   };
+  const senders = domains();
   return startApiVendor({
     settings: (endpoint) => ({ api_key: SENDGRID_KEY, endpoint, webhook_public_key: SENDGRID_PUBLIC_KEY }),
     refusalOf: ({ headers }) =>
@@ -42,10 +47,50 @@ export function startSendGridVendor({ scopes = ['mail.send'], credits }: SendGri
     messageOf,
     accepted: ({ id }) => ({ status: 202, headers: { 'X-Message-Id': id } }),
     idOf: (number) => `euo2iKxdSayPF4YE4-I${String(number).padStart(3, '0')}`,
-    other: ({ method, path }) => (method === 'GET' ? others[path] : undefined) ?? error(404, 'not found'),
+    other: (request) =>
+      (request.method === 'GET' ? others[request.path] : undefined) ?? senders(request) ?? error(404, 'not found'),
     refuses: error(400, 'Does not contain a valid address.', 'personalizations.0.to.0.email'),
     defers: { ...error(429, 'too many requests'), headers: { 'X-RateLimit-Remaining': '0' } },
   });
+}
+
+/** The domains of the account: one that is valid, and those that are added. */
+function domains(): (request: ApiRequest) => ApiAnswer | undefined {
+  const known: { readonly id: number; readonly domain: string; valid: boolean }[] = [
+    { id: 1, domain: 'house.test', valid: true },
+  ];
+  const one = ({ id, domain, valid }: (typeof known)[number]) => {
+    const record = (host: string, data: string) => ({ valid, type: 'cname', host: `${host}.${domain}`, data });
+    const dns = {
+      mail_cname: record('em1', 'u1.wl.sendgrid.net'),
+      dkim1: record('s1._domainkey', 's1.domainkey.u1.wl.sendgrid.net'),
+      dkim2: record('s2._domainkey', 's2.domainkey.u1.wl.sendgrid.net'),
+    };
+    return { id, domain, subdomain: 'em1', automatic_security: true, valid, dns };
+  };
+  return ({ method, path, query, body }) => {
+    const [whole, id, verb] = /^\/v3\/whitelabel\/domains(?:\/(\d+)(\/validate)?)?$/.exec(path) ?? [];
+    if (whole === undefined) return undefined;
+    if (id === undefined && method === 'POST') {
+      const domain = String(JSON.parse(body.toString('utf8')).domain);
+      if (known.some((other) => other.domain === domain)) return error(400, 'domain already exists', 'domain');
+      const added = { id: known.length + 1, domain, valid: false };
+      known.push(added);
+      return { status: 201, body: one(added) };
+    }
+    if (id === undefined) {
+      const wanted = query.get('domain');
+      const from = Number(query.get('offset') ?? 0);
+      const found = known.filter(({ domain }) => wanted === null || domain.includes(wanted));
+      return { status: 200, body: found.slice(from, from + Number(query.get('limit'))).map(one) };
+    }
+    const found = known.find((other) => String(other.id) === id);
+    if (!found) return error(404, 'not found');
+    if (verb === undefined) return { status: 200, body: one(found) };
+    if (method !== 'POST') return error(405, 'method not allowed');
+    found.valid = true;
+    return { status: 200, body: { id: found.id, valid: true, validation_results: {} } };
+  };
 }
 
 const person = z.object({ email: z.email(), name: z.string().optional() });

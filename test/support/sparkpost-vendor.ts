@@ -21,6 +21,7 @@ const ACTIVE: ApiAnswer = {
 
 /** `account`: its answer about the account. */
 export function startSparkPostVendor({ account = ACTIVE }: { account?: ApiAnswer } = {}): Promise<ApiVendor> {
+  const sendingDomains = domains();
   return startApiVendor({
     settings: (endpoint) => ({ api_key: SPARKPOST_KEY, endpoint, webhook_key: SPARKPOST_WEBHOOK_KEY }),
     refusalOf: ({ headers }) =>
@@ -34,10 +35,10 @@ export function startSparkPostVendor({ account = ACTIVE }: { account?: ApiAnswer
       body: { results: { total_rejected_recipients: 0, total_accepted_recipients: 1, id } },
     }),
     idOf: (number) => String(11_668_787_484_950_000 + number),
-    other: ({ method, path, query }) =>
-      method === 'GET' && path === '/api/v1/account' && query.get('include') === 'usage'
+    other: (request) =>
+      request.method === 'GET' && request.path === '/api/v1/account' && request.query.get('include') === 'usage'
         ? account
-        : errors(404, '1600', 'resource not found'),
+        : sendingDomains(request),
     refuses: errors(
       400,
       '1902',
@@ -46,6 +47,35 @@ export function startSparkPostVendor({ account = ACTIVE }: { account?: ApiAnswer
     ),
     defers: errors(429, '1610', 'Too many requests'),
   });
+}
+
+/** The sending domains of the account: one that is verified, and those that are added. */
+function domains(): (request: ApiRequest) => ApiAnswer {
+  const known = new Map([['house.test', true]]);
+  const dkim = { public: 'MIGfMA0', selector: 'scph0316', headers: 'from:to:subject:date' };
+  const statusOf = (name: string) => ({
+    ownership_verified: known.get(name),
+    dkim_status: known.get(name) ? 'valid' : 'unverified',
+    compliance_status: 'valid',
+  });
+  return ({ method, path, body }) => {
+    const [whole, name, verb] = /^\/api\/v1\/sending-domains(?:\/([^/]+)(\/verify)?)?$/.exec(path) ?? [];
+    if (whole !== undefined && name === undefined && method === 'GET')
+      return {
+        status: 200,
+        body: { results: [...known.keys()].map((domain) => ({ domain, status: statusOf(domain) })) },
+      };
+    if (whole !== undefined && name === undefined && method === 'POST') {
+      const domain = String(JSON.parse(body.toString('utf8')).domain);
+      if (known.has(domain)) return errors(409, '1602', 'resource conflict');
+      known.set(domain, false);
+      return { status: 200, body: { results: { message: 'Successfully Created domain.', domain, dkim } } };
+    }
+    if (name === undefined || !known.has(name)) return errors(404, '1600', 'resource not found');
+    if (verb === undefined) return { status: 200, body: { results: { status: statusOf(name), dkim } } };
+    if (JSON.parse(body.toString('utf8')).dkim_verify === true) known.set(name, true);
+    return { status: 200, body: { results: { ...statusOf(name), dns: { dkim_record: 'v=DKIM1; p=MIGfMA0' } } } };
+  };
 }
 
 const transmissionShape = z.object({

@@ -1,6 +1,7 @@
 /** The bundled drivers `sendgrid-api` and `sendgrid-smtp`. */
 import { definePlugin, smtpPreset, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
 import { connectSendGrid, REGIONS, validateSendGrid } from './sendgrid-api.ts';
+import { sendGridSenders } from './sendgrid-senders.ts';
 import { OWN_ID, PUBLIC_KEY, publicKeyField, webhook } from './webhook.ts';
 
 export const plugin = definePlugin({
@@ -17,6 +18,7 @@ export const plugin = definePlugin({
       signsDkim: true,
       validate: validateSendGrid,
       connect: connectSendGrid,
+      identities: sendGridSenders,
       webhook,
     });
     hooks.add(

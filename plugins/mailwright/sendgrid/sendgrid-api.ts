@@ -32,7 +32,7 @@ import {
 } from '../../../src/plugin-api/index.ts';
 import { OWN_ID, PUBLIC_KEY, publicKeyField } from './webhook.ts';
 
-const NAME = 'SendGrid';
+export const NAME = 'SendGrid';
 /** Accounts of the EU are subusers with keys of their own. */
 export const REGIONS = {
   global: { api: 'https://api.sendgrid.com', smtp: 'smtp.sendgrid.net' },
@@ -70,18 +70,22 @@ export function validateSendGrid(input: SettingsInput): SettingsCheck {
 }
 
 export function connectSendGrid(given: DriverSettings, options: DriverOptions): SendingDriver {
-  const { region, api_key: key, endpoint } = settingsSchema.parse(given);
-  const authorization = `Bearer ${key}`;
+  const { origin, ...account } = accountOf(given);
   return httpDriver(options, {
-    name: NAME,
-    origin: endpoint ?? REGIONS[region].api,
+    ...{ name: NAME, origin },
     contentBytesMax: CONTENT_BYTES_MAX,
-    prepare: (message) => requestFor(message, authorization),
+    prepare: (message) => requestFor(message, account.authorization),
     // 200 is the answer of its sandbox, which sends nothing.
     idOf: ({ status, headers }) => (status === 202 ? headers['x-message-id'] || undefined : undefined),
     failureOf,
-    test: (ask) => testAccount(ask, { region, authorization }),
+    test: (ask) => testAccount(ask, account),
   });
+}
+
+/** Where the account is, and how to log in. */
+export function accountOf(given: DriverSettings): Account & { readonly origin: string } {
+  const { region, api_key: key, endpoint } = settingsSchema.parse(given);
+  return { origin: endpoint ?? REGIONS[region].api, region, authorization: `Bearer ${key}` };
 }
 
 async function requestFor(message: OutgoingMessage, authorization: string): Promise<VendorRequest> {

@@ -7,6 +7,7 @@ import {
   type OutgoingMessage,
 } from '../../../src/plugin-api/index.ts';
 import { connectSparkPost, OPTIONS, REGIONS, validateSparkPost } from './sparkpost-api.ts';
+import { sparkPostDomains } from './sparkpost-domains.ts';
 import { OWN_ID, webhook } from './webhook.ts';
 
 /** Its advice for SMTP. */
@@ -25,6 +26,7 @@ export const plugin = definePlugin({
       releasesContent: true,
       validate: validateSparkPost,
       connect: connectSparkPost,
+      identities: sparkPostDomains,
       webhook,
     });
     hooks.add(

@@ -26,7 +26,7 @@ import {
 import { escapeHeaders } from './template-language.ts';
 import { OWN_ID } from './webhook.ts';
 
-const NAME = 'SparkPost';
+export const NAME = 'SparkPost';
 /** Accounts of the two regions know nothing of each other. */
 export const REGIONS = {
   us: { api: 'https://api.sparkpost.com', smtp: 'smtp.sparkpostmail.com' },
@@ -53,16 +53,21 @@ export function validateSparkPost(input: SettingsInput): SettingsCheck {
 }
 
 export function connectSparkPost(given: DriverSettings, options: DriverOptions): SendingDriver {
-  const { region, api_key: authorization, endpoint } = settingsSchema.parse(given);
+  const { origin, ...account } = accountOf(given);
   return httpDriver(options, {
-    name: NAME,
-    origin: endpoint ?? REGIONS[region].api,
+    ...{ name: NAME, origin },
     contentBytesMax: CONTENT_BYTES_MAX,
-    prepare: (message) => requestFor(message, authorization),
+    prepare: (message) => requestFor(message, account.authorization),
     idOf: acceptedId,
     failureOf,
-    test: (ask) => testAccount(ask, { region, authorization }),
+    test: (ask) => testAccount(ask, account),
   });
+}
+
+/** Where the account is, and how to log in. */
+export function accountOf(given: DriverSettings): Account & { readonly origin: string } {
+  const { region, api_key: authorization, endpoint } = settingsSchema.parse(given);
+  return { origin: endpoint ?? REGIONS[region].api, region, authorization };
 }
 
 function requestFor({ content, envelope, idempotencyKey }: OutgoingMessage, authorization: string): VendorRequest {
@@ -147,7 +152,10 @@ function failureOf(answer: VendorAnswer): SendingError | undefined {
   return undefined;
 }
 
-const periodShape = z.looseObject({ used: z.number(), limit: z.number(), end: z.string().optional() }).optional();
+const periodShape = z
+  .looseObject({ used: z.number(), limit: z.number(), end: z.string().optional() })
+  .nullish()
+  .catch(null);
 const accountShape = z.object({
   results: z.looseObject({
     status: z.string(),
