@@ -14,9 +14,10 @@ import { parseArgs } from 'node:util';
 import { connectSmtp } from '../plugins/mailwright/smtp/smtp-driver.ts';
 import { validateSettings } from '../plugins/mailwright/smtp/settings.ts';
 import { openOutboundPool } from '../src/lib/outbound-pool.ts';
-import type { SendingDriver, SettingsInput } from '../src/plugin-api/index.ts';
-import { driverOf } from '../test/support/drivers-of-plugin.ts';
-import { VENDORS } from '../test/support/vendors.ts';
+import { silentLog } from '../src/lib/log.ts';
+import type { Plugin, SendingDriver, SendingDriverRegistration } from '../src/plugin-api/index.ts';
+import { createHookBus } from '../src/plugin-host/hook-bus.ts';
+import { benchVendors } from './support/bench-vendors.ts';
 import { median } from './support/median.ts';
 import { startBenchSink } from './support/sink-process.ts';
 
@@ -28,7 +29,7 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '20' },
     delay: { type: 'string', default: '20' },
     bytes: { type: 'string', default: '11000' },
-    types: { type: 'string', default: VENDORS.map(({ type }) => type).join(',') },
+    types: { type: 'string', default: benchVendors.map(({ type }) => type).join(',') },
     memory: { type: 'string' },
   },
 });
@@ -114,16 +115,16 @@ async function smtpWay(mode: 'neither' | 'pipelining'): Promise<Way> {
 }
 
 async function vendorWay(type: string): Promise<Way> {
-  const known = VENDORS.find((vendor) => vendor.type === type);
+  const known = benchVendors.find((vendor) => vendor.type === type);
   if (!known) throw new Error(`No such vendor: ${type}`);
   const program = path.join(import.meta.dirname, 'support/vendor-program.ts');
   const child = fork(program, ['--type', type, '--delay', String(DELAY_MS)], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const [told] = await once(child, 'message');
-  const settings: SettingsInput = told.settings;
+  const [{ port }] = await once(child, 'message');
   const registration = driverOf(known.plugin, type);
-  const checked = registration.validate({ ...settings, max_connections: CONNECTIONS });
+  const endpoint = `http://127.0.0.1:${port}`;
+  const checked = registration.validate({ ...known.settings, endpoint, max_connections: CONNECTIONS });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   const driver = registration.connect(checked.settings, { ...options, openHttp: openOutboundPool });
   return {
@@ -135,6 +136,16 @@ async function vendorWay(type: string): Promise<Way> {
     },
     close: () => void child.kill(),
   };
+}
+
+function driverOf(plugin: Plugin, type: string): SendingDriverRegistration {
+  const bus = createHookBus(silentLog);
+  bus.register(plugin);
+  bus.boot(plugin);
+  bus.goLive(plugin.name);
+  const driver = bus.collect('register_sending_server_driver').find((entry) => entry.type === type);
+  if (!driver) throw new Error(`The plugin registers no driver ${type}.`);
+  return driver;
 }
 
 /** Keeps the driver's capacity filled, as a worker does. */

@@ -181,7 +181,10 @@ export interface SendingDriverRegistration {
    * the host takes only programs of the operator's list (`SENDING_PROGRAMS`), on saving and again before sending.
    */
   readonly programKeys?: readonly string[];
+  /** For the card of the type: a picture that the plugin serves, and a colour such as `#3366ff`. */
   readonly iconUrl?: string;
+  readonly color?: string;
+  /** The page that makes such a server. Absent: `/sending_servers/create/` and the type. */
   readonly createUrl?: string;
   /**
    * For how long at least after `send` threw `unknown` the vendor recognises a message by its `idempotencyKey`. The host then

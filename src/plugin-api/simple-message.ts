@@ -28,7 +28,7 @@ export function readSimpleMessage(content: Uint8Array): SimpleMessage | undefine
   const boundary = boundaryOf(whole);
   const parts = boundary === undefined ? [whole] : partsBetween(whole.body, boundary);
   if (!parts || parts.length > PARTS_MAX) return undefined;
-  const texts = { html: null as string | null, text: null as string | null };
+  const texts: { html: string | null; text: string | null } = { html: null, text: null };
   for (const part of parts) {
     const kind = kindOf(part);
     const text = kind === undefined ? undefined : textOf(part);

@@ -183,6 +183,7 @@ test('REGISTRYs of the register phase: drivers, their family and translations; l
     register: `
       hooks.add('register_sending_server_driver', {
         type: 'acme-mail', name: 'Acme mail', description: 'Sends by Acme.', configKeys: [], secretKeys: [],
+        iconUrl: '/plugins/acme/driver/files/icon.svg', color: '#3366ff',
         validate: () => ({ ok: true, settings: {} }), connect: () => { throw new Error('none'); },
       });
       hooks.add('register_sending_server_icons', { type: 'acme-mail' });
@@ -193,9 +194,18 @@ test('REGISTRYs of the register phase: drivers, their family and translations; l
       hooks.add('layout.body.before_close', { kind: 'script', href: '/plugins/acme/driver/files/a.js', audience: 'admin' });`,
   });
   const types = await client.graphql(
-    '{ it: sendingServerTypes { ... on SendingServerTypesSuccess { nodes { type name description } } } }',
+    '{ it: sendingServerTypes { ... on SendingServerTypesSuccess { nodes { type name description iconUrl color createUrl } } } }',
   );
-  expect(JSON.stringify(types)).toContain('{"type":"acme-mail","name":"Acme mail","description":"Sends by Acme."}');
+  expect(types).toMatchObject({
+    it: {
+      nodes: expect.arrayContaining([
+        {
+          ...{ type: 'acme-mail', name: 'Acme mail', description: 'Sends by Acme.', color: '#3366ff' },
+          ...{ iconUrl: '/plugins/acme/driver/files/icon.svg', createUrl: '/sending_servers/create/acme-mail' },
+        },
+      ]),
+    },
+  });
   expect(await labels('admin')).toContain('Translated');
   const layout = await client.graphql(
     '{ it: extensionSlots(page: "layout") { ... on ExtensionSlotsSuccess { nodes { slot href } } } }',

@@ -188,6 +188,47 @@ const layout: readonly Sentence[] = [
   ]),
 ];
 
+const MAILGUN = 'test/plugins/mailgun.test.ts';
+const WEBHOOK = 'test/inbound/webhook.test.ts';
+const SAVED = 'settings are checked field by field, then tried, and stored only when both pass';
+const TYPES = 'a server whose driver shows no senders says so, and the types tell what their vendors can';
+const SENDERS = 'the domains of the account are shown, added and checked';
+const REPORTED = 'a genuine event is recorded by the id that the vendor gave the message, once';
+const FAULTS = 'a campaign with faults through $type';
+
+const drivers: readonly Sentence[] = [
+  one(
+    '4.13',
+    'One entry under register_sending_server_driver registers a driver: its type, functions and config_keys.',
+    [MAILGUN, TYPES],
+  ),
+  one('4.13', 'An entry has the name, description and icon of its card.', [PATTERNS, REGISTERED]),
+  one('4.13', 'The create_url is derived from the type when it is omitted.', [PATTERNS, REGISTERED]),
+  one('4.13', 'send hands a message over, and throws on failure.', ['test/workers/vendor-faults.test.ts', FAULTS]),
+  one('4.13', 'send returns the runtimeMessageId that bounces and complaints name.', [WEBHOOK, REPORTED]),
+  one('4.13', 'test calls a real authenticated read endpoint of the vendor.', [MAILGUN, SAVED]),
+  one('4.13', 'On save the fields are validated, then test is called; stored is what passes both.', [MAILGUN, SAVED]),
+  one('4.13', 'A failed test is an error of `connection`.', [MAILGUN, SAVED]),
+  one('4.13', 'The names of the fields are the config_keys.', [MAILGUN, SAVED]),
+  one('4.13', 'The vendor posts its reports to /webhook/{type}/{uid}; the driver verifies and parses them.', [
+    WEBHOOK,
+    REPORTED,
+  ]),
+  one('4.13', 'The driver says the address of its webhook.', [MAILGUN, SAVED]),
+  one('4.13', 'An unknown event of a webhook is ignorable, and not dropped in silence.', [WEBHOOK, REPORTED]),
+  one('4.13', 'Reports are looked up by runtimeMessageId, again for up to 5 seconds.', [
+    WEBHOOK,
+    'an event that comes before its message was recorded finds it within seconds; nobody waits for it',
+  ]),
+  one('4.13', 'The look-up ends after 5 seconds.', [WEBHOOK, 'the look-up ends after five seconds']),
+  one('4.13', 'A driver with identity sync shows the senders of the account.', [MAILGUN, SENDERS]),
+  one('4.13', 'A driver with remote domain verification adds domains at the vendor and has them checked.', [
+    MAILGUN,
+    SENDERS,
+  ]),
+  one('4.13', 'What only some drivers can do is told by the type of the server.', [MAILGUN, TYPES]),
+];
+
 const hooks: readonly Sentence[] = [
   {
     ...one('6.4', 'customer_added is fired with the customer.', [PATTERNS, EVENTS]),
@@ -298,4 +339,11 @@ const decisions: readonly Sentence[] = [
   one('D67', 'A plugin for another version of a hook is refused.', [PATTERNS, WRONG]),
 ];
 
-export const extensionSentences: readonly Sentence[] = [...lifecycle, ...endpoints, ...layout, ...hooks, ...decisions];
+export const extensionSentences: readonly Sentence[] = [
+  ...lifecycle,
+  ...endpoints,
+  ...layout,
+  ...drivers,
+  ...hooks,
+  ...decisions,
+];

@@ -60,6 +60,9 @@ interface ServerKind {
   readonly idempotencyKeySeconds?: number | undefined;
   readonly sendsParts?: boolean | undefined;
   readonly signsDkim?: boolean | undefined;
+  readonly iconUrl?: string | undefined;
+  readonly color?: string | undefined;
+  readonly createUrl?: string | undefined;
   readonly programKeys?: readonly string[];
 }
 
@@ -91,6 +94,12 @@ export const SendingServerType = serverKind(
 
 /** What the vendor of a type can do, and what not. */
 builder.objectFields(SendingServerType, (t) => ({
+  iconUrl: t.exposeString('iconUrl', { nullable: true, description: 'A picture of the type; null: none.' }),
+  color: t.exposeString('color', { nullable: true, description: 'A colour such as `#3366ff`; null: none.' }),
+  createUrl: t.string({
+    description: 'The page that makes such a server.',
+    resolve: ({ createUrl, type }) => createUrl ?? `/sending_servers/create/${type}`,
+  }),
   takesReports: t.boolean({
     description: 'Whether its vendor reports bounces and complaints to `SendingServer.webhookUrl`.',
     resolve: ({ webhook }) => webhook !== undefined,
