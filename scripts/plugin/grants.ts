@@ -2,10 +2,11 @@
 import type { PluginRights } from '../../src/plugin-api/index.ts';
 
 /** The body of `POST /plugins/:vendor/:name/activate` that agrees to all that the plugin asks for. */
-export function grantsOf({ scopes, hosts, customers }: PluginRights): Readonly<Record<string, unknown>> {
+export function grantsOf({ scopes, hosts, browserHosts, customers }: PluginRights): Readonly<Record<string, unknown>> {
   return {
     ...(scopes.length > 0 ? { scopes } : {}),
     ...(hosts.length > 0 ? { hosts } : {}),
+    ...(browserHosts.length > 0 ? { browser_hosts: browserHosts } : {}),
     ...(customers === 'all' ? { for_all_customers: true } : {}),
   };
 }

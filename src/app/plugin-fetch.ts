@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { createConcurrencyLimit } from '../lib/concurrency-limit.ts';
 import { messageOf } from '../lib/errors.ts';
+import { namesHost } from '../lib/host-rule.ts';
 import { callOutbound } from '../lib/outbound-request.ts';
 import type { FetchAnswer, PluginFetch } from '../plugin-api/index.ts';
 import type { ServiceOwner } from './service-owner.ts';
@@ -70,15 +71,13 @@ function granted(
 ): { readonly host: string; readonly port: string | undefined } {
   if (typeof url !== 'string' || !URL.canParse(url))
     throw new Error('The first argument of fetch must be an http or https address.');
-  const { hostname, port } = new URL(url);
+  const parsed = new URL(url);
+  const { hostname } = parsed;
+  // `new URL` drops the usual port of the scheme; a plugin may write the other scheme's.
+  const { port } = parsed;
   // A name may end with a dot, which means the same host.
   const host = hostname.replace(/\.$/, '');
-  const isGranted = hosts.some((entry) => {
-    const [name = '', ofEntry = ''] = entry.split(':');
-    const isHost = name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
-    return isHost && (ofEntry === port || (ofEntry === '' && (port === '80' || port === '443')));
-  });
-  if (!isGranted)
+  if (!namesHost(hosts, parsed))
     throw new Error(
       `The plugin "${plugin}" may not call ${port === '' ? host : `${host}:${port}`}: its manifest does not name it in "hosts".`,
     );

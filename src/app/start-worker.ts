@@ -32,6 +32,7 @@ import {
 } from '../workers/tasks/maintenance.ts';
 import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { snapshotTask, sendAtTimeTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
+import { paymentTasks } from '../workers/tasks/payments.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
 import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
@@ -131,6 +132,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     makePartitionsTask,
     dropPartitionsTask,
     renewSubscriptionsTask,
+    ...paymentTasks,
     ...bounceTasks,
     refreshReceivedTask,
     reviveCampaignsTask,

@@ -77,6 +77,8 @@ export interface LivePlugin {
   readonly folder: string;
   /** Another one when a file has changed. */
   readonly fingerprint: string;
+  /** Hosts to which its routes may send a browser. */
+  readonly browserHosts: readonly string[];
 }
 
 export interface PluginHost {

@@ -17,6 +17,8 @@ export interface Page {
   readonly look?: ListLook | undefined;
   /** Elements of the head that may load our own scripts and style sheets. */
   readonly scripts?: Html;
+  /** Other sites to which a form may lead, such as `https://checkout.example.com`. */
+  readonly formTargets?: readonly string[];
   /** Files of plugins that the page loads, and nothing else. */
   readonly files?: PageFiles;
 }
@@ -57,12 +59,12 @@ const STYLE_SOURCE = sourceOf(STYLE);
 const SCRIPT_SOURCES = "; script-src 'self'; connect-src 'self'; worker-src 'self'";
 
 /** Allows the styles of the page, its logo, and our own scripts if it has any. */
-function policyOf({ look, scripts, files }: Page): string {
+function policyOf({ look, scripts, files, formTargets = [] }: Page): string {
   if (files) return policyOfFiles(files);
   const color = look?.color ? ` ${sourceOf(styleOfColor(look.color))}` : '';
   const styles = `style-src ${STYLE_SOURCE}${color}${scripts ? " 'self'" : ''}`;
   const others = `${scripts ? SCRIPT_SOURCES : ''}${look?.logo ? "; img-src 'self'" : ''}`;
-  return `default-src 'none'; ${styles}${others}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  return `default-src 'none'; ${styles}${others}; form-action ${["'self'", ...formTargets].join(' ')}; base-uri 'none'; frame-ancestors 'none'`;
 }
 
 /** Each file by its own address: other addresses of this installation may hold what a customer has uploaded. */

@@ -8,3 +8,24 @@ export const renewSubscriptionsJob = defineJob({
   payload: z.looseObject({}),
   attemptsMax: 1,
 });
+
+/** Asks the vendors about all payments that are due. What failed is asked again later. */
+export const syncPaymentsJob = defineJob({
+  name: 'billing.sync-payments',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
+
+/** Makes a cancelled payment unpayable at its vendor. The queue's delays grow: ten tries are half a day. */
+export const cancelIntentJob = defineJob({
+  name: 'billing.cancel-intent',
+  payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
+  attemptsMax: 10,
+});
+
+/** Charges a saved payment method for an invoice. After the last try the payment stays open, and the customer can pay on the page. */
+export const chargeIntentJob = defineJob({
+  name: 'billing.charge-intent',
+  payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
+  attemptsMax: 10,
+});

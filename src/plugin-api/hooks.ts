@@ -11,6 +11,7 @@ import type { EmailVerifierRegistration } from './email-verifier.ts';
 import type { EventFollower, RecordedEventHooks } from './events.ts';
 import type { CronLine, DailyTask, PluginJob } from './jobs.ts';
 import type { MenuItem, PageAsset, PageSection, SidebarGroup } from './pages.ts';
+import type { PaymentGatewayRegistration } from './payment-gateway.ts';
 import type { PluginPage } from './plugin-page.ts';
 import type { SettingsChange, SettingsForm } from './plugin-settings.ts';
 import type { TranslationFile } from './plugin-texts.ts';
@@ -28,6 +29,7 @@ export interface RegistryHooks {
   register_sending_server_driver: SendingDriverRegistration;
   [name: `register_sending_server_${string}`]: unknown;
   register_email_verifier: EmailVerifierRegistration;
+  register_payment_gateway: PaymentGatewayRegistration;
   add_translation_file: TranslationFile;
   event_follower: EventFollower;
   job: PluginJob;

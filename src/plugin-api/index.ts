@@ -95,6 +95,27 @@ export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.
 export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
 export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';
 export type { PluginLog, PluginServices } from './plugin-services.ts';
+export {
+  GatewayError,
+  type AutoChargeGateway,
+  type GatewayCheck,
+  type GatewayData,
+  type GatewayRecord,
+  type IntentGateway,
+  type IntentStatus,
+  type OpenedCheckout,
+  type PaymentGatewayRegistration,
+  type PaymentGatewayService,
+  type PaymentIntent,
+  type PaymentMethodData,
+  type PaymentsService,
+  type RemotePlan,
+  type RemoteSubscription,
+  type RemoteSubscriptionGateway,
+  type RemoteSubscriptionPage,
+  type SubscriptionGateway,
+  type VendorIntent,
+} from './payment-gateway.ts';
 export type { Route, RouteAnswer, RouteRequest } from './routes.ts';
 export type { RestAnswer, RestGiven, RestParameter, RestRow } from './rest.ts';
 export {

@@ -11,12 +11,21 @@ export interface PluginRights {
   readonly hooks: readonly string[];
   /** Hosts that it may call: `api.example.com`, `*.example.com`, `api.example.com:8443`. */
   readonly hosts: readonly string[];
+  /** Hosts to which its routes may send a browser, such as the checkout of a vendor; written as `hosts`. */
+  readonly browserHosts: readonly string[];
   /** Whether it has tables of its own. */
   readonly tables: boolean;
 }
 
 /** A manifest that asks for nothing. */
-export const NO_RIGHTS: PluginRights = { scopes: [], customers: 'chosen', hooks: [], hosts: [], tables: false };
+export const NO_RIGHTS: PluginRights = {
+  scopes: [],
+  customers: 'chosen',
+  hooks: [],
+  hosts: [],
+  browserHosts: [],
+  tables: false,
+};
 
 /** What of `wanted` is not in `granted`; undefined: nothing. */
 export function rightsBeyond(granted: PluginRights, wanted: PluginRights): PluginRights | undefined {
@@ -25,10 +34,12 @@ export function rightsBeyond(granted: PluginRights, wanted: PluginRights): Plugi
     customers: granted.customers === 'all' ? 'chosen' : wanted.customers,
     hooks: wanted.hooks.filter((hook) => !allowsHook(granted, hook)),
     hosts: wanted.hosts.filter((host) => !granted.hosts.includes(host)),
+    browserHosts: wanted.browserHosts.filter((host) => !granted.browserHosts.includes(host)),
     tables: wanted.tables && !granted.tables,
   };
-  const { scopes, customers, hooks, hosts, tables } = beyond;
-  const isNone = scopes.length + hooks.length + hosts.length === 0 && customers === 'chosen' && !tables;
+  const { scopes, customers, hooks, hosts, browserHosts, tables } = beyond;
+  const lists = [scopes, hooks, hosts, browserHosts];
+  const isNone = lists.every((list) => list.length === 0) && customers === 'chosen' && !tables;
   return isNone ? undefined : beyond;
 }
 

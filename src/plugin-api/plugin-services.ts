@@ -2,6 +2,7 @@
 import type { PluginJobs } from './jobs.ts';
 import type { SettingsService } from './plugin-settings.ts';
 import type { PluginDatabase } from './plugin-database.ts';
+import type { PaymentsService } from './payment-gateway.ts';
 import type { PluginFetch } from './plugin-fetch.ts';
 import type { RunGraphql } from './plugin-graphql.ts';
 import type { PluginTexts } from './plugin-texts.ts';
@@ -18,6 +19,7 @@ export interface PluginServices extends PluginTexts {
   readonly graphql: RunGraphql;
   readonly database: PluginDatabase;
   readonly fetch: PluginFetch;
+  readonly payments: PaymentsService;
 }
 
 /** Writes to Mailwright's log, with the plugin's name. Details are plain data, and never contain a password or an address of a person. */

@@ -34,7 +34,7 @@ export interface RouteRequest {
 
 /** One kind of body, or none. */
 export interface RouteAnswer {
-  /** 200, or 303 with `redirect`, unless given. */
+  /** 200, or 303 with `redirect` and `redirectTo`, unless given. */
   readonly status?: number;
   readonly html?: string;
   readonly text?: string;
@@ -46,6 +46,10 @@ export interface RouteAnswer {
   readonly fileName?: string;
   /** A path of this installation. */
   readonly redirect?: string;
+  /** With a `redirect` to a checkout of Mailwright: why something failed, a sentence for the customer. It is shown there once. */
+  readonly error?: string;
+  /** An address of another site, over https, at a host that the manifest names in `browserHosts`. */
+  readonly redirectTo?: string;
   /** A page of `html` may load scripts of the plugin's own files, and scripts may call this installation. Without it there are none. */
   readonly usesOwnScripts?: boolean;
 }

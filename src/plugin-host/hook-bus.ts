@@ -193,5 +193,6 @@ function logOnly(log: Log): ServicesOf {
     graphql: none,
     fetch: none,
     database: { query: none, transaction: none },
+    payments: { openCheckout: none, saveReference: none },
   });
 }

@@ -6,6 +6,7 @@ import { PLUGIN_EVENT_KINDS, type HookPattern } from '../plugin-api/index.ts';
 import type { EntryCheck } from './entry-check.ts';
 import { checkLiquidFilter, checkMailTemplate, checkMergeTag, checkRecipientCheck } from './message-checks.ts';
 import { checkMenuItems, checkPageAsset, checkPageSection, checkSidebarGroup } from './page-checks.ts';
+import { checkPaymentGateway } from './payment-gateway-check.ts';
 import { checkPluginPage } from './plugin-page-check.ts';
 import { checkSettingsForm } from './settings-check.ts';
 import { checkTranslationFile } from './translation-check.ts';
@@ -48,6 +49,7 @@ export const knownHooks: KnownHooks = {
     family: /^register_sending_server_[\w-]+$/,
   },
   register_email_verifier: { pattern: 'REGISTRY', version: 1, phase: 'register', check: checkEmailVerifier },
+  register_payment_gateway: { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPaymentGateway },
   add_translation_file: { pattern: 'REGISTRY', version: 1, phase: 'register', check: checkTranslationFile },
   'layout.head.assets': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },
   'layout.body.before_close': { pattern: 'REGISTRY', version: 1, phase: 'boot', check: checkPageAsset },

@@ -28,6 +28,7 @@ export const rightsShape = {
   customers: z.enum(['chosen', 'all']).default('chosen'),
   hooks: listOf(z.string().max(TEXT_LENGTH_MAX).regex(HOOK)),
   hosts: listOf(z.union([z.string().regex(HOST), z.string().regex(ONE_PART)])),
+  browserHosts: listOf(z.union([z.string().regex(HOST), z.string().regex(ONE_PART)])),
   tables: z.union([z.boolean(), z.string().max(TEXT_LENGTH_MAX)]).default(false),
 } as const;
 
@@ -38,6 +39,8 @@ export const RIGHTS_RULES: Readonly<Record<keyof typeof rightsShape, string>> = 
   hooks:
     'a list of names of hooks, such as "customer_added", or of beginnings of at least three characters with "*", such as "page.*".',
   hosts: 'a list of host names in small letters, such as "api.example.com", "*.example.com" or "api.example.com:8443".',
+  browserHosts:
+    'a list of host names in small letters, such as "checkout.example.com" or "*.example.com": where its routes may send a browser.',
   tables: 'true if the plugin has tables, or the prefix of their names.',
 };
 
@@ -45,7 +48,7 @@ type ReadRights = z.output<z.ZodObject<typeof rightsShape>>;
 
 /** The rights, and why `tables` cannot be meant; `prefix` is that of the vendor's tables. */
 export function rightsOf(
-  { scopes, customers, hooks, hosts, tables }: ReadRights,
+  { scopes, customers, hooks, hosts, browserHosts, tables }: ReadRights,
   prefix: string,
 ): { readonly rights: PluginRights; readonly faults: readonly string[] } {
   const faults =
@@ -54,5 +57,5 @@ export function rightsOf(
           `"tables" of "mailwright" in package.json is "${tables}"; the names of this vendor's tables begin with "${prefix}".`,
         ]
       : [];
-  return { rights: { scopes, customers, hooks, hosts, tables: tables !== false }, faults };
+  return { rights: { scopes, customers, hooks, hosts, browserHosts, tables: tables !== false }, faults };
 }

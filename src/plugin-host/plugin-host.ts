@@ -144,7 +144,9 @@ export class ProcessPlugins {
 
   live(key: Key) {
     const live = this.#live.get(nameOf(key));
-    return live && { name: nameOf(key), folder: live.folder, fingerprint: live.fingerprint };
+    const { folder, fingerprint, rights } = live ?? {};
+    if (folder === undefined || fingerprint === undefined) return undefined;
+    return { name: nameOf(key), folder, fingerprint, browserHosts: rights?.browserHosts ?? [] };
   }
 
   removeFolder({ vendor, name }: Key): Promise<void> {

@@ -15,6 +15,7 @@ import { listRows } from './lists/routes.ts';
 import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
+import { paymentGatewayRows } from './payment-gateways/routes.ts';
 import { planRows } from './plans/routes.ts';
 import { extensionRows } from './plugins/extension-routes.ts';
 import { offeredPluginRows } from './plugins/offered-routes.ts';
@@ -68,4 +69,5 @@ export const rows: readonly Row[] = [
   ...planRows,
   ...subscriptionRows,
   ...invoiceRows,
+  ...paymentGatewayRows,
 ];

@@ -15,7 +15,7 @@ import type {
   InvoiceKind as KindOfInvoice,
   InvoiceStatus as StatusOfInvoice,
 } from '../domain/billing/invoice-store.ts';
-import type { PaymentStatus as StatusOfPayment } from '../domain/billing/payment-store.ts';
+import type { PaymentStatus as StatusOfPayment } from '../domain/billing/payment-intent.ts';
 import type { FrequencyUnit as UnitOfPeriod } from '../domain/billing/period.ts';
 import type { PlanStatus as StatusOfPlan } from '../domain/billing/plan-fields.ts';
 import type { LineKind } from '../domain/billing/proration.ts';
@@ -206,6 +206,9 @@ export const SubscriptionHistoryEvent = closedSet<HistoryEvent>(
     change_withdrawn: 'The other plan is not wanted any more.',
     plan_changed: 'It moved to another plan.',
     payment_claimed: 'The customer says that an invoice was paid.',
+    payment_failed: 'A payment through a gateway failed.',
+    payment_credited: 'Money came for an invoice that was not open any more: it became credit.',
+    payment_refunded: 'Money was paid back at the vendor.',
     payment_rejected: 'An administrator did not find the money.',
     updated: 'Its dates, period or options were changed.',
     cancelled: 'It runs to the end of its period only.',

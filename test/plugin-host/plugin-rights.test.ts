@@ -29,10 +29,12 @@ test('what a manifest asks for, without repetitions', () => {
   const asked = {
     ...{ scopes: ['lists:write', 'lists:read', 'lists:read'], customers: 'all', hooks: ['page.*', 'customer_added'] },
     ...{ hosts: ['*.example.com', 'api.example.com:8443', 'localhost:9'], tables: 'acme_tools_' },
+    browserHosts: ['pay.example.com', 'pay.example.com'],
   };
   expect(wantsOf(asked)).toEqual({
     ...{ scopes: ['lists:read', 'lists:write'], customers: 'all', hooks: ['customer_added', 'page.*'] },
     ...{ hosts: ['*.example.com', 'api.example.com:8443', 'localhost:9'], tables: true },
+    browserHosts: ['pay.example.com'],
   });
 });
 
@@ -48,9 +50,13 @@ test.for([
   [{ hosts: ['*'] }, '"hosts" of "mailwright"'],
   [{ hosts: ['*.com:0'] }, '"hosts" of "mailwright"'],
   [{ hosts: Array.from({ length: 101 }, (_, n) => `h${n}.example.com`) }, '"hosts" of "mailwright"'],
+  [
+    { browserHosts: ['https://pay.example.com'] },
+    '"browserHosts" of "mailwright" in package.json must be a list of host names',
+  ],
   [{ tables: 'other_' }, `the names of this vendor's tables begin with "acme_tools_"`],
   [{ tables: 1 }, '"tables" of "mailwright"'],
-  [{ everything: true }, '"hosts", "tables"; nothing else'],
+  [{ everything: true }, '"hosts", "browserHosts", "tables"; nothing else'],
 ] as const)('a fault is a sentence: %j', ([mailwright, sentence]) => {
   expect(() => wantsOf(mailwright)).toThrow(sentence);
 });

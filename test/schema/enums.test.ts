@@ -19,6 +19,10 @@ const OPEN: Readonly<Record<string, string>> = {
   'EmailVerificationServerType.type': 'verifiers of plugins',
   'UsableVerificationServer.type': 'verifiers of plugins',
   'SendingServerIdentity.status': "the vendor's word",
+  'OfferedPaymentGateway.type': 'gateways of plugins',
+  'PaymentGateway.type': 'gateways of plugins',
+  'PaymentGatewayType.type': 'gateways of plugins',
+  'PaymentGatewayTest.reason': 'a sentence',
   'DroppedMails.kind': 'names of jobs',
   'ConsentEvent.source': '`import:<uid>`',
   'Subscriber.source': '`import:<uid>`',
@@ -47,6 +51,7 @@ test('fields that answer one of a few words are enums', () => {
 /** Why inputs stay texts. */
 const OPEN_INPUTS: Readonly<Record<string, string>> = {
   'CreateSendingServerInput.type': 'drivers of plugins',
+  'CreatePaymentGatewayInput.type': 'gateways of plugins',
   'UpdateSendingServerInput.type': 'drivers of plugins',
   'CreateEmailVerificationServerInput.type': 'verifiers of plugins',
   'UpdateEmailVerificationServerInput.type': 'verifiers of plugins',

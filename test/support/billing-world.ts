@@ -6,6 +6,7 @@ import { createPlan } from '../../src/domain/billing/create-plan.ts';
 import { recordPayment } from '../../src/domain/billing/pay-invoice.ts';
 import type { Plan, PlanInput } from '../../src/domain/billing/plan.ts';
 import type { Context } from '../../src/domain/context.ts';
+import type { HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { hooksFollower } from '../../src/workers/fire-hooks.ts';
 import { caughtUp, startFollowers } from './event-followers.ts';
 import { createTenant } from './tenant.ts';
@@ -15,6 +16,7 @@ import { withHooks } from './with-hooks.ts';
 export interface BillingWorld {
   /** As an administrator. */
   readonly admin: Context;
+  readonly hooks: HookBus;
   /** Sets the clock; every later act happens then. */
   setClock(at: string): void;
   newPlan(price: string, changes?: PlanInput): Promise<Plan>;
@@ -45,6 +47,7 @@ export async function openBillingWorld(at: string): Promise<BillingWorld> {
   await startFollowers(base, [hooksFollower(base)]);
   return {
     admin,
+    hooks: base.hooks,
     async fired() {
       await caughtUp(base.db, 'hooks');
       return fired;

@@ -10,6 +10,7 @@ export interface MoneyUids {
   readonly subscriptionUid: string;
   readonly invoiceUid: string;
   readonly paymentUid: string;
+  readonly gatewayUid: string;
 }
 
 /** Nothing that a plan may limit is limited, so that every other noun can be walked. */
@@ -48,7 +49,12 @@ export async function insertMoney(db: Queryable, customerId: bigint): Promise<Mo
     )
     INSERT INTO payment_intent (customer_id, uid, invoice_id, method, status, amount_minor, currency_code, decided_at)
     SELECT ${customerId}, ${uids.paymentUid}, i.id, 'offline', 'FAILED', 1000, 'EUR', now() FROM i`);
-  return { ...uids, planUid: next.uid };
+  const gatewayUid = newUid();
+  await db.execute(
+    sql`DELETE FROM payment_gateway WHERE name = 'World bank' AND id < (SELECT max(id) - 50 FROM payment_gateway)`,
+  );
+  await db.execute(sql`INSERT INTO payment_gateway (uid, type, name) VALUES (${gatewayUid}, 'offline', 'World bank')`);
+  return { ...uids, planUid: next.uid, gatewayUid };
 }
 
 /** An active plan of this name; made when there is none (or none that is unused). There may be a thousand at most. */

@@ -180,6 +180,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     customerUid: world.customerUid,
     planUid: world.planUid,
     invoiceUid: world.invoiceUid,
+    gatewayUid: world.gatewayUid,
     price: '9.99',
     currencyId: 49,
     currencyCode: 'EUR',
@@ -198,16 +199,18 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
         ? 'bounced'
         : mutation.includes('VerificationServer')
           ? WORLDS_VERIFIER
-          : mutation.includes('SendingServer')
-            ? 'smtp'
-            : mutation.includes('Campaign')
-              ? 'regular'
-              : mutation === 'addListField'
-                ? 'dropdown'
-                : 'text',
+          : mutation.includes('PaymentGateway')
+            ? 'offline'
+            : mutation.includes('SendingServer')
+              ? 'smtp'
+              : mutation.includes('Campaign')
+                ? 'regular'
+                : mutation === 'addListField'
+                  ? 'dropdown'
+                  : 'text',
     messageId: world.messageId,
     tag: `TAG_${newUid()}`,
-    settings: mutation.includes('VerificationServer') ? {} : world.smtp,
+    settings: /VerificationServer|PaymentGateway/.test(mutation) ? {} : world.smtp,
     servers: world.verificationServerUid,
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
@@ -228,7 +231,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     fieldValues: { FIRST_NAME: 'Ada' },
     next: '/inbox',
     quotaUnit: 'hour',
-    status: /SendingServer|VerificationServer|BounceHandler|Plan/.test(mutation) ? 'active' : 'subscribed',
+    status: /SendingServer|VerificationServer|BounceHandler|Plan|PaymentGateway/.test(mutation)
+      ? 'active'
+      : 'subscribed',
     ...(mutation === 'updateListField' ? { defaultValue: 'Ada', tag: 'FIRST_NAME' } : {}),
     scopes: 'lists:read',
     base64: 'RU1BSUwNCg==',
@@ -256,6 +261,8 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
+  if (mutation.includes('PaymentGateway')) return world.gatewayUid;
+  if (mutation === 'refreshInvoice') return world.invoiceUid;
   if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;
   if (/SendingDomain|DkimKey/.test(mutation)) return world.domainUid;
   return world.listUid;

@@ -47,6 +47,7 @@ export interface World extends RestTenant {
   readonly invoiceUid: string;
   /** A try to pay it that was rejected. */
   readonly paymentUid: string;
+  readonly gatewayUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
   /** Made by hand, and not the one that asks. */
@@ -238,6 +239,7 @@ function slot(world: World, before: string, name: string): string {
     subscriptions: world.subscriptionUid,
     invoices: world.invoiceUid,
     payments: world.paymentUid,
+    payment_gateways: world.gatewayUid,
     packages: world.packageUid,
     'by-email': world.email,
     api_tokens: world.apiTokenUid,
@@ -269,6 +271,7 @@ function typeOf(path: string): string {
   if (path.startsWith('/notification')) return 'bounced';
   if (path.endsWith('/download')) return 'csv';
   if (path.includes('verification_servers')) return WORLDS_VERIFIER;
+  if (path.includes('payment_gateways')) return 'offline';
   return path.includes('sending_servers') ? 'smtp' : /add-field|fields/.test(path) ? 'dropdown' : 'regular';
 }
 
@@ -328,8 +331,9 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'contact[email]': 'office@sender.example',
     'contact[url]': 'https://sender.example/',
     tag: path.includes('add-field') ? `TAG_${newUid()}` : path.includes('/fields/') ? 'first_name' : 'vip,new',
-    settings: path.includes('verification_servers') ? {} : world.smtp,
+    settings: /verification_servers|payment_gateways/.test(path) ? {} : world.smtp,
     email_verification_servers: '',
+    gateway_uid: world.gatewayUid,
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     soft_bounce_limit: 3,
     soft_bounce_days: 14,
@@ -355,7 +359,9 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
     ...{ local_time: '09:00', plugin_template: '' },
-    status: /sending_servers|verification_servers|bounce_handlers|plans/.test(path) ? 'active' : 'subscribed',
+    status: /sending_servers|verification_servers|bounce_handlers|plans|payment_gateways/.test(path)
+      ? 'active'
+      : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,
     slot: 'menu-items',
     ...(path === '/segment_conditions' ? { language: 'en' } : {}),

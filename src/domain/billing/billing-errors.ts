@@ -53,6 +53,32 @@ export const paymentAwaitsApproval = () =>
     'PAYMENT_AWAITS_APPROVAL',
     'A payment of this customer waits for an administrator to approve or reject it. Until then nothing else can change.',
   );
+/** A saved payment method is being charged: nothing may take its place meanwhile. */
+export const paymentInProgress = () =>
+  new WrongStateError(
+    'PAYMENT_IN_PROGRESS',
+    'The saved payment method of this customer is being charged for this invoice. Wait a few minutes, then look at the invoice again.',
+  );
+export const vendorDecides = (method: string) =>
+  new WrongStateError(
+    'PAYMENT_NOT_OFFLINE',
+    `This payment is made through "${method}": its state is read from there. Nobody approves or rejects it.`,
+  );
+export const offlineNotOffered = () =>
+  new WrongStateError(
+    'OFFLINE_NOT_OFFERED',
+    'This invoice cannot be paid by transfer. Its checkout page shows how to pay it.',
+  );
+export const tooManyPayments = (max: number) =>
+  new WrongStateError(
+    'TOO_MANY_PAYMENTS',
+    `Paying this invoice was begun ${max} times. Ask the operator of this service.`,
+  );
+export const onHold = () =>
+  new WrongStateError(
+    'INSTALLATION_ON_HOLD',
+    'This installation is a restored backup and on hold: nothing is charged until an administrator ends the hold.',
+  );
 export const tooManyClaims = (max: number) =>
   new WrongStateError('TOO_MANY_CLAIMS', `A payment of this invoice was claimed and rejected ${max} times.`);
 export const tooManyChanges = (retryAfterSeconds: number) =>

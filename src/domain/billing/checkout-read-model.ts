@@ -1,9 +1,13 @@
 /** What the page of an invoice shows. */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { InvoiceStatus } from './invoice-store.ts';
-import type { PaymentStatus } from './payment-store.ts';
+import type { PaymentStatus } from './payment-intent.ts';
 
 interface LatestPayment {
+  /** Type of its gateway. */
+  readonly method: string;
+  /** The vendor has an object for it. */
+  readonly isBegun: boolean;
   readonly status: PaymentStatus;
   readonly reason: string | null;
 }
@@ -34,7 +38,7 @@ export async function findCheckoutInvoice(db: Queryable, uid: string): Promise<C
            i.status, i.currency_code AS "currencyCode", i.total_minor AS "totalMinor", i.due_at AS "dueAt", i.paid_at AS "paidAt",
            (SELECT coalesce(jsonb_agg(jsonb_build_object('description', l.description, 'amountMinor', l.amount_minor::text) ORDER BY l.no), '[]')
               FROM invoice_line l WHERE l.customer_id = i.customer_id AND l.invoice_id = i.id) AS lines,
-           (SELECT jsonb_build_object('status', t.status, 'reason', t.reason)
+           (SELECT jsonb_build_object('method', t.method, 'isBegun', t.reference IS NOT NULL, 'status', t.status, 'reason', t.reason)
               FROM payment_intent t WHERE t.customer_id = i.customer_id AND t.invoice_id = i.id
              ORDER BY t.id DESC LIMIT 1) AS payment
       FROM invoice i JOIN customer c ON c.id = i.customer_id JOIN plan p ON p.id = i.plan_id

@@ -4,6 +4,7 @@ import { InputFaults } from '../../lib/input-faults.ts';
 import type { Context } from '../context.ts';
 import { tooManyPlans } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
+import { requireKnownNames } from './gateways/offered-gateways.ts';
 import { parsePlanOptions } from './plan-options.ts';
 import { countPlans, insertPlan } from './plan-store.ts';
 import {
@@ -22,6 +23,7 @@ export async function createPlan(ctx: Context, input: PlanInput): Promise<Plan> 
   const faults = new InputFaults();
   const wanted = faults.read(createPlanInput, input);
   const options = faults.catch(() => parsePlanOptions(input.options ?? {}));
+  await faults.gather(() => requireKnownNames(ctx, input.options?.['payment_gateway']));
   const currency = readCurrency(faults, input);
   if (!currency && (input.currencyId ?? input.currencyCode ?? null) === null)
     faults.add({ currencyId: ['The currency id field is required (or a currency code).'] });

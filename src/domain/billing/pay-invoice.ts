@@ -1,33 +1,32 @@
 /**
- * The built-in offline payment (specification 3.6): the customer claims that it paid, an administrator approves or rejects. An
+ * The gateway `offline` (specification 3.6): the customer claims that it paid, an administrator approves or rejects. An
  * administrator may also record a payment without a claim.
  */
 import { isUid, newUid } from '../../lib/ids.ts';
 import { multiLine, parseInput } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 import {
-  foreignInvoice,
   invoiceNotFound,
   invoiceNotPending,
+  offlineNotOffered,
   paymentDecided,
   paymentNotFound,
   tooManyClaims,
+  vendorDecides,
 } from './billing-errors.ts';
-import { administers, requireAdministrator } from './billing-rights.ts';
+import { requireAdministrator } from './billing-rights.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
+import { endOpenTry } from './end-open-try.ts';
+import { offeredGateways } from './gateways/offered-gateways.ts';
+import { OFFLINE } from './gateways/payment-gateway.ts';
+import { allGateways } from './gateways/payment-gateway-store.ts';
 import { findInvoice, findInvoiceByUid, type Invoice } from './invoice-store.ts';
-import {
-  closePayment,
-  countPayments,
-  findOpenPayment,
-  findPaymentByUid,
-  insertPayment,
-  paymentStatuses,
-  type Payment,
-  type PaymentStatus,
-} from './payment-store.ts';
+import { moveIntent } from './move-intent.ts';
+import { paymentStatuses, type Payment, type PaymentStatus } from './payment-intent.ts';
+import { countPayments, findOpenPayment, findPaymentByUid, insertPayment } from './payment-store.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findSubscription } from './subscription-store.ts';
+import { visibleInvoice } from './visible-invoice.ts';
 import { totalOf } from './write-invoice.ts';
 import { z } from 'zod';
 
@@ -70,24 +69,36 @@ async function claim(work: BillingWork, invoice: Invoice, note: string | null): 
   const { db } = work.ctx;
   if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
   const open = await findOpenPayment(db, invoice);
-  if (open) return open;
-  if ((await countPayments(db, invoice)) >= CLAIMS_PER_INVOICE_MAX) throw tooManyClaims(CLAIMS_PER_INVOICE_MAX);
-  const given = { uid: newUid(), status: 'AWAITING_ADMIN_APPROVAL', note: note ?? '', at: work.at } as const;
-  const payment = await insertPayment(db, invoice, given);
+  if (open?.method === OFFLINE) return open;
+  const offered = await offeredGateways(work.ctx, invoice);
+  if (!offered.some(({ type }) => type === OFFLINE)) throw offlineNotOffered();
+  if ((await countPayments(db, invoice, OFFLINE)) >= CLAIMS_PER_INVOICE_MAX)
+    throw tooManyClaims(CLAIMS_PER_INVOICE_MAX);
+  if (open) await endOpenTry(work, open, { reason: 'A transfer was reported instead.' });
+  const payment = await insertOffline(work, invoice, note);
   await record(work, invoice, { event: 'payment_claimed', note });
-  return payment;
+  return (await moveIntent(work, payment, { to: 'AWAITING_ADMIN_APPROVAL' })) ?? payment;
+}
+
+async function insertOffline(work: BillingWork, invoice: Invoice, note: string | null): Promise<Payment> {
+  const { db } = work.ctx;
+  const gateway = (await allGateways(db)).find(({ type }) => type === OFFLINE);
+  return insertPayment(db, invoice, {
+    ...{ uid: newUid(), method: OFFLINE, gatewayId: gateway?.id ?? null, at: work.at, nextSyncAt: null },
+    note: note ?? '',
+  });
 }
 
 /**
  * The payment has arrived: the invoice is paid and takes effect. Repeating it changes nothing. Throws WrongStateError
- * `PAYMENT_DECIDED`; NotFoundError `PAYMENT_NOT_FOUND`.
+ * `PAYMENT_DECIDED`, `PAYMENT_NOT_OFFLINE`; NotFoundError `PAYMENT_NOT_FOUND`.
  */
 export async function approvePayment(ctx: Context, { uid }: { uid: string }): Promise<Payment> {
   return decide(ctx, uid, async (work, payment) => {
-    const decision = { status: 'SUCCEEDED', at: work.at, by: viewerOf(ctx).userUid, reason: null } as const;
-    if (!(await closePayment(work.ctx.db, payment, decision))) return answerDecided(payment, 'SUCCEEDED');
+    const moved = await moveIntent(work, payment, { to: 'SUCCEEDED', by: viewerOf(ctx).userUid });
+    if (!moved) return answerDecided(payment, 'SUCCEEDED');
     await settleInvoice(work, await invoiceOf(work, payment));
-    return { ...payment, status: 'SUCCEEDED' };
+    return moved;
   });
 }
 
@@ -101,14 +112,17 @@ export async function rejectPayment(
 ): Promise<Payment> {
   const { reason = null } = parseInput(reasonInput, input);
   return decide(ctx, uid, async (work, payment) => {
-    const decision = { status: 'FAILED', at: work.at, by: viewerOf(ctx).userUid, reason } as const;
-    if (!(await closePayment(work.ctx.db, payment, decision))) return answerDecided(payment, 'FAILED');
+    const moved = await moveIntent(work, payment, { to: 'FAILED', by: viewerOf(ctx).userUid, reason });
+    if (!moved) return answerDecided(payment, 'FAILED');
     await record(work, await invoiceOf(work, payment), { event: 'payment_rejected', note: reason });
-    return { ...payment, status: 'FAILED' };
+    return moved;
   });
 }
 
-/** Records a payment without a claim, or approves a claimed one. Throws WrongStateError `INVOICE_NOT_PENDING`; NotFoundError. */
+/**
+ * Records a payment without a claim, or approves a claimed one; a try through a vendor is cancelled. Throws WrongStateError
+ * `INVOICE_NOT_PENDING`, `PAYMENT_IN_PROGRESS`; NotFoundError.
+ */
 export async function recordPayment(
   ctx: Context,
   { invoiceUid, ...input }: { invoiceUid: string; note?: string | null | undefined },
@@ -118,25 +132,21 @@ export async function recordPayment(
   return workOnInvoice(ctx, invoiceUid, async (work, invoice) => {
     const { db } = work.ctx;
     if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
-    const given = { uid: newUid(), status: 'PENDING', note: note ?? '', at: work.at } as const;
-    const payment = (await findOpenPayment(db, invoice)) ?? (await insertPayment(db, invoice, given));
-    await closePayment(db, payment, { status: 'SUCCEEDED', at: work.at, by: viewerOf(ctx).userUid, reason: null });
+    const open = await findOpenPayment(db, invoice);
+    // A try through a vendor has not brought this money: it must not be paid as well.
+    if (open && open.method !== OFFLINE)
+      await endOpenTry(work, open, { reason: 'The invoice was paid in another way.' });
+    const payment = open?.method === OFFLINE ? open : await insertOffline(work, invoice, note ?? null);
+    const moved = await moveIntent(work, payment, { to: 'SUCCEEDED', by: viewerOf(ctx).userUid });
+    if (!moved) return answerDecided(payment, 'SUCCEEDED');
     await settleInvoice(work, invoice);
-    return { ...payment, status: 'SUCCEEDED' };
+    return moved;
   });
 }
 
 /** The requested status of payments; by default those that wait for an administrator. Throws ValidationError. */
 export function wantedPaymentStatus(status: string | null | undefined): PaymentStatus {
   return parseInput(statusInput, { status }).status ?? 'AWAITING_ADMIN_APPROVAL';
-}
-
-/** An invoice that the caller may see. Throws NotFoundError `INVOICE_NOT_FOUND`, ForeignResourceError. */
-export async function visibleInvoice(ctx: Context, uid: string): Promise<Invoice> {
-  const invoice = isUid(uid) ? await findInvoiceByUid(ctx.db, uid) : undefined;
-  if (!invoice) throw invoiceNotFound();
-  if (invoice.customerId !== viewerOf(ctx).customerId && !administers(ctx)) throw foreignInvoice();
-  return invoice;
 }
 
 async function workOnInvoice<T>(
@@ -171,6 +181,7 @@ async function decide(
   return workOnCustomer(ctx, found.customerId, async (work) => {
     const payment = await findPaymentByUid(work.ctx.db, uid);
     if (!payment) throw paymentNotFound();
+    if (payment.method !== OFFLINE) throw vendorDecides(payment.method);
     return act(work, payment);
   });
 }

@@ -9,6 +9,8 @@ import { billRenewal } from './bill-renewal.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import { findPendingInvoice } from './invoice-store.ts';
+import { chargeSavedMethod } from './charge-intent.ts';
+import { isCharging } from './end-open-try.ts';
 import { findOpenPayment } from './payment-store.ts';
 import { planById } from './plan-store.ts';
 import { settleInvoice } from './settle-invoice.ts';
@@ -69,8 +71,10 @@ async function step(work: BillingWork, subscription: Subscription): Promise<bool
   const { db } = work.ctx;
   const { status, endsAt, currentPeriodEndsAt, graceEndsAt } = subscription;
   const invoice = await findPendingInvoice(db, subscription);
-  // A customer who claims to have paid keeps the plan until an administrator's decision.
-  if (invoice && (await findOpenPayment(db, invoice))) return false;
+  const open = invoice && (await findOpenPayment(db, invoice));
+  // A customer who claims to have paid keeps the plan until an administrator's decision; one whose card is being charged, until the vendor
+  // has answered. A checkout that was begun and left does not count.
+  if (open && (open.status === 'AWAITING_ADMIN_APPROVAL' || isCharging(open))) return false;
   if (endsAt && endsAt <= work.at && (!currentPeriodEndsAt || endsAt <= currentPeriodEndsAt || graceEndsAt))
     return end(work, subscription, { note: status === 'cancelled' ? 'Cancelled.' : 'Its end was set.', at: endsAt });
   if (status === 'pending') return end(work, subscription, { note: 'Never paid.', at: work.at });
@@ -104,5 +108,6 @@ async function renew(work: BillingWork, subscription: Subscription): Promise<boo
   const invoice = await billRenewal(work, subscription, { plan, dueAt: graceEndsAt });
   if (invoice.totalMinor === 0n) return settleInvoice(work, invoice);
   await saveSubscription(ctx.db, { ...subscription, graceEndsAt }, at);
+  await chargeSavedMethod(work, invoice);
   return true;
 }

@@ -6,6 +6,7 @@ import { InputFaults } from '../../lib/input-faults.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { currencyInUse, planNotFound } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
+import { requireKnownNames } from './gateways/offered-gateways.ts';
 import { storedCurrency } from './currencies.ts';
 import { parsePlanOptions } from './plan-options.ts';
 import { countLiveSubscriptions, findPlan, updatePlanRow } from './plan-store.ts';
@@ -29,7 +30,9 @@ export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { 
   return inTransaction(ctx, async (tx) => {
     const plan = await findPlan(tx.db, uid, 'change');
     if (!plan) throw planNotFound();
-    const changes = readChanges(plan, input);
+    const faults = new InputFaults();
+    await faults.gather(() => requireKnownNames(tx, input.options?.['payment_gateway']));
+    const changes = readChanges(faults, plan, input);
     if (changes.currencyCode !== undefined && changes.currencyCode !== plan.currencyCode) {
       if ((await countLiveSubscriptions(tx.db, plan)) > 0) throw currencyInUse();
     }
@@ -38,8 +41,7 @@ export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { 
   });
 }
 
-function readChanges(plan: Plan, input: PlanInput): PlanValues {
-  const faults = new InputFaults();
+function readChanges(faults: InputFaults, plan: Plan, input: PlanInput): PlanValues {
   const wanted = faults.readRight(updatePlanInput, input);
   const options = input.options ? faults.catch(() => mergedOptions(plan, input.options ?? {})) : undefined;
   const named = readCurrency(faults, input);

@@ -1,11 +1,11 @@
 /** Makes an invoice from a bill, and voids one. */
 import { newUid } from '../../lib/ids.ts';
-import { paymentAwaitsApproval } from './billing-errors.ts';
 import type { BillingWork } from './billing-work.ts';
 import { changeCredit, readCredit } from './credit-store.ts';
+import { endOpenTry } from './end-open-try.ts';
 import { closeInvoice, findPendingInvoice, insertInvoice, type Invoice, type InvoiceKind } from './invoice-store.ts';
 import { readableMoney, type Money } from './money.ts';
-import { closePayment, findOpenPayment } from './payment-store.ts';
+import { findOpenPayment } from './payment-store.ts';
 import { planById } from './plan-store.ts';
 import type { Plan } from './plan.ts';
 import { billFor, type Bill, type LineKind } from './proration.ts';
@@ -57,7 +57,8 @@ export async function writeInvoice(
 
 /**
  * Voids a pending invoice: its credit is returned, its open payment is cancelled. Throws WrongStateError
- * `PAYMENT_AWAITS_APPROVAL` when its payment was claimed, unless `evenIfClaimed`.
+ * `PAYMENT_AWAITS_APPROVAL` when its payment was claimed, `PAYMENT_IN_PROGRESS` when a saved method is being charged, unless
+ * `evenIfClaimed`.
  */
 export async function voidInvoice(
   work: BillingWork,
@@ -66,9 +67,7 @@ export async function voidInvoice(
 ): Promise<void> {
   const { ctx, at } = work;
   const open = await findOpenPayment(ctx.db, invoice);
-  if (open && !evenIfClaimed) throw paymentAwaitsApproval();
-  if (open)
-    await closePayment(ctx.db, open, { status: 'CANCELLED', at, by: null, reason: 'The invoice was withdrawn.' });
+  if (open) await endOpenTry(work, open, { reason: 'The invoice was withdrawn.', always: evenIfClaimed });
   if (await closeInvoice(ctx.db, invoice, { status: 'void', at }))
     await moveCredit(work, invoice, invoice.creditUsedMinor);
 }

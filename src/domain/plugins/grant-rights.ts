@@ -14,6 +14,7 @@ import { isOwn, type Plugin } from './plugin.ts';
 export interface Agreement {
   readonly scopes?: readonly string[] | null | undefined;
   readonly hosts?: readonly string[] | null | undefined;
+  readonly browserHosts?: readonly string[] | null | undefined;
   readonly forAllCustomers?: boolean | null | undefined;
 }
 
@@ -47,6 +48,7 @@ export function grantRights(plugin: Granted, found: FoundPlugin, agreement: Agre
     ...impliedRights(found),
     scopes: [...before.scopes, ...(agreement.scopes ?? [])],
     hosts: [...before.hosts, ...(agreement.hosts ?? [])],
+    browserHosts: [...before.browserHosts, ...(agreement.browserHosts ?? [])],
     customers: agreement.forAllCustomers ? 'all' : before.customers,
   };
   const missing = rightsBeyond(agreed, found.wants);

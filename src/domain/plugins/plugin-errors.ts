@@ -16,14 +16,16 @@ export const activationFailed = (reason: string) =>
   new ValidationError({ plugin: [reason] }, 'PLUGIN_ACTIVATION_FAILED', 'The plugin was not activated.');
 
 /** What the administrator has to name to activate it. */
-export const grantNeeded = ({ scopes, hosts, customers }: PluginRights) => {
+export const grantNeeded = ({ scopes, hosts, browserHosts, customers }: PluginRights) => {
   const list = (what: string, names: readonly string[]) =>
     `The plugin asks for the ${what} ${names.join(', ')}. Pass them as "${what}" if you agree.`;
   const all =
     'The plugin asks to act for all customers. Pass "forAllCustomers" (REST: "for_all_customers") if you agree.';
+  const toBrowsers = `The plugin asks to send browsers to ${browserHosts.join(', ')}. Pass them as "browserHosts" (REST: "browser_hosts") if you agree.`;
   const fields = {
     ...(scopes.length > 0 ? { scopes: [list('scopes', scopes)] } : {}),
     ...(hosts.length > 0 ? { hosts: [list('hosts', hosts)] } : {}),
+    ...(browserHosts.length > 0 ? { browserHosts: [toBrowsers] } : {}),
     ...(customers === 'all' ? { forAllCustomers: [all] } : {}),
   };
   return new ValidationError(fields, 'PLUGIN_GRANT_NEEDED', 'The plugin needs more rights than it was granted.');

@@ -8,7 +8,7 @@ const ofPackage = (place: 'waiting' | 'former') =>
   `(SELECT k.version FROM plugin_package k WHERE k.vendor = plugin.vendor AND k.name = plugin.name AND k.place = '${place}') AS "${place}Version"`;
 const COLUMNS = raw(
   `id, vendor, name, version, title, description, status, is_bundled AS "isBundled", error, switched_off_at AS "switchedOffAt",
-   ${ofPackage('waiting')}, ${ofPackage('former')}, granted, granted_at AS "grantedAt", folder,
+   ${ofPackage('waiting')}, ${ofPackage('former')}, '{"browserHosts": []}'::jsonb || granted AS granted, granted_at AS "grantedAt", folder,
    activated_at AS "activatedAt", first_activated_at AS "firstActivatedAt", created_at AS "createdAt", updated_at AS "updatedAt"`,
 );
 

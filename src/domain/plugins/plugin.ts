@@ -40,6 +40,7 @@ const rights = z.array(z.string().max(300)).max(100).nullish();
 export const activationInput = pluginKeyInput.extend({
   scopes: rights,
   hosts: rights,
+  browserHosts: rights,
   forAllCustomers: z.boolean().nullish(),
 });
 

@@ -1,11 +1,15 @@
 /** Writes the answer of a plugin's route: data that is checked, with headers of ours. */
 import type { ServerResponse } from 'node:http';
 import { z } from 'zod';
+import { namesHost } from '../../lib/host-rule.ts';
+import { flashCookie, FLASH_LENGTH_MAX } from '../flash.ts';
 import { fileUrlOf, INERT_POLICY } from './plugin-files.ts';
 import type { PluginRequest } from './plugin-request.ts';
 
 const ANSWER_BYTES_MAX = 5 * 1024 * 1024;
 const FILE_NAME_LENGTH_MAX = 100;
+/** Vendors put what they need to know into the addresses of their checkouts. */
+const REDIRECT_LENGTH_MAX = 8_000;
 
 const text = z.string();
 /** A path of this installation: a browser must not take it for another host. */
@@ -28,13 +32,16 @@ const answerShape = z
       .regex(/^[\w][\w. -]*$/)
       .optional(),
     redirect: ownPath.optional(),
+    error: z.string().min(1).max(FLASH_LENGTH_MAX).optional(),
+    redirectTo: z.string().max(REDIRECT_LENGTH_MAX).refine(URL.canParse, 'must be an address').optional(),
     usesOwnScripts: z.boolean().optional(),
   })
   .refine(
-    ({ html, text: plain, json, bytes, redirect }) =>
-      [html, plain, json, bytes, redirect].filter((one) => one !== undefined).length <= 1,
-    'It must have one of "html", "text", "json", "bytes" and "redirect".',
-  );
+    ({ html, text: plain, json, bytes, redirect, redirectTo }) =>
+      [html, plain, json, bytes, redirect, redirectTo].filter((one) => one !== undefined).length <= 1,
+    'It must have one of "html", "text", "json", "bytes", "redirect" and "redirectTo".',
+  )
+  .refine(({ error, redirect }) => error === undefined || redirect !== undefined, '"error" needs "redirect".');
 
 /** As it is written: made and checked within the plugin's time. */
 export interface PreparedAnswer {
@@ -46,7 +53,9 @@ export interface PreparedAnswer {
 /** Throws when the plugin has answered something else. */
 export function preparedAnswer(answered: unknown, request: PluginRequest): PreparedAnswer {
   const answer = answerShape.parse(answered);
-  const { status = answer.redirect === undefined ? 200 : 303, fileName, redirect } = answer;
+  const { fileName, redirect, error } = answer;
+  const location = redirect ?? foreignAddress(answer.redirectTo, request);
+  const { status = location === undefined ? 200 : 303 } = answer;
   const { type, body, policy } = bodyOf(answer, request);
   if (body.length > ANSWER_BYTES_MAX) throw new Error(`Its answer has more than ${ANSWER_BYTES_MAX} bytes.`);
   const headers = {
@@ -55,9 +64,27 @@ export function preparedAnswer(answered: unknown, request: PluginRequest): Prepa
     'X-Robots-Tag': 'noindex, nofollow',
     ...(type === undefined ? {} : { 'Content-Type': type }),
     ...(fileName === undefined ? {} : { 'Content-Disposition': `attachment; filename="${fileName}"` }),
-    ...(redirect === undefined ? {} : { Location: redirect }),
+    ...(location === undefined ? {} : { Location: location }),
+    ...(redirect === undefined || error === undefined ? {} : { 'Set-Cookie': keptError(request, redirect, error) }),
   };
   return { status, headers, body };
+}
+
+/** Throws unless the plugin may send browsers there. `localhost`, which only an operator's own tests have, needs no https. */
+function foreignAddress(address: string | undefined, { plugin }: PluginRequest): string | undefined {
+  if (address === undefined) return undefined;
+  const url = new URL(address);
+  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && url.hostname === 'localhost');
+  if (!isSafe || url.username !== '' || !namesHost(plugin.browserHosts, url))
+    throw new Error(
+      `It may not send a browser to ${url.protocol}//${url.host}: its manifest does not name it in "browserHosts".`,
+    );
+  return url.href;
+}
+
+function keptError({ ctx }: PluginRequest, redirect: string, error: string): string {
+  const [path = ''] = redirect.split('?', 1);
+  return flashCookie(ctx.installation, path, error);
 }
 
 export function writeAnswer(res: ServerResponse, { status, headers, body }: PreparedAnswer): void {

@@ -26,6 +26,7 @@ export function presentInvoice(invoice: RestInvoiceFragment) {
     lines: invoice.lines.map(({ kind, description, amount }) => ({ kind, description, amount: amount.amount })),
     payments: invoice.payments.map(presentTry),
     payment_instructions: invoice.paymentInstructions,
+    payment_gateways: invoice.paymentGateways.map(({ uid, type, name }) => ({ uid, type, name })),
   };
 }
 
@@ -46,6 +47,11 @@ function presentTry(payment: Omit<RestPaymentFragment, 'invoice' | '__typename'>
     currency_code: payment.amount.currencyCode,
     note: payment.note,
     reason: payment.reason,
+    reference: payment.reference,
+    refunded: payment.refunded.amount,
+    late_paid_at: restTime(payment.latePaidAt),
+    synced_at: restTime(payment.syncedAt),
+    sync_error: payment.syncError,
     created_at: restTime(payment.createdAt),
     decided_at: restTime(payment.decidedAt),
   };

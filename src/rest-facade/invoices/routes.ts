@@ -5,7 +5,7 @@ import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { presentInvoice, presentInvoiceRow, presentPayment } from './present.ts';
-import { invoiceRowShape, oneInvoiceShape, paymentActionShape, paymentShape } from './shapes.ts';
+import { invoiceRowShape, oneInvoiceShape, paymentActionShape, paymentShape, startedPaymentShape } from './shapes.ts';
 
 export const invoiceRows = [
   endpoint({
@@ -38,6 +38,34 @@ export const invoiceRows = [
     operation: 'ClaimPayment',
     variables: (input) => ({ input: { invoiceUid: input.param('uid'), note: input.text('note') } }),
     present: ({ claimPayment }) => created('Payment waits for approval', paymentBody(claimPayment)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/invoices/:uid/checkout',
+    actsOutside: true,
+    access: 'token',
+    summary: 'Begins to pay the invoice through one of its `payment_gateways`, and says where the browser goes.',
+    details:
+      'A try through the same gateway that is open is continued, one through another gateway is cancelled. Nobody is charged before the payer has confirmed it there.',
+    answers: answersCreated(startedPaymentShape),
+    required: ['gateway_uid'],
+    operation: 'StartPayment',
+    variables: (input) => ({
+      input: { invoiceUid: input.param('uid'), gatewayUid: input.text('gateway_uid') ?? '' },
+    }),
+    present: ({ startPayment: { url, payment } }, _view, input) =>
+      created('Payment was begun', { payment_uid: payment?.uid ?? null, invoice_uid: input.param('uid'), url }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/invoices/:uid/refresh',
+    actsOutside: true,
+    access: 'token',
+    summary: 'Reads at the vendors whether the invoice was paid. The same happens every minute by itself.',
+    answers: answersBody(oneInvoiceShape),
+    operation: 'RefreshInvoice',
+    variables: (input) => ({ uid: input.param('uid') }),
+    present: ({ refreshInvoice }) => ok({ invoice: presentInvoice(refreshInvoice) }),
   }),
   endpoint({
     method: 'POST',

@@ -33,6 +33,14 @@ const payment = {
   currency_code: z.string().length(3),
   note: z.string(),
   reason: z.string().nullable(),
+  reference: z.string().nullable().meta({ description: 'The vendor’s id of it; null: nothing was begun there.' }),
+  refunded: z.string().meta({ description: 'What was paid back at the vendor.' }),
+  late_paid_at: timeShape.nullable().meta({
+    description:
+      'It was paid at the vendor after it had failed or was cancelled here: the money paid the invoice if that was open, else it became credit.',
+  }),
+  synced_at: timeShape.nullable().meta({ description: 'When the vendor was asked the last time.' }),
+  sync_error: z.string().nullable().meta({ description: 'Why the vendor’s state could not be read, or does not fit.' }),
   created_at: timeShape,
   decided_at: timeShape.nullable(),
 };
@@ -54,8 +62,19 @@ export const oneInvoiceShape = z.strictObject({
       ),
       payments: z.array(z.strictObject(payment)),
       payment_instructions: z.string().nullable(),
+      payment_gateways: z
+        .array(z.strictObject({ uid: uidShape, type: z.string(), name: z.string() }))
+        .meta({ description: 'Through which it can be paid now.' }),
     })
     .meta({ id: 'Invoice' }),
+});
+
+export const startedPaymentShape = actionShape({
+  payment_uid: uidShape
+    .nullable()
+    .meta({ description: 'Null for `offline`: there is a payment when it was reported.' }),
+  invoice_uid: uidShape,
+  url: z.string().meta({ description: 'Where the browser goes to pay.' }),
 });
 
 export const paymentActionShape = actionShape({ payment_uid: uidShape, invoice_uid: uidShape, payment: paymentShape });

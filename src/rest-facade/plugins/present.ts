@@ -11,6 +11,7 @@ const rightsShape = z
     for_all_customers: z.boolean().meta({ description: 'false: for those that have switched it on.' }),
     hooks: z.array(z.string()),
     hosts: z.array(z.string()).meta({ description: 'Hosts that it calls.' }),
+    browser_hosts: z.array(z.string()).meta({ description: 'Hosts to which its routes may send a browser.' }),
     tables: z.boolean().meta({ description: 'It has tables of its own.' }),
   })
   .meta({ id: 'PluginRights' });
@@ -83,6 +84,6 @@ export function presentPlugin(plugin: RestPluginFragment) {
   };
 }
 
-function presentRights({ scopes, forAllCustomers, hooks, hosts, tables }: RestPluginRightsFragment) {
-  return { scopes, for_all_customers: forAllCustomers, hooks, hosts, tables };
+function presentRights({ scopes, forAllCustomers, hooks, hosts, browserHosts, tables }: RestPluginRightsFragment) {
+  return { scopes, for_all_customers: forAllCustomers, hooks, hosts, browser_hosts: browserHosts, tables };
 }

@@ -27,7 +27,7 @@ export const pluginRows = [
     access: 'admin',
     summary: 'Activates a plugin, without a restart.',
     details:
-      'Hooks and tables that the plugin asks for are granted by that. `scopes`, `hosts` (arrays, or texts with commas) and `for_all_customers` must be named if it asks for them: without them the answer is 422 and says which. Migrations of the plugin that were not applied yet are run. When anything fails, nothing is changed, and `error` of the plugin has the reason.',
+      'Hooks and tables that the plugin asks for are granted by that. `scopes`, `hosts`, `browser_hosts` (arrays, or texts with commas) and `for_all_customers` must be named if it asks for them: without them the answer is 422 and says which. Migrations of the plugin that were not applied yet are run. When anything fails, nothing is changed, and `error` of the plugin has the reason.',
     answers: answersBody(actionShape({ plugin: pluginShape })),
     operation: 'ActivatePlugin',
     variables: (input) => ({
@@ -35,6 +35,7 @@ export const pluginRows = [
         ...keyOf(input),
         scopes: textsIn(input, 'scopes'),
         hosts: textsIn(input, 'hosts'),
+        browserHosts: textsIn(input, 'browser_hosts'),
         forAllCustomers: input.flag('for_all_customers'),
       },
     }),

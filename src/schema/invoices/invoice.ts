@@ -82,7 +82,9 @@ export const PaymentIntent = builder.prismaObject('PaymentIntent', {
   description: 'A payment of an invoice, or a claim of one.',
   fields: (t) => ({
     uid: t.exposeString('uid'),
-    method: t.exposeString('method', { description: '`offline`: by transfer, looked at by an administrator.' }),
+    method: t.exposeString('method', {
+      description: 'Type of its gateway. `offline`: by transfer, looked at by an administrator.',
+    }),
     status: t.expose('status', {
       type: PaymentStatus,
       description:
@@ -94,7 +96,35 @@ export const PaymentIntent = builder.prismaObject('PaymentIntent', {
       resolve: ({ amountMinor, currencyCode }) => ({ minor: amountMinor, currencyCode }),
     }),
     note: t.exposeString('note', { description: 'The customer’s note.' }),
-    reason: t.exposeString('reason', { nullable: true, description: 'The reason that the administrator gave.' }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'The reason that the administrator or the vendor gave.',
+    }),
+    reference: t.exposeString('reference', {
+      nullable: true,
+      description: 'The vendor’s id of it; null: nothing was begun there.',
+    }),
+    refunded: t.field({
+      type: Money,
+      description: 'What was paid back at the vendor.',
+      select: { refundedMinor: true, currencyCode: true },
+      resolve: ({ refundedMinor, currencyCode }) => ({ minor: refundedMinor, currencyCode }),
+    }),
+    latePaidAt: t.expose('latePaidAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'It was paid at the vendor after it had failed or was cancelled here. The money paid the invoice if that was still open, else it became credit.',
+    }),
+    syncedAt: t.expose('syncedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the vendor was asked the last time.',
+    }),
+    syncError: t.exposeString('syncError', {
+      nullable: true,
+      description: 'Why the vendor’s state could not be read, or does not fit to the payment; null: it was read.',
+    }),
     invoice: t.relation('invoice'),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     decidedAt: t.expose('decidedAt', { type: 'DateTime', nullable: true }),

@@ -38,6 +38,9 @@ builder.mutationField('activatePlugin', (t) =>
       name: t.input.string({ required: true }),
       scopes: t.input.stringList({ description: 'The GraphQL scopes that you grant, beside those granted before.' }),
       hosts: t.input.stringList({ description: 'The hosts that you allow it to call, beside those allowed before.' }),
+      browserHosts: t.input.stringList({
+        description: 'The hosts to which you allow it to send browsers, beside those allowed before.',
+      }),
       forAllCustomers: t.input.boolean({
         description: 'true: it may act for all customers. Otherwise for those that have switched it on.',
       }),

@@ -30,6 +30,10 @@ const PluginRightsType = builder.objectRef<PluginRights>('PluginRights').impleme
       resolve: ({ hooks }) => [...hooks],
     }),
     hosts: t.stringList({ description: 'Hosts that it calls.', resolve: ({ hosts }) => [...hosts] }),
+    browserHosts: t.stringList({
+      description: 'Hosts to which its routes may send a browser.',
+      resolve: ({ browserHosts }) => [...browserHosts],
+    }),
     tables: t.exposeBoolean('tables', { description: 'Whether it has tables of its own.' }),
   }),
 });

@@ -15,7 +15,7 @@ const SubscriptionEvent = builder.prismaObject('SubscriptionEvent', {
     event: t.expose('event', {
       type: SubscriptionHistoryEvent,
       description:
-        '`created`, `started`, `renewal_due`, `renewed`, `change_requested`, `change_withdrawn`, `plan_changed`, `payment_claimed`, `payment_rejected`, `updated`, `cancelled`, `resumed`, `terminated`, `ended`.',
+        '`created`, `started`, `renewal_due`, `renewed`, `change_requested`, `change_withdrawn`, `plan_changed`, `payment_claimed`, `payment_rejected`, `payment_failed`, `payment_credited`, `payment_refunded`, `updated`, `cancelled`, `resumed`, `terminated`, `ended`.',
     }),
     at: t.expose('at', { type: 'DateTime' }),
     planUid: t.exposeString('planUid'),

@@ -13,8 +13,8 @@ import {
 import { defineTask } from '../task.ts';
 
 export const accountTasks = [
-  defineTask(eraseCustomerJob, (ctx, { customerId }, { abortSignal }) =>
-    removeCustomer(ctx, { customerId, abortSignal }),
+  defineTask(eraseCustomerJob, (ctx, { customerId }, { abortSignal, attempt, attemptsMax }) =>
+    removeCustomer(ctx, { customerId, abortSignal, isLastTry: attempt >= attemptsMax }),
   ),
   defineTask(eraseDeletedJob, (ctx, _payload, { abortSignal }) => eraseAllDeleted(ctx, abortSignal)),
   defineTask(pauseCustomerCampaignsJob, (ctx, { customerId }) => pauseCustomerCampaigns(ctx, { customerId })),

@@ -1,0 +1,54 @@
+/** A customer is deleted: what it could still pay is made unpayable at the vendors, and its saved payment methods are removed there. */
+import { messageOf } from '../../lib/errors.ts';
+import type { Context } from '../context.ts';
+import { gatewayOf } from './gateways/gateway-of.ts';
+import { unsealMethod } from './gateways/gateway-secrets.ts';
+import type { OpenGateway } from './gateways/open-gateway.ts';
+import { intentForGateway } from './intent-for-gateway.ts';
+import { deleteMethod, methodsOf, type StoredMethod } from './payment-method-store.ts';
+import type { Payment } from './payment-intent.ts';
+import { openGatewayPayments } from './payment-store.ts';
+
+/**
+ * Closes everything of the customer at the vendors; repeating it is harmless. Throws when a vendor cannot be asked, so that the job tries
+ * again; with `isLastTry` the log names what is left there, and the customer is erased nevertheless.
+ */
+export async function closePayments(
+  ctx: Context,
+  { customerId, isLastTry }: { customerId: bigint; isLastTry: boolean },
+): Promise<void> {
+  const left: string[] = [];
+  const attempt = async (name: string, act: () => Promise<void>) => {
+    try {
+      await act();
+    } catch (error) {
+      left.push(`${name}: ${messageOf(error)}`);
+    }
+  };
+  for (const payment of await openGatewayPayments(ctx.db, customerId))
+    await attempt(`payment ${payment.reference}`, () => cancelAtVendor(ctx, payment));
+  for (const method of await methodsOf(ctx.db, customerId))
+    await attempt(`payment method ${method.uid}`, () => removeAtVendor(ctx, method));
+  if (left.length === 0) return;
+  ctx.log.error('billing.not_closed', { customer: String(customerId), left, isLastTry });
+  if (!isLastTry) throw new Error(`Not everything of the customer is closed at the vendors: ${left.join('; ')}`);
+}
+
+async function cancelAtVendor(ctx: Context, payment: Payment): Promise<void> {
+  const open = await activeGateway(ctx, payment);
+  const intent = await intentForGateway(ctx, payment);
+  if (open.can('cancelIntent')) await open.call(async (service) => service.cancelIntent?.(intent));
+}
+
+async function removeAtVendor(ctx: Context, method: StoredMethod): Promise<void> {
+  const open = await activeGateway(ctx, method);
+  const data = unsealMethod(ctx.installation.secret, method.uid, method.sealedData);
+  if (open.can('removeMethod')) await open.call(async (service) => service.removeMethod?.(data));
+  await deleteMethod(ctx.db, method);
+}
+
+async function activeGateway(ctx: Context, of: { readonly gatewayId: bigint | null }): Promise<OpenGateway> {
+  const open = await gatewayOf(ctx, of);
+  if (!open) throw new Error('The plugin of its payment gateway is not active.');
+  return open;
+}

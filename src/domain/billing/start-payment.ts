@@ -1,0 +1,115 @@
+/**
+ * Begins to pay an invoice through a gateway: an intent in the state PENDING, and the address of the gateway's checkout. Nothing is asked of
+ * the vendor for that; the plugin's route does it when the browser comes.
+ */
+import { installationHold } from '../accounts/installation-hold-read-model.ts';
+import { newUid } from '../../lib/ids.ts';
+import { messageOf, PluginFailedError } from '../../lib/errors.ts';
+import { GatewayError } from '../../plugin-api/index.ts';
+import type { Context } from '../context.ts';
+import { invoiceNotFound, invoiceNotPending, onHold, tooManyPayments } from './billing-errors.ts';
+import { workOnCustomer, type BillingWork } from './billing-work.ts';
+import { checkoutPath } from './checkout-link.ts';
+import { endOpenTry } from './end-open-try.ts';
+import { gatewayOf } from './gateways/gateway-of.ts';
+import { missingGatewayType, openGateway, type OpenGateway } from './gateways/open-gateway.ts';
+import { requireOffered } from './gateways/offered-gateways.ts';
+import { gatewayNotOffered } from './gateways/payment-gateway-errors.ts';
+import { OFFLINE, type StoredGateway } from './gateways/payment-gateway.ts';
+import { knownGateway } from './gateways/save-gateway.ts';
+import { intentForGateway } from './intent-for-gateway.ts';
+import { findInvoice, type Invoice } from './invoice-store.ts';
+import { nextSyncAt, type Payment } from './payment-intent.ts';
+import { countPayments, findOpenPayment, insertPayment } from './payment-store.ts';
+import { syncInvoice } from './sync-payments.ts';
+import { visibleInvoice } from './visible-invoice.ts';
+
+/** Each try is kept; nobody needs more for one invoice. */
+const PAYMENTS_PER_INVOICE_MAX = 50;
+
+export interface StartedPayment {
+  /** Null: the gateway needs none before the customer reports the payment. */
+  readonly payment: Payment | null;
+  /** Where the browser goes next: a path of this installation. */
+  readonly path: string;
+}
+
+/**
+ * Begins to pay the caller's invoice. A try through the same gateway that is still open is continued; one through another gateway is cancelled.
+ * Throws WrongStateError `INVOICE_NOT_PENDING`, `PAYMENT_AWAITS_APPROVAL`, `PAYMENT_IN_PROGRESS`, `TOO_MANY_PAYMENTS`,
+ * `INSTALLATION_ON_HOLD`; ValidationError `PAYMENT_GATEWAY_NOT_OFFERED`; NotFoundError, ForeignResourceError.
+ */
+export async function startPayment(
+  ctx: Context,
+  { invoiceUid, gatewayUid }: { invoiceUid: string; gatewayUid: string },
+): Promise<StartedPayment> {
+  return startPaymentOf(ctx, await visibleInvoice(ctx, invoiceUid), gatewayUid);
+}
+
+/** The same for an invoice that the caller has proved to have the link of. */
+export async function startPaymentOf(ctx: Context, found: Invoice, gatewayUid: string): Promise<StartedPayment> {
+  if (found.status !== 'pending') throw invoiceNotPending(found.status);
+  const gateway = await knownGateway(ctx, gatewayUid);
+  await requireOffered(ctx, gateway, found);
+  const returnPath = checkoutPath(ctx.installation, found.uid, ctx.clock.now());
+  if (gateway.type === OFFLINE) return { payment: null, path: returnPath };
+  const open = openGateway(ctx, gateway);
+  if (!open) throw gatewayNotOffered(missingGatewayType(ctx, gateway.type) ?? '');
+  await leaveOtherTry(ctx, found, gateway);
+  const payment = await workOnCustomer(ctx, found.customerId, (work) => beginTry(work, found, gateway));
+  return { payment, path: await checkoutPathOf(ctx, open, { payment, returnPath }) };
+}
+
+async function beginTry(work: BillingWork, { customerId, id }: Invoice, gateway: StoredGateway): Promise<Payment> {
+  const { db } = work.ctx;
+  // A restored copy of the installation must not charge anybody.
+  if (await installationHold(db)) throw onHold();
+  const invoice = await findInvoice(db, { customerId, id });
+  if (!invoice) throw invoiceNotFound();
+  if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
+  const open = await findOpenPayment(db, invoice);
+  if (open && open.gatewayId === gateway.id && open.methodId === null) return open;
+  if (open) await endOpenTry(work, open, { reason: 'Another way to pay was chosen.' });
+  if ((await countPayments(db, invoice)) >= PAYMENTS_PER_INVOICE_MAX) throw tooManyPayments(PAYMENTS_PER_INVOICE_MAX);
+  const { at } = work;
+  const fresh = { gatewayId: gateway.id, reference: null, status: 'PENDING', createdAt: at, decidedAt: null } as const;
+  return insertPayment(db, invoice, {
+    ...{ uid: newUid(), method: gateway.type, gatewayId: gateway.id, at },
+    nextSyncAt: nextSyncAt(fresh, at),
+  });
+}
+
+/** Makes a try through another gateway unpayable first: the customer must not pay twice. What the vendor says then is applied. */
+async function leaveOtherTry(ctx: Context, invoice: Invoice, gateway: StoredGateway): Promise<void> {
+  const other = await findOpenPayment(ctx.db, invoice);
+  if (!other || other.gatewayId === null || other.reference === null) return;
+  if (other.gatewayId !== gateway.id || other.methodId !== null) await withdrawAtVendor(ctx, other);
+  await syncInvoice(ctx, invoice);
+}
+
+async function withdrawAtVendor(ctx: Context, payment: Payment): Promise<void> {
+  try {
+    const open = await gatewayOf(ctx, payment);
+    const intent = await intentForGateway(ctx, payment);
+    if (open?.can('cancelIntent')) await open.call(async (service) => service.cancelIntent?.(intent));
+  } catch (error) {
+    if (!(error instanceof GatewayError) && !(error instanceof PluginFailedError)) throw error;
+    // The job of the cancelled intent tries again.
+    ctx.log.warn('billing.cancel_failed', { payment: payment.uid, message: messageOf(error) });
+  }
+}
+
+async function checkoutPathOf(
+  ctx: Context,
+  open: OpenGateway,
+  { payment, returnPath }: { payment: Payment; returnPath: string },
+): Promise<string> {
+  const intent = await intentForGateway(ctx, payment);
+  const path = open.ask((service) => service.getCheckoutUrl(intent, returnPath));
+  if (typeof path === 'string' && path.startsWith(`/plugins/${open.plugin}/`) && !path.includes('\\')) return path;
+  ctx.log.error('billing.checkout_address', {
+    plugin: open.plugin,
+    message: 'getCheckoutUrl must return a path of a route of the plugin.',
+  });
+  throw new PluginFailedError(String(open.plugin));
+}

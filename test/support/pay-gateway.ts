@@ -1,0 +1,131 @@
+/**
+ * A payment gateway with a vendor that lives in this process: objects that can be paid, declined, paid late and paid back. The tests act as
+ * the customer at the vendor, and break it.
+ */
+import { GatewayError, type PaymentGatewayRegistration, type VendorIntent } from '../../src/plugin-api/index.ts';
+
+export interface VendorObject {
+  readonly id: string;
+  status: VendorIntent['status'];
+  intentUid: string | null;
+  amountMinor: bigint;
+  currencyCode: string;
+  refundedMinor: bigint;
+  charges: number;
+  saves: boolean;
+}
+
+export class PayVendor {
+  readonly objects = new Map<string, VendorObject>();
+  readonly calls: string[] = [];
+  /** Objects by idempotency key. */
+  readonly #keys = new Map<string, VendorObject>();
+  readonly removed: string[] = [];
+  /** What the next calls of this name throw. */
+  readonly failures = new Map<string, Error>();
+  /** What a charge of a saved card leads to. */
+  chargeResult: VendorIntent['status'] = 'SUCCEEDED';
+  /** Runs between the charge and the answer, where a process may die. */
+  afterCharge: () => void = () => undefined;
+  isWell = true;
+
+  create(key: string, given: { intentUid: string; amountMinor: bigint; currencyCode: string }): VendorObject {
+    this.note('create');
+    const known = this.#keys.get(key);
+    if (known) return known;
+    const id = `obj_${this.objects.size + 1}`;
+    const made: VendorObject = { id, status: 'PENDING', refundedMinor: 0n, charges: 0, saves: false, ...given };
+    this.#keys.set(key, made);
+    this.objects.set(id, made);
+    return made;
+  }
+
+  charge(id: string): VendorObject {
+    this.note('charge');
+    const found = this.get(id);
+    // The same key is the same charge.
+    if (found.charges === 0) {
+      found.charges += 1;
+      found.status = this.chargeResult;
+    }
+    this.afterCharge();
+    return found;
+  }
+
+  get(id: string): VendorObject {
+    const found = this.objects.get(id);
+    if (!found) throw new GatewayError('refused', `There is no ${id}.`);
+    return found;
+  }
+
+  note(call: string): void {
+    this.calls.push(call);
+    const failure = this.failures.get(call);
+    if (failure) throw failure;
+  }
+}
+
+function stateOf(object: VendorObject): VendorIntent {
+  const { id, status, intentUid, amountMinor, currencyCode, refundedMinor, saves } = object;
+  return {
+    ...{ reference: id, status, intentUid, amountMinor, currencyCode, refundedMinor },
+    reason: status === 'FAILED' ? 'The card was declined.' : null,
+    ...(saves && status === 'SUCCEEDED' ? { savedMethod: { card: 'card_1' } } : {}),
+  };
+}
+
+/** Its service is an instance of a class: no function of it may be lost. */
+class PayService {
+  readonly #vendor: PayVendor;
+  constructor(vendor: PayVendor) {
+    this.#vendor = vendor;
+  }
+  getCheckoutUrl(intent: { token: string }) {
+    return `/plugins/acme/pay/go/${intent.token}`;
+  }
+  getMethodTitle(method: object | null) {
+    return method ? 'Visa' : 'Card';
+  }
+  getMethodInfo() {
+    return 'ends in 4242';
+  }
+  async getIntentState({ reference }: { reference: string | null }) {
+    this.#vendor.note('read');
+    return reference === null ? undefined : stateOf(this.#vendor.get(reference));
+  }
+  async cancelIntent({ reference }: { reference: string | null }) {
+    this.#vendor.note('cancel');
+    const object = this.#vendor.get(reference ?? '');
+    if (object.status !== 'SUCCEEDED') object.status = 'CANCELLED';
+  }
+  async prepareCharge(intent: { uid: string; amountMinor: bigint; currencyCode: string }) {
+    const { uid: intentUid, amountMinor, currencyCode } = intent;
+    return { reference: this.#vendor.create(`charge-${intentUid}`, { intentUid, amountMinor, currencyCode }).id };
+  }
+  async autoCharge({ reference }: { reference: string | null }) {
+    return stateOf(this.#vendor.charge(reference ?? ''));
+  }
+  async removeMethod({ card }: Readonly<Record<string, string>>) {
+    this.#vendor.note('remove');
+    this.#vendor.removed.push(card ?? '');
+  }
+  async test() {
+    return this.#vendor.isWell ? { ok: true as const } : { ok: false as const, message: 'The key is not known.' };
+  }
+}
+
+export function payGateway(vendor: PayVendor): PaymentGatewayRegistration {
+  return {
+    type: 'acme-pay',
+    name: 'Acme Pay',
+    description: 'Pays.',
+    configKeys: ['account', 'key'],
+    secretKeys: ['key'],
+    currencies: ['EUR', 'JPY'],
+    validate: ({ account, key }) =>
+      typeof key === 'string' && key.startsWith('sk_')
+        ? { ok: true, data: { account: typeof account === 'string' ? account : '', key } }
+        : { ok: false, errors: { key: ['The key begins with sk_.'] } },
+    serviceFactory: () => new PayService(vendor),
+  };
+}
