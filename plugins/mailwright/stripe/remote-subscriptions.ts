@@ -1,0 +1,117 @@
+/** Subscriptions that Stripe keeps: listed page by page, cancelled, moved to another price. */
+import type {
+  PaymentMethodData,
+  RemotePlan,
+  RemoteSubscription,
+  RemoteSubscriptionGateway,
+} from '../../../src/plugin-api/index.ts';
+import { toIsoCurrency } from './amounts.ts';
+import { listIn, objectIn, StripeError, textIn, wholeIn, type Form, type Json, type StripeApi } from './stripe-api.ts';
+import { wordsOfMethod } from './vendor-state.ts';
+
+const PAGE = 100;
+/** A Stripe account has fewer prices that anybody chooses from. */
+const PLANS_MAX = 5_000;
+const ACTIVE = new Set(['active', 'trialing', 'past_due']);
+
+export function remoteSubscriptions(api: StripeApi): RemoteSubscriptionGateway {
+  const read = (id: string) => api.get(`/subscriptions/${encodeURIComponent(id)}`);
+  return {
+    getRemotePlans: () => allPlans(api),
+    async getRemoteSubscription(id) {
+      return presentOrGone(async () => subscriptionOf(await read(id)));
+    },
+    async getRemoteSubscriptions(cursor) {
+      const page = await api.get('/subscriptions', { status: 'all', ...pageAfter(cursor) });
+      const data = listIn(page, 'data').map(subscriptionOf);
+      const hasMore = page['has_more'] === true;
+      return { data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
+    },
+    cancelRemoteSubscription: async (id) =>
+      subscriptionOf(await api.delete(`/subscriptions/${encodeURIComponent(id)}`)),
+    async updateRemoteSubscriptionPlan(id, planId) {
+      const [item] = itemsOf(await read(id));
+      const items = [{ id: item && textIn(item, 'id'), price: planId }];
+      return subscriptionOf(await api.post(`/subscriptions/${encodeURIComponent(id)}`, { items }));
+    },
+    async getRemotePaymentMethod(id) {
+      return presentOrGone(async () => {
+        const expanded = await api.get(`/subscriptions/${encodeURIComponent(id)}`, {
+          'expand[0]': 'default_payment_method',
+        });
+        return methodOf(expanded);
+      });
+    },
+  };
+}
+
+async function allPlans(api: StripeApi): Promise<RemotePlan[]> {
+  const plans: RemotePlan[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Json = await api.get('/prices', {
+      ...{ active: true, type: 'recurring', 'expand[0]': 'data.product' },
+      ...pageAfter(cursor),
+    });
+    const prices = listIn(page, 'data');
+    plans.push(...prices.flatMap(planOf));
+    cursor = page['has_more'] === true ? (textIn(prices.at(-1) ?? {}, 'id') ?? null) : null;
+  } while (cursor !== null && plans.length < PLANS_MAX);
+  return plans;
+}
+
+function pageAfter(cursor: string | null): Form {
+  return { limit: PAGE, ...(cursor !== null && { starting_after: cursor }) };
+}
+
+/** Prices without a fixed amount, such as those by use, are left out. */
+function planOf(price: Json): RemotePlan[] {
+  const [id, amountMinor, currency] = [textIn(price, 'id'), wholeIn(price, 'unit_amount'), textIn(price, 'currency')];
+  const recurring = objectIn(price, 'recurring');
+  const unit = recurring && textIn(recurring, 'interval');
+  if (id === undefined || amountMinor === undefined || currency === undefined || !isUnit(unit)) return [];
+  const product = objectIn(price, 'product');
+  const name = textIn(price, 'nickname') ?? (product && textIn(product, 'name')) ?? id;
+  const frequencyAmount = Number((recurring && wholeIn(recurring, 'interval_count')) ?? 1n);
+  return [{ id, name, amountMinor, currencyCode: toIsoCurrency(currency), frequencyAmount, frequencyUnit: unit }];
+}
+
+function isUnit(unit: string | undefined): unit is RemotePlan['frequencyUnit'] {
+  return unit === 'day' || unit === 'week' || unit === 'month' || unit === 'year';
+}
+
+function subscriptionOf(subscription: Json): RemoteSubscription {
+  const [item] = itemsOf(subscription);
+  const price = item && objectIn(item, 'price');
+  const endsAt = item && wholeIn(item, 'current_period_end');
+  const status = textIn(subscription, 'status') ?? 'unknown';
+  return {
+    id: textIn(subscription, 'id') ?? '',
+    intentUid: textIn(objectIn(subscription, 'metadata') ?? {}, 'intent_uid') ?? null,
+    status,
+    isActive: ACTIVE.has(status),
+    planId: (price && textIn(price, 'id')) ?? null,
+    // The period's end stands on the items since 2025.
+    currentPeriodEndsAt: endsAt === undefined ? null : new Date(Number(endsAt) * 1_000),
+  };
+}
+
+function itemsOf(subscription: Json): readonly Json[] {
+  return listIn(objectIn(subscription, 'items') ?? {}, 'data');
+}
+
+function methodOf(subscription: Json): PaymentMethodData | undefined {
+  const method = objectIn(subscription, 'default_payment_method');
+  const [id, customer] = [method && textIn(method, 'id'), textIn(subscription, 'customer')];
+  if (!method || id === undefined || customer === undefined) return undefined;
+  return { customer, payment_method: id, ...wordsOfMethod(method) };
+}
+
+async function presentOrGone<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof StripeError && error.code === 'resource_missing') return undefined;
+    throw error;
+  }
+}

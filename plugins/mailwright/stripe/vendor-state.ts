@@ -1,0 +1,112 @@
+/** What Stripe's objects mean for the host: a Checkout Session (`cs_…`) or a PaymentIntent (`pi_…`). */
+import { GatewayError, type PaymentMethodData, type VendorIntent } from '../../../src/plugin-api/index.ts';
+import { toIsoCurrency } from './amounts.ts';
+import { objectIn, textIn, wholeIn, type Json } from './stripe-api.ts';
+
+type Status = VendorIntent['status'];
+
+/** Expanded: `payment_intent.payment_method`, `payment_intent.latest_charge`. */
+export function stateOfSession(session: Json): VendorIntent {
+  const payment = objectIn(session, 'payment_intent');
+  const status = statusOfSession(session, payment);
+  const method = status === 'SUCCEEDED' && payment ? savedMethodOf(payment) : undefined;
+  return {
+    ...amountOf(session, 'amount_total'),
+    reference: idOf(session),
+    intentUid: textIn(session, 'client_reference_id') ?? null,
+    status,
+    refundedMinor: payment ? refundOf(payment) : 0n,
+    reason: payment && status === 'FAILED' ? reasonOf(payment) : null,
+    ...(method && { savedMethod: method }),
+  };
+}
+
+/** Expanded: `latest_charge`. */
+export function stateOfPaymentIntent(payment: Json): VendorIntent {
+  const status = statusOfPaymentIntent(payment);
+  return {
+    // What was really received is compared, not what was asked for.
+    ...amountOf(payment, status === 'SUCCEEDED' ? 'amount_received' : 'amount'),
+    reference: idOf(payment),
+    intentUid: textIn(objectIn(payment, 'metadata') ?? {}, 'intent_uid') ?? null,
+    status,
+    refundedMinor: refundOf(payment),
+    reason: status === 'FAILED' ? reasonOf(payment) : null,
+  };
+}
+
+function statusOfSession(session: Json, payment: Json | undefined): Status {
+  switch (textIn(session, 'status')) {
+    case 'expired':
+      return 'CANCELLED';
+    case 'complete':
+      if (textIn(session, 'payment_status') === 'paid') return 'SUCCEEDED';
+      // A debit of a bank account: it takes days, and may be refused in the end.
+      return payment && textIn(payment, 'status') === 'requires_payment_method' ? 'FAILED' : 'PENDING';
+    default:
+      return 'PENDING';
+  }
+}
+
+function statusOfPaymentIntent(payment: Json): Status {
+  const error = objectIn(payment, 'last_payment_error');
+  switch (textIn(payment, 'status')) {
+    case 'succeeded':
+      return 'SUCCEEDED';
+    case 'canceled':
+      return 'CANCELLED';
+    case 'requires_action':
+      return 'REQUIRES_ACTION';
+    case 'requires_payment_method':
+      if (!error) return 'PENDING';
+      return textIn(error, 'code') === 'authentication_required' ? 'REQUIRES_ACTION' : 'FAILED';
+    default:
+      return 'PENDING';
+  }
+}
+
+function amountOf(object: Json, name: string): { amountMinor: bigint; currencyCode: string } {
+  const [amountMinor, currency] = [wholeIn(object, name), textIn(object, 'currency')];
+  if (amountMinor === undefined || currency === undefined)
+    throw new GatewayError('unavailable', `Stripe's answer about ${idOf(object)} has no amount.`);
+  return { amountMinor, currencyCode: toIsoCurrency(currency) };
+}
+
+function idOf(object: Json): string {
+  const id = textIn(object, 'id');
+  if (id === undefined) throw new GatewayError('unavailable', "Stripe's answer has no id.");
+  return id;
+}
+
+function refundOf(payment: Json): bigint {
+  const charge = objectIn(payment, 'latest_charge');
+  return (charge && wholeIn(charge, 'amount_refunded')) ?? 0n;
+}
+
+function reasonOf(payment: Json): string {
+  const error = objectIn(payment, 'last_payment_error');
+  return (error && textIn(error, 'message')) ?? 'The payment was refused.';
+}
+
+/** Only a method that the payer let us keep: it belongs to a customer of Stripe, and the payment was made for later use. */
+function savedMethodOf(payment: Json): PaymentMethodData | undefined {
+  const method = objectIn(payment, 'payment_method');
+  const customer = textIn(payment, 'customer');
+  const id = method && textIn(method, 'id');
+  if (!method || id === undefined || customer === undefined) return undefined;
+  if (textIn(payment, 'setup_future_usage') !== 'off_session') return undefined;
+  return { customer, payment_method: id, ...wordsOfMethod(method) };
+}
+
+/** `{brand: 'visa', last4: '4242', expires: '12/2030'}` of a card; of others their type. */
+export function wordsOfMethod(method: Json): Readonly<Record<string, string>> {
+  const type = textIn(method, 'type') ?? 'card';
+  const card = objectIn(method, 'card');
+  if (!card) return { brand: type };
+  const [month, year] = [wholeIn(card, 'exp_month'), wholeIn(card, 'exp_year')];
+  return {
+    brand: textIn(card, 'brand') ?? type,
+    last4: textIn(card, 'last4') ?? '',
+    ...(month !== undefined && year !== undefined ? { expires: `${month}/${year}` } : {}),
+  };
+}

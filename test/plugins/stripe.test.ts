@@ -1,0 +1,210 @@
+/** The bundled gateway `stripe`, its own code on the running product, against a double that behaves as Stripe's documents say. */
+import { expect, test } from 'vitest';
+import { sql } from '../../src/db/database.ts';
+import { chargeIntent } from '../../src/domain/billing/charge-intent.ts';
+import { renewSubscriptions } from '../../src/domain/billing/renew-subscriptions.ts';
+import { syncPayments } from '../../src/domain/billing/sync-payments.ts';
+import { installBundled } from '../support/bundled-plugin.ts';
+import { field } from '../support/mail-world.ts';
+import { pluginClient } from '../support/plugin-client.ts';
+import { newDataDir } from '../support/plugin-folder.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { STRIPE_KEY, StripeDouble, type CardMood } from '../support/stripe-double.ts';
+
+const stripe = await new StripeDouble().start();
+const dataDir = newDataDir();
+installBundled(dataDir, 'stripe', {
+  addresses: { 'https://api.stripe.com': `http://${stripe.host}` },
+  hosts: [stripe.host],
+  browserHosts: [stripe.host],
+});
+const app = await startRestApp({ DATA_DIR: dataDir, ROLES: 'web', OUTBOUND_ALLOW_HOSTS: 'localhost' });
+await app.rest('/plugins/mailwright/stripe/deactivate', { method: 'POST' });
+const { activate } = pluginClient({ baseUrl: app.baseUrl, token: app.adminToken });
+await activate('acme/stripe', { hosts: [stripe.host], browserHosts: [stripe.host] });
+const { ctx } = app;
+
+const newGateway = (settings: object) =>
+  app.rest('/payment_gateways', { method: 'POST', body: { name: 'Card', type: 'stripe', settings } });
+const gatewayUid = String(field(await newGateway({ secret_key: STRIPE_KEY }), 'payment_gateway_uid'));
+const planUid = await newPlan('EUR', '19.90');
+
+async function newPlan(currency: string, price: string): Promise<string> {
+  const body = { name: 'Pro', price, currency_code: currency, frequency_amount: 1, frequency_unit: 'month' };
+  return String(field(await app.rest('/plans', { method: 'POST', body }), 'plan_uid'));
+}
+
+async function dueCustomer(plan = planUid) {
+  const tenant = await app.newTenant({ hasPlan: false });
+  const [row] = await ctx.db.query({ uid: 'text' }, sql`SELECT uid FROM customer WHERE id = ${tenant.customerId}`);
+  const change = await app.rest(`/customers/${row?.uid}/change-plan/${plan}`, { method: 'POST', body: {} });
+  return { ...tenant, invoice: String(field(change, 'invoice_uid')) };
+}
+type Due = Awaited<ReturnType<typeof dueCustomer>>;
+
+/** From the button to the vendor's page; answers the session. */
+async function toStripe({ invoice, token }: Due): Promise<string> {
+  const body = { gateway_uid: gatewayUid };
+  const begun = await app.rest(`/invoices/${invoice}/checkout`, { method: 'POST', token, body });
+  const answer = await fetch(String(field(begun, 'url')), { redirect: 'manual' });
+  const location = answer.headers.get('location') ?? '';
+  expect(location).toMatch(new RegExp(`^http://${stripe.host}/c/pay/cs_test_`));
+  return location.split('/').at(-1) ?? '';
+}
+
+const refresh = async ({ invoice, token }: Due) =>
+  field(await app.rest(`/invoices/${invoice}/refresh`, { method: 'POST', token }), 'invoice');
+/** The next reading of the same payment is not held to be one at the same moment. */
+const later = (interval: string) =>
+  ctx.db.execute(
+    sql`UPDATE payment_intent SET synced_at = synced_at - ${interval}::interval, next_sync_at = now() - interval '1 second' WHERE next_sync_at IS NOT NULL`,
+  );
+
+/** Has paid with a card that Stripe keeps; the renewal is due. */
+async function renewalOf(mood: CardMood) {
+  const customer = await dueCustomer();
+  stripe.pay(await toStripe(customer), mood);
+  expect(await refresh(customer)).toMatchObject({ status: 'paid' });
+  await ctx.db.execute(
+    sql`UPDATE subscription SET current_period_started_at = current_period_started_at - interval '40 days', anchor_at = anchor_at - interval '40 days',
+               current_period_ends_at = current_period_ends_at - interval '40 days', next_step_at = next_step_at - interval '40 days'
+         WHERE customer_id = ${customer.customerId}`,
+  );
+  await renewSubscriptions(ctx);
+  const [intent] = await ctx.db.query(
+    { uid: 'text', invoice: 'text' },
+    sql`SELECT p.uid, i.uid AS invoice FROM payment_intent p JOIN invoice i ON i.customer_id = p.customer_id AND i.id = p.invoice_id
+         WHERE p.customer_id = ${customer.customerId} AND p.method_id IS NOT NULL`,
+  );
+  return { ...customer, intentUid: intent?.uid ?? '', invoice: intent?.invoice ?? '' };
+}
+
+test('a key is checked by its form, then at Stripe; a wrong one is not repeated in the message', async () => {
+  expect(field(await newGateway({ secret_key: 'pk_test_0123456789ab' }), 'errors')).toMatchObject({
+    'settings.secret_key': [expect.stringContaining('begins with sk_live_')],
+  });
+  const refused = await newGateway({ secret_key: 'sk_test_wrong_0123456789' });
+  expect(field(refused, 'errors')).toMatchObject({ connection: [expect.stringContaining('Invalid API Key')] });
+  const shown = await app.rest(`/payment_gateways/${gatewayUid}`);
+  expect(field(shown, 'payment_gateway')).toMatchObject({ settings: { save_cards: true }, fault: null });
+});
+
+test('an invoice is paid at the hosted checkout: the amount in cents, the intent as reference, both checked', async () => {
+  const customer = await dueCustomer();
+  const session = await toStripe(customer);
+  expect(stripe.sessions.get(session)).toMatchObject({ amount_total: 1990, currency: 'eur', status: 'open' });
+  expect(await refresh(customer)).toMatchObject({ status: 'pending', payments: [{ status: 'PENDING' }] });
+  expect(await toStripe(customer)).toBe(session);
+  stripe.pay(session);
+  await later('1 minute');
+  expect(await refresh(customer)).toMatchObject({
+    status: 'paid',
+    payments: [{ status: 'SUCCEEDED', method: 'stripe', reference: session, sync_error: null }],
+  });
+});
+
+test('currencies without decimals are sent whole; those of which nobody is sure are refused', async () => {
+  const yen = await dueCustomer(await newPlan('JPY', '900'));
+  expect(stripe.sessions.get(await toStripe(yen))).toMatchObject({ amount_total: 900, currency: 'jpy' });
+  const crowns = await dueCustomer(await newPlan('ISK', '900'));
+  const body = { gateway_uid: gatewayUid };
+  const refused = await app.rest(`/invoices/${crowns.invoice}/checkout`, { method: 'POST', token: crowns.token, body });
+  expect(refused.status).toBe(422);
+  expect(refused.text).toContain('does not take ISK');
+});
+
+test('twenty browsers at once get one session; a cut connection and a process that dies lead to the same one', async () => {
+  const customer = await dueCustomer();
+  const before = stripe.sessions.size;
+  const body = { gateway_uid: gatewayUid };
+  const begun = await app.rest(`/invoices/${customer.invoice}/checkout`, {
+    method: 'POST',
+    token: customer.token,
+    body,
+  });
+  const url = String(field(begun, 'url'));
+  stripe.faults.push({ path: '/checkout/sessions', after: true, act: (res) => void res.destroy() });
+  const cut = await fetch(url, { redirect: 'manual' });
+  expect(cut.headers.get('location')).toContain('/checkout/offline/');
+  expect(cut.headers.get('set-cookie')).toContain('mailwright_flash=');
+  await Promise.all(Array.from({ length: 20 }, () => fetch(url, { redirect: 'manual' })));
+  const [location] = [(await fetch(url, { redirect: 'manual' })).headers.get('location')];
+  expect(stripe.sessions.size).toBe(before + 1);
+  expect(location).toBe(`http://${stripe.host}/c/pay/${[...stripe.sessions.keys()].at(-1)}`);
+});
+
+test('an expired checkout is cancelled and can be begun anew; another way to pay makes it unpayable at Stripe', async () => {
+  const customer = await dueCustomer();
+  const first = await toStripe(customer);
+  stripe.expire(first);
+  expect(await refresh(customer)).toMatchObject({ payments: [{ status: 'CANCELLED' }] });
+  const second = await toStripe(customer);
+  expect(second).not.toBe(first);
+  const other = String(field(await newGateway({ secret_key: STRIPE_KEY, save_cards: false }), 'payment_gateway_uid'));
+  await app.rest(`/invoices/${customer.invoice}/checkout`, {
+    ...{ method: 'POST', token: customer.token, body: { gateway_uid: other } },
+  });
+  expect(stripe.sessions.get(second)).toMatchObject({ status: 'expired' });
+});
+
+test('Stripe being down changes nothing; what was paid meanwhile is found by the periodic sync; a refund is shown', async () => {
+  const customer = await dueCustomer();
+  const session = await toStripe(customer);
+  stripe.pay(session);
+  for (const act of [500, 429, 0])
+    stripe.faults.push({
+      ...{ path: `/checkout/sessions/${session}`, after: false },
+      act: (res) => (act === 0 ? res.end('<html>busy</html>') : res.writeHead(act).end('oops')),
+    });
+  for (const _ of [1, 2, 3]) {
+    expect(await refresh(customer)).toMatchObject({ status: 'pending', payments: [{ status: 'PENDING' }] });
+    await later('1 minute');
+  }
+  await syncPayments(ctx);
+  expect(await refresh(customer)).toMatchObject({
+    status: 'paid',
+    payments: [{ status: 'SUCCEEDED', refunded: '0.00' }],
+  });
+  stripe.refund(session, 500);
+  await later('1 day');
+  await syncPayments(ctx);
+  expect(await refresh(customer)).toMatchObject({ status: 'paid', payments: [{ refunded: '5.00' }] });
+});
+
+test('a saved card pays the renewal, charged once by 50 callers and over lost answers at each step', async () => {
+  const renewal = await renewalOf('pays');
+  const before = stripe.charges.length;
+  const { intentUid } = renewal;
+  // The answer of each step is lost once after the step was done, as when the process dies there.
+  stripe.faults.push({ path: '/payment_intents', after: true, act: (res) => void res.destroy() });
+  await expect(chargeIntent(ctx, { intentUid })).rejects.toThrow();
+  stripe.faults.push({ path: '/confirm', after: true, act: (res) => void res.destroy() });
+  await expect(chargeIntent(ctx, { intentUid })).rejects.toThrow();
+  await Promise.allSettled(Array.from({ length: 50 }, () => chargeIntent(ctx, { intentUid })));
+  expect(stripe.charges.length).toBe(before + 1);
+  expect(await refresh(renewal)).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
+});
+
+test('a declined card leaves the invoice open with the reason; the customer pays at the checkout', async () => {
+  const renewal = await renewalOf('declines');
+  await chargeIntent(ctx, { intentUid: renewal.intentUid });
+  expect(await refresh(renewal)).toMatchObject({
+    status: 'pending',
+    payments: [{ status: 'FAILED', reason: 'Your card was declined.' }],
+  });
+  stripe.pay(await toStripe(renewal));
+  expect(await refresh(renewal)).toMatchObject({ status: 'paid' });
+});
+
+test('a challenge of the bank asks the customer back: the checkout takes the place of the charge, which is cancelled', async () => {
+  const renewal = await renewalOf('challenges');
+  await chargeIntent(ctx, { intentUid: renewal.intentUid });
+  expect(await refresh(renewal)).toMatchObject({ payments: [{ status: 'REQUIRES_ACTION' }] });
+  const session = await toStripe(renewal);
+  expect([...stripe.payments.values()].at(-1)).toMatchObject({ status: 'canceled' });
+  stripe.pay(session);
+  expect(await refresh(renewal)).toMatchObject({
+    status: 'paid',
+    payments: [{ status: 'CANCELLED' }, { status: 'SUCCEEDED' }],
+  });
+});
