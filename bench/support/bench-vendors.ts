@@ -1,5 +1,6 @@
 /** The vendors whose drivers are measured: settings that lead to a server of the bench, and what the vendor answers to an accepted message. */
 import { plugin as amazon } from '../../plugins/mailwright/amazon/index.ts';
+import { plugin as brevo } from '../../plugins/mailwright/brevo/index.ts';
 import { plugin as mailgun } from '../../plugins/mailwright/mailgun/index.ts';
 import { plugin as sendgrid } from '../../plugins/mailwright/sendgrid/index.ts';
 import { plugin as sparkpost } from '../../plugins/mailwright/sparkpost/index.ts';
@@ -35,5 +36,10 @@ export const benchVendors: readonly BenchVendor[] = [
     ...{ type: 'sparkpost-api', plugin: sparkpost, status: 200 },
     settings: { api_key: 'bench' },
     body: (id) => JSON.stringify({ results: { total_rejected_recipients: 0, total_accepted_recipients: 1, id } }),
+  },
+  {
+    ...{ type: 'brevo-api', plugin: brevo, status: 201 },
+    settings: { api_key: 'xkeysib-bench' },
+    body: (id) => JSON.stringify({ messageId: `<${id}@bench.example>` }),
   },
 ];

@@ -3,7 +3,6 @@
  * what that vendor answers to an accepted message. `vendor-drivers.ts` starts it.
  */
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { benchVendors } from './bench-vendors.ts';
 
