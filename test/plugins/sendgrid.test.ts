@@ -1,4 +1,5 @@
 /** What arrives at SendGrid, what the test of its settings says, and which of its reports are believed. */
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { plugin } from '../../plugins/mailwright/sendgrid/index.ts';
 import { openOutboundPool } from '../../src/lib/outbound-pool.ts';
@@ -119,6 +120,15 @@ describe('a message', () => {
     expect(error.retryAfterSeconds).toBeGreaterThan(30);
     expect(error.retryAfterSeconds).toBeLessThanOrEqual(41);
   });
+  test.each([
+    [400, 'from.email', 'Does not contain a valid address.', 'sender'],
+    [403, 'from', 'The from address does not match a verified Sender Identity.', 'sender'],
+    [400, 'subject', 'The subject is required.', 'message'],
+    [400, 'personalizations.0.to.0.email', 'Does not contain a valid address.', 'recipient'],
+  ])('that is refused with %d for %s: %s, is the fault of the %s', async (status, field, message, about) => {
+    vendor.script([{ status, body: { errors: [{ message, field }] } }]);
+    await expect(driver.send(wholeMessage())).rejects.toMatchObject({ kind: 'refused', about });
+  });
 });
 
 describe('the test of the settings', () => {
@@ -219,6 +229,15 @@ describe('a report', () => {
     expect(verify(request, { api_key: 'k' })).toBe(false);
     expect(verify(request, { webhook_public_key: 'nonsense' })).toBe(false);
     expect(verify(request, { webhook_public_key: VECTOR.key })).toBe(false);
+  });
+  test('needs a key of the curve that SendGrid signs with', () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+    const key = publicKey.export({ format: 'der', type: 'spki' }).toString('base64');
+    expect(api.validate({ api_key: 'k', webhook_public_key: key })).toMatchObject({
+      ...{ ok: false, errors: { webhook_public_key: [expect.stringContaining('Verification Key')] } },
+    });
+    expect(api.validate({ ...settings })).toMatchObject({ ok: true, settings });
+    expect(api.validate({ api_key: 'k', webhook_public_key: '' })).toMatchObject({ ok: true });
   });
   test("of SendGrid's own libraries is believed, and read", () => {
     const request: WebhookRequest = {

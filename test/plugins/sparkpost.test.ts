@@ -68,6 +68,19 @@ describe('a message', () => {
     });
     expect(vendor.requests()).toHaveLength(before);
   });
+  test('that begins with a mark of byte order keeps it', async () => {
+    const content = Buffer.from('\ufeffSubject: x\r\n\r\nHello\r\n');
+    await driver.send({ ...wholeMessage(), content });
+    expect(vendor.taken().at(-1)?.content).toBe(content.toString());
+  });
+  test.each([
+    ['7001', 'Unconfigured or unverified sending domain.', 'sender'],
+    ['1902', 'recipient address was suppressed due to customer policy', 'recipient'],
+    ['1902', 'Message generation rejected', undefined],
+  ])('that is refused with the code %s (%s) is the fault of the %s', async (code, description, about) => {
+    vendor.script([{ status: 400, body: { errors: [{ message: 'Refused', code, description }] } }]);
+    await expect(driver.send(wholeMessage())).rejects.toMatchObject({ kind: 'refused', about: about ?? 'message' });
+  });
   test('that is larger than 20 MB is refused without asking', async () => {
     const content = Buffer.alloc(20 * 1_048_576 + 1, 'a');
     await expect(driver.send({ ...wholeMessage(), content })).rejects.toMatchObject({
