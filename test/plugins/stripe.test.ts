@@ -4,6 +4,7 @@ import { sql } from '../../src/db/database.ts';
 import { chargeIntent } from '../../src/domain/billing/charge-intent.ts';
 import { renewSubscriptions } from '../../src/domain/billing/renew-subscriptions.ts';
 import { syncPayments } from '../../src/domain/billing/sync-payments.ts';
+import type { RemoteSubscriptionPage } from '../../src/plugin-api/index.ts';
 import { installBundled } from '../support/bundled-plugin.ts';
 import { field } from '../support/mail-world.ts';
 import { pluginClient } from '../support/plugin-client.ts';
@@ -207,4 +208,40 @@ test('a challenge of the bank asks the customer back: the checkout takes the pla
     status: 'paid',
     payments: [{ status: 'CANCELLED' }, { status: 'SUCCEEDED' }],
   });
+});
+
+test('subscriptions that Stripe keeps are walked to the end, cancelled, and moved to another price', async () => {
+  const price = (id: string, amount: number) => ({
+    ...{ id, unit_amount: amount, currency: 'eur', nickname: id, recurring: { interval: 'month', interval_count: 3 } },
+  });
+  stripe.prices.push(...Array.from({ length: 130 }, (_, index) => price(`price_${index}`, 100 + index)), {
+    id: 'by_use',
+  });
+  for (let index = 0; index < 250; index++)
+    stripe.subscriptions.push({
+      ...{ id: `sub_${index}`, status: 'active', metadata: { intent_uid: '0123456789abc' } },
+      items: { data: [{ id: `si_${index}`, current_period_end: 1_800_000_000, price: price('price_1', 101) }] },
+    });
+  const entry = ctx.hooks.owned('register_payment_gateway').find(({ value }) => value.type === 'stripe');
+  const service = entry?.value.serviceFactory({
+    uid: 'x',
+    type: 'stripe',
+    name: 'x',
+    data: { secret_key: STRIPE_KEY },
+  });
+  const found: string[] = [];
+  for (let cursor: string | null = null, isMore = true; isMore;) {
+    const page: RemoteSubscriptionPage | undefined = await service?.getRemoteSubscriptions?.(cursor);
+    found.push(...(page?.data ?? []).map(({ id }) => id));
+    [cursor, isMore] = [page?.next_cursor ?? null, page?.has_more === true];
+  }
+  expect(found).toEqual(stripe.subscriptions.map(({ id }) => id));
+  expect(await service?.getRemotePlans?.()).toHaveLength(130);
+  expect(await service?.getRemoteSubscription?.('sub_7')).toEqual({
+    ...{ id: 'sub_7', intentUid: '0123456789abc', status: 'active', isActive: true, planId: 'price_1' },
+    currentPeriodEndsAt: new Date(1_800_000_000_000),
+  });
+  expect(await service?.getRemoteSubscription?.('sub_none')).toBeUndefined();
+  expect(await service?.updateRemoteSubscriptionPlan?.('sub_7', 'price_9')).toMatchObject({ planId: 'price_9' });
+  expect(await service?.cancelRemoteSubscription?.('sub_7')).toMatchObject({ status: 'canceled', isActive: false });
 });

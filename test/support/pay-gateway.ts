@@ -2,6 +2,8 @@
  * A payment gateway with a vendor that lives in this process: objects that can be paid, declined, paid late and paid back. The tests act as
  * the customer at the vendor, and break it.
  */
+import type { HookBus } from '../../src/plugin-host/hook-bus.ts';
+import { withHooks } from './with-hooks.ts';
 import { GatewayError, type PaymentGatewayRegistration, type VendorIntent } from '../../src/plugin-api/index.ts';
 
 export interface VendorObject {
@@ -128,4 +130,17 @@ export function payGateway(vendor: PayVendor): PaymentGatewayRegistration {
         : { ok: false, errors: { key: ['The key begins with sk_.'] } },
     serviceFactory: () => new PayService(vendor),
   };
+}
+
+/** Registers it for the plugin `acme/pay`; each use asks which vendor it is. */
+export function usePayGateway(hooks: HookBus, vendor: () => PayVendor): void {
+  withHooks(hooks, {
+    name: 'acme/pay',
+    boot: (registration) =>
+      registration.add('register_payment_gateway', {
+        ...payGateway(vendor()),
+        validate: (settings) => payGateway(vendor()).validate(settings),
+        serviceFactory: (record) => payGateway(vendor()).serviceFactory(record),
+      }),
+  });
 }

@@ -24,6 +24,7 @@ export class StripeDouble {
   readonly payments = new Map<string, Values>();
   readonly cards = new Map<string, { mood: CardMood; customer: string | null }>();
   readonly subscriptions: Values[] = [];
+  readonly prices: Values[] = [];
   readonly requests: string[] = [];
   /** Charges that moved money, by payment intent. */
   readonly charges: string[] = [];
@@ -143,7 +144,19 @@ export class StripeDouble {
         if (!this.cards.delete(id)) return missing(id);
         return ok({ id });
       case 'GET subscriptions':
-        return this.#page(form);
+        return this.#page(this.subscriptions, form);
+      case 'GET prices':
+        return this.#page(this.prices, form);
+      case 'GET subscriptions/:id':
+        return this.#found(
+          this.subscriptions.find((one) => one['id'] === id),
+          form,
+        );
+      case 'POST subscriptions/:id':
+        return this.#move(
+          this.subscriptions.find((one) => one['id'] === id),
+          form,
+        );
       case 'DELETE subscriptions/:id': {
         const subscription = this.subscriptions.find((one) => one['id'] === id);
         return subscription ? ok(Object.assign(subscription, { status: 'canceled' })) : missing(id);
@@ -262,12 +275,20 @@ export class StripeDouble {
     };
   }
 
-  #page(form: Values) {
+  #page(all: readonly Values[], form: Values) {
     const limit = Number(form['limit'] ?? 10);
     if (limit > 100) return problem(400, { type: 'invalid_request_error', message: 'limit is at most 100' });
-    const after = this.subscriptions.findIndex((one) => one['id'] === form['starting_after']);
-    const data = this.subscriptions.slice(after + 1, after + 1 + limit);
-    return ok({ object: 'list', data, has_more: after + 1 + limit < this.subscriptions.length });
+    const after = all.findIndex((one) => one['id'] === form['starting_after']);
+    const data = all.slice(after + 1, after + 1 + limit);
+    return ok({ object: 'list', data, has_more: after + 1 + limit < all.length });
+  }
+
+  #move(subscription: Values | undefined, form: Values) {
+    const [item] = Object.values(objectOf(form['items'])).map(objectOf);
+    const price = this.prices.find((one) => one['id'] === item?.['price']);
+    const [own] = Object.values(objectOf(objectOf(subscription?.['items'])['data'])).map(objectOf);
+    if (!subscription || !price || own?.['id'] !== item?.['id']) return missing(String(item?.['price']));
+    return ok(Object.assign(subscription, { items: { data: [{ ...own, price }] } }));
   }
 
   #id(prefix: string): string {

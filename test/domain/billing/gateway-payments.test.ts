@@ -17,22 +17,14 @@ import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
 import { ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { creditOf, eventsOf, invoicesOf, openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
-import { PayVendor, payGateway } from '../../support/pay-gateway.ts';
-import { withHooks } from '../../support/with-hooks.ts';
+import { PayVendor, usePayGateway } from '../../support/pay-gateway.ts';
 
 const world = await openBillingWorld('2026-03-01T10:00:00Z');
 const { admin } = world;
 const system = { ...admin, viewer: null };
 let vendor = new PayVendor();
 // One registration, whose vendor is a fresh one in each test.
-withHooks(world.hooks, {
-  name: 'acme/pay',
-  boot: (hooks) =>
-    hooks.add('register_payment_gateway', {
-      ...payGateway(vendor),
-      serviceFactory: (record) => payGateway(vendor).serviceFactory(record),
-    }),
-});
+usePayGateway(world.hooks, () => vendor);
 const gateway = await createGateway(admin, { name: 'Card', type: 'acme-pay', settings: { key: 'sk_1' } });
 const plan = await world.newPlan('10');
 
