@@ -225,7 +225,7 @@ test('the books are right after any history', async () => {
       await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL WHERE customer_id = ${customer.id}`);
       await admin.db.execute(sql`UPDATE payment_intent SET next_sync_at = NULL WHERE customer_id = ${customer.id}`);
     }),
-    { numRuns: drawn(60) },
+    { numRuns: drawn(200) },
   );
   // Otherwise it shows nothing.
   expect(moves).toBeGreaterThan(20);
