@@ -38,6 +38,8 @@ export interface SmtpPreset {
   headersOf(message: OutgoingMessage, settings: DriverSettings): string;
   /** The vendor's id of the message in its reply; undefined: reports name it by our own id only. */
   idOf?(reply: string): string | undefined;
+  /** As in the registration. */
+  readonly signsDkim?: true;
   readonly webhook?: WebhookReceiver;
 }
 
@@ -60,6 +62,7 @@ export function smtpPreset(preset: SmtpPreset): SendingDriverRegistration {
     secretKeys: ['password', ...(preset.secretKeys ?? [])],
     releasesContent: true,
     addsHeaders: true,
+    ...(preset.signsDkim && { signsDkim: preset.signsDkim }),
     validate: (settings) => checkSettings(schema, settings),
     connect: (settings, options) => connectPreset(preset, settings, options),
     ...(preset.webhook && { webhook: preset.webhook }),

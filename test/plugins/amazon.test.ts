@@ -137,6 +137,43 @@ test.each<[string, SesAccount, object, string | undefined]>([
   expect(vendor.taken()).toEqual([]);
 });
 
+test('the domains and addresses of the account are shown, added and looked at', async () => {
+  const { vendor } = await open();
+  const driver = driverOf(amazonWith(startSns()), 'amazon-api');
+  const checked = driver.validate(vendor.settings);
+  const identities = checked.ok ? driver.identities?.(checked.settings, options) : undefined;
+  const house = { kind: 'domain', name: 'house.test', isVerified: true, status: 'SUCCESS', records: [] };
+  expect(await identities?.list()).toEqual([house]);
+  const records = (isFound: boolean | null) =>
+    ['aaa', 'bbb', 'ccc'].map((token) => ({
+      ...{
+        type: 'CNAME',
+        name: `${token}._domainkey.news.test`,
+        value: `${token}.dkim.eu-west-1.amazonses.com`,
+        isFound,
+      },
+    }));
+  const domain = { kind: 'domain', name: 'news.test' } as const;
+  const pending = { ...domain, isVerified: false, status: 'PENDING', records: records(null) };
+  expect(await identities?.add(domain)).toEqual(pending);
+  expect(await identities?.check(domain)).toEqual(pending);
+  expect(await identities?.check(domain)).toEqual({
+    ...domain,
+    isVerified: true,
+    status: 'SUCCESS',
+    records: records(true),
+  });
+  // Encoded twice for the signature.
+  const email = { kind: 'email', name: "o'neil+a%b@news.test" } as const;
+  expect(await identities?.add(email)).toEqual({ ...email, isVerified: false, status: 'PENDING', records: [] });
+  expect(await identities?.check(email)).toMatchObject({ ...email, isVerified: false });
+  expect(await identities?.list()).toHaveLength(3);
+  await expect(identities?.add(domain)).rejects.toThrow(
+    '400 AlreadyExistsException: Email identity news.test already exist.',
+  );
+  await expect(identities?.check({ kind: 'domain', name: 'other.test' })).rejects.toThrow('does not exist');
+});
+
 test('SMTP: headers of SES carry our id and the set, and the id of the reply is that of events', async () => {
   const id = '0102018f3a5b7c9d-bbbbbbbb-1111-2222-3333-444444444444-000000';
   await using server = await scriptedSmtpServer({

@@ -21,15 +21,17 @@ const TAG = /^[A-Za-z0-9_-]{1,256}$/;
 
 export interface SesAccount {
   readonly account?: object;
-  readonly identities?: readonly object[];
+  /** Domains that are verified. */
+  readonly identities?: readonly string[];
   readonly sets?: Readonly<Record<string, object>>;
 }
 
 export function startSesVendor({
   account = {},
-  identities = [{ IdentityName: 'house.test', IdentityType: 'DOMAIN', SendingEnabled: true }],
+  identities = ['house.test'],
   sets = { [SES_SET]: { SendingOptions: { SendingEnabled: true } } },
 }: SesAccount = {}): Promise<ApiVendor> {
+  const answerAboutIdentity = identitiesOf(identities);
   return startApiVendor({
     settings: (endpoint) => ({
       ...{ region: SES_REGION, ...SES_KEY, endpoint },
@@ -40,7 +42,8 @@ export function startSesVendor({
     messageOf,
     accepted: ({ id }) => ({ status: 200, body: { MessageId: id } }),
     idOf: (number) => `0102018f3a5b7c9d-${String(number).padStart(8, '0')}-1111-2222-3333-444444444444-000000`,
-    other: ({ method, path }) => {
+    other: (request) => {
+      const { method, path } = request;
       const set = sets[path.replace('/v2/email/configuration-sets/', '')];
       if (method === 'GET' && path === '/v2/email/account')
         return {
@@ -51,8 +54,7 @@ export function startSesVendor({
             ...{ SendingEnabled: true, ...account },
           },
         };
-      if (method === 'GET' && path === '/v2/email/identities')
-        return { status: 200, body: { EmailIdentities: identities } };
+      if (path.startsWith('/v2/email/identities')) return answerAboutIdentity(request);
       if (method === 'GET' && set) return { status: 200, body: set };
       return sesError(404, 'NotFoundException', 'There is nothing here.');
     },
@@ -67,6 +69,49 @@ export function sesError(status: number, type: string, message: string): ApiAnsw
     status,
     headers: { 'x-amzn-ErrorType': `${type}:http://internal.amazon.com/coral/com.amazonaws.ses/` },
     body: { message },
+  };
+}
+
+const TOKENS = ['aaa', 'bbb', 'ccc'];
+
+/** Identities that are added are verified when somebody has looked at them once. */
+function identitiesOf(verified: readonly string[]): (request: ApiRequest) => ApiAnswer {
+  const known = new Map(verified.map((name) => [name, 'SUCCESS']));
+  const typeOf = (name: string) => (name.includes('@') ? 'EMAIL_ADDRESS' : 'DOMAIN');
+  const one = (name: string): ApiAnswer => {
+    const status = known.get(name) ?? 'PENDING';
+    const dkim = {
+      SigningEnabled: true,
+      Status: status,
+      SigningHostedZone: 'dkim.eu-west-1.amazonses.com',
+      Tokens: TOKENS,
+    };
+    const body = {
+      ...{ IdentityType: typeOf(name), VerifiedForSendingStatus: status === 'SUCCESS', VerificationStatus: status },
+      DkimAttributes: typeOf(name) === 'DOMAIN' ? dkim : { SigningEnabled: false, Status: 'NOT_STARTED' },
+    };
+    return { status: 200, body };
+  };
+  return ({ method, path, query, body }) => {
+    const name = decodeURIComponent(path.split('/')[4] ?? '');
+    if (method === 'POST') {
+      const { EmailIdentity: added } = z.object({ EmailIdentity: z.string() }).parse(JSON.parse(body.toString('utf8')));
+      if (known.has(added)) return sesError(400, 'AlreadyExistsException', `Email identity ${added} already exist.`);
+      known.set(added, 'PENDING');
+      return one(added);
+    }
+    if (name === '') {
+      const list = [...known].slice(0, Number(query.get('PageSize')));
+      const EmailIdentities = list.map(([IdentityName, status]) => ({
+        ...{ IdentityName, IdentityType: typeOf(IdentityName), VerificationStatus: status },
+        SendingEnabled: status === 'SUCCESS',
+      }));
+      return { status: 200, body: { EmailIdentities } };
+    }
+    if (!known.has(name)) return sesError(404, 'NotFoundException', `Email identity ${name} does not exist.`);
+    const answer = one(name);
+    known.set(name, 'SUCCESS');
+    return answer;
   };
 }
 
@@ -108,7 +153,7 @@ function refusalOf({ method, path, query, headers, body }: ApiRequest): ApiAnswe
   const digest = (text: string | Buffer) => createHash('sha256').update(text).digest('hex');
   const mac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest();
   const lines = names.split(';').map((name) => `${name}:${String(headers[name])}\n`);
-  const request = `${method}\n${path}\n${query}\n${lines.join('')}\n${names}\n${digest(body)}`;
+  const request = `${method}\n${path.split('/').map(encoded).join('/')}\n${query}\n${lines.join('')}\n${names}\n${digest(body)}`;
   const scope = `${day}/${region}/ses/aws4_request`;
   let key = mac(`AWS4${SES_KEY.secret_access_key}`, String(day));
   for (const part of [String(region), 'ses', 'aws4_request']) key = mac(key, part);
@@ -120,4 +165,9 @@ function refusalOf({ method, path, query, headers, body }: ApiRequest): ApiAnswe
         'InvalidSignatureException',
         'The request signature we calculated does not match the signature you provided. Check your AWS Secret Access Key and signing method.',
       );
+}
+
+/** As RFC 3986 has it. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

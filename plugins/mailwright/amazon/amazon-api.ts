@@ -27,6 +27,7 @@ import { signed } from './signature-v4.ts';
 /** It takes 40 MB after base64, which makes 3 bytes 4. */
 const CONTENT_BYTES_MAX = 29 * 1_048_576;
 const ACCESS_KEY = /^\w{16,128}$/;
+
 const settingsSchema = z.object({
   region: regionField,
   access_key_id: requiredLine('access key ID').pipe(
@@ -43,23 +44,32 @@ export function validateAmazon(input: SettingsInput): SettingsCheck {
 }
 
 type Settings = z.output<typeof settingsSchema>;
-type Sign = (request: VendorRequest) => VendorRequest;
 
 export function connectAmazon(given: DriverSettings, options: DriverOptions): SendingDriver {
-  const settings = settingsSchema.parse(given);
-  const { region, access_key_id: id, secret_access_key: secret, endpoint, configuration_set: set } = settings;
-  const origin = endpoint ?? `https://email.${region}.amazonaws.com`;
-  const { host } = new URL(origin);
-  const sign: Sign = (request) => signed({ ...request, host, at: new Date() }, { id, secret, region, service: 'ses' });
+  const { settings, origin, sign } = accountOf(given);
+  const { region, configuration_set: set } = settings;
   return httpDriver(options, {
-    name: SES,
-    origin,
+    ...{ name: SES, origin },
     contentBytesMax: CONTENT_BYTES_MAX,
     prepare: (message) => sign(requestFor(message, settings)),
     idOf: (answer) => idShape.safeParse(jsonOf(answer)).data?.MessageId,
     failureOf,
     test: (ask) => testAccount((path) => ask(sign({ method: 'GET', path })), { region, set }),
   });
+}
+
+/** Where the account is, and how requests to it are signed. */
+export function accountOf(given: DriverSettings): {
+  readonly settings: Settings;
+  readonly origin: string;
+  readonly sign: (request: VendorRequest) => VendorRequest;
+} {
+  const settings = settingsSchema.parse(given);
+  const { region, access_key_id: id, secret_access_key: secret, endpoint } = settings;
+  const origin = endpoint ?? `https://email.${region}.amazonaws.com`;
+  const { host } = new URL(origin);
+  const key = { id, secret, region, service: 'ses' };
+  return { settings, origin, sign: (request) => signed({ ...request, host, at: new Date() }, key) };
 }
 
 const idShape = z.object({ MessageId: z.string().min(1) });

@@ -1,6 +1,7 @@
 /** The bundled drivers `amazon-api` and `amazon-smtp`. */
 import { definePlugin, smtpPreset, type DriverSettings, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
 import { connectAmazon, validateAmazon } from './amazon-api.ts';
+import { amazonIdentities } from './identities.ts';
 import { reportFields, SMTP_REGIONS, TAG, tagOf, TOPIC_SETTING } from './settings.ts';
 import { snsWebhook } from './webhook.ts';
 
@@ -19,8 +20,11 @@ export const plugin = definePlugin({
       ],
       secretKeys: ['secret_access_key'],
       releasesContent: true,
+      // It replaces headers that ours covers.
+      signsDkim: true,
       validate: validateAmazon,
       connect: connectAmazon,
+      identities: amazonIdentities,
       webhook,
     });
     hooks.add(
@@ -33,6 +37,7 @@ export const plugin = definePlugin({
         hosts: Object.fromEntries(SMTP_REGIONS.map((region) => [region, `email-smtp.${region}.amazonaws.com`])),
         ports: [587, 465, 2587, 2465, 25],
         more: reportFields,
+        signsDkim: true,
         headersOf: (message, { configuration_set: set }) => headersOf(message, set),
         // The same id that events have.
         idOf: (reply) => /^250 Ok ([\w-]{16,100})\s*$/i.exec(reply)?.[1],

@@ -18,8 +18,8 @@ interface ToSign extends VendorRequest {
 }
 
 /**
- * The request with the headers that prove who sent it. The path and the query must be of letters, digits and `-_.~/`, the parameters sorted:
- * other characters would have to be encoded twice for the signature.
+ * The request with the headers that prove who sent it. The path must be encoded; for the signature it is so once more. The query must be of letters,
+ * digits and `-_.~`, its parameters sorted.
  */
 export function signed({ host, at, ...request }: ToSign, { id, secret, region, service }: AccessKey): VendorRequest {
   const time = at.toISOString().replace(/[-:]|\.\d+/g, '');
@@ -31,7 +31,7 @@ export function signed({ host, at, ...request }: ToSign, { id, secret, region, s
   const names = lines.map(([name]) => name).join(';');
   const [path = '', query = ''] = request.path.split('?', 2);
   const canonical = [
-    ...[request.method, path, query],
+    ...[request.method, path.replaceAll('%', '%25'), query],
     ...lines.map((line) => line.join(':')),
     ...['', names, sha256(request.body ?? '')],
   ].join('\n');

@@ -1,0 +1,103 @@
+/** The domains and addresses that an account at Amazon SES has in a region, with the records that it asks for. */
+import { z } from 'zod';
+import {
+  askVendor,
+  jsonOf,
+  type DriverOptions,
+  type DriverSettings,
+  type VendorIdentities,
+  type VendorIdentity,
+  type VendorRequest,
+} from '../../../src/plugin-api/index.ts';
+import { accountOf } from './amazon-api.ts';
+import { errorOf } from './failures.ts';
+import { SES } from './settings.ts';
+
+const PATH = '/v2/email/identities';
+/** Its largest page, and as many as the contract has identities. */
+const PAGE_MAX = 1_000;
+
+/** `MANAGED_DOMAIN` is a domain that another account has verified for this one. */
+const typeShape = z.enum(['EMAIL_ADDRESS', 'DOMAIN', 'MANAGED_DOMAIN']);
+const listShape = z.object({
+  EmailIdentities: z.array(
+    z.object({
+      IdentityType: typeShape,
+      IdentityName: z.string(),
+      SendingEnabled: z.boolean().optional(),
+      VerificationStatus: z.string().optional(),
+    }),
+  ),
+});
+const oneShape = z.object({
+  IdentityType: typeShape,
+  VerifiedForSendingStatus: z.boolean(),
+  VerificationStatus: z.string().optional(),
+  DkimAttributes: z
+    .object({
+      Status: z.string().optional(),
+      Tokens: z.array(z.string()).nullish(),
+      SigningHostedZone: z.string().nullish(),
+    })
+    .nullish(),
+});
+
+export function amazonIdentities(given: DriverSettings, options: DriverOptions): VendorIdentities {
+  const { origin, sign } = accountOf(given);
+  const ask = askVendor(options, { origin, name: SES });
+  const read = async <T>(request: VendorRequest, shape: z.ZodType<T>): Promise<T> => {
+    const answer = await ask(sign(request));
+    if (answer.status !== 200) {
+      const { type, words } = errorOf(answer);
+      throw new Error(
+        `${SES} answered ${answer.status} ${type}: ${words}${type.startsWith('AccessDenied') ? NEEDED : ''}`,
+      );
+    }
+    const { data } = shape.safeParse(jsonOf(answer));
+    if (data === undefined) throw new Error(`${SES} answered something else than its documents say.`);
+    return data;
+  };
+  return {
+    adds: ['domain', 'email'],
+    async list() {
+      const { EmailIdentities: found } = await read({ method: 'GET', path: `${PATH}?PageSize=${PAGE_MAX}` }, listShape);
+      return found.map(({ IdentityType: type, IdentityName: name, SendingEnabled, VerificationStatus: status }) => ({
+        ...{ kind: kindOf(type), name, records: [] },
+        isVerified: status === undefined ? SendingEnabled === true : status === 'SUCCESS',
+        status: status ?? 'UNKNOWN',
+      }));
+    },
+    async add({ name }) {
+      const headers = { 'Content-Type': 'application/json' };
+      const body = JSON.stringify({ EmailIdentity: name });
+      return identityOf(name, await read({ method: 'POST', path: PATH, headers, body }, oneShape));
+    },
+    // SES looks again by itself, for three days.
+    check: async ({ name }) =>
+      identityOf(name, await read({ method: 'GET', path: `${PATH}/${encoded(name)}` }, oneShape)),
+  };
+}
+
+const NEEDED = ' (The key needs ses:ListEmailIdentities, ses:GetEmailIdentity and ses:CreateEmailIdentity.)';
+
+function kindOf(type: z.output<typeof typeShape>): VendorIdentity['kind'] {
+  return type === 'EMAIL_ADDRESS' ? 'email' : 'domain';
+}
+
+function identityOf(name: string, one: z.output<typeof oneShape>): VendorIdentity {
+  const { Status: dkim, Tokens: tokens, SigningHostedZone: zone } = one.DkimAttributes ?? {};
+  const kind = kindOf(one.IdentityType);
+  return {
+    ...{ kind, name, isVerified: one.VerifiedForSendingStatus },
+    status: one.VerificationStatus ?? dkim ?? 'PENDING',
+    records: (kind === 'domain' ? (tokens ?? []) : []).map((token) => ({
+      ...{ type: 'CNAME', name: `${token}._domainkey.${name}`, value: `${token}.${zone || 'dkim.amazonses.com'}` },
+      isFound: dkim === 'SUCCESS' ? true : dkim === 'FAILED' ? false : null,
+    })),
+  };
+}
+
+/** As RFC 3986 has it, and with it the signature. */
+function encoded(name: string): string {
+  return encodeURIComponent(name).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+}
