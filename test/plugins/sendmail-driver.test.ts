@@ -257,12 +257,12 @@ test('more messages than processes wait, and close() leaves nothing: no process,
   const last = Array.from({ length: 5 }, (_, no) => driver.send(message({ to: `late${no}@there.test` })));
   const ends = Promise.allSettled(last);
   await driver.close();
+  expect(program.taken()).toHaveLength(60 + PROCESSES);
   // Those in a process are finished; those that waited have not been handed over.
   expect((await ends).map(({ status }) => status)).toEqual([
     ...Array.from({ length: PROCESSES }, () => 'fulfilled'),
     ...Array.from({ length: 5 - PROCESSES }, () => 'rejected'),
   ]);
-  expect(program.taken()).toHaveLength(60 + PROCESSES);
   expect(childrenOfThis()).toEqual([]);
   await expect.poll(descriptors).toBeLessThanOrEqual(before);
 });
