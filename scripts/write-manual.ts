@@ -26,6 +26,7 @@ const PAGES: Readonly<Record<string, string>> = {
   'Sending servers': 'sending.md',
   'Email verification servers': 'verification.md',
   'Usable verification servers': 'verification.md',
+  Verifications: 'verification.md',
   'Bounce handlers': 'bounces.md',
   'Bounce policy': 'bounces.md',
   'Sending domains': 'sending-domains.md',

@@ -34,6 +34,7 @@ import { messageTestTasks } from '../workers/tasks/message-tests.ts';
 import { snapshotTask, sendAtTimeTask, startScheduledCampaignTask } from '../workers/tasks/plan-campaign.ts';
 import { paymentTasks } from '../workers/tasks/payments.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
+import { verificationTasks } from '../workers/tasks/verifications.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
 import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
@@ -117,6 +118,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     sendBatchTask(tools),
     dispatchImportTask,
     runImportTask,
+    ...verificationTasks,
     ...listMailTasks(drivers),
     ...sendingDomainTasks(drivers),
     switchedOffMailTask(drivers),

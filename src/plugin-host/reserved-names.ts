@@ -6,5 +6,5 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...['automations', 'campaigns', 'countries', 'currencies', 'customers', 'diagnostics', 'erasures', 'file'],
   ...['files', 'invoices', 'languages', 'license', 'lists', 'login-token', 'me', 'notification'],
   ...['notifications', 'payments', 'plans', 'plugins', 'public', 'segments', 'settings', 'subscribers'],
-  ...['subscriptions', 'suppressions', 'upgrade', 'user', 'webhooks'],
+  ...['subscriptions', 'suppressions', 'upgrade', 'user', 'verifications', 'webhooks'],
 ]);

@@ -32,6 +32,7 @@ import { settingsRows } from './settings/routes.ts';
 import { subscriberRows } from './subscribers/routes.ts';
 import { subscriptionRows } from './subscriptions/routes.ts';
 import { verificationChoiceRows } from './verification/choice-routes.ts';
+import { verificationRows } from './verification/routes.ts';
 import { verificationServerRows } from './verification/server-routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 
@@ -57,6 +58,7 @@ export const rows: readonly Row[] = [
   ...sendingRouteRows,
   ...verificationServerRows,
   ...verificationChoiceRows,
+  ...verificationRows,
   ...fromAddressRows,
   ...bounceRows,
   ...sendingDomainRows,

@@ -48,6 +48,8 @@ import './sending-servers/queries.ts';
 import './sending-servers/mutations.ts';
 import './verification/server-queries.ts';
 import './verification/server-mutations.ts';
+import './verification/queries.ts';
+import './verification/mutations.ts';
 import './sending-domains/queries.ts';
 import './sending-domains/mutations.ts';
 import './sending-domains/from-addresses.ts';

@@ -26,7 +26,8 @@ import type { TokenKind as KindOfToken } from '../domain/context.ts';
 import type { FileStatus as StatusOfFile } from '../domain/files/file.ts';
 import type { ExtensionKind as KindOfExtension } from '../domain/plugins/extension-slots.ts';
 import type { SettingsOwner } from '../domain/plugins/plugin-settings.ts';
-import type { ConditionParameterType, SettingType } from '../plugin-api/index.ts';
+import type { VerificationWord } from '../domain/audience/segments/segment.ts';
+import type { ConditionParameterType, SettingType, VerificationResult as Verdict } from '../plugin-api/index.ts';
 import type { DmarcPolicy as Policy } from '../domain/sending/domains/dmarc-record.ts';
 import type { DomainStatus } from '../domain/sending/domains/sending-domain-fields.ts';
 import type {
@@ -50,6 +51,25 @@ export const ActiveStatus = closedSet<'active' | 'inactive'>('ActiveStatus', 'Wh
   active: 'It is used.',
   inactive: 'It is kept and not used.',
 });
+
+export const AddressResult = closedSet<Verdict>('AddressResult', 'What a verifier says of an address.', {
+  deliverable: 'Nothing speaks against it.',
+  undeliverable: 'Mail to it cannot arrive.',
+  risky: 'Mail may arrive and should perhaps not be sent; the reasons say why.',
+  unknown: 'There was no answer: try again later.',
+});
+
+export const VerificationState = closedSet<VerificationWord>(
+  'VerificationState',
+  'What a verifier has said of an address, or that none was asked.',
+  {
+    deliverable: 'Nothing speaks against it.',
+    undeliverable: 'Mail to it cannot arrive.',
+    risky: 'Mail may arrive and should perhaps not be sent.',
+    unknown: 'There was no answer.',
+    unverified: 'No verifier was asked.',
+  },
+);
 
 export const AccountStatus = closedSet<CustomerStatus>('AccountStatus', 'The state of a customer or a user.', {
   active: 'May log in.',

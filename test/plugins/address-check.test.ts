@@ -78,6 +78,18 @@ describe('the domain', () => {
     expect(dns.queried).toEqual(['MX good.example', 'A mx.good.example']);
   });
 
+  test('is remembered from call to call, unless the look-up failed', async () => {
+    dns.zone.set('MX broken.example', 'fail');
+    const verifier = verifierOf();
+    const people = ['ada@good.example', 'ada@broken.example'];
+    await verifier.verify(people, { signal });
+    dns.queried.length = 0;
+    dns.zone.set('MX broken.example', ['mx.good.example']);
+    const answers = await verifier.verify(people, { signal });
+    expect(answers.map(({ result }) => result)).toEqual(['deliverable', 'deliverable']);
+    expect(new Set(dns.queried)).toEqual(new Set(['MX broken.example']));
+  });
+
   test('of another alphabet is asked in ASCII', async () => {
     dns.zone.set('MX xn--e1afmkfd.xn--p1ai', ['mx.good.example']);
     expect(await verdict('boris@пример.рф')).toEqual({ result: 'deliverable', reasons: [] });

@@ -293,6 +293,11 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/email_verification_servers/:uid', 'token', 200, action('email_verification_server_uid')],
     ['POST', '/email_verification_servers/:uid/test', 'token', 200, action('email_verification_server_uid', 'test')],
     ['GET', '/usable_verification_servers', 'token', 200, array],
+    ['POST', '/lists/:list_uid/verify', 'token', 201, action('verification_uid', 'verification')],
+    ['GET', '/verifications', 'token', 200, index],
+    ['GET', '/verifications/:uid', 'token', 200, object('verification')],
+    ['DELETE', '/verifications/:uid', 'token', 200, action('verification_uid', 'verification')],
+    ['POST', '/verifications/:uid/resume', 'token', 200, action('verification_uid', 'verification')],
     ['PATCH', '/plans/:uid/email_verification_servers', 'admin', 200, action('plan_uid')],
   ),
   ...section(

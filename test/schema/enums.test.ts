@@ -23,6 +23,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'PaymentGateway.type': 'gateways of plugins',
   'PaymentGatewayType.type': 'gateways of plugins',
   'PaymentGatewayTest.reason': 'a sentence',
+  'Verification.reason': 'a sentence',
   'DroppedMails.kind': 'names of jobs',
   'ConsentEvent.source': '`import:<uid>`',
   'Subscriber.source': '`import:<uid>`',

@@ -96,6 +96,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'EmailVerificationServerType.configKeys': 'the settings of one verifier',
   'EmailVerificationServerType.secretKeys': 'the settings of one verifier',
   'UsableVerificationServersSuccess.nodes': 'cut at a hundred',
+  'SubscriberVerification.reasons': 'VERIFICATION_REASONS_MAX of an answer',
   'Plan.verificationServers': 'VERIFICATION_SERVERS_PER_CUSTOMER_MAX of a plan',
   'Invoice.paymentGateways': 'at most a hundred (GATEWAYS_MAX)',
   'PaymentGatewayTypesSuccess.nodes': 'the gateways that active plugins provide',

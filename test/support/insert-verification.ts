@@ -26,17 +26,23 @@ export const worldsVerifier: EmailVerifierRegistration = {
   }),
 };
 
-/** The tenant's own verification server. */
+/** The tenant's own verification server, and a verification of a list of its own. */
 export async function insertVerification(
   app: RestApp,
-  { customerId }: { readonly customerId: bigint; readonly listId: bigint },
-): Promise<{ readonly verificationServerUid: string }> {
+  customerId: bigint,
+): Promise<{ readonly verificationServerUid: string; readonly verificationUid: string }> {
   const known = app.hooks.collect('register_email_verifier');
   if (!known.some(({ type }) => type === WORLDS_VERIFIER))
     withHooks(app.hooks, { register: (hooks) => hooks.add('register_email_verifier', worldsVerifier) });
-  const verificationServerUid = newUid();
+  const [verificationServerUid, busyUid, verificationUid] = [newUid(), newUid(), newUid()];
   await app.ctx.db.execute(sql`
     INSERT INTO email_verification_server (customer_id, uid, name, type)
-    VALUES (${customerId}, ${verificationServerUid}, 'Verifier', ${WORLDS_VERIFIER})`);
-  return { verificationServerUid };
+    VALUES (${customerId}, ${verificationServerUid}, 'Verifier', ${WORLDS_VERIFIER}), (${customerId}, ${busyUid}, 'Busy', ${WORLDS_VERIFIER})`);
+  await app.ctx.db.execute(sql`
+    WITH l AS (
+      INSERT INTO mail_list (customer_id, uid, name, default_subject, from_email, from_name)
+      VALUES (${customerId}, ${newUid()}, 'Verified', 'Subject', 'list@sender.example', 'Sender') RETURNING customer_id, id)
+    INSERT INTO verification (customer_id, uid, list_id, server_uid, server_name, status, reason)
+    SELECT customer_id, ${verificationUid}, id, ${busyUid}, 'Busy', 'paused', 'The verifier is away.' FROM l`);
+  return { verificationServerUid, verificationUid };
 }

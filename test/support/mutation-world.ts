@@ -212,6 +212,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     tag: `TAG_${newUid()}`,
     settings: /VerificationServer|PaymentGateway/.test(mutation) ? {} : world.smtp,
     servers: world.verificationServerUid,
+    verificationServer: world.verificationServerUid,
     ...(mutation.endsWith('BounceHandler') ? world.mailbox : {}),
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
@@ -260,6 +261,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
+  if (mutation.endsWith('Verification')) return world.verificationUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
   if (mutation.includes('PaymentGateway')) return world.gatewayUid;
   if (mutation === 'refreshInvoice') return world.invoiceUid;

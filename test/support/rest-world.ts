@@ -55,6 +55,8 @@ export interface World extends RestTenant {
   readonly fromAddressUid: string;
   readonly bounceHandlerUid: string;
   readonly verificationServerUid: string;
+  /** Of another list, and paused. */
+  readonly verificationUid: string;
   /** Of a plugin whose upload is under way. */
   readonly packageUid: string;
   /** The next one of a staged version. */
@@ -177,7 +179,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertMoney(db, owner)),
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
-    ...(await insertVerification(app, { customerId: owner, listId })),
+    ...(await insertVerification(app, owner)),
     packageUid,
     migration,
     messageId,
@@ -222,6 +224,7 @@ function slot(world: World, before: string, name: string): string {
     sending_servers: world.serverUid,
     bounce_handlers: world.bounceHandlerUid,
     email_verification_servers: world.verificationServerUid,
+    verifications: world.verificationUid,
     sending_domains: world.domainUid,
     imports: world.importUid,
     segments: world.segmentUid,
@@ -334,6 +337,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     settings: /verification_servers|payment_gateways/.test(path) ? {} : world.smtp,
     email_verification_servers: '',
     gateway_uid: world.gatewayUid,
+    verification_server: world.verificationServerUid,
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     soft_bounce_limit: 3,
     soft_bounce_days: 14,

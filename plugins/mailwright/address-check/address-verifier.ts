@@ -20,6 +20,10 @@ const DOMAIN = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z0-9]
 const ATOMS = /^[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+)*$/u;
 const QUOTED = /^"([^"\\\p{Cc}]|\\[^\p{Cc}])+"$/u;
 
+/** For so long answers about domains are kept from one call to the next. */
+const LOOKUP_MS_MAX = 5 * 60_000;
+/** A few megabytes. */
+const DOMAINS_KEPT_MAX = 20_000;
 /** So many domains without a single answer are no accident: it is our name server that is away. */
 const DOMAINS_OF_OUTAGE = 3;
 
@@ -38,10 +42,16 @@ export function connectAddressCheck(settings: DriverSettings, { dnsServers }: Ve
       timeoutMs: Number(settings['dns_timeout_seconds']) * 1_000,
       lookupsMax: Number(settings['lookups_max']),
     });
+  let kept: { readonly lookup: DomainLookup; readonly since: number } | undefined;
+  const presentLookup = () => {
+    const isOld = kept && (performance.now() - kept.since > LOOKUP_MS_MAX || kept.lookup.size > DOMAINS_KEPT_MAX);
+    if (!kept || isOld) kept = { lookup: newLookup(), since: performance.now() };
+    return kept.lookup;
+  };
   const findings = { isDisposable, isRole: settings['check_roles'] === false ? () => false : isRole };
   return {
     async verify(addresses, { signal }) {
-      const lookup = newLookup();
+      const lookup = presentLookup();
       const cancel = () => lookup.cancel();
       signal.addEventListener('abort', cancel, { once: true });
       try {

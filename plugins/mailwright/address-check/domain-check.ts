@@ -17,10 +17,12 @@ export interface DomainLookupOptions {
 }
 
 export interface DomainLookup {
-  /** Never throws. Each domain is looked up once. */
+  /** Never throws. Each domain is looked up once, and again after a failure. */
   mailOf(domain: string): Promise<DomainMail>;
   /** Whether a name server answers; the code of the fault otherwise. */
   reach(): Promise<string | undefined>;
+  /** How many domains it knows. */
+  readonly size: number;
   /** Ends look-ups that wait. */
   cancel(): void;
 }
@@ -31,14 +33,20 @@ const MAIL_SERVERS_TRIED = 3;
 /** Everybody's name servers know who serves it. */
 const KNOWN_NAME = 'com';
 
-/** One resolver and one cache; make a new one for each batch, so that no answer grows old. */
+/** One resolver and one cache; make a new one now and then, so that no answer grows old. A look-up that failed is not kept. */
 export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLookupOptions): DomainLookup {
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
   if (servers.length > 0) resolver.setServers(servers);
   const within = places(lookupsMax);
   const known = new Map<string, Promise<DomainMail>>();
   const hosts = new Map<string, Promise<Answer>>();
-  const hostAnswer = (host: string) => remembered(hosts, host, () => within(() => addressOf(resolver, host)));
+  const hostAnswer = (host: string) =>
+    remembered(
+      hosts,
+      host,
+      () => within(() => addressOf(resolver, host)),
+      ({ status }) => status === 'failed',
+    );
   const look = async (domain: string): Promise<DomainMail> => {
     const mx = await within(() => ask(() => resolver.resolveMx(domain)));
     if (mx.status === 'failed') return 'failed';
@@ -49,7 +57,16 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
     return anyReachable(exchanges.slice(0, MAIL_SERVERS_TRIED), hostAnswer);
   };
   return {
-    mailOf: (domain) => remembered(known, domain, () => look(domain)),
+    mailOf: (domain) =>
+      remembered(
+        known,
+        domain,
+        () => look(domain),
+        (mail) => mail === 'failed',
+      ),
+    get size() {
+      return known.size;
+    },
     async reach() {
       const answer = await ask(() => resolver.resolveNs(KNOWN_NAME));
       return answer.status === 'failed' ? answer.code : undefined;
@@ -108,10 +125,16 @@ function remembered<Value>(
   cache: Map<string, Promise<Value>>,
   key: string,
   make: () => Promise<Value>,
+  isFailure: (value: Value) => boolean,
 ): Promise<Value> {
-  const kept = cache.get(key) ?? make();
-  cache.set(key, kept);
-  return kept;
+  const kept = cache.get(key);
+  if (kept) return kept;
+  const made = make().then((value) => {
+    if (isFailure(value)) cache.delete(key);
+    return value;
+  });
+  cache.set(key, made);
+  return made;
 }
 
 /** Runs so many at once; the others wait in order. */

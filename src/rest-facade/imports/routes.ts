@@ -99,6 +99,8 @@ function options(input: Input) {
     mapping: mappingOf(input),
     updateExisting: input.flag('update_existing') ?? true,
     tag: input.text('tag') ?? '',
+    verify: input.flag('verify') ?? false,
+    verificationServer: input.nullableText('verification_server'),
   };
 }
 

@@ -14,7 +14,17 @@ export function presentSubscriber(subscriber: RestSubscriberFragment) {
     ...{ id: Number(id), uid, list_uid: subscriber.list.uid, email, status, source, ip_address: ipAddress },
     ...texts(fieldValues),
     deliverability: subscriber.deliverability,
+    ...verificationOf(subscriber),
     ...{ tags, created_at: restTime(subscriber.createdAt), updated_at: restTime(subscriber.updatedAt) },
+  };
+}
+
+function verificationOf({ verification }: RestSubscriberFragment) {
+  return {
+    verification_status: verification?.result ?? null,
+    verification_reasons: verification?.reasons ?? [],
+    verified_at: restTime(verification?.verifiedAt),
+    verified_by: verification?.verifiedBy ?? null,
   };
 }
 

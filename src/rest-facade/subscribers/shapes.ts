@@ -13,6 +13,13 @@ const subscriberShape = withFieldTags({
   source: z.string().nullable(),
   ip_address: z.string().nullable(),
   deliverability: z.enum(['ok', 'bounced', 'complained', 'suppressed']),
+  verification_status: z
+    .enum(['deliverable', 'undeliverable', 'risky', 'unknown'])
+    .nullable()
+    .meta({ description: 'What a verifier has said of the address; null: not verified.' }),
+  verification_reasons: z.array(z.string()),
+  verified_at: timeShape.nullable(),
+  verified_by: z.string().nullable().meta({ description: 'The type of the verification server.' }),
   tags: z.array(z.string()),
   created_at: timeShape,
   updated_at: timeShape,

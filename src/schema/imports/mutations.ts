@@ -5,6 +5,8 @@ import { cancelImport } from '../../domain/audience/imports/cancel-import.ts';
 import { finishImportUpload } from '../../domain/audience/imports/finish-import-upload.ts';
 import type { ColumnMapping, ImportKey, ListImport } from '../../domain/audience/imports/list-import.ts';
 import { startListImport } from '../../domain/audience/imports/start-list-import.ts';
+import { viewerOf } from '../../domain/context.ts';
+import { requireVerifier } from '../../domain/verification/require-verifier.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -65,11 +67,25 @@ builder.mutationField('finishListImport', (t) =>
         description: 'Change people who are on the list already.',
       }),
       tag: t.input.string({ description: 'Tags that everybody in the file gets.' }),
+      verify: t.input.boolean({
+        defaultValue: false,
+        description: 'Verify the people that it adds, when it ends: a verification with `importUid`.',
+      }),
+      verificationServer: t.input.string({
+        description: 'For `verify`: uid of one of `usableVerificationServers`; absent: the first of them.',
+      }),
     },
     resolve: async (query, _root, { input }, ctx) => {
-      const { uid, mapping, updateExisting, tag } = input;
-      const options = { mapping: mappingOf(mapping ?? {}), updateExisting: updateExisting ?? true, tag: tag ?? '' };
-      return found(ctx, query, await finishImportUpload(ctx, { uid, ...options }));
+      const { uid, mapping, updateExisting, tag, verify, verificationServer } = input;
+      if (verify)
+        await requireVerifier(ctx.db, { customerId: viewerOf(ctx).customerId, uid: verificationServer ?? null });
+      const options = {
+        mapping: mappingOf(mapping ?? {}),
+        updateExisting: updateExisting ?? true,
+        tag: tag ?? '',
+        verify: verify ?? false,
+      };
+      return found(ctx, query, await finishImportUpload(ctx, { uid, ...options, verificationServer }));
     },
   }),
 );

@@ -5,7 +5,7 @@
 import { conditionChecks } from '../../domain/audience/segments/conditions.ts';
 import type { InputObjectRef } from '@pothos/core';
 import { builder } from '../builder.ts';
-import { SubscriberStatus } from '../enums.ts';
+import { SubscriberStatus, VerificationState } from '../enums.ts';
 
 type Inputs = typeof builder.$inferSchemaTypes;
 
@@ -209,6 +209,11 @@ export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builde
       createdAt: t.field({ type: SegmentTimeInput }),
       updatedAt: t.field({ type: SegmentTimeInput }),
       confirmedAt: t.field({ type: SegmentTimeInput, description: 'When a confirmation link was last clicked.' }),
+      verification: t.field({
+        type: [VerificationState],
+        description: 'What a verifier has said of the address is one of these. For "is not" put it into `none`.',
+      }),
+      verifiedAt: t.field({ type: SegmentTimeInput, description: 'When a verifier was last asked.' }),
       opened: t.field({ type: SegmentOpenedInput }),
       clicked: t.field({ type: SegmentClickedInput }),
       received: t.field({ type: SegmentReceivedInput }),

@@ -2,11 +2,15 @@
 import { consentHistories, type ConsentEvent as ConsentEventRow } from '../../domain/audience/consent-read-model.ts';
 import { deliverabilityOf } from '../../domain/audience/deliverability-read-model.ts';
 import { fieldTagsOfLists } from '../../domain/audience/list-field-store.ts';
+import {
+  verificationsOf,
+  type SubscriberVerification as Verified,
+} from '../../domain/audience/verification-read-model.ts';
 import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
-import { Deliverability, SubscriberStatus } from '../enums.ts';
+import { AddressResult, Deliverability, SubscriberStatus } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { MailList } from '../lists/mail-list.ts';
 import { loadBy } from '../loaders/load-by.ts';
@@ -18,6 +22,24 @@ const readHistories = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
 
 const readDeliverability = (ctx: GraphqlContext, addresses: readonly string[]) =>
   deliverabilityOf(ctx.db, viewerOf(ctx).customerId, addresses);
+
+const readVerifications = (ctx: GraphqlContext, people: readonly SubscriberRow[]) =>
+  verificationsOf(ctx.db, viewerOf(ctx).customerId, people);
+
+const SubscriberVerification = builder.objectRef<Verified>('SubscriberVerification').implement({
+  description: 'What a verification server has said of the address.',
+  authScopes: { scope: 'subscribers:read' },
+  fields: (t) => ({
+    result: t.expose('result', { type: AddressResult }),
+    reasons: t.stringList({
+      description:
+        'Codes such as `syntax`, `no_domain`, `no_mail_server`, `disposable`, `role`, `catch_all`; verifiers have more.',
+      resolve: ({ reasons }) => [...reasons],
+    }),
+    verifiedAt: t.expose('verifiedAt', { type: 'DateTime' }),
+    verifiedBy: t.exposeString('verifiedBy', { description: 'The type of the verification server.' }),
+  }),
+});
 
 const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implement({
   description: 'What a person agreed to or withdrew.',
@@ -68,6 +90,13 @@ export const Subscriber = builder.objectRef<SubscriberRow>('Subscriber').impleme
       type: Deliverability,
       description: 'Whether mail to the address can arrive, whatever the status says.',
       resolve: ({ email }, _args, ctx) => loadBy(ctx, readDeliverability).load(email),
+    }),
+    verification: t.field({
+      type: SubscriberVerification,
+      nullable: true,
+      description:
+        'Whether mail to the address can arrive, as a verification has found; null: not verified. A new address has none.',
+      resolve: (person, _args, ctx) => loadBy(ctx, readVerifications).load(person),
     }),
     tags: t.stringList({ resolve: ({ tags }) => [...tags] }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),

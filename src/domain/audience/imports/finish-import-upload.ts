@@ -5,6 +5,7 @@
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
+import { lastPersonId } from '../verification-read-model.ts';
 import { enqueueImport } from './dispatch-import.ts';
 import { detectEncoding } from './file-encoding.ts';
 import { checkUploadComplete, readFileStart, rewriteAsUtf8, stretchBeyondAscii } from './import-file.ts';
@@ -25,7 +26,7 @@ export async function finishImportUpload(
   ctx: Context,
   { uid, ...options }: FinishImportUploadInput,
 ): Promise<ListImport> {
-  const { mapping, updateExisting, tag } = parseInput(finishImportInput, options);
+  const { mapping, updateExisting, tag, verify, verificationServer } = parseInput(finishImportInput, options);
   const outcome = await inTransaction(ctx, async (inner) => {
     const found = await lockOwnedImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);
@@ -38,11 +39,17 @@ export async function finishImportUpload(
       return error;
     }
     await updateImport(inner.db, found, { status: 'queued', updateExisting, tag: tag === '' ? null : tag });
+    if (verify) await verifyAtEnd(inner, found, verificationServer ?? null);
     await enqueueImport(inner, found);
     return findOwnedImport(inner, uid);
   });
   if (outcome instanceof ImportFileError) throw outcome;
   return outcome;
+}
+
+/** Only people whom it adds are verified: they have ids greater than everybody now. */
+async function verifyAtEnd({ db }: Context, found: ListImport, verifyBy: string | null): Promise<void> {
+  await updateImport(db, found, { verify: true, verifyBy, verifyAfter: await lastPersonId(db, found) });
 }
 
 async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMapping): Promise<void> {

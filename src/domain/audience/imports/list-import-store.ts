@@ -2,6 +2,8 @@
 import { empty, join, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
 import { storedList, storedParams } from '../../../lib/coded-reason.ts';
+import { enqueue } from '../../../jobs/define-job.ts';
+import { verifyImportJob } from '../../../jobs/verification-jobs.ts';
 import { newUid } from '../../../lib/ids.ts';
 import type { MailList } from '../list-fields.ts';
 import type { ImportFailure, ImportNotice } from './import-report.ts';
@@ -23,7 +25,7 @@ export const FAILURE = sql`CASE WHEN i.error_code IS NOT NULL THEN jsonb_build_o
 const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
   i.separator, i.has_header AS "hasHeader", i.columns, i.notices,
-  i.update_existing AS "updateExisting", i.tag, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
+  i.update_existing AS "updateExisting", i.tag, i.verify, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
   i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected,
   ${FAILURE} AS failure, i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
@@ -80,6 +82,9 @@ export interface ImportChange {
   readonly notices?: readonly ImportNotice[];
   readonly updateExisting?: boolean;
   readonly tag?: string | null;
+  readonly verify?: boolean;
+  readonly verifyBy?: string | null;
+  readonly verifyAfter?: bigint;
   readonly bytesTotal?: number;
   readonly bytesProcessed?: number;
   readonly linesProcessed?: number;
@@ -103,6 +108,9 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.notices !== undefined) yield sql`notices = ${storedList(change.notices)}::jsonb`;
   if (change.updateExisting !== undefined) yield sql`update_existing = ${change.updateExisting}`;
   if (change.tag !== undefined) yield sql`tag = ${change.tag}`;
+  if (change.verify !== undefined) yield sql`verify = ${change.verify}`;
+  if (change.verifyBy !== undefined) yield sql`verify_by = ${change.verifyBy}`;
+  if (change.verifyAfter !== undefined) yield sql`verify_after = ${change.verifyAfter}`;
   if (change.bytesTotal !== undefined) yield sql`bytes_total = ${change.bytesTotal}`;
   if (change.bytesProcessed !== undefined) yield sql`bytes_processed = ${change.bytesProcessed}`;
   if (change.linesProcessed !== undefined) yield sql`lines_processed = ${change.linesProcessed}`;
@@ -142,14 +150,17 @@ export async function endImport(
   { status, failure }: ImportEnd,
 ): Promise<boolean> {
   const [row] = await db.query(
-    { uid: 'text' },
+    { uid: 'text', verify: 'bool' },
     sql`
     UPDATE mail_list_import SET status = ${status}, error_code = ${failure?.code ?? null},
            error_params = ${failure ? storedParams(failure) : null}::jsonb, finished_at = now()
-     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid`,
+     WHERE customer_id = ${customerId} AND id = ${id} AND status IN ('uploading', 'queued', 'running') RETURNING uid, verify`,
   );
   if (!row) return false;
   await deleteChunks(db, { customerId, id });
+  // Those that a cancelled or failed import has added stay on the list; whoever ended it can verify the list.
+  if (status === 'done' && row.verify)
+    await enqueue(db, verifyImportJob, { customerId: String(customerId), importId: String(id) });
   await notify(db, IMPORT_CHANNEL, row.uid);
   return true;
 }

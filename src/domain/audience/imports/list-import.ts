@@ -34,6 +34,8 @@ export const LIST_IMPORT_ROW = row({
   notices: typed<readonly ImportNotice[]>('json'),
   updateExisting: 'bool',
   tag: 'text?',
+  /** The people that it adds are verified when it ends. */
+  verify: 'bool',
   bytesTotal: 'bigint',
   /** Everybody up to this byte of the file is written. It starts at the first person, after the header line. */
   bytesProcessed: 'bigint',
@@ -66,6 +68,7 @@ export const chunkNoInput = z
 const FILE_NAME_MAX = 255;
 /** A header is short; longer ones are cut where they are shown. */
 const HEADER_MAX = 255;
+const VERIFIER_LENGTH_MAX = 64;
 /** The limit of columns in a file (csv-reader). */
 const MAPPING_ENTRIES_MAX = 2_000;
 
@@ -88,6 +91,10 @@ export const finishImportInput = z.object({
   /** Header (or number) of a column to the tag of a field, EMAIL, STATUS or TAGS; null or empty: ignored. */
   mapping: mappingInput.default({}),
   updateExisting: flag.default(true),
+  /** Verify the people that it adds, when it ends. */
+  verify: flag.default(false),
+  /** Uid of a verification server; absent: the customer's first. */
+  verificationServer: z.string().max(VERIFIER_LENGTH_MAX).nullish(),
   /** Added to everybody in the file; several are separated by commas, also in the database. */
   tag: z
     .string()

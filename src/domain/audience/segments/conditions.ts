@@ -12,6 +12,7 @@ import {
   RULE_DAYS_MAX,
   RULE_TEXT_MAX,
   RULE_VALUES_MAX,
+  VERIFICATION_WORDS,
   type CampaignChoice,
   type ClickedCondition,
   type Condition,
@@ -202,6 +203,7 @@ const pluginCondition: z.ZodType<PluginCondition> = object({
 });
 
 const statuses = z.array(z.enum(SUBSCRIBER_STATUSES)).min(1).max(SUBSCRIBER_STATUSES.length);
+const verification = z.array(z.enum(VERIFICATION_WORDS)).min(1).max(VERIFICATION_WORDS.length);
 /** The rules inside are read one by one (parse-rule.ts). */
 const group = z.array(z.unknown()).max(RULE_CONDITIONS_MAX);
 
@@ -209,7 +211,7 @@ const group = z.array(z.unknown()).max(RULE_CONDITIONS_MAX);
 export const conditionChecks = {
   ...{ text: textShape, email: emailShape, time: timeShape, options: optionsShape, tags: tagsShape },
   ...{ field: fieldShape, campaigns: campaignsShape, activity: clickedShape, pluginCondition: pluginConditionShape },
-  rule: { all: group, any: group, none: group, status: statuses },
+  rule: { all: group, any: group, none: group, status: statuses, verification },
 };
 
 /** The schema of each kind of condition. */
@@ -222,6 +224,8 @@ export const conditionSchemas: Readonly<Record<ConditionName, z.ZodType>> = {
   createdAt: timeCondition,
   updatedAt: timeCondition,
   confirmedAt: timeCondition,
+  verification,
+  verifiedAt: timeCondition,
   opened: openedCondition,
   clicked: clickedCondition,
   received: receivedCondition,

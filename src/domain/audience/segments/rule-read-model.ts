@@ -121,6 +121,9 @@ function compileCondition(condition: Exclude<Condition, BitCondition>, compilati
   if ('field' in condition) return compileField(condition.field, asOf);
   if ('tags' in condition) return compileTags(condition.tags, compilation.scope);
   if ('status' in condition) return sql`s.status = ANY (${[...condition.status]}::text[])`;
+  if ('verification' in condition)
+    return sql`coalesce(s.verification, 'unverified') = ANY (${[...condition.verification]}::text[])`;
+  if ('verifiedAt' in condition) return compileTime(sql`s.verified_at`, condition.verifiedAt, asOf);
   if ('source' in condition) return compileText(sql`s.source`, condition.source);
   if ('createdAt' in condition) return compileTime(sql`s.created_at`, condition.createdAt, asOf);
   if ('updatedAt' in condition) return compileTime(sql`s.updated_at`, condition.updatedAt, asOf);

@@ -3,7 +3,7 @@
  * a tree: `all`, `any` and `none` contain rules, everything else is one condition. Every condition is true or false for every
  * person, never unknown; the meaning for a missing value is documented beside it.
  */
-import type { ConditionValues } from '../../../plugin-api/index.ts';
+import { VERIFICATION_RESULTS, type ConditionValues } from '../../../plugin-api/index.ts';
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 
 /** Levels of `all`, `any` and `none`: more are not understandable, and the parser's stack is limited. */
@@ -27,6 +27,9 @@ export const RULE_PLUGIN_CONDITIONS_MAX = 5;
 export const SEGMENT_NAME_MAX = 255;
 /** Segments of one list when the plan has no limit. */
 export const SEGMENTS_PER_LIST_MAX = 1_000;
+
+export const VERIFICATION_WORDS = [...VERIFICATION_RESULTS, 'unverified'] as const;
+export type VerificationWord = (typeof VERIFICATION_WORDS)[number];
 
 export interface Segment {
   readonly customerId: bigint;
@@ -81,6 +84,10 @@ export type Condition =
   | { readonly updatedAt: TimeCondition }
   /** When the person last clicked a confirmation link; without one there is no value. */
   | { readonly confirmedAt: TimeCondition }
+  /** What a verifier has said; `unverified`: nothing. */
+  | { readonly verification: readonly VerificationWord[] }
+  /** When a verifier was last asked; without a result there is no value. */
+  | { readonly verifiedAt: TimeCondition }
   | { readonly opened: OpenedCondition }
   | { readonly clicked: ClickedCondition }
   | { readonly received: ReceivedCondition }

@@ -82,9 +82,10 @@ async function store(everybody: readonly Person[], asOf: number): Promise<Stored
       await idOf(
         queryRows(
           db,
-          sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, source, fields, tags, created_at, updated_at)
+          sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, source, fields, tags, created_at, updated_at, verification, verified_at)
           VALUES (${customerId}, ${listId}, ${key}, ${key}, ${person.status}, ${person.source}, ${JSON.stringify(person.fields)}::jsonb,
-                  ${[...person.tags]}::text[], ${iso(person.createdAt)}, ${iso(person.updatedAt)}) RETURNING id`,
+                  ${[...person.tags]}::text[], ${iso(person.createdAt)}, ${iso(person.updatedAt)},
+                  ${person.verification}, ${person.verifiedAt === null ? null : iso(person.verifiedAt)}) RETURNING id`,
         ),
       ),
     );

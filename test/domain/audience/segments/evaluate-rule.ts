@@ -34,6 +34,9 @@ export interface Person {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly confirmedAt: number | null;
+  /** What a verifier has said, and when. */
+  readonly verification: string | null;
+  readonly verifiedAt: number | null;
   readonly everOpened: boolean;
   readonly everClicked: boolean;
   readonly activity: readonly PersonActivity[];
@@ -78,6 +81,9 @@ function holds(condition: Condition, person: Person, world: World): boolean {
   if ('createdAt' in condition) return time(condition.createdAt, person.createdAt, world.asOf);
   if ('updatedAt' in condition) return time(condition.updatedAt, person.updatedAt, world.asOf);
   if ('confirmedAt' in condition) return time(condition.confirmedAt, person.confirmedAt, world.asOf);
+  if ('verification' in condition)
+    return condition.verification.some((word) => word === (person.verification ?? 'unverified'));
+  if ('verifiedAt' in condition) return time(condition.verifiedAt, person.verifiedAt, world.asOf);
   if ('opened' in condition) return did('open', condition.opened, person, world);
   if ('clicked' in condition) return did('click', condition.clicked, person, world);
   if ('pluginCondition' in condition) throw new Error('No plugin is asked here.');

@@ -1,6 +1,10 @@
 /** Generators of people and rules for the property test of segments: values that collide, and those that break things. */
 import fc from 'fast-check';
-import type { Condition, SegmentRule } from '../../../../src/domain/audience/segments/segment.ts';
+import {
+  VERIFICATION_WORDS,
+  type Condition,
+  type SegmentRule,
+} from '../../../../src/domain/audience/segments/segment.ts';
 import type { Person, PersonActivity } from './evaluate-rule.ts';
 
 const DAY = 86_400_000;
@@ -130,6 +134,10 @@ function person(asOf: number, campaigns: readonly string[]): fc.Arbitrary<Person
     status: fc.constantFrom(...STATUSES),
     source: maybe(fc.constantFrom('api', 'form', 'import:0123456789abc')),
     ...{ createdAt: at, updatedAt: at, confirmedAt: maybe(at) },
+    ...{
+      verification: maybe(fc.constantFrom('deliverable', 'undeliverable', 'risky', 'unknown')),
+      verifiedAt: maybe(at),
+    },
     ...{ everOpened: fc.boolean(), everClicked: fc.boolean() },
     activity: fc
       .tuple(...campaigns.map((campaign) => maybe(activity(asOf, campaign))))
@@ -227,6 +235,8 @@ function conditions(asOf: number, campaigns: readonly string[]): fc.Arbitrary<Co
     ...{ email, field, source: text, createdAt: time, updatedAt: time, confirmedAt: time },
     tags: one<object>({ hasAny: several(tags), hasAll: several(tags), hasNone: several(tags) }),
     status: fc.uniqueArray(fc.constantFrom(...STATUSES), { minLength: 1 }),
+    verification: fc.uniqueArray(fc.constantFrom(...VERIFICATION_WORDS), { minLength: 1 }),
+    verifiedAt: time,
     ...{
       opened: did,
       clicked: fc.oneof(did, link),
