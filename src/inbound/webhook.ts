@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { checkWebhookEvents, enqueueWebhookEvents } from '../domain/bounces/webhook-events.ts';
 import type { Context } from '../domain/context.ts';
+import { driverOfType } from '../domain/sending/driver-of-type.ts';
 import { webhookServers, type WebhookServer } from '../domain/sending/webhook-servers.ts';
 import { readBody } from '../lib/bounded-body.ts';
 import { messageOf, WebhookBusyError } from '../lib/errors.ts';
@@ -24,9 +25,10 @@ const DRIVER_MS_MAX = 5_000;
 interface Answer {
   readonly status: number;
   readonly message: string;
+  /** The methods, where another one was used. */
+  readonly allow?: string;
 }
 
-const NOT_ALLOWED: Answer = { status: 405, message: 'Only POST is accepted here.' };
 const NOT_FOUND: Answer = { status: 404, message: 'No sending server accepts webhooks at this address.' };
 const REFUSED: Answer = { status: 401, message: 'The signature of this request is missing or wrong.' };
 const TOO_LARGE: Answer = { status: 413, message: 'The body is larger than 1 MB.' };
@@ -38,7 +40,8 @@ export function webhookMount(ctx: Context): InboundMount {
     prefix: PREFIX,
     async handle(req, res, caller) {
       const { method } = req;
-      respond(res, method === 'POST' || method === 'GET' ? await take(ctx, req, { ...caller, method }) : NOT_ALLOWED);
+      const isKnown = method === 'POST' || method === 'GET';
+      respond(res, isKnown ? await take(ctx, req, { ...caller, method }) : notAllowed(['POST']));
     },
   };
 }
@@ -52,11 +55,32 @@ async function take(
   const [type = '', uid = '', ...rest] = url.pathname.slice(PREFIX.length + 1).split('/');
   if (rest.length > 0) return NOT_FOUND;
   const publicCtx: Context = { ...ctx, log: caller.log, viewer: null, ipAddress: caller.ipAddress || null };
-  const servers = await webhookServers(publicCtx, { type, uid });
-  const [first] = servers;
-  if (!first) return NOT_FOUND;
-  const { methods = ['POST'], busyStatus = 503 } = first.receiver;
-  if (!methods.includes(method)) return NOT_ALLOWED;
+  const receiver = driverOfType(ctx.hooks, type)?.webhook;
+  if (!receiver) return NOT_FOUND;
+  const { methods = ['POST'], busyStatus = 503 } = receiver;
+  if (!methods.includes(method)) return notAllowed(methods);
+  try {
+    return await takeFor(publicCtx, { type, uid, url, method, req, busyStatus });
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    // The database is away or too busy: the vendor is asked to come again, in the way that this vendor understands.
+    caller.log.warn('webhook.busy', { type, uid, message: messageOf(error) });
+    return busy(busyStatus);
+  }
+}
+
+interface Posted {
+  readonly type: string;
+  readonly uid: string;
+  readonly url: URL;
+  readonly method: WebhookRequest['method'];
+  readonly req: IncomingMessage;
+  readonly busyStatus: number;
+}
+
+async function takeFor(ctx: Context, { type, uid, url, method, req, busyStatus }: Posted): Promise<Answer> {
+  const servers = await webhookServers(ctx, { type, uid });
+  if (servers.length === 0) return NOT_FOUND;
   const body = await readBody(req, { bytesMax: BODY_BYTES_MAX });
   if (!body) return TOO_LARGE;
   const request: WebhookRequest = {
@@ -68,12 +92,12 @@ async function take(
   };
   let isBusy = false;
   for (const server of servers) {
-    const proof = await proofOf(publicCtx, server, request);
-    if (proof === 'genuine') return recordOrAskAgain(publicCtx, server, { request, busyStatus });
+    const proof = await proofOf(ctx, server, request);
+    if (proof === 'genuine') return record(ctx, server, request);
     isBusy ||= proof === 'busy';
   }
   if (isBusy) return busy(busyStatus);
-  caller.log.warn('webhook.refused', { type, uid });
+  ctx.log.warn('webhook.refused', { type, uid });
   return REFUSED;
 }
 
@@ -91,25 +115,6 @@ async function proofOf(
     ctx.log.warn('webhook.verify_failed', { message: messageOf(error) });
     return error instanceof WebhookBusyError ? 'busy' : 'refused';
   }
-}
-
-/** While the database is away or too busy the vendor is asked to come again, in the way that this vendor understands. */
-async function recordOrAskAgain(
-  ctx: Context,
-  server: WebhookServer,
-  { request, busyStatus }: { request: WebhookRequest; busyStatus: number },
-): Promise<Answer> {
-  try {
-    return await record(ctx, server, request);
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-    ctx.log.warn('webhook.busy', { serverId: server.serverId, message: messageOf(error) });
-    return busy(busyStatus);
-  }
-}
-
-function busy(status: number): Answer {
-  return { status, message: 'The events cannot be taken at present. Send them again.' };
 }
 
 async function record(ctx: Context, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
@@ -130,10 +135,19 @@ async function record(ctx: Context, server: WebhookServer, request: WebhookReque
   return { status: 200, message: 'The events were received.' };
 }
 
+function busy(status: number): Answer {
+  return { status, message: 'The events cannot be taken at present. Send them again.' };
+}
+
+function notAllowed(methods: readonly string[]): Answer {
+  const allow = methods.join(', ');
+  return { status: 405, message: `Only ${allow} is accepted here.`, allow };
+}
+
 function inTime<T>(work: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('the driver took too long')), DRIVER_MS_MAX);
+    timer = setTimeout(() => reject(new WebhookBusyError('the driver took too long')), DRIVER_MS_MAX);
   });
   return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
@@ -145,12 +159,12 @@ function headersOf({ headers }: IncomingMessage): Record<string, string> {
   );
 }
 
-function respond(res: ServerResponse, { status, message }: Answer): void {
+function respond(res: ServerResponse, { status, message, allow }: Answer): void {
   const body = JSON.stringify(status === 200 ? { status: 1, message } : { message });
   const isBusy = status === 429 || status === 503;
   res.writeHead(status, {
     ...{ 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' },
-    ...(status === 405 && { Allow: 'POST' }),
+    ...(allow !== undefined && { Allow: allow }),
     ...(isBusy && { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) }),
   });
   res.end(body);

@@ -4,7 +4,10 @@
  */
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { connectionFaultInWords } from './connection-faults.ts';
+import { isPortAllowed, PORTS_RULE } from './outbound-request.ts';
 import type { AddressGuard } from './public-address.ts';
 
 export interface PooledRequest {
@@ -52,6 +55,8 @@ export interface PoolOptions {
   readonly timeoutMs: number;
   /** Absent: any address may be reached. */
   readonly guard?: AddressGuard | undefined;
+  /** With a guard only the ports 80 and 443 are used, besides those of hosts that the operator allows. */
+  readonly allowed?: readonly string[] | undefined;
 }
 
 /** Answers about a message have a few hundred bytes; lists of domains have more. */
@@ -60,7 +65,10 @@ const BODY_BYTES_MAX = 1_048_576;
 const IDLE_MS_MAX = 3_000;
 
 /** Opens nothing yet. `origin` is checked: `https://api.example.com`. */
-export function openOutboundPool(origin: string, { connections, timeoutMs, guard }: PoolOptions): OutboundPool {
+export function openOutboundPool(
+  origin: string,
+  { connections, timeoutMs, guard, allowed = [] }: PoolOptions,
+): OutboundPool {
   const url = new URL(origin);
   const library = url.protocol === 'https:' ? https : http;
   const agent = new library.Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS_MAX });
@@ -69,6 +77,7 @@ export function openOutboundPool(origin: string, { connections, timeoutMs, guard
       // Node asks the look-up about names only.
       const refusal = guard && isAddress(url.hostname) ? await guard.refusal(url.hostname) : undefined;
       if (refusal) throw new NoAnswerError(refusal, false);
+      if (guard && !isPortAllowed(url, { allowed })) throw new NoAnswerError(PORTS_RULE, false);
       const content = body === undefined ? undefined : Buffer.from(body);
       const req = library.request({
         ...{ protocol: url.protocol, host: bare(url.hostname), port: url.port, path, method, agent },
@@ -92,32 +101,44 @@ export function openOutboundPool(origin: string, { connections, timeoutMs, guard
 function answerOf(req: ClientRequest, content: Buffer | undefined, timeoutMs: number): Promise<PooledAnswer> {
   return new Promise((resolve, reject) => {
     let isConnected = false;
-    let isLate = false;
+    let hasAnswer = false;
+    // What is known from the status on is told, also when the rest does not come.
+    const fail = (message: string) => {
+      if (hasAnswer) return;
+      clearTimeout(timer);
+      reject(new NoAnswerError(message, isConnected && req.writableFinished));
+    };
     const timer = setTimeout(() => {
-      isLate = true;
-      req.destroy(new Error(`There was no answer within ${timeoutMs / 1_000} seconds.`));
+      fail(`There was no answer within ${timeoutMs / 1_000} seconds.`);
+      req.destroy();
     }, timeoutMs);
     req.on('socket', (socket) => {
-      isConnected = req.reusedSocket;
+      // A socket that another request had is connected already, whether or not this one had to wait for it.
+      isConnected = !isConnecting(socket);
       if (!isConnected) socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => (isConnected = true));
     });
     req.on('response', (answer) => {
+      hasAnswer = true;
       void collected(answer).then(({ body, isComplete }) => {
         clearTimeout(timer);
-        resolve({
-          status: answer.statusCode ?? 0,
-          headers: headersOf(answer),
-          body,
-          isComplete: isComplete && !isLate,
-        });
+        resolve({ status: answer.statusCode ?? 0, headers: headersOf(answer), body, isComplete });
       });
     });
-    req.on('error', (error) => {
-      clearTimeout(timer);
-      reject(new NoAnswerError(connectionFaultInWords(error).message, isConnected && req.writableFinished));
+    // Nobody has asked for another protocol.
+    req.on('upgrade', (_answer, socket) => {
+      socket.destroy();
+      fail('The server answered with another protocol (status 101).');
     });
+    req.on('error', (error) => fail(connectionFaultInWords(error).message));
+    req.on('close', () => fail('The connection was closed.'));
     req.end(content);
   });
+}
+
+function isConnecting(socket: Socket): boolean {
+  if (socket.connecting || !(socket instanceof TLSSocket)) return socket.connecting;
+  const protocol = socket.getProtocol();
+  return protocol === null || protocol === 'unknown';
 }
 
 /** Never throws: the status is known already. */

@@ -109,10 +109,17 @@ async function request(text: string, options: OutboundOptions, parts: RequestPar
   const signal = AbortSignal.timeout(options.timeoutMs);
   const refusal = await Promise.race([guard.refusal(url.hostname), timedOut(signal)]);
   if (refusal) throw new Error(refusal);
-  const isUsualPort = PORTS.has(url.port) || options.ports?.includes(url.port) === true;
-  if (!isUsualPort && !options.allowed.some((entry) => entry.toLowerCase() === bareHost(url)))
-    throw new Error('Only the ports 80 and 443 are allowed.');
+  if (!isPortAllowed(url, options)) throw new Error(PORTS_RULE);
   return { url, signal, answer: await sendRequest(url, { ...parts, signal, lookup: guard.lookup }) };
+}
+
+export const PORTS_RULE = 'Only the ports 80 and 443 are allowed.';
+
+/** Whether a port may be used for somebody who is not the operator: a web server's, a named one, or any of a host that the operator allows. */
+export function isPortAllowed(url: URL, { ports = [], allowed }: Pick<OutboundOptions, 'ports' | 'allowed'>): boolean {
+  return (
+    PORTS.has(url.port) || ports.includes(url.port) || allowed.some((entry) => entry.toLowerCase() === bareHost(url))
+  );
 }
 
 function partsOfForm(form: OutboundOptions['form']): RequestParts {

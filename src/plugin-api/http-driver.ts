@@ -46,6 +46,10 @@ export interface HttpVendor {
 /** A person waits for a test, a campaign for an answer; vendors answer within seconds, or not at all. */
 const TIMEOUT_MS_MAX = 60_000;
 const TEXT_LENGTH_MAX = 500;
+/** Of proxies that may have passed the request on: two of the standard, and those of Cloudflare and others (empty answer, time-outs). */
+const FROM_GATEWAYS: ReadonlySet<number> = new Set([502, 504, 520, 522, 524, 598, 599]);
+/** Ids of vendors; anything else could not be stored or found again. */
+const VENDOR_ID = /^[\x21-\x7e]{1,998}$/;
 
 /** The driver; opens nothing yet. */
 export function httpDriver(options: DriverOptions, vendor: HttpVendor): SendingDriver {
@@ -90,7 +94,7 @@ class HttpDriver implements SendingDriver {
     if (answer.status < 200 || answer.status > 299)
       throw this.#vendor.failureOf?.(answer, message) ?? failureByStatus(this.#vendor.name, answer);
     const runtimeMessageId = this.#vendor.idOf(answer, message);
-    if (runtimeMessageId === undefined)
+    if (runtimeMessageId === undefined || !VENDOR_ID.test(runtimeMessageId))
       throw new SendingError(
         'unknown',
         `${this.#vendor.name} answered ${answer.status}, and the rest cannot be understood: ${textOf(answer)}`,
@@ -162,7 +166,7 @@ async function requireMayLeave({ mayStillLeave }: OutgoingMessage): Promise<void
 }
 
 /**
- * What an answer means by its status alone. 500 and 503 say that nothing was done; 502 and 504 come from a gateway that does not know.
+ * What an answer means by its status alone. 500 and 503 say that nothing was done; 502, 504 and their like come from a gateway that does not know.
  * A redirect or a page that does not exist is a wrong address in the settings.
  */
 export function failureByStatus(name: string, answer: VendorAnswer): SendingError {
@@ -176,7 +180,7 @@ export function failureByStatus(name: string, answer: VendorAnswer): SendingErro
   if (status === 402) return new SendingError('unavailable', text, { ...details, about: 'quota' });
   if (status === 429 || status === 420) return new SendingError('deferred', text, { ...details, about: 'rate' });
   if (status === 409 || status === 500) return new SendingError('deferred', text, { ...details, about: 'server' });
-  if (status === 502 || status === 504) return new SendingError('unknown', text, details);
+  if (FROM_GATEWAYS.has(status)) return new SendingError('unknown', text, details);
   return new SendingError('unavailable', text, { ...details, about: 'server' });
 }
 

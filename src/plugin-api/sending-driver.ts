@@ -100,7 +100,8 @@ export class SendingError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor(kind: SendingErrorKind, message: string, details: SendingErrorDetails = {}) {
-    super(message);
+    // A vendor's text may have what no database stores.
+    super(message.replaceAll('\0', ' ').toWellFormed());
     this.name = 'SendingError';
     this.kind = kind;
     this.code = details.code;

@@ -15,6 +15,7 @@ import type {
   SendingDriver,
   SendingDriverRegistration,
   SendResult,
+  SettingsInput,
 } from './sending-driver.ts';
 import type { WebhookReceiver } from './webhook.ts';
 
@@ -69,7 +70,7 @@ export function smtpPreset(preset: SmtpPreset): SendingDriverRegistration {
   };
 }
 
-function schemaOf({ hosts, ports, username, more = {} }: SmtpPreset) {
+function schemaOf({ hosts, username, more = {} }: SmtpPreset) {
   const [usual = '', ...others] = Object.keys(hosts);
   return z
     .object({
@@ -85,27 +86,25 @@ function schemaOf({ hosts, ports, username, more = {} }: SmtpPreset) {
       password: requiredLine('password'),
       max_connections: connectionsField,
     })
-    .transform(({ host, port = ports[0], encryption, ...rest }): Record<string, unknown> => {
-      const region = 'region' in rest ? String(rest.region) : usual;
-      return {
-        ...rest,
-        host: host ?? hosts[region] ?? '',
-        port,
-        encryption: encryption ?? (port === TLS_PORT ? 'tls' : 'starttls'),
-      };
-    });
+    .transform((settings): Record<string, unknown> => settings);
+}
+
+/** The settings of the driver `smtp`. What was not given follows from the rest, so another region is another host. */
+function smtpSettings({ hosts, ports, messagesPerConnection }: SmtpPreset, settings: DriverSettings): SettingsInput {
+  const [usual = ''] = Object.keys(hosts);
+  const port = settings['port'] ?? ports[0];
+  return {
+    ...Object.fromEntries(KEYS.flatMap((key) => (settings[key] === undefined ? [] : [[key, settings[key]]]))),
+    host: settings['host'] ?? hosts[String(settings['region'] ?? usual)] ?? '',
+    port,
+    encryption: settings['encryption'] ?? (port === TLS_PORT ? 'tls' : 'starttls'),
+    ...(messagesPerConnection !== undefined && { messages_per_connection: messagesPerConnection }),
+  };
 }
 
 function connectPreset(preset: SmtpPreset, settings: DriverSettings, options: DriverOptions): SendingDriver {
   if (!options.connectSmtp) throw new Error('This version of Mailwright has no SMTP for other drivers.');
-  const forSmtp = Object.fromEntries(
-    KEYS.flatMap((key) => (settings[key] === undefined ? [] : [[key, settings[key]]])),
-  );
-  const { messagesPerConnection } = preset;
-  const smtp = options.connectSmtp({
-    ...forSmtp,
-    ...(messagesPerConnection !== undefined && { messages_per_connection: messagesPerConnection }),
-  });
+  const smtp = options.connectSmtp(smtpSettings(preset, settings));
   return {
     get capacity() {
       return smtp.capacity;

@@ -6,17 +6,18 @@ import { connectSmtpFor, driverOf } from '../support/drivers-of-plugin.ts';
 import { MAILGUN_SIGNING_KEY, mailgunReport, startMailgunVendor } from '../support/mailgun-vendor.ts';
 import { startSmtpVendor } from '../support/smtp-vendor.ts';
 
+const report = (data: object) => mailgunReport(data, { token: 'token-1' });
 const named = {
   id: 'e1',
   timestamp: 1_500_000_000.5,
   message: { headers: { 'message-id': 'm1@mg.test' } },
   'user-variables': { mailwright_id: 'mail.k1' },
 };
-const known = { id: 'e1 1500000000.5', messageId: 'm1@mg.test', ownId: 'mail.k1' };
+const known = { id: 'token-1', messageId: 'm1@mg.test', ownId: 'mail.k1' };
 const cases = [
-  { request: mailgunReport({ ...named, event: 'delivered' }), events: [{ kind: 'delivered' as const, ...known }] },
+  { request: report({ ...named, event: 'delivered' }), events: [{ kind: 'delivered' as const, ...known }] },
   {
-    request: mailgunReport({
+    request: report({
       ...{ ...named, event: 'failed', severity: 'permanent', reason: 'generic' },
       'delivery-status': { code: 550, message: '5.1.1 The user does not exist', 'enhanced-code': '5.1.1' },
     }),
@@ -28,15 +29,15 @@ const cases = [
     ],
   },
   {
-    request: mailgunReport({ ...named, event: 'failed', severity: 'permanent', reason: 'suppress-bounce' }),
+    request: report({ ...named, event: 'failed', severity: 'permanent', reason: 'suppress-bounce' }),
     events: [{ kind: 'bounced' as const, ...known, bounceType: 'hard' as const, description: 'suppress-bounce' }],
   },
   {
-    request: mailgunReport({ ...named, event: 'failed', severity: 'temporary' }),
+    request: report({ ...named, event: 'failed', severity: 'temporary' }),
     events: [{ kind: 'ignored' as const, name: 'failed' }],
   },
-  { request: mailgunReport({ ...named, event: 'complained' }), events: [{ kind: 'complained' as const, ...known }] },
-  { request: mailgunReport({ ...named, event: 'painted' }), events: [{ kind: 'ignored' as const, name: 'painted' }] },
+  { request: report({ ...named, event: 'complained' }), events: [{ kind: 'complained' as const, ...known }] },
+  { request: report({ ...named, event: 'painted' }), events: [{ kind: 'ignored' as const, name: 'painted' }] },
 ];
 
 describe('mailgun-api', () => {

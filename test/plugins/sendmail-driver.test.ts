@@ -147,6 +147,11 @@ describe('the end of the program', () => {
       { kind: 'refused', code: 501, enhancedStatus: '5.1.3' },
     ],
     [69, 'msmtp: server message: 421 4.3.2 closing', { kind: 'unavailable', code: undefined }],
+    [
+      65,
+      'msmtp: server message: 530 5.7.0 Authentication required',
+      { kind: 'unavailable', code: 530, about: 'login' },
+    ],
     [77, 'msmtp: server message: 535 5.7.8 Error: authentication failed', { kind: 'unavailable', code: undefined }],
     [75, 'msmtp: cannot connect to relay.test, port 587: Connection refused', { kind: 'deferred', code: undefined }],
   ])('code %i with %j', async (code, words, expected) => {

@@ -83,10 +83,13 @@ async function messageOf({ headers, body }: ApiRequest): Promise<{ to: string; c
 /** A request as Mailgun posts it. */
 export function mailgunReport(
   data: object,
-  { key = MAILGUN_SIGNING_KEY, at = new Date() }: { key?: string; at?: Date } = {},
+  {
+    key = MAILGUN_SIGNING_KEY,
+    at = new Date(),
+    token = randomBytes(25).toString('hex'),
+  }: { key?: string; at?: Date; token?: string } = {},
 ): WebhookRequest {
   const timestamp = String(Math.floor(at.getTime() / 1_000));
-  const token = randomBytes(25).toString('hex');
   const signature = createHmac('sha256', key)
     .update(timestamp + token)
     .digest('hex');

@@ -23,8 +23,6 @@ const reportShape = z.object({
   signature: z.object({ timestamp: z.coerce.string(), token: z.string().min(1), signature: z.string() }),
   'event-data': z.looseObject({
     event: z.string(),
-    id: z.coerce.string().default(''),
-    timestamp: z.coerce.string().default(''),
     severity: z.string().optional(),
     reason: z.string().optional(),
     message: z.object({ headers: z.object({ 'message-id': z.string().min(1) }) }).optional(),
@@ -65,15 +63,15 @@ export const webhook: WebhookReceiver = {
       signature,
     );
   },
-  parse: (request) => [eventOf(reportOf(request)['event-data'])],
+  parse: (request) => [eventOf(reportOf(request))],
 };
 
-function eventOf(data: Report['event-data']): WebhookEvent {
+function eventOf({ signature, 'event-data': data }: Report): WebhookEvent {
   const messageId = data.message?.headers['message-id'];
   const ignored = { kind: 'ignored' as const, name: data.event };
   if (messageId === undefined) return ignored;
-  // Ids are unique within a day only.
-  const named = { id: `${data.id} ${data.timestamp}`, messageId, ownId: data['user-variables']?.mailwright_id };
+  // The token is signed and the event is not: whoever has caught a signature can use it for one event only.
+  const named = { id: signature.token, messageId, ownId: data['user-variables']?.mailwright_id };
   switch (data.event) {
     case 'delivered':
       return { kind: 'delivered', ...named };

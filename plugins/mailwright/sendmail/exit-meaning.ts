@@ -84,17 +84,21 @@ function interrupted(end: EndedProgram, path: string): SendingError {
 }
 
 function refusalOf(code: number, words: string, path: string): SendingError {
-  const cited = CITING_CODES.has(code) ? citedReply(words) : undefined;
+  const cited = CITING_CODES.has(code) ? citedReply(words, code) : undefined;
   if (cited) return cited;
   const { kind, says, details } = MEANINGS[code] ?? OTHERWISE;
   return new SendingError(kind, `${words === '' ? '' : `${words} `}(${path} ended with ${code}: ${says}.)`, details);
 }
 
-function citedReply(words: string): SendingError | undefined {
+function citedReply(words: string, exitCode: number): SendingError | undefined {
   const found = CITED_REPLY.exec(words);
   if (!found) return undefined;
   const code = Number(found[1]);
-  if (CONNECTION_CODES.has(code)) return undefined;
+  if (CONNECTION_CODES.has(code)) {
+    // msmtp ends as for a wrong address when its relay wants a login: the relay refuses us, and nobody's address.
+    if (MEANINGS[exitCode]?.kind !== 'refused') return undefined;
+    return new SendingError('unavailable', words, { code, about: code === 421 ? 'server' : 'login' });
+  }
   const isOfSender = SENDER.test(words);
   const message = isOfSender ? `${SENDER_REFUSED} ${words}` : words;
   return new SendingError(code < 500 ? 'deferred' : 'refused', message, { code, enhancedStatus: found[2] });

@@ -224,7 +224,10 @@ class SendingLoop {
       if (may !== true && !(await may)) return this.#withdrawn(recipient);
       const { reply, runtimeMessageId } = await channel.driver.send({ ...message, mayStillLeave });
       giveBack(message.content);
-      return { ...this.#outcomeFor(recipient, undefined, reply), runtimeMessageId };
+      return {
+        ...this.#outcomeFor(recipient, undefined, storable(reply)),
+        runtimeMessageId: storable(runtimeMessageId),
+      };
     } catch (error) {
       return permission.isWithdrawn && !isOutcomeUnknown(error)
         ? this.#withdrawn(recipient)
@@ -262,4 +265,9 @@ class SendingLoop {
     const rule = { attemptsMax: sendAttemptsMax, delaySeconds: sendRetryDelaySeconds, keySeconds };
     return outcomeOf({ delivery, verdict: verdict.recipient, reply, policy: edition.policy, rule });
   }
+}
+
+/** A driver passes on what its vendor wrote; no database stores a NUL. */
+function storable(text: string): string {
+  return text.replaceAll('\0', ' ');
 }

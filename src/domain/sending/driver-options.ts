@@ -20,7 +20,8 @@ export function driverOptions(ctx: Context, server: { isSystem: boolean }, own: 
     ...own,
     ...(guard && { lookup: guard.lookup }),
     postForm: formPoster(ctx),
-    openHttp: (origin, { connections, timeoutMs }) => openOutboundPool(origin, { connections, timeoutMs, guard }),
+    openHttp: (origin, { connections, timeoutMs }) =>
+      openOutboundPool(origin, { connections, timeoutMs, guard, allowed: ctx.installation.outboundAllowHosts }),
     connectSmtp: (settings) => connectSmtp(ctx, settings, options),
   };
   return options;
