@@ -168,7 +168,7 @@ describe.each(guarded)('$name', ({ name, row, method }) => {
   });
 });
 
-/** Parameters that say whose thing is meant. */
+/** Parameters that say whose thing is meant. Payment gateways are the installation's: everybody pays through the same. */
 function namesSomebodys(parameters: readonly RowParameter[]): boolean {
-  return parameters.some(({ names }) => names.some((one) => /(^|_)uid$/.test(one)));
+  return parameters.some(({ names }) => names.some((one) => one !== 'gateway_uid' && /(^|_)uid$/.test(one)));
 }
