@@ -1,11 +1,10 @@
 /** The bundled gateway `stripe`, its own code on the running product, against a double that behaves as Stripe's documents say. */
 import { expect, test } from 'vitest';
-import { sql } from '../../src/db/database.ts';
 import { chargeIntent } from '../../src/domain/billing/charge-intent.ts';
-import { renewSubscriptions } from '../../src/domain/billing/renew-subscriptions.ts';
 import { syncPayments } from '../../src/domain/billing/sync-payments.ts';
 import type { RemoteSubscriptionPage } from '../../src/plugin-api/index.ts';
 import { installBundled } from '../support/bundled-plugin.ts';
+import { gatewayCustomers, type DueCustomer } from '../support/gateway-customers.ts';
 import { field } from '../support/mail-world.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
@@ -28,23 +27,12 @@ const { ctx } = app;
 const newGateway = (settings: object) =>
   app.rest('/payment_gateways', { method: 'POST', body: { name: 'Card', type: 'stripe', settings } });
 const gatewayUid = String(field(await newGateway({ secret_key: STRIPE_KEY }), 'payment_gateway_uid'));
+const { newPlan, refresh, later, ...customers } = gatewayCustomers(app);
 const planUid = await newPlan('EUR', '19.90');
-
-async function newPlan(currency: string, price: string): Promise<string> {
-  const body = { name: 'Pro', price, currency_code: currency, frequency_amount: 1, frequency_unit: 'month' };
-  return String(field(await app.rest('/plans', { method: 'POST', body }), 'plan_uid'));
-}
-
-async function dueCustomer(plan = planUid) {
-  const tenant = await app.newTenant({ hasPlan: false });
-  const [row] = await ctx.db.query({ uid: 'text' }, sql`SELECT uid FROM customer WHERE id = ${tenant.customerId}`);
-  const change = await app.rest(`/customers/${row?.uid}/change-plan/${plan}`, { method: 'POST', body: {} });
-  return { ...tenant, invoice: String(field(change, 'invoice_uid')) };
-}
-type Due = Awaited<ReturnType<typeof dueCustomer>>;
+const dueCustomer = (plan = planUid) => customers.dueCustomer(plan);
 
 /** From the button to the vendor's page; answers the session. */
-async function toStripe({ invoice, token }: Due): Promise<string> {
+async function toStripe({ invoice, token }: DueCustomer): Promise<string> {
   const body = { gateway_uid: gatewayUid };
   const begun = await app.rest(`/invoices/${invoice}/checkout`, { method: 'POST', token, body });
   const answer = await fetch(String(field(begun, 'url')), { redirect: 'manual' });
@@ -53,31 +41,12 @@ async function toStripe({ invoice, token }: Due): Promise<string> {
   return location.split('/').at(-1) ?? '';
 }
 
-const refresh = async ({ invoice, token }: Due) =>
-  field(await app.rest(`/invoices/${invoice}/refresh`, { method: 'POST', token }), 'invoice');
-/** The next reading of the same payment is not held to be one at the same moment. */
-const later = (interval: string) =>
-  ctx.db.execute(
-    sql`UPDATE payment_intent SET synced_at = synced_at - ${interval}::interval, next_sync_at = now() - interval '1 second' WHERE next_sync_at IS NOT NULL`,
-  );
-
 /** Has paid with a card that Stripe keeps; the renewal is due. */
 async function renewalOf(mood: CardMood) {
   const customer = await dueCustomer();
   stripe.pay(await toStripe(customer), mood);
   expect(await refresh(customer)).toMatchObject({ status: 'paid' });
-  await ctx.db.execute(
-    sql`UPDATE subscription SET current_period_started_at = current_period_started_at - interval '40 days', anchor_at = anchor_at - interval '40 days',
-               current_period_ends_at = current_period_ends_at - interval '40 days', next_step_at = next_step_at - interval '40 days'
-         WHERE customer_id = ${customer.customerId}`,
-  );
-  await renewSubscriptions(ctx);
-  const [intent] = await ctx.db.query(
-    { uid: 'text', invoice: 'text' },
-    sql`SELECT p.uid, i.uid AS invoice FROM payment_intent p JOIN invoice i ON i.customer_id = p.customer_id AND i.id = p.invoice_id
-         WHERE p.customer_id = ${customer.customerId} AND p.method_id IS NOT NULL`,
-  );
-  return { ...customer, intentUid: intent?.uid ?? '', invoice: intent?.invoice ?? '' };
+  return { ...customer, ...(await customers.renewed(customer)) };
 }
 
 test('a key is checked by its form, then at Stripe; a wrong one is not repeated in the message', async () => {

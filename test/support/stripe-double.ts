@@ -3,9 +3,8 @@
  * attempt beside a running one is a 409), Checkout Sessions that a payer opens, saved cards that are charged off-session with declines and
  * challenges, refunds, subscriptions in pages. It keeps its state.
  */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { afterFile } from './after-file.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { localServer } from './local-server.ts';
 
 export const STRIPE_KEY = 'sk_test_abcdefghij0123456789';
 
@@ -36,11 +35,7 @@ export class StripeDouble {
   #made = 0;
 
   async start(): Promise<this> {
-    const server = createServer((req, res) => void this.#serve(req, res)).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    afterFile(() => new Promise((done) => server.close(done).closeAllConnections()));
-    const address = server.address();
-    this.host = `localhost:${typeof address === 'object' && address ? address.port : 0}`;
+    this.host = await localServer((req, res) => this.#serve(req, res));
     return this;
   }
 

@@ -1,0 +1,97 @@
+/** The service of the gateway: reads payments, captures what was approved, charges saved PayPal accounts. */
+import {
+  GatewayError,
+  type GatewayRecord,
+  type PaymentGatewayService,
+  type PaymentIntent,
+  type PaymentMethodData,
+  type PluginServices,
+  type VendorIntent,
+} from '../../../src/plugin-api/index.ts';
+import { textIn, type Json } from './json.ts';
+import { captureOrder, createOrder, orderForm, readOrder, type Captured } from './orders.ts';
+import { idOf, isRenewal, RENEWAL, stateOfGone, stateOfOrder } from './order-state.ts';
+import { payPalApi, PayPalError, type PayPalApi } from './paypal-api.ts';
+import { remoteSubscriptions } from './remote-subscriptions.ts';
+import { settingsOf } from './settings.ts';
+
+const OPEN: readonly PaymentIntent['status'][] = ['PENDING', 'REQUIRES_ACTION'];
+/** The payer can still pay: at PayPal, and with another card or account if this one was declined. */
+const NEEDS_PAYER = new Set(['PAYER_ACTION_REQUIRED', 'REDIRECT_PAYER_FOR_ALTERNATE_FUNDING', 'ORDER_NOT_APPROVED']);
+
+export function payPalGateway(
+  services: Pick<PluginServices, 'fetch' | 'log'>,
+  gateway: GatewayRecord,
+): PaymentGatewayService {
+  const api = payPalApi(services, settingsOf(gateway.data));
+  return {
+    getCheckoutUrl: ({ token }) => `/plugins/mailwright/paypal/checkout/${token}`,
+    getMethodTitle: () => 'PayPal',
+    getMethodInfo: (method) => method?.['account'] ?? '',
+    getIntentState: (intent) => readState(api, intent),
+    // There is no `cancelIntent`: an order is paid only when we capture it, and one of a closed intent is not captured.
+    prepareCharge: (intent) => prepare(api, intent),
+    autoCharge: (intent, method) => charge(api, intent, method),
+    removeMethod: (method) => removeAccount(api, method),
+    async test() {
+      try {
+        await api.checkCredentials();
+        return { ok: true };
+      } catch (error) {
+        if (error instanceof GatewayError) return { ok: false, message: error.message };
+        throw error;
+      }
+    },
+    ...remoteSubscriptions(api),
+  };
+}
+
+/**
+ * Reads the order, and captures it if the payer has approved it and the browser did not come back. Not after a decline: only the payer's
+ * return says that another way to pay was chosen, see checkout-routes.ts.
+ */
+async function readState(api: PayPalApi, intent: PaymentIntent): Promise<VendorIntent | undefined> {
+  if (intent.reference === null) return undefined;
+  const order = await readOrder(api, intent.reference);
+  if (!order) return OPEN.includes(intent.status) ? stateOfGone(intent) : undefined;
+  if (intent.status !== 'PENDING' || !isApproved(order) || isRenewal(order)) return stateOfOrder(order, intent);
+  return stateAfter(await captureOrder(api, order, { intentUid: intent.uid }), { order, intent });
+}
+
+function isApproved(order: Json): boolean {
+  return textIn(order, 'status') === 'APPROVED';
+}
+
+function stateAfter(
+  captured: Captured,
+  { order, intent }: { readonly order: Json; readonly intent: PaymentIntent },
+): VendorIntent {
+  if ('order' in captured) return stateOfOrder(captured.order, intent);
+  const { issue = '', message } = captured.refused;
+  // At the checkout the payer may choose another way to pay the same order; a saved account has only one.
+  const isOpen = NEEDS_PAYER.has(issue) || (issue === 'INSTRUMENT_DECLINED' && !isRenewal(order));
+  return { ...stateOfOrder(order, intent), status: isOpen ? 'REQUIRES_ACTION' : 'FAILED', reason: message };
+}
+
+/** An order without a payer moves no money. */
+async function prepare(api: PayPalApi, intent: PaymentIntent): Promise<{ readonly reference: string }> {
+  return { reference: idOf(await createOrder(api, orderForm(intent, RENEWAL), `prepare-${intent.uid}`)) };
+}
+
+/** Reads the order first: it may have been captured by an attempt whose answer was lost, longer ago than PayPal keeps keys. */
+async function charge(api: PayPalApi, intent: PaymentIntent, method: PaymentMethodData): Promise<VendorIntent> {
+  const order = await readOrder(api, intent.reference ?? '');
+  if (!order) return { ...stateOfGone(intent), status: 'FAILED', reason: 'The PayPal order has expired.' };
+  if (!isApproved(order) && textIn(order, 'status') !== 'CREATED') return stateOfOrder(order, intent);
+  const source = { paypal: { vault_id: method['vault_id'] } };
+  return stateAfter(await captureOrder(api, order, { intentUid: intent.uid, source }), { order, intent });
+}
+
+async function removeAccount(api: PayPalApi, method: PaymentMethodData): Promise<void> {
+  try {
+    await api.delete(`/v3/vault/payment-tokens/${encodeURIComponent(method['vault_id'] ?? '')}`);
+  } catch (error) {
+    // Removed before, by us or by the payer.
+    if (!(error instanceof PayPalError) || error.status !== 404) throw error;
+  }
+}

@@ -1,0 +1,114 @@
+/** Subscriptions that PayPal keeps: listed page by page, cancelled, moved to another plan. */
+import {
+  GatewayError,
+  type RemotePlan,
+  type RemoteSubscription,
+  type RemoteSubscriptionGateway,
+} from '../../../src/plugin-api/index.ts';
+import { toMinor } from './amounts.ts';
+import { linkIn, listIn, objectIn, textIn, wholeIn, type Json } from './json.ts';
+import { PayPalError, type PayPalApi } from './paypal-api.ts';
+
+const SUBSCRIPTIONS = '/v1/billing/subscriptions';
+const PLANS = '/v1/billing/plans';
+/** The most that PayPal answers at once. */
+const PAGE = 20;
+/** A PayPal account has fewer plans that anybody chooses from. */
+const PLAN_PAGES_MAX = 250;
+const CANCEL_REASON = 'Cancelled by the merchant.';
+
+export function remoteSubscriptions(api: PayPalApi): RemoteSubscriptionGateway {
+  const pathOf = (id: string) => `${SUBSCRIPTIONS}/${encodeURIComponent(id)}`;
+  const read = (id: string) => api.get(pathOf(id));
+  return {
+    getRemotePlans: () => allPlans(api),
+    async getRemoteSubscription(id) {
+      return presentOrGone(async () => subscriptionOf(await read(id)));
+    },
+    async getRemoteSubscriptions(cursor) {
+      const page = pageOf(cursor);
+      const answer = await api.get(SUBSCRIPTIONS, { page, page_size: PAGE });
+      const data = listIn(answer, 'subscriptions').map(subscriptionOf);
+      const hasMore = hasNext(answer, page, data.length);
+      return { data, has_more: hasMore, next_cursor: hasMore ? String(page + 1) : null };
+    },
+    async cancelRemoteSubscription(id) {
+      await api.post(`${pathOf(id)}/cancel`, { reason: CANCEL_REASON });
+      return subscriptionOf(await read(id));
+    },
+    /** The payer must agree to another price at PayPal: until then the answer has the plan of before. */
+    async updateRemoteSubscriptionPlan(id, planId) {
+      await api.post(`${pathOf(id)}/revise`, { plan_id: planId });
+      return subscriptionOf(await read(id));
+    },
+    async getRemotePaymentMethod(id) {
+      const subscription = await presentOrGone(() => read(id));
+      const payer = subscription && textIn(objectIn(subscription, 'subscriber'), 'payer_id');
+      return payer === undefined ? undefined : { payer };
+    },
+  };
+}
+
+async function allPlans(api: PayPalApi): Promise<RemotePlan[]> {
+  const plans: RemotePlan[] = [];
+  for (let page = 1; page <= PLAN_PAGES_MAX; page += 1) {
+    const answer = await api.get(PLANS, { page, page_size: PAGE, total_required: true });
+    const found = listIn(answer, 'plans');
+    plans.push(...found.flatMap(planOf));
+    if (!hasNext(answer, page, found.length)) return plans;
+  }
+  throw new GatewayError('refused', `The PayPal account has more than ${PLAN_PAGES_MAX * PAGE} plans.`);
+}
+
+/** PayPal says it by a total, or by a link; if by neither, a page that is not full is the last one. */
+function hasNext(answer: Json, page: number, length: number): boolean {
+  const total = wholeIn(answer, 'total_pages');
+  if (length === 0) return false;
+  if (total !== undefined && total > 0) return page < total;
+  return linkIn(answer, 'next') !== undefined || length >= PAGE;
+}
+
+function pageOf(cursor: string | null): number {
+  const page = Number(cursor ?? 1);
+  if (!Number.isSafeInteger(page) || page < 1) throw new GatewayError('refused', `"${cursor}" is no page of PayPal.`);
+  return page;
+}
+
+/** Of the regular price, not of a trial. Plans without a fixed price, such as those by quantity, and plans that are off are left out. */
+function planOf(plan: Json): RemotePlan[] {
+  const cycle = listIn(plan, 'billing_cycles').find((one) => textIn(one, 'tenure_type') === 'REGULAR') ?? {};
+  const price = objectIn(cycle, 'pricing_scheme', 'fixed_price');
+  const frequency = objectIn(cycle, 'frequency');
+  const [id, currencyCode] = [textIn(plan, 'id'), textIn(price, 'currency_code') ?? ''];
+  const amountMinor = toMinor(textIn(price, 'value') ?? '', currencyCode);
+  const unit = textIn(frequency, 'interval_unit')?.toLowerCase();
+  if (id === undefined || amountMinor === undefined || !isUnit(unit) || textIn(plan, 'status') !== 'ACTIVE') return [];
+  const frequencyAmount = wholeIn(frequency, 'interval_count') ?? 1;
+  return [{ id, name: textIn(plan, 'name') ?? id, amountMinor, currencyCode, frequencyAmount, frequencyUnit: unit }];
+}
+
+function isUnit(unit: string | undefined): unit is RemotePlan['frequencyUnit'] {
+  return unit === 'day' || unit === 'week' || unit === 'month' || unit === 'year';
+}
+
+function subscriptionOf(subscription: Json): RemoteSubscription {
+  const status = textIn(subscription, 'status') ?? 'unknown';
+  const endsAt = new Date(textIn(objectIn(subscription, 'billing_info'), 'next_billing_time') ?? '');
+  return {
+    id: textIn(subscription, 'id') ?? '',
+    intentUid: textIn(subscription, 'custom_id') ?? null,
+    status,
+    isActive: status === 'ACTIVE',
+    planId: textIn(subscription, 'plan_id') ?? null,
+    currentPeriodEndsAt: Number.isNaN(endsAt.getTime()) ? null : endsAt,
+  };
+}
+
+async function presentOrGone<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof PayPalError && error.status === 404) return undefined;
+    throw error;
+  }
+}
