@@ -15,14 +15,17 @@ const PAGES = 'For pages of the installation, which use a session; a client of R
 const FIGURES = 'Figures for front ends, which choose what they show.';
 const WIDER = 'REST runs `unsubscribeFromLists`, which does the same and more.';
 const LISTED = 'REST lists all of them.';
+const VENDOR = 'The vendor is asked while one waits: for pages that set a server up.';
 const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
   ...of(BY_CURSOR, ['campaigns', 'customers', 'files', 'invoices', 'lists', 'segments', 'segmentSubscribers']),
-  ...of(BY_CURSOR, ['sendingDomains', 'sendingServers', 'subscribers']),
+  ...of(BY_CURSOR, ['sendingDomains', 'sendingServers', 'subscribers', 'emailVerificationServers', 'verifications']),
   ...of(PAGES, ['changePassword', 'signIn', 'logOut']),
   ...of(FIGURES, ['allowance', 'customerAllowance', 'creditBalances', 'mySubscription', 'campaignLedger']),
   ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions', 'file']),
+  ...of(FIGURES, ['emailVerificationServerTypes']),
+  ...of(VENDOR, ['sendingServerIdentities', 'addSendingServerIdentity', 'checkSendingServerIdentity']),
   ...of(OPERATOR, ['endHold', 'resetTwoFactor', 'setAdministrator', 'setCustomerPace', 'decideUnknownDeliveries']),
   ...of(OPERATOR, ['resumeSubscription', 'discoverPlugins']),
   ...of(LISTED, ['plugin']),
