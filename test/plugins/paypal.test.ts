@@ -54,6 +54,8 @@ async function toPayPal(customer: DueCustomer): Promise<string> {
   return location.split('=').at(-1) ?? '';
 }
 
+/** With how many request ids the order was captured. */
+const idsOf = (order: string) => [...paypal.captureIds].filter((one) => one.startsWith(`${order} `)).length;
 const captures = () => paypal.requests.filter((request) => request.endsWith('/capture')).length;
 
 /** Has paid with a PayPal account that was saved; the renewal is due. */
@@ -188,6 +190,8 @@ test('a declined card leads the payer back to PayPal; only another approval is c
   // The button leads there, too.
   expect(await toPayPal(customer)).toBe(order);
   await open(paypal.approve(order, 'pays'));
+  // The decline must not be repeated: another approval is another act.
+  expect(idsOf(order)).toBe(2);
   await later();
   expect(await refresh(customer)).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
 });
@@ -232,6 +236,7 @@ test('fifty captures at once, from browsers and the sync, charge once', async ()
   );
   await later();
   expect(await refresh(customer)).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
+  expect(idsOf(order)).toBe(1);
   expect(paypal.charges.length).toBe(before + 1);
 });
 
@@ -333,13 +338,18 @@ test('fifty first charges of a saved account at once move the money once', async
   const { intentUid, ...renewal } = await renewalOf('pays');
   const before = paypal.charges.length;
   await Promise.allSettled(Array.from({ length: 50 }, () => chargeIntent(ctx, { intentUid })));
+  expect(idsOf(paypal.charges.at(-1) ?? '')).toBe(1);
   expect(paypal.charges.length).toBe(before + 1);
   expect(await refresh(renewal)).toMatchObject({ status: 'paid' });
 });
 
 test('a saved account that is declined leaves the invoice open with the reason; the customer pays at PayPal', async () => {
   const renewal = await renewalOf('declines');
+  // The answer is lost: the next attempt is the same act.
+  paypal.faults.push({ path: '/capture', after: true, act: (res) => void res.destroy() });
+  await expect(chargeIntent(ctx, { intentUid: renewal.intentUid })).rejects.toThrow();
   await chargeIntent(ctx, { intentUid: renewal.intentUid });
+  expect(idsOf([...paypal.orders.keys()].at(-1) ?? '')).toBe(1);
   expect(await refresh(renewal)).toMatchObject({
     status: 'pending',
     payments: [{ status: 'FAILED', reason: expect.stringContaining('declined by the processor') }],

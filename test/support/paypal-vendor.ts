@@ -36,6 +36,8 @@ export class PayPalVendor {
   mayVault = true;
   /** Captures that moved money, or are about to, by order. */
   readonly charges: string[] = [];
+  /** The request ids of all captures, refused ones too, as `<order> <id>`. */
+  readonly captureIds = new Set<string>();
   /** Answers of the next requests whose path ends with the key, before or after they had their effect. */
   readonly faults: { path: string; after: boolean; act: (res: ServerResponse) => void }[] = [];
   readonly #keys = new Map<string, Promise<Answer>>();
@@ -116,6 +118,7 @@ export class PayPalVendor {
     if (key.length > 108) return problem(400, 'INVALID_STRING_LENGTH', 'The request id is too long.');
     const isFull = headers['prefer'] === 'return=representation';
     const act = () => this.#act(method, url, { form: text === '' ? {} : objectOf(JSON.parse(text)), key, isFull });
+    if (url.pathname.endsWith('/capture')) this.captureIds.add(`${url.pathname.split('/').at(-2)} ${key}`);
     if (method !== 'POST' || key === '') return act();
     return this.#once(`${url.pathname} ${key}`, act);
   }
