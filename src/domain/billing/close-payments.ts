@@ -1,13 +1,18 @@
 /** A customer is deleted: what it could still pay is made unpayable at the vendors, and its saved payment methods are removed there. */
 import { messageOf } from '../../lib/errors.ts';
+import { installationHold } from '../accounts/installation-hold-read-model.ts';
 import type { Context } from '../context.ts';
+import { onHold } from './billing-errors.ts';
+import { workOnCustomer } from './billing-work.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { unsealMethod } from './gateways/gateway-secrets.ts';
 import type { OpenGateway } from './gateways/open-gateway.ts';
 import { intentForGateway } from './intent-for-gateway.ts';
 import { deleteMethod, methodsOf, type StoredMethod } from './payment-method-store.ts';
+import { moveIntent } from './move-intent.ts';
 import type { Payment } from './payment-intent.ts';
-import { openGatewayPayments } from './payment-store.ts';
+import { isOpen } from './payment-intent.ts';
+import { payableGatewayPayments } from './payment-store.ts';
 
 /**
  * Closes everything of the customer at the vendors; repeating it is harmless. Throws when a vendor cannot be asked, so that the job tries
@@ -17,6 +22,9 @@ export async function closePayments(
   ctx: Context,
   { customerId, isLastTry }: { customerId: bigint; isLastTry: boolean },
 ): Promise<void> {
+  // In a restored copy they belong to the original: it waits for the end of the hold.
+  const isHeld = (await installationHold(ctx.db)) !== undefined;
+  if (isHeld && !isLastTry) throw onHold();
   const left: string[] = [];
   const attempt = async (name: string, act: () => Promise<void>) => {
     try {
@@ -25,9 +33,16 @@ export async function closePayments(
       left.push(`${name}: ${messageOf(error)}`);
     }
   };
-  for (const payment of await openGatewayPayments(ctx.db, customerId))
-    await attempt(`payment ${payment.reference}`, () => cancelAtVendor(ctx, payment));
-  for (const method of await methodsOf(ctx.db, customerId))
+  const payments = await payableGatewayPayments(ctx.db, customerId);
+  // First here, so that no job charges and no page begins one of them while the vendors are asked.
+  await workOnCustomer(ctx, customerId, async (work) => {
+    for (const payment of payments)
+      if (isOpen(payment)) await moveIntent(work, payment, { to: 'CANCELLED', reason: 'The customer was deleted.' });
+  });
+  for (const payment of payments)
+    if (payment.reference !== null && !isHeld)
+      await attempt(`payment ${payment.reference}`, () => cancelAtVendor(ctx, payment));
+  for (const method of isHeld ? [] : await methodsOf(ctx.db, customerId))
     await attempt(`payment method ${method.uid}`, () => removeAtVendor(ctx, method));
   if (left.length === 0) return;
   ctx.log.error('billing.not_closed', { customer: String(customerId), left, isLastTry });

@@ -8,6 +8,7 @@ import { gatewayOf } from './gateways/gateway-of.ts';
 import { gatewayData } from './gateways/gateway-secrets.ts';
 import { intentForGateway, intentOfToken } from './intent-for-gateway.ts';
 import { isOpen, nextSyncAt, type Payment } from './payment-intent.ts';
+import { payerOf } from './payer-read-model.ts';
 import { findPayment, findPaymentByUid, writeReference } from './payment-store.ts';
 
 /** Longer ids of vendors do not exist. */
@@ -21,6 +22,7 @@ export async function openCheckout(ctx: Context, plugin: string, token: string):
   const open = await gatewayOf(ctx, payment);
   if (open?.plugin !== plugin || open.gateway.status !== 'active') return undefined;
   if (await installationHold(ctx.db)) return undefined;
+  if ((await payerOf(ctx.db, payment)).customerStatus !== 'active') return undefined;
   const intent = await intentForGateway(ctx, payment);
   const { gateway } = open;
   const returnUrl = checkoutPath(ctx.installation, intent.invoiceUid, ctx.clock.now());
@@ -48,7 +50,8 @@ export async function saveReference(
   if (!found || open?.plugin !== plugin) return false;
   return workOnCustomer(ctx, found.customerId, async ({ ctx: { db }, at }) => {
     const payment: Payment | undefined = await findPayment(db, found);
-    return payment
+    const isActive = payment !== undefined && (await payerOf(db, payment)).customerStatus === 'active';
+    return isActive
       ? writeReference(db, payment, { reference, nextSyncAt: nextSyncAt({ ...payment, reference }, at) })
       : false;
   });

@@ -162,13 +162,14 @@ export function duePayments(db: Queryable, at: Date, max: number): Promise<Payme
   );
 }
 
-/** The customer's open payments through gateways. */
-export function openGatewayPayments(db: Queryable, customerId: bigint): Promise<Payment[]> {
+/** The customer's payments through gateways that are open, or that the vendor may still take money for. */
+export function payableGatewayPayments(db: Queryable, customerId: bigint): Promise<Payment[]> {
   return db.query(
     PAYMENT_ROW,
     sql`
     SELECT ${COLUMNS} FROM payment_intent p
-     WHERE p.customer_id = ${customerId} AND p.reference IS NOT NULL AND p.gateway_id IS NOT NULL AND ${IS_OPEN}
+     WHERE p.customer_id = ${customerId} AND p.gateway_id IS NOT NULL
+       AND (${IS_OPEN} OR (p.status <> 'SUCCEEDED' AND p.reference IS NOT NULL AND p.next_sync_at IS NOT NULL))
      ORDER BY p.id`,
   );
 }

@@ -11,6 +11,7 @@ import { endSubscription } from './end-subscription.ts';
 import { findPendingInvoice } from './invoice-store.ts';
 import { chargeSavedMethod } from './charge-intent.ts';
 import { isCharging } from './end-open-try.ts';
+import type { Payment } from './payment-intent.ts';
 import { findOpenPayment } from './payment-store.ts';
 import { planById } from './plan-store.ts';
 import { settleInvoice } from './settle-invoice.ts';
@@ -21,7 +22,9 @@ import { voidInvoice } from './write-invoice.ts';
 const DUE_AT_ONCE_MAX = 100;
 /** Periods per transaction: more than a year of days. The next run continues. */
 const STEPS_MAX = 500;
-const DAY_MS = 24 * 60 * 60 * 1000;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+const ASK_MS_MAX = 6 * HOUR_MS;
 
 /** Processes every due subscription; returns how many were changed and how many failed (logged). */
 export async function renewSubscriptions(ctx: Context): Promise<{ moved: number; failed: number }> {
@@ -75,6 +78,7 @@ async function step(work: BillingWork, subscription: Subscription): Promise<bool
   // A customer who claims to have paid keeps the plan until an administrator's decision; one whose card is being charged, until the vendor
   // has answered. A checkout that was begun and left does not count.
   if (open && (open.status === 'AWAITING_ADMIN_APPROVAL' || isCharging(open))) return false;
+  if (open && mayBePaid(open, subscription, work.at)) return false;
   if (endsAt && endsAt <= work.at && (!currentPeriodEndsAt || endsAt <= currentPeriodEndsAt || graceEndsAt))
     return end(work, subscription, { note: status === 'cancelled' ? 'Cancelled.' : 'Its end was set.', at: endsAt });
   if (status === 'pending') return end(work, subscription, { note: 'Never paid.', at: work.at });
@@ -83,6 +87,16 @@ async function step(work: BillingWork, subscription: Subscription): Promise<bool
     return end(work, subscription, { note: 'Cancelled.', at: currentPeriodEndsAt ?? work.at });
   if (invoice) await voidInvoice(work, invoice);
   return renew(work, subscription);
+}
+
+/**
+ * Whether the customer may have paid at the vendor, and nobody has asked since the time had come: a tab was closed, or we were down. The sync
+ * asks within the hour; a vendor that cannot be asked does not keep a subscription for longer.
+ */
+function mayBePaid({ reference, syncedAt }: Payment, subscription: Subscription, at: Date): boolean {
+  const due = nextStepAt(subscription);
+  if (reference === null || due === null || at.getTime() - due.getTime() > ASK_MS_MAX) return false;
+  return syncedAt === null || syncedAt < due;
 }
 
 async function end(

@@ -49,6 +49,8 @@ export async function startPayment(
 /** The same for an invoice that the caller has proved to have the link of. */
 export async function startPaymentOf(ctx: Context, found: Invoice, gatewayUid: string): Promise<StartedPayment> {
   if (found.status !== 'pending') throw invoiceNotPending(found.status);
+  // Before anything is asked of a vendor, whose objects are the original's.
+  if (await installationHold(ctx.db)) throw onHold();
   const gateway = await knownGateway(ctx, gatewayUid);
   await requireOffered(ctx, gateway, found);
   const returnPath = checkoutPath(ctx.installation, found.uid, ctx.clock.now());

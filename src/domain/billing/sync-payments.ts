@@ -28,8 +28,9 @@ const PER_INVOICE_MAX = 5;
 const FRESH_MS = 2_000;
 const HOUR_MS = 3_600_000;
 
-/** Reads every payment that is due. Returns how many were read. */
+/** Reads every payment that is due. Returns how many were read: none while the installation is on hold, as reading may capture. */
 export async function syncPayments(ctx: Context): Promise<{ read: number }> {
+  if (await installationHold(ctx.db)) return { read: 0 };
   const startedAt = ctx.clock.now();
   const began = performance.now();
   let read = 0;
