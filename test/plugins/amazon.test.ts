@@ -5,7 +5,7 @@ import { signed } from '../../plugins/mailwright/amazon/signature-v4.ts';
 import { pluginFetch } from '../../src/app/plugin-fetch.ts';
 import { openOutboundPool } from '../../src/lib/outbound-pool.ts';
 import { NO_RIGHTS, SendingError, WebhookBusyError, type OutgoingMessage } from '../../src/plugin-api/index.ts';
-import { connectSmtpFor, driverOf } from '../support/drivers-of-plugin.ts';
+import { connectSmtpFor, driverOf, smtpSettingsOf } from '../support/drivers-of-plugin.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { published } from '../support/ses-events.ts';
 import {
@@ -192,8 +192,8 @@ test('SMTP: headers of SES carry our id and the set, and the id of the reply is 
   const [taken] = server.accepted;
   const lines = `X-SES-MESSAGE-TAGS: mailwright_id=mail-k1\r\nX-SES-CONFIGURATION-SET: ${SES_SET}\r\n`;
   expect(Buffer.from(taken?.content ?? '', 'latin1').toString()).toBe(`${lines}${content}`);
-  expect(driver.validate({ region: 'eu-west-1', username: 'a', password: 'b' })).toMatchObject({
-    settings: { host: 'email-smtp.eu-west-1.amazonaws.com', port: 587, encryption: 'starttls' },
+  expect(smtpSettingsOf(driver, { region: 'eu-west-1', username: 'a', password: 'b' })).toMatchObject({
+    ...{ host: 'email-smtp.eu-west-1.amazonaws.com', port: 587, encryption: 'starttls' },
   });
 });
 

@@ -6,7 +6,7 @@ import { openOutboundPool } from '../../src/lib/outbound-pool.ts';
 import { SendingError, type WebhookRequest } from '../../src/plugin-api/index.ts';
 import { afterFile } from '../support/after-file.ts';
 import type { ApiAnswer } from '../support/api-vendor.ts';
-import { driverOf } from '../support/drivers-of-plugin.ts';
+import { driverOf, smtpSettingsOf } from '../support/drivers-of-plugin.ts';
 import {
   SENDGRID_PUBLIC_KEY,
   sendGridReport,
@@ -304,15 +304,11 @@ describe('an event', () => {
 
 describe('by SMTP', () => {
   const smtp = driverOf(plugin, 'sendgrid-smtp');
-  const settingsWith = (more: object) => {
-    const checked = smtp.validate({ password: 'SG.key', ...more });
-    return checked.ok ? checked.settings : checked.errors;
-  };
   test('the host is that of the region, and the user name that of everybody', () => {
-    expect(settingsWith({})).toMatchObject({
-      ...{ region: 'global', host: 'smtp.sendgrid.net', port: 587, encryption: 'starttls', username: 'apikey' },
+    expect(smtpSettingsOf(smtp, { password: 'SG.key' })).toMatchObject({
+      ...{ host: 'smtp.sendgrid.net', port: 587, encryption: 'starttls', username: 'apikey' },
     });
-    expect(settingsWith({ region: 'eu', port: 465 })).toMatchObject({
+    expect(smtpSettingsOf(smtp, { password: 'SG.key', region: 'eu', port: 465 })).toMatchObject({
       host: 'smtp.eu.sendgrid.net',
       encryption: 'tls',
     });

@@ -84,6 +84,9 @@ function poisonFor(parameters: readonly RowParameter[], flag: boolean): [string,
   ];
 }
 
+/** Columns that hold an id under another name. */
+const COUNTED = ['verify_after'];
+
 async function rowsStoredBy(
   request: { row: Row; method: string; parameters: readonly RowParameter[] },
   extra: readonly [string, unknown][],
@@ -106,7 +109,7 @@ describe.each(writing)('$name', ({ row, method }) => {
       expect(poisoned.answer.status, poisoned.answer.text.slice(0, 400)).toBe(plain.answer.status);
       const found = JSON.stringify(poisoned.stored);
       for (const sign of [POISON_TEXT, String(POISON_NUMBER), '2001-02-03']) expect(found).not.toContain(sign);
-      expect(comparable(poisoned.stored)).toEqual(comparable(plain.stored));
+      expect(comparable(poisoned.stored, COUNTED)).toEqual(comparable(plain.stored, COUNTED));
       for (const [table, stored] of poisoned.stored) {
         // An administrator's rows write about other customers; the poison above is kept out of them all the same.
         if ('customer_id' in stored && row.access !== 'admin')

@@ -42,6 +42,7 @@ const WAYS: Readonly<Record<string, Way>> = {
     isForAdministrators: true,
   },
   DeliveryConnection: { field: 'deliveries', within: ofCampaign, filters: ['', 'state: sent', 'state: queued'] },
+  EmailVerificationServerConnection: { field: 'emailVerificationServers', page: 'emailVerificationServersPage' },
   FromAddressConnection: { field: 'fromAddresses' },
   InvoiceConnection: { field: 'invoices', page: 'invoicesPage' },
   MailListConnection: { field: 'lists', page: 'listsPage' },
@@ -57,6 +58,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   SubscriberConnection: { field: 'subscribers', page: 'subscribersPage', filters: ACTIVITY },
   SubscriptionHistoryConnection: { field: 'history', within: ofPlan },
   UploadedFileConnection: { field: 'files', page: 'filesPage' },
+  VerificationConnection: { field: 'verifications', page: 'verificationsPage' },
 };
 
 let own: World;
@@ -89,7 +91,8 @@ async function addPeople({ customerId }: World): Promise<void> {
     SELECT ${customerId}, list_id, id, CASE WHEN id % 2 = 0 THEN now() END, CASE WHEN id % 3 = 0 THEN now() END FROM made`);
   await app.ctx.db.execute(sql`
     UPDATE hot.list_counter c SET (openers, clickers) =
-           (SELECT count(opened_at), count(clicked_at) FROM hot.subscriber_activity a WHERE a.customer_id = c.customer_id)
+           (SELECT count(opened_at), count(clicked_at) FROM hot.subscriber_activity a
+             WHERE a.customer_id = c.customer_id AND a.list_id = c.list_id)
      WHERE customer_id = ${customerId}`);
 }
 

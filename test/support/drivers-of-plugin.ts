@@ -1,7 +1,7 @@
 /** The drivers that a bundled plugin registers, as the host gets them; and the driver of SMTP for presets. */
 import { plugin as smtp } from '../../plugins/mailwright/smtp/index.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import type { Plugin, SendingDriverRegistration, DriverOptions } from '../../src/plugin-api/index.ts';
+import type { DriverOptions, Plugin, SendingDriverRegistration, SettingsInput } from '../../src/plugin-api/index.ts';
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
 
 /** By their types. */
@@ -28,4 +28,24 @@ export function connectSmtpFor(options: DriverOptions): NonNullable<DriverOption
     if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
     return driver.connect(checked.settings, options);
   };
+}
+
+/** What a preset of SMTP gives the driver of SMTP for these settings. */
+export function smtpSettingsOf(preset: SendingDriverRegistration, input: SettingsInput): SettingsInput {
+  const checked = preset.validate(input);
+  if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
+  let given: SettingsInput = {};
+  preset.connect(checked.settings, {
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 1_000 },
+    connectSmtp(settings) {
+      given = settings;
+      return {
+        capacity: 1,
+        send: () => Promise.reject(new Error('not in this test')),
+        test: async () => ({ ok: true }),
+        close: async () => undefined,
+      };
+    },
+  });
+  return given;
 }

@@ -131,7 +131,7 @@ test('a disabled customer sends nothing more; what it had under way stays paused
       sql`
       INSERT INTO campaign (customer_id, uid, list_id, name, subject, from_email, html, status, snapshot_on, delivery_at)
       SELECT ${customerId}, ${newUid()}, id, ${status}, 'S', 'a@b.example', '<p>x</p>', ${status}, current_date, now() + interval '1 day'
-        FROM mail_list WHERE customer_id = ${customerId} RETURNING id`,
+        FROM mail_list WHERE customer_id = ${customerId} ORDER BY id LIMIT 1 RETURNING id`,
     );
     ids.set(status, row?.id ?? 0n);
   }
@@ -139,7 +139,7 @@ test('a disabled customer sends nothing more; what it had under way stays paused
   const waits = newUid();
   await db.execute(sql`
     INSERT INTO campaign (customer_id, uid, list_id, name, status, wait_kind, wait_until)
-    SELECT ${customerId}, ${waits}, id, 'waits', 'sending', 'credits', now() + interval '1 day' FROM mail_list WHERE customer_id = ${customerId}`);
+    SELECT ${customerId}, ${waits}, id, 'waits', 'sending', 'credits', now() + interval '1 day' FROM mail_list WHERE customer_id = ${customerId} ORDER BY id LIMIT 1`);
   expect(await createActiveCampaigns().take(app.ctx, { customerId, campaignId: sending })).toBeDefined();
   await app.rest(`/customers/${world.customerUid}/disable`, { method: 'PATCH' });
   // Before any job ran: the sending loop asks for the customer as well.

@@ -94,13 +94,19 @@ export const importRows = [
 /** The limit of file systems; of a longer name the end is kept. */
 const FILE_NAME_MAX = 255;
 
+/** Uids are shorter; refused here, before a file is taken. */
+const VERIFIER_LENGTH_MAX = 64;
+
 function options(input: Input) {
+  const verificationServer = input.nullableText('verification_server');
+  if ((verificationServer ?? '').length > VERIFIER_LENGTH_MAX)
+    input.refuse('verification_server', 'The verification server must be a uid.');
   return {
     mapping: mappingOf(input),
     updateExisting: input.flag('update_existing') ?? true,
     tag: input.text('tag') ?? '',
     verify: input.flag('verify') ?? false,
-    verificationServer: input.nullableText('verification_server'),
+    verificationServer,
   };
 }
 
