@@ -45,6 +45,11 @@ export interface VendorIntent {
   /** The vendor's id; must be the intent's `reference`. */
   readonly reference: string;
   readonly status: 'PENDING' | 'REQUIRES_ACTION' | 'SUCCEEDED' | 'FAILED' | 'CANCELLED';
+  /**
+   * With `PENDING`: the payer has done everything and the money is on its way, such as the debit of a bank account, which takes days. Nothing may
+   * take its place then. Without it, a charge that is `PENDING` for a day was never confirmed, and is cancelled.
+   */
+  readonly isProcessing?: boolean;
   /** Of the vendor's object. The host accepts a payment only if both are those of the intent. */
   readonly amountMinor: bigint;
   readonly currencyCode: string;

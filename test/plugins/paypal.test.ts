@@ -205,6 +205,11 @@ test('a bank debit is not paid while it is pending; it is when PayPal has the mo
     await later();
     expect(await refresh(customer)).toMatchObject({ status: 'pending', payments: [{ status: 'PENDING' }] });
   }
+  // Nothing takes its place meanwhile, however long it takes.
+  await ctx.db.execute(sql`UPDATE payment_intent SET charged_at = charged_at - interval '20 days'`);
+  await later();
+  expect((await checkout(bad)).text).toContain('is under way');
+  expect(await refresh(bad)).toMatchObject({ payments: [{ status: 'PENDING' }] });
   paypal.settle(goodOrder, 'COMPLETED');
   paypal.settle(badOrder, 'DECLINED');
   await later();

@@ -1,5 +1,7 @@
 /** The bundled gateway `stripe`, its own code on the running product, against a double that behaves as Stripe's documents say. */
 import { expect, test } from 'vitest';
+import { stateOfPaymentIntent } from '../../plugins/mailwright/stripe/vendor-state.ts';
+import { sql } from '../../src/db/database.ts';
 import { chargeIntent } from '../../src/domain/billing/charge-intent.ts';
 import { syncPayments } from '../../src/domain/billing/sync-payments.ts';
 import type { RemoteSubscriptionPage } from '../../src/plugin-api/index.ts';
@@ -30,6 +32,11 @@ const gatewayUid = String(field(await newGateway({ secret_key: STRIPE_KEY }), 'p
 const { newPlan, refresh, later, ...customers } = gatewayCustomers(app);
 const planUid = await newPlan('EUR', '19.90');
 const dueCustomer = (plan = planUid) => customers.dueCustomer(plan);
+
+async function syncAll(): Promise<void> {
+  await later('1 minute');
+  await syncPayments(ctx);
+}
 
 /** From the button to the vendor's page; answers the session. */
 async function toStripe({ invoice, token }: DueCustomer): Promise<string> {
@@ -177,6 +184,38 @@ test('a challenge of the bank asks the customer back: the checkout takes the pla
     status: 'paid',
     payments: [{ status: 'CANCELLED' }, { status: 'SUCCEEDED' }],
   });
+});
+
+test('a bank debit is under way for days: nothing takes its place, and it is paid, refused or cancelled as Stripe says', async () => {
+  const customers = [await dueCustomer(), await dueCustomer(), await dueCustomer()] as const;
+  const sessions = [await toStripe(customers[0]), await toStripe(customers[1]), await toStripe(customers[2])] as const;
+  for (const session of sessions) stripe.debit(session, 'processing');
+  await syncAll();
+  await ctx.db.execute(sql`UPDATE payment_intent SET charged_at = charged_at - interval '20 days'`);
+  await syncAll();
+  for (const customer of customers) {
+    const body = { gateway_uid: gatewayUid };
+    const path = `/invoices/${customer.invoice}/checkout`;
+    const again = await app.rest(path, { method: 'POST', token: customer.token, body });
+    expect(again.text).toContain('is under way');
+    expect(await refresh(customer)).toMatchObject({ status: 'pending', payments: [{ status: 'PENDING' }] });
+  }
+  const ends = ['succeeded', 'requires_payment_method', 'canceled'] as const;
+  for (const [index, status] of ends.entries()) stripe.debit(sessions[index] ?? '', status);
+  await syncAll();
+  expect(await refresh(customers[0])).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
+  expect(await refresh(customers[1])).toMatchObject({ status: 'pending', payments: [{ status: 'FAILED' }] });
+  expect(await refresh(customers[2])).toMatchObject({ status: 'pending', payments: [{ status: 'CANCELLED' }] });
+});
+
+test('a charge that a bank takes days for is under way, too', async () => {
+  const renewal = await renewalOf('pays');
+  await chargeIntent(ctx, { intentUid: renewal.intentUid });
+  // The renewal's own payment, as a debit would be.
+  const payment = [...stripe.payments.values()].at(-1) ?? {};
+  const state = stateOfPaymentIntent({ ...payment, status: 'processing' });
+  expect(state).toMatchObject({ status: 'PENDING', isProcessing: true });
+  expect(stateOfPaymentIntent({ ...payment, status: 'requires_confirmation' })).toMatchObject({ isProcessing: false });
 });
 
 test('subscriptions that Stripe keeps are walked to the end, cancelled, and moved to another price', async () => {

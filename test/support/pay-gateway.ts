@@ -9,12 +9,15 @@ import { GatewayError, type PaymentGatewayRegistration, type VendorIntent } from
 export interface VendorObject {
   readonly id: string;
   status: VendorIntent['status'];
+  isProcessing: boolean;
   intentUid: string | null;
   amountMinor: bigint;
   currencyCode: string;
   refundedMinor: bigint;
   charges: number;
   saves: boolean;
+  /** What it saves then. */
+  card: string;
 }
 
 export class PayVendor {
@@ -29,6 +32,9 @@ export class PayVendor {
   chargeResult: VendorIntent['status'] = 'SUCCEEDED';
   /** Runs between the charge and the answer, where a process may die. */
   afterCharge: () => void = () => undefined;
+  /** Runs between the reading and the answer. */
+  afterRead: () => void = () => undefined;
+  title = 'Visa';
   isWell = true;
 
   create(key: string, given: { intentUid: string; amountMinor: bigint; currencyCode: string }): VendorObject {
@@ -36,7 +42,10 @@ export class PayVendor {
     const known = this.#keys.get(key);
     if (known) return known;
     const id = `obj_${this.objects.size + 1}`;
-    const made: VendorObject = { id, status: 'PENDING', refundedMinor: 0n, charges: 0, saves: false, ...given };
+    const made: VendorObject = {
+      ...{ id, status: 'PENDING', isProcessing: false, refundedMinor: 0n, charges: 0, saves: false, card: 'card_1' },
+      ...given,
+    };
     this.#keys.set(key, made);
     this.objects.set(id, made);
     return made;
@@ -68,11 +77,11 @@ export class PayVendor {
 }
 
 function stateOf(object: VendorObject): VendorIntent {
-  const { id, status, intentUid, amountMinor, currencyCode, refundedMinor, saves } = object;
+  const { id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor, saves, card } = object;
   return {
-    ...{ reference: id, status, intentUid, amountMinor, currencyCode, refundedMinor },
+    ...{ reference: id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor },
     reason: status === 'FAILED' ? 'The card was declined.' : null,
-    ...(saves && status === 'SUCCEEDED' ? { savedMethod: { card: 'card_1' } } : {}),
+    ...(saves && status === 'SUCCEEDED' ? { savedMethod: { card } } : {}),
   };
 }
 
@@ -86,14 +95,17 @@ class PayService {
     return `/plugins/acme/pay/go/${intent.token}`;
   }
   getMethodTitle(method: object | null) {
-    return method ? 'Visa' : 'Card';
+    return method ? this.#vendor.title : 'Card';
   }
   getMethodInfo() {
     return 'ends in 4242';
   }
   async getIntentState({ reference }: { reference: string | null }) {
     this.#vendor.note('read');
-    return reference === null ? undefined : stateOf(this.#vendor.get(reference));
+    const found = this.#vendor.objects.get(reference ?? '');
+    const state = found && stateOf(found);
+    this.#vendor.afterRead();
+    return state;
   }
   async cancelIntent({ reference }: { reference: string | null }) {
     this.#vendor.note('cancel');
@@ -128,7 +140,11 @@ export function payGateway(vendor: PayVendor): PaymentGatewayRegistration {
       typeof key === 'string' && key.startsWith('sk_')
         ? { ok: true, data: { account: typeof account === 'string' ? account : '', key } }
         : { ok: false, errors: { key: ['The key begins with sk_.'] } },
-    serviceFactory: () => new PayService(vendor),
+    serviceFactory: () => {
+      const failure = vendor.failures.get('factory');
+      if (failure) throw failure;
+      return new PayService(vendor);
+    },
   };
 }
 

@@ -60,6 +60,19 @@ export class StripeDouble {
     Object.assign(session, { status: 'complete', payment_status: 'paid', payment_intent: payment['id'] });
   }
 
+  /** The payer gives a bank account instead of a card: `processing` for days, then `succeeded`, `requires_payment_method` or `canceled`. */
+  debit(sessionId: string, status: 'processing' | 'succeeded' | 'requires_payment_method' | 'canceled'): void {
+    const session = this.sessions.get(sessionId);
+    if (!session) throw new Error('There is no such checkout.');
+    const [amount, currency, metadata] = [session['amount_total'], session['currency'], session['metadata']];
+    const payment =
+      this.payments.get(String(session['payment_intent'])) ?? this.#newPayment({ amount, currency, metadata });
+    if (status === 'succeeded') this.#paid(payment);
+    else Object.assign(payment, { status });
+    const paid = status === 'succeeded' ? 'paid' : 'unpaid';
+    Object.assign(session, { status: 'complete', payment_status: paid, url: null, payment_intent: payment['id'] });
+  }
+
   expire(sessionId: string): void {
     Object.assign(this.sessions.get(sessionId) ?? {}, { status: 'expired', url: null });
   }

@@ -30,7 +30,8 @@ export function stateOfOrder(order: Json, intent: PaymentIntent): VendorIntent {
   const method = status === 'SUCCEEDED' ? savedMethodOf(order) : undefined;
   return {
     ...common(order, capture),
-    status,
+    // PayPal waits for the payer's bank, or looks at the payment: that takes days.
+    ...{ status, isProcessing: status === 'PENDING' },
     refundedMinor: refundOf(order, capture),
     reason: status === 'FAILED' ? reasonOf(capture) : null,
     ...(method && { savedMethod: method }),

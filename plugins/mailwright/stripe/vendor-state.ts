@@ -9,12 +9,14 @@ type Status = VendorIntent['status'];
 export function stateOfSession(session: Json): VendorIntent {
   const payment = objectIn(session, 'payment_intent');
   const status = statusOfSession(session, payment);
+  // The payer is through with the checkout: a debit of a bank account takes days, and may be refused in the end.
+  const isProcessing = status === 'PENDING' && textIn(session, 'status') === 'complete';
   const method = status === 'SUCCEEDED' && payment ? savedMethodOf(payment) : undefined;
   return {
     ...amountOf(session, 'amount_total'),
     reference: idOf(session),
     intentUid: textIn(session, 'client_reference_id') ?? null,
-    status,
+    ...{ status, isProcessing },
     refundedMinor: payment ? refundOf(payment) : 0n,
     reason: payment && status === 'FAILED' ? reasonOf(payment) : null,
     ...(method && { savedMethod: method }),
@@ -29,7 +31,7 @@ export function stateOfPaymentIntent(payment: Json): VendorIntent {
     ...amountOf(payment, status === 'SUCCEEDED' ? 'amount_received' : 'amount'),
     reference: idOf(payment),
     intentUid: textIn(objectIn(payment, 'metadata') ?? {}, 'intent_uid') ?? null,
-    status,
+    ...{ status, isProcessing: textIn(payment, 'status') === 'processing' },
     refundedMinor: refundOf(payment),
     reason: status === 'FAILED' ? reasonOf(payment) : null,
   };
@@ -41,8 +43,19 @@ function statusOfSession(session: Json, payment: Json | undefined): Status {
       return 'CANCELLED';
     case 'complete':
       if (textIn(session, 'payment_status') === 'paid') return 'SUCCEEDED';
-      // A debit of a bank account: it takes days, and may be refused in the end.
-      return payment && textIn(payment, 'status') === 'requires_payment_method' ? 'FAILED' : 'PENDING';
+      return statusOfUnpaid(payment);
+    default:
+      return 'PENDING';
+  }
+}
+
+/** Of a session that the payer is through with. */
+function statusOfUnpaid(payment: Json | undefined): Status {
+  switch (payment && textIn(payment, 'status')) {
+    case 'requires_payment_method':
+      return 'FAILED';
+    case 'canceled':
+      return 'CANCELLED';
     default:
       return 'PENDING';
   }

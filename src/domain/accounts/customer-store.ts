@@ -245,8 +245,8 @@ export async function writeSendsPerHour(db: Queryable, id: bigint, sendsPerHour:
 /** Lets nobody else change the customer's own row until the transaction ends. NO KEY: what refers to it must not wait. */
 export async function lockCustomer(db: Queryable, id: bigint) {
   const [customer] = await db.query(
-    { id: 'bigint', uid: 'text' },
-    sql`SELECT id, uid FROM customer WHERE id = ${id} FOR NO KEY UPDATE`,
+    { id: 'bigint', uid: 'text', status: typed<CustomerRow['status']>('text') },
+    sql`SELECT id, uid, status FROM customer WHERE id = ${id} FOR NO KEY UPDATE`,
   );
   return customer;
 }

@@ -1,19 +1,23 @@
 /** What a vendor says about an intent becomes its state here, when everything fits. */
 import { z } from 'zod';
 import type { VendorIntent } from '../../plugin-api/index.ts';
+import type { Context } from '../context.ts';
 import { recordEvent, type BillingWork } from './billing-work.ts';
 import { isCharging } from './end-open-try.ts';
+import { methodData } from './gateways/gateway-secrets.ts';
 import { findInvoice } from './invoice-store.ts';
 import { moveIntent } from './move-intent.ts';
 import { isOpen, nextSyncAt, type Payment } from './payment-intent.ts';
-import { findPayment, markPaidLate, noteSync, raiseRefund } from './payment-store.ts';
+import { findPayment, markCharged, markPaidLate, noteSync, raiseRefund } from './payment-store.ts';
 import { receivePayment } from './receive-payment.ts';
 import { saveMethod } from './saved-methods.ts';
 import { findSubscription } from './subscription-store.ts';
 
 const REASON_LENGTH_MAX = 500;
-/** Debits of bank accounts take about so long. */
-const CHARGE_DAYS_MAX = 7;
+/** The vendor waits for a confirmation, which the job gives within half a day (its ten tries), or never. */
+const UNCONFIRMED_DAYS_MAX = 1;
+/** Nobody knows what became of the charge: the plugin is not active, or the vendor speaks of something else. Time to put that right. */
+const UNKNOWN_DAYS_MAX = 7;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /** An answer comes from a plugin: nobody has looked at it yet. */
@@ -21,6 +25,7 @@ const vendorIntentShape = z.object({
   intentUid: z.string().nullable(),
   reference: z.string().min(1).max(255),
   status: z.enum(['PENDING', 'REQUIRES_ACTION', 'SUCCEEDED', 'FAILED', 'CANCELLED']),
+  isProcessing: z.boolean().default(false),
   amountMinor: z.bigint(),
   currencyCode: z.string(),
   refundedMinor: z.bigint().min(0n).default(0n),
@@ -29,13 +34,18 @@ const vendorIntentShape = z.object({
     .transform((text) => text.slice(0, REASON_LENGTH_MAX))
     .nullable()
     .default(null),
-  savedMethod: z.record(z.string().max(100), z.string().max(1_000)).optional(),
+  savedMethod: z.unknown().optional(),
 });
 
-/** Throws when a plugin answers something else. */
-export function readVendorIntent(answered: unknown): VendorIntent {
+/** Throws when a plugin answers something else. A saved method that is wrong does not make the payment wrong: it is left out, and logged. */
+export function readVendorIntent({ log }: Pick<Context, 'log'>, answered: unknown): VendorIntent {
   const { savedMethod, ...rest } = vendorIntentShape.parse(answered);
-  return { ...rest, ...(savedMethod && { savedMethod }) };
+  if (savedMethod === undefined) return rest;
+  const read = methodData.safeParse(savedMethod);
+  if (read.success) return { ...rest, savedMethod: read.data };
+  const message = 'The plugin answered a payment method that is no record of short texts: it is not saved.';
+  log.error('billing.method_invalid', { reference: rest.reference, message });
+  return rest;
 }
 
 /** Moves the intent as it is under the customer's lock, and uses its money once. What does not fit changes nothing and is noted. */
@@ -43,21 +53,58 @@ export async function applyVendorState(work: BillingWork, key: Payment, vendor: 
   const intent = await findPayment(work.ctx.db, key);
   if (!intent) return;
   const mismatch = mismatchOf(intent, vendor);
-  if (mismatch !== undefined) return note(work, intent, mismatch);
-  if (vendor.savedMethod) await saveMethod(work, intent, vendor.savedMethod);
+  if (mismatch !== undefined) {
+    work.ctx.log.error('billing.payment_mismatch', { payment: intent.uid, message: mismatch });
+    return noteUnknown(work, intent, mismatch);
+  }
   const refunded = await noteRefund(work, intent, vendor);
   if (vendor.status === 'SUCCEEDED') await applyPaid(work, refunded);
-  else if (isStuck(work, intent, vendor))
-    await moveIntent(work, intent, { to: 'CANCELLED', reason: 'The vendor never said whether the charge succeeded.' });
-  else if (isOpen(intent) && vendor.status !== intent.status)
-    await applyOther(work, intent, { to: vendor.status, reason: vendor.reason ?? null });
-  await note(work, (await findPayment(work.ctx.db, key)) ?? intent, null);
+  else await applyUnpaid(work, intent, vendor);
+  // Whatever is wrong with the method, the payment is written by now.
+  if (vendor.savedMethod) await saveMethod(work, intent, vendor.savedMethod);
+  await note(work, intent, null);
+}
+
+/** The vendor's state could not be read, or is not this intent's: `error` says why. A charge of which nobody knows anything ends after a week. */
+export async function noteUnknown(work: BillingWork, key: Payment, error: string): Promise<void> {
+  const intent = await findPayment(work.ctx.db, key);
+  if (!intent) return;
+  if (isStuck(work, intent, UNKNOWN_DAYS_MAX)) await cancelStuck(work, intent);
+  await note(work, intent, error);
+}
+
+/** The vendor has no such object, as after a change of the gateway's keys. Nothing can be paid there then, so that another try may begin. */
+export async function noteGone(work: BillingWork, key: Payment): Promise<void> {
+  const intent = await findPayment(work.ctx.db, key);
+  if (!intent) return;
+  const reason = 'The vendor does not know this payment.';
+  if (isCharging(intent)) return noteUnknown(work, intent, reason);
+  if (isOpen(intent)) await moveIntent(work, intent, { to: 'CANCELLED', reason });
+  await note(work, intent, reason);
+}
+
+/** The vendor refuses the payment. Nothing changes when it is closed already. */
+export async function failPayment(work: BillingWork, intent: Payment, reason: string): Promise<void> {
+  await applyOther(work, intent, { to: 'FAILED', reason: reason.slice(0, REASON_LENGTH_MAX) });
+}
+
+async function applyUnpaid(work: BillingWork, intent: Payment, vendor: VendorIntent): Promise<void> {
+  const { status, reason = null, isProcessing = false } = vendor;
+  if (!isOpen(intent) || status === 'SUCCEEDED') return;
+  const waits = status === 'PENDING' && !isProcessing;
+  if (waits && isStuck(work, intent, UNCONFIRMED_DAYS_MAX)) return cancelStuck(work, intent);
+  if (status !== intent.status) await applyOther(work, intent, { to: status, reason });
+  if (status === 'PENDING' && isProcessing) await markCharged(work.ctx.db, intent, work.at);
 }
 
 /** A charge that the vendor neither makes nor refuses must not keep the subscription for ever. What is paid later is late money. */
-function isStuck({ at }: BillingWork, intent: Payment, { status }: VendorIntent): boolean {
-  if (status !== 'PENDING' || !isCharging(intent) || intent.chargedAt === null) return false;
-  return at.getTime() - intent.chargedAt.getTime() > CHARGE_DAYS_MAX * DAY_MS;
+function isStuck({ at }: BillingWork, intent: Payment, days: number): boolean {
+  if (!isCharging(intent) || intent.chargedAt === null) return false;
+  return at.getTime() - intent.chargedAt.getTime() > days * DAY_MS;
+}
+
+async function cancelStuck(work: BillingWork, intent: Payment): Promise<void> {
+  await moveIntent(work, intent, { to: 'CANCELLED', reason: 'The vendor never said whether the charge succeeded.' });
 }
 
 /** Why the vendor's object is not this intent's; amount and currency count only once money is said to have moved. */
@@ -118,7 +165,8 @@ async function recordOf(
   });
 }
 
-async function note({ ctx, at }: BillingWork, intent: Payment, error: string | null): Promise<void> {
-  if (error !== null) ctx.log.error('billing.payment_mismatch', { payment: intent.uid, message: error });
+/** The next reading is that of the state in which the intent is by now. */
+async function note({ ctx, at }: BillingWork, key: Payment, error: string | null): Promise<void> {
+  const intent = (await findPayment(ctx.db, key)) ?? key;
   await noteSync(ctx.db, intent, { at, nextSyncAt: nextSyncAt(intent, at), error });
 }

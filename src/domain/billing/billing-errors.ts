@@ -53,11 +53,11 @@ export const paymentAwaitsApproval = () =>
     'PAYMENT_AWAITS_APPROVAL',
     'A payment of this customer waits for an administrator to approve or reject it. Until then nothing else can change.',
   );
-/** A saved payment method is being charged: nothing may take its place meanwhile. */
+/** A saved payment method is being charged, or a bank debit is under way: nothing may take its place meanwhile. */
 export const paymentInProgress = () =>
   new WrongStateError(
     'PAYMENT_IN_PROGRESS',
-    'The saved payment method of this customer is being charged for this invoice. Wait a few minutes, then look at the invoice again.',
+    'A payment of this invoice is under way at its vendor. Wait until it has succeeded or failed, then look at the invoice again: a card takes minutes, a bank debit days.',
   );
 export const vendorDecides = (method: string) =>
   new WrongStateError(

@@ -15,7 +15,7 @@ import type { Subscription } from './subscription.ts';
 
 export interface BillingWork {
   readonly ctx: TransactionContext;
-  readonly customer: { readonly id: bigint; readonly uid: string };
+  readonly customer: NonNullable<Awaited<ReturnType<typeof lockCustomer>>>;
   /** The time of the work, the same for all its rows. */
   readonly at: Date;
 }

@@ -4,14 +4,14 @@ import type { BillingWork } from './billing-work.ts';
 import { moveIntent } from './move-intent.ts';
 import { isOpen, type Payment } from './payment-intent.ts';
 
-/** Whether the money may be moving right now: nothing may take the place of such a try. */
+/** Whether the money may be moving right now, of a saved method or of a bank debit: nothing may take the place of such a try. */
 export function isCharging({ status, chargedAt }: Payment): boolean {
   return status === 'PENDING' && chargedAt !== null;
 }
 
 /**
- * Cancels the open payment. Throws WrongStateError `PAYMENT_AWAITS_APPROVAL` when it was claimed, `PAYMENT_IN_PROGRESS` when a saved method
- * is being charged, unless `always`: what is paid after that becomes credit.
+ * Cancels the open payment. Throws WrongStateError `PAYMENT_AWAITS_APPROVAL` when it was claimed, `PAYMENT_IN_PROGRESS` when the money
+ * may be moving, unless `always`: what is paid after that becomes credit.
  */
 export async function endOpenTry(
   work: BillingWork,

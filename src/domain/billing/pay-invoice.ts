@@ -121,7 +121,7 @@ export async function rejectPayment(
 
 /**
  * Records a payment without a claim, or approves a claimed one; a try through a vendor is cancelled. Throws WrongStateError
- * `INVOICE_NOT_PENDING`, `PAYMENT_IN_PROGRESS`; NotFoundError.
+ * `INVOICE_NOT_PENDING`; NotFoundError.
  */
 export async function recordPayment(
   ctx: Context,
@@ -133,9 +133,10 @@ export async function recordPayment(
     const { db } = work.ctx;
     if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
     const open = await findOpenPayment(db, invoice);
-    // A try through a vendor has not brought this money: it must not be paid as well.
+    // A try through a vendor has not brought this money: it must not be paid as well. The money that the administrator has seen counts, also
+    // while a charge is under way: what that brings becomes credit.
     if (open && open.method !== OFFLINE)
-      await endOpenTry(work, open, { reason: 'The invoice was paid in another way.' });
+      await endOpenTry(work, open, { reason: 'The invoice was paid in another way.', always: true });
     const payment = open?.method === OFFLINE ? open : await insertOffline(work, invoice, note ?? null);
     const moved = await moveIntent(work, payment, { to: 'SUCCEEDED', by: viewerOf(ctx).userUid });
     if (!moved) return answerDecided(payment, 'SUCCEEDED');

@@ -1,21 +1,24 @@
 /** Payment methods that customers have saved with a gateway: what a later charge needs, encrypted. */
 import { createHash } from 'node:crypto';
-import { PluginFailedError } from '../../lib/errors.ts';
+import { z } from 'zod';
+import { messageOf, PluginFailedError } from '../../lib/errors.ts';
 import { newUid } from '../../lib/ids.ts';
 import type { PaymentGatewayService, PaymentMethodData } from '../../plugin-api/index.ts';
 import type { BillingWork } from './billing-work.ts';
 import { sealMethod } from './gateways/gateway-secrets.ts';
-import { gatewayOf } from './gateways/gateway-of.ts';
-import type { OpenGateway } from './gateways/open-gateway.ts';
+import { openGateway, type OpenGateway } from './gateways/open-gateway.ts';
+import { allGateways } from './gateways/payment-gateway-store.ts';
+import type { StoredGateway } from './gateways/payment-gateway.ts';
 import { insertMethod } from './payment-method-store.ts';
 import type { Payment } from './payment-intent.ts';
 
 const TEXT_LENGTH_MAX = 100;
 
-/** Keeps the method that was used for a payment; the same one is kept once. */
+/** Keeps the method that was used for a payment; the same one is kept once. A plugin that fails meanwhile must not stop the payment. */
 export async function saveMethod(work: BillingWork, payment: Payment, data: PaymentMethodData): Promise<void> {
   const { ctx, at } = work;
-  const open = await gatewayOf(ctx, payment);
+  const gateway = (await allGateways(ctx.db)).find(({ id }) => id === payment.gatewayId);
+  const open = gateway && opened(work, gateway);
   if (!open) return;
   const uid = newUid();
   const entries = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -28,10 +31,21 @@ export async function saveMethod(work: BillingWork, payment: Payment, data: Paym
   });
 }
 
-/** A plugin that fails to name the method must not stop the payment. */
+function opened({ ctx }: BillingWork, gateway: StoredGateway): OpenGateway | undefined {
+  try {
+    return openGateway(ctx, gateway);
+  } catch (error) {
+    if (!(error instanceof PluginFailedError)) throw error;
+    ctx.log.error('billing.method_not_saved', { gateway: gateway.uid, message: messageOf(error) });
+    return undefined;
+  }
+}
+
+/** The plugin's words, or the name of the gateway when it has none that are a text. */
 function wordsOf(open: OpenGateway, ask: (service: PaymentGatewayService) => string): string {
   try {
-    return open.ask(ask).slice(0, TEXT_LENGTH_MAX);
+    const words = z.string().safeParse(open.ask(ask));
+    return (words.success ? words.data : open.gateway.name).replaceAll('\0', '').slice(0, TEXT_LENGTH_MAX);
   } catch (error) {
     if (error instanceof PluginFailedError) return open.gateway.name.slice(0, TEXT_LENGTH_MAX);
     throw error;

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts';
 import { invoiceNotFound, invoiceNotPending, onHold, tooManyPayments } from './billing-errors.ts';
 import { workOnCustomer, type BillingWork } from './billing-work.ts';
 import { checkoutPath } from './checkout-link.ts';
-import { endOpenTry } from './end-open-try.ts';
+import { endOpenTry, isCharging } from './end-open-try.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { missingGatewayType, openGateway, type OpenGateway } from './gateways/open-gateway.ts';
 import { requireOffered } from './gateways/offered-gateways.ts';
@@ -70,7 +70,7 @@ async function beginTry(work: BillingWork, { customerId, id }: Invoice, gateway:
   if (!invoice) throw invoiceNotFound();
   if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
   const open = await findOpenPayment(db, invoice);
-  if (open && open.gatewayId === gateway.id && open.methodId === null) return open;
+  if (open && open.gatewayId === gateway.id && open.methodId === null && !isCharging(open)) return open;
   if (open) await endOpenTry(work, open, { reason: 'Another way to pay was chosen.' });
   if ((await countPayments(db, invoice)) >= PAYMENTS_PER_INVOICE_MAX) throw tooManyPayments(PAYMENTS_PER_INVOICE_MAX);
   const { at } = work;

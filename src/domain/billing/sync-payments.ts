@@ -7,7 +7,7 @@ import { messageOf, PluginFailedError } from '../../lib/errors.ts';
 import { GatewayError, type VendorIntent } from '../../plugin-api/index.ts';
 import { z } from 'zod';
 import type { Context } from '../context.ts';
-import { applyVendorState, readVendorIntent } from './apply-vendor-state.ts';
+import { applyVendorState, noteGone, noteUnknown, readVendorIntent } from './apply-vendor-state.ts';
 import { workOnCustomer, type BillingWork } from './billing-work.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { missingGatewayType } from './gateways/open-gateway.ts';
@@ -69,16 +69,16 @@ export async function refreshInvoice(ctx: Context, { uid }: { uid: string }): Pr
   return invoice;
 }
 
-type Read = { readonly vendor: VendorIntent } | { readonly error: string };
+type Read = { readonly vendor: VendorIntent } | { readonly error: string } | 'gone';
 
 /** Reads the vendor's state of one payment, and applies it under the customer's lock. */
 export async function syncPayment(ctx: Context, payment: Payment): Promise<void> {
   const read = payment.reference === null ? undefined : await readState(ctx, payment);
   await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, async (work) => {
     if (read === undefined) return endUnbegun(work, payment);
+    if (read === 'gone') return noteGone(work, payment);
     if ('vendor' in read) return applyVendorState(work, payment, read.vendor);
-    const { at } = work;
-    await noteSync(work.ctx.db, payment, { at, nextSyncAt: nextSyncAt(payment, at), error: read.error });
+    await noteUnknown(work, payment, read.error);
   });
 }
 
@@ -88,8 +88,8 @@ async function readState(ctx: Context, payment: Payment): Promise<Read> {
     if (!open) return { error: missingGatewayType(ctx, payment.method) ?? 'Its payment gateway was deleted.' };
     const intent = await intentForGateway(ctx, payment);
     const vendor = await open.call((service) => service.getIntentState(intent));
-    if (vendor === undefined) return { error: 'The vendor does not know this payment.' };
-    return { vendor: readVendorIntent(vendor) };
+    if (vendor === undefined) return 'gone';
+    return { vendor: readVendorIntent(ctx, vendor) };
   } catch (error) {
     if (error instanceof GatewayError || error instanceof PluginFailedError) return { error: messageOf(error) };
     if (error instanceof z.ZodError)

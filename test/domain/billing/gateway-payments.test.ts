@@ -5,7 +5,6 @@ import { HOLD_KEY } from '../../../src/domain/accounts/installation-hold-read-mo
 import { deleteCustomer } from '../../../src/domain/accounts/delete-customer.ts';
 import { removeCustomer } from '../../../src/domain/campaigns/remove-customer.ts';
 import { cancelIntent } from '../../../src/domain/billing/cancel-intent.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
 import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
 import { createGateway, deleteGateway, updateGateway } from '../../../src/domain/billing/gateways/save-gateway.ts';
 import { openCheckout, saveReference } from '../../../src/domain/billing/open-checkout.ts';
@@ -17,51 +16,20 @@ import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
 import { ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { creditOf, eventsOf, invoicesOf, openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
-import { PayVendor, usePayGateway } from '../../support/pay-gateway.ts';
+import { gatewayScene } from '../../support/gateway-scene.ts';
+import { PayVendor } from '../../support/pay-gateway.ts';
 
 const world = await openBillingWorld('2026-03-01T10:00:00Z');
 const { admin } = world;
-const system = { ...admin, viewer: null };
 let vendor = new PayVendor();
 // One registration, whose vendor is a fresh one in each test.
-usePayGateway(world.hooks, () => vendor);
-const gateway = await createGateway(admin, { name: 'Card', type: 'acme-pay', settings: { key: 'sk_1' } });
-const plan = await world.newPlan('10');
+const { gateway, system, dueCustomer, begin, customerWithCard } = await gatewayScene(world, () => vendor);
+type Due = Awaited<ReturnType<typeof dueCustomer>>;
 
 beforeEach(() => {
   vendor = new PayVendor();
   world.setClock('2026-03-01T10:00:00Z');
 });
-
-/** A customer whose first invoice waits. */
-async function dueCustomer(planUid = plan.uid) {
-  const customer = await world.newCustomer();
-  const { due } = await changePlan(customer.ctx, { planUid });
-  if (!due) throw new Error('Nothing is due.');
-  return { ...customer, due };
-}
-type Due = Awaited<ReturnType<typeof dueCustomer>>;
-
-/** Goes to the vendor, as the plugin's route does. */
-async function begin({ ctx, due }: Pick<Due, 'ctx' | 'due'>) {
-  const { path } = await startPayment(ctx, { invoiceUid: due.uid, gatewayUid: gateway.uid });
-  const token = path.split('/').at(-1) ?? '';
-  const checkout = await openCheckout(system, 'acme/pay', token);
-  if (!checkout) throw new Error('The token does not work.');
-  const { uid: intentUid, amountMinor, currencyCode } = checkout.intent;
-  const object = vendor.create(`checkout-${intentUid}`, { intentUid, amountMinor, currencyCode });
-  expect(await saveReference(system, 'acme/pay', { intentUid, reference: object.id })).toBe(true);
-  return { object, intentUid, token };
-}
-
-/** Has paid once, and let the vendor save the card. */
-async function customerWithCard() {
-  const customer = await dueCustomer();
-  const { object } = await begin(customer);
-  Object.assign(object, { status: 'SUCCEEDED', saves: true });
-  await refreshInvoice(customer.ctx, { uid: customer.due.uid });
-  return customer;
-}
 
 async function chargedIntent({ id }: Pick<Due, 'id'>): Promise<string> {
   const [intent] = await world.rows<{ uid: string }>(
@@ -247,7 +215,8 @@ test('a saved method pays the renewal, once for 50 callers; a crash after the ch
   vendor.failures.set('cancel', new GatewayError('unavailable', 'It is down.'));
   const another = () => startPayment(customer.ctx, { invoiceUid: due.uid, gatewayUid: gateway.uid });
   await expect(another()).rejects.toMatchObject({ code: 'PAYMENT_IN_PROGRESS' });
-  await expect(recordPayment(admin, { invoiceUid: due.uid })).rejects.toMatchObject({ code: 'PAYMENT_IN_PROGRESS' });
+  const claimed = claimPayment(customer.ctx, { invoiceUid: due.uid });
+  await expect(claimed).rejects.toMatchObject({ code: 'PAYMENT_IN_PROGRESS' });
   expect(await statusesOf({ due })).toEqual(['PENDING']);
   vendor.failures.clear();
   vendor.afterCharge = () => undefined;

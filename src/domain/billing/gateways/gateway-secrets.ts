@@ -7,7 +7,8 @@ import type { StoredGateway } from './payment-gateway.ts';
 const GATEWAY_PURPOSE = 'payment-gateway';
 const METHOD_PURPOSE = 'payment-method';
 const dataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
-const methodSchema = z.record(z.string().max(100), z.string().max(1_000));
+/** What a plugin may have saved. */
+export const methodData = z.record(z.string().max(100), z.string().max(1_000));
 
 export function sealGatewaySecrets(installationSecret: string, uid: string, secrets: GatewayData): Buffer {
   return seal(deriveKey(installationSecret, GATEWAY_PURPOSE), JSON.stringify(secrets), uid);
@@ -23,9 +24,9 @@ export function gatewayData(installationSecret: string, gateway: StoredGateway):
 
 /** Throws when a plugin has given something else than texts. */
 export function sealMethod(installationSecret: string, uid: string, data: PaymentMethodData): Buffer {
-  return seal(deriveKey(installationSecret, METHOD_PURPOSE), JSON.stringify(methodSchema.parse(data)), uid);
+  return seal(deriveKey(installationSecret, METHOD_PURPOSE), JSON.stringify(methodData.parse(data)), uid);
 }
 
 export function unsealMethod(installationSecret: string, uid: string, sealed: Uint8Array): PaymentMethodData {
-  return methodSchema.parse(JSON.parse(unseal(deriveKey(installationSecret, METHOD_PURPOSE), sealed, uid)));
+  return methodData.parse(JSON.parse(unseal(deriveKey(installationSecret, METHOD_PURPOSE), sealed, uid)));
 }
