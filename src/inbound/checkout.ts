@@ -92,6 +92,7 @@ function answer(request: LinkRequest, checkout: Checkout, fault: Fault | undefin
 ${notice === undefined ? html`` : html`<p class="error" role="alert"><bdi>${notice}</bdi></p>`}
 ${details(words, invoice)}
 ${isOpen ? online(words, gateways, invoice) : html``}
+${state === 'processing' ? refresh(words) : html``}
 ${isOpen && isOfflineOffered ? payment(words, ctx.installation, invoice.uid) : html``}`,
   });
 }
@@ -116,9 +117,13 @@ ${gateways.map(
 )}${
     isBegun
       ? html`<p>${words.text('checkout.begun')}</p>
-<form method="post"><button class="other" type="submit" name="refresh" value="1">${words.text('checkout.refresh')}</button></form>`
+${refresh(words)}`
       : html``
   }`;
+}
+
+function refresh(words: Words): Html {
+  return html`<form method="post"><button class="other" type="submit" name="refresh" value="1">${words.text('checkout.refresh')}</button></form>`;
 }
 
 function messageOf(words: Words, state: CheckoutState, { payment: latest, paidAt }: CheckoutInvoice): Html {

@@ -141,6 +141,20 @@ test('a customer pays on the page: the button leads over the plugin to the vendo
   });
 });
 
+test('while a bank debit is under way the page offers no other way to pay, only to look again', async () => {
+  const { url } = await dueCustomer();
+  const toVendor = await open((await open(url, { form: { gateway: gatewayUid } })).next);
+  vendor.get(toVendor.next.split('/').at(-1) ?? '').isProcessing = true;
+  for (const form of [undefined, { refresh: '1' }, { note: 'By transfer.' }, { gateway: gatewayUid }]) {
+    const page = await open(url, form ? { form } : {});
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('Your payment is under way');
+    expect(page.text).toContain('Check again');
+    expect(page.text).not.toContain('Pay with Acme Card');
+    expect(page.text).not.toContain('name="note"');
+  }
+});
+
 test('what the vendor refuses is shown on the page after the redirect, once', async () => {
   const { url } = await dueCustomer();
   vendor.failures.set('create', new Error('The amount is <too> small.'));

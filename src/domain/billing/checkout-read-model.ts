@@ -8,6 +8,8 @@ interface LatestPayment {
   readonly method: string;
   /** The vendor has an object for it. */
   readonly isBegun: boolean;
+  /** The money may be moving: see `isCharging`. */
+  readonly isCharging: boolean;
   readonly status: PaymentStatus;
   readonly reason: string | null;
 }
@@ -38,7 +40,8 @@ export async function findCheckoutInvoice(db: Queryable, uid: string): Promise<C
            i.status, i.currency_code AS "currencyCode", i.total_minor AS "totalMinor", i.due_at AS "dueAt", i.paid_at AS "paidAt",
            (SELECT coalesce(jsonb_agg(jsonb_build_object('description', l.description, 'amountMinor', l.amount_minor::text) ORDER BY l.no), '[]')
               FROM invoice_line l WHERE l.customer_id = i.customer_id AND l.invoice_id = i.id) AS lines,
-           (SELECT jsonb_build_object('method', t.method, 'isBegun', t.reference IS NOT NULL, 'status', t.status, 'reason', t.reason)
+           (SELECT jsonb_build_object('method', t.method, 'isBegun', t.reference IS NOT NULL,
+                                     'isCharging', t.status = 'PENDING' AND t.charged_at IS NOT NULL, 'status', t.status, 'reason', t.reason)
               FROM payment_intent t WHERE t.customer_id = i.customer_id AND t.invoice_id = i.id
              ORDER BY t.id DESC LIMIT 1) AS payment
       FROM invoice i JOIN customer c ON c.id = i.customer_id JOIN plan p ON p.id = i.plan_id

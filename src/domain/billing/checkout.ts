@@ -13,9 +13,18 @@ import { syncInvoice } from './sync-payments.ts';
 
 /**
  * `rejected`: the operator did not find the payment, and it can be reported again. `failed`: the vendor refused it. `action`: the bank wants
- * the customer to confirm it.
+ * the customer to confirm it. `processing`: a saved method is being charged or a bank debit is under way, and nothing else can be paid meanwhile.
  */
-export type CheckoutState = 'open' | 'claimed' | 'rejected' | 'failed' | 'action' | 'paid' | 'withdrawn' | 'disabled';
+export type CheckoutState =
+  | 'open'
+  | 'claimed'
+  | 'rejected'
+  | 'failed'
+  | 'action'
+  | 'processing'
+  | 'paid'
+  | 'withdrawn'
+  | 'disabled';
 /** A gateway with a checkout of its own. */
 export interface OfferedGateway {
   readonly uid: string;
@@ -84,6 +93,7 @@ function stateOf({ status, customerStatus, payment }: CheckoutInvoice): Checkout
   if (customerStatus !== 'active') return 'disabled';
   if (payment?.status === 'AWAITING_ADMIN_APPROVAL') return 'claimed';
   if (payment?.status === 'REQUIRES_ACTION') return 'action';
+  if (payment?.isCharging) return 'processing';
   if (payment?.status !== 'FAILED') return 'open';
   return payment.method === OFFLINE ? 'rejected' : 'failed';
 }
