@@ -66,7 +66,10 @@ describe('a template of at most 256 KiB', () => {
     expect(await stopped('a\n\n{% for i in (1..99999999) %}x{% endfor %}')).toEqual([
       'Line 3: memory alloc limit exceeded.',
     ]);
-    expect(await stopped(`a\n${TEMPLATES['empty nested loops']}`)).toEqual(['Line 2: time limit exceeded.']);
+    // Which limit comes first depends on how fast the machine is.
+    expect(await stopped(`a\n${TEMPLATES['empty nested loops']}`)).toEqual([
+      expect.stringMatching(/^Line 2: (?:time|memory alloc) limit exceeded\.$/),
+    ]);
     const slow = TEMPLATES['where by an expression']?.replaceAll('{% assign b', '\n{% assign b') ?? '';
     expect(await stopped(slow)).toEqual([expect.stringMatching(/^Line \d+: it takes too long\.$/)]);
   });
