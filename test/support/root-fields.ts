@@ -94,12 +94,20 @@ function selectionOf(type: GraphQLOutputType, depth: number): string {
   const parts = Object.values(named.getFields()).flatMap((field) => {
     const inner = getNamedType(field.type);
     if (field.args.some(({ type: argument, defaultValue }) => isNeeded(String(argument), defaultValue))) return [];
-    if (isLeafType(inner)) return [field.name];
+    if (isLeafType(inner)) return isForAdministrators(field) ? [] : [field.name];
     if (depth <= 1 || (isListType(getNullableType(field.type)) && depth < DEPTH_MAX)) return [];
     const size = field.args.some(({ name }) => name === 'first') ? '(first: 2)' : '';
     return [`${field.name}${size}${selectionOf(field.type, depth - 1)}`];
   });
   return ` { __typename ${parts.filter((part) => !/\{ __typename \s*\}$/.test(part)).join(' ')} }`;
+}
+
+/** A member that others may not read. */
+function isForAdministrators({ extensions }: GraphQLField<unknown, unknown>): boolean {
+  const options: unknown = Reflect.get(extensions, 'pothosOptions');
+  const scopes: unknown =
+    typeof options === 'object' && options !== null ? Reflect.get(options, 'authScopes') : undefined;
+  return typeof scopes === 'object' && scopes !== null && Reflect.get(scopes, 'admin') === true;
 }
 
 function isNeeded(type: string, defaultValue: unknown): boolean {

@@ -22,11 +22,16 @@ export const importRows = [
     answers: answersCreated(importBegunShape),
     required: ['file'],
     takesFile: true,
-    operations: ['StartListImport', 'AppendToListImport', 'FinishListImport', 'CancelListImport'],
+    operations: [
+      ...(['StartListImport', 'AppendToListImport', 'FinishListImport', 'CancelListImport'] as const),
+      'UsableVerificationServers',
+    ],
     async run(call) {
       // Read first, so that the reference knows them; the fields after the file are read again below.
-      options(call.input);
+      const { verify, verificationServer } = options(call.input);
       call.input.check();
+      // Refused before a file is taken.
+      if (verify && verificationServer) await refuseOtherVerifier(call, verificationServer);
       const { upload } = call;
       if (!upload) throw invalid({ file: ['The file field is required: send it as multipart/form-data.'] });
       const input = { listUid: call.input.param('list_uid'), fileName: upload.file.name.slice(-FILE_NAME_MAX) };
@@ -94,19 +99,23 @@ export const importRows = [
 /** The limit of file systems; of a longer name the end is kept. */
 const FILE_NAME_MAX = 255;
 
-/** Uids are shorter; refused here, before a file is taken. */
-const VERIFIER_LENGTH_MAX = 64;
+async function refuseOtherVerifier(call: Call, uid: string): Promise<void> {
+  const { nodes } = (await call.execute('UsableVerificationServers', {})).usableVerificationServers;
+  if (nodes.some((server) => server.uid === uid)) return;
+  throw invalid({
+    verification_server: [
+      'You cannot use this verification server: it does not exist, is inactive, or your plan does not give it.',
+    ],
+  });
+}
 
 function options(input: Input) {
-  const verificationServer = input.nullableText('verification_server');
-  if ((verificationServer ?? '').length > VERIFIER_LENGTH_MAX)
-    input.refuse('verification_server', 'The verification server must be a uid.');
   return {
     mapping: mappingOf(input),
     updateExisting: input.flag('update_existing') ?? true,
     tag: input.text('tag') ?? '',
     verify: input.flag('verify') ?? false,
-    verificationServer,
+    verificationServer: input.nullableText('verification_server'),
   };
 }
 
