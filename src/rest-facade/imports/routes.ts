@@ -24,7 +24,7 @@ export const importRows = [
     takesFile: true,
     operations: [
       ...(['StartListImport', 'AppendToListImport', 'FinishListImport', 'CancelListImport'] as const),
-      'UsableVerificationServers',
+      ...(['List', 'UsableVerificationServers'] as const),
     ],
     async run(call) {
       // Read first, so that the reference knows them; the fields after the file are read again below.
@@ -102,6 +102,8 @@ const FILE_NAME_MAX = 255;
 async function refuseOtherVerifier(call: Call, uid: string): Promise<void> {
   const { nodes } = (await call.execute('UsableVerificationServers', {})).usableVerificationServers;
   if (nodes.some((server) => server.uid === uid)) return;
+  // A list that is not the caller's is the first fault.
+  await call.execute('List', { uid: call.input.param('list_uid') });
   throw invalid({
     verification_server: [
       'You cannot use this verification server: it does not exist, is inactive, or your plan does not give it.',
