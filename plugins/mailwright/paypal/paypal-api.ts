@@ -1,6 +1,5 @@
 /**
- * PayPal's HTTP interface (developer.paypal.com/api/rest): JSON, OAuth tokens, a `PayPal-Request-Id` for all attempts at one act. Every answer
- * becomes a value or a PayPalError, which says whether asking again can help.
+ * PayPal's HTTP interface: JSON, OAuth tokens, a `PayPal-Request-Id` for all attempts at one act; answers are values or PayPalErrors.
  */
 import { GatewayError, type PluginServices } from '../../../src/plugin-api/index.ts';
 import { accessToken, dropToken, type AccessToken } from './access-tokens.ts';

@@ -3,6 +3,7 @@ import type { RestPaymentFragment } from '../../generated/operations.ts';
 import { created, done, ok, page, type Answer } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
+import { neededName } from '../input.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { presentInvoice, presentInvoiceRow, presentPayment } from './present.ts';
 import { invoiceRowShape, oneInvoiceShape, paymentActionShape, paymentShape, startedPaymentShape } from './shapes.ts';
@@ -51,7 +52,7 @@ export const invoiceRows = [
     required: ['gateway_uid'],
     operation: 'StartPayment',
     variables: (input) => ({
-      input: { invoiceUid: input.param('uid'), gatewayUid: input.text('gateway_uid') ?? '' },
+      input: { invoiceUid: input.param('uid'), gatewayUid: neededName(input, 'gateway_uid') },
     }),
     present: ({ startPayment: { url, payment } }, _view, input) =>
       created('Payment was begun', { payment_uid: payment?.uid ?? null, invoice_uid: input.param('uid'), url }),

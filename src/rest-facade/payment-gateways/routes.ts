@@ -44,7 +44,7 @@ export const paymentGatewayRows = [
     details:
       'Errors of settings stand under `errors.settings.<key>`, a failed test under `errors.connection`; nothing is stored then. Credentials are stored encrypted and never answered.',
     answers: answersCreated(gatewayActionShape),
-    required: ['name', 'type', 'settings'],
+    required: ['name', 'type'],
     operation: 'CreatePaymentGateway',
     variables: (input) => ({
       input: {
