@@ -1,6 +1,7 @@
 /** The vendors whose drivers are measured: settings that lead to a server of the bench, and what the vendor answers to an accepted message. */
 import { plugin as amazon } from '../../plugins/mailwright/amazon/index.ts';
 import { plugin as brevo } from '../../plugins/mailwright/brevo/index.ts';
+import { plugin as elasticEmail } from '../../plugins/mailwright/elasticemail/index.ts';
 import { plugin as mailgun } from '../../plugins/mailwright/mailgun/index.ts';
 import { plugin as sendgrid } from '../../plugins/mailwright/sendgrid/index.ts';
 import { plugin as sparkpost } from '../../plugins/mailwright/sparkpost/index.ts';
@@ -41,5 +42,10 @@ export const benchVendors: readonly BenchVendor[] = [
     ...{ type: 'brevo-api', plugin: brevo, status: 201 },
     settings: { api_key: 'xkeysib-bench' },
     body: (id) => JSON.stringify({ messageId: `<${id}@bench.example>` }),
+  },
+  {
+    ...{ type: 'elasticemail-api', plugin: elasticEmail, status: 200 },
+    settings: { api_key: 'bench' },
+    body: (id) => JSON.stringify({ TransactionID: `t-${id}`, MessageID: `message-${id}` }),
   },
 ];
