@@ -11,9 +11,11 @@ import { sha256 } from '../../lib/crypto.ts';
 import type { WebhookEvent } from '../../plugin-api/index.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { isSystemServer } from '../sending/sending-server-read-model.ts';
-import { messageIdOfKey } from '../tracking/delivery-message-id.ts';
+import type { DeliveryKey } from '../source-key.ts';
+import { messageIdOfKey, parseDeliveryMessageId } from '../tracking/delivery-message-id.ts';
 import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
 import { REPORT_WORD_LENGTH_MAX, type ReportedOutcome } from '../tracking/delivery-report.ts';
+import { recordArrivals } from '../tracking/record-arrivals.ts';
 import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
 import { classifyBounce } from './classify-bounce.ts';
 import { oneLine } from './one-line.ts';
@@ -52,7 +54,7 @@ const messageEvent = z.discriminatedUnion('kind', [
   }),
   z.object({ ...named, kind: z.literal('complained'), feedbackType: text.optional(), description: text.optional() }),
 ]);
-type MessageEvent = z.output<typeof messageEvent>;
+export type MessageEvent = z.output<typeof messageEvent>;
 
 export interface TakenEvents {
   readonly taken: number;
@@ -124,29 +126,59 @@ export async function takeWebhookEvents(
   if (isSystem === undefined) return;
   // Before recording: on a busy database a hundred events take longer than the time that is left.
   const ageMs = (await databaseNow(ctx.db)).getTime() - lookUp.receivedAt;
+  // The operator's servers send for all customers, a customer's for itself.
+  const onlyOf = isSystem ? undefined : lookUp.customerId;
   const unknown: MessageEvent[] = [];
-  for (const event of z.array(messageEvent).parse(events)) {
-    // The operator's servers send for all customers, a customer's for itself.
-    const onlyOf = isSystem ? undefined : lookUp.customerId;
+  for (const event of await withoutArrived(ctx, z.array(messageEvent).parse(events), onlyOf))
     if (!(await record(ctx, event, onlyOf))) unknown.push(event);
-  }
   if (unknown.length === 0) return;
   if (ageMs < LOOK_UP_MS_MAX) await enqueueLookUp(ctx, lookUp, unknown, LOOK_UP_AGAIN_SECONDS);
   else ctx.log.warn('webhook.unknown_messages', { serverId: lookUp.serverId, events: unknown.length });
 }
 
+/** Records together what has arrived by our own id, and returns the other events. */
+async function withoutArrived(
+  ctx: Context,
+  events: readonly MessageEvent[],
+  onlyOf: bigint | undefined,
+): Promise<readonly MessageEvent[]> {
+  const arrived = events.flatMap((event) => {
+    const key = event.kind === 'delivered' ? ownDelivery(ctx, event) : undefined;
+    return key && (onlyOf === undefined || key.customerId === onlyOf) ? [{ event, key }] : [];
+  });
+  const done = await recordArrivals(
+    ctx,
+    arrived.map(({ key }) => key),
+  );
+  const recorded = new Set(arrived.filter((_, place) => done.has(place)).map(({ event }) => event));
+  return events.filter((event) => !recorded.has(event));
+}
+
+/** The delivery of our own id, where the vendor has returned it. */
+function ownDelivery({ installation }: Context, { ownId }: MessageEvent): DeliveryKey | undefined {
+  return ownId === undefined ? undefined : parseDeliveryMessageId(installation, messageIdOfKey(ownId));
+}
+
 /** False: there is no such message yet. */
 async function record(ctx: Context, event: MessageEvent, onlyOf: bigint | undefined): Promise<boolean> {
-  const keys = [
-    ...(event.ownId === undefined ? [] : await deliveriesNamed(ctx, messageIdOfKey(event.ownId))),
-    ...(await deliveriesNamed(ctx, event.messageId)),
-  ];
+  const own = ownDelivery(ctx, event);
+  const isDone = own && (await recordAmong(ctx, event, [own], onlyOf));
+  return isDone ?? (await recordAmong(ctx, event, await deliveriesNamed(ctx, event.messageId), onlyOf)) ?? false;
+}
+
+/** Undefined: none of them is there, or the server may not speak of it. False: it was not sent yet. */
+async function recordAmong(
+  ctx: Context,
+  event: MessageEvent,
+  keys: readonly DeliveryKey[],
+  onlyOf: bigint | undefined,
+): Promise<boolean | undefined> {
   for (const key of keys) {
     if (onlyOf !== undefined && key.customerId !== onlyOf) continue;
     const outcome = await reportOnDelivery(ctx, key, reportedOutcomeOf(event));
     if (outcome !== 'not found') return outcome !== 'not sent';
   }
-  return false;
+  return undefined;
 }
 
 function reportedOutcomeOf(event: MessageEvent): ReportedOutcome {
