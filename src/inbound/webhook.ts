@@ -3,7 +3,8 @@
  * genuine; the host reads it and decides what follows.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { checkWebhookEvents, enqueueWebhookEvents } from '../domain/bounces/webhook-events.ts';
+import { checkWebhookEvents } from '../domain/bounces/webhook-events.ts';
+import { createWebhookIntake, type TakeEvents } from '../domain/bounces/webhook-intake.ts';
 import type { Context } from '../domain/context.ts';
 import { driverOfType } from '../domain/sending/driver-of-type.ts';
 import { webhookServers, type WebhookServer } from '../domain/sending/webhook-servers.ts';
@@ -36,18 +37,24 @@ const UNREADABLE: Answer = { status: 422, message: 'The driver cannot read this 
 
 /** Takes POST below `/webhook`, and GET for vendors that report by it. */
 export function webhookMount(ctx: Context): InboundMount {
+  const takeEvents = createWebhookIntake({ ...ctx, viewer: null });
   return {
     prefix: PREFIX,
     async handle(req, res, caller) {
       const { method } = req;
       const isKnown = method === 'POST' || method === 'GET';
-      respond(res, isKnown ? await take(ctx, req, { ...caller, method }) : notAllowed(['POST']));
+      respond(res, isKnown ? await take({ ctx, takeEvents }, req, { ...caller, method }) : notAllowed(['POST']));
     },
   };
 }
 
+interface Means {
+  readonly ctx: Context;
+  readonly takeEvents: TakeEvents;
+}
+
 async function take(
-  ctx: Context,
+  { ctx, takeEvents }: Means,
   req: IncomingMessage,
   { method, ...caller }: Caller & { method: WebhookRequest['method'] },
 ): Promise<Answer> {
@@ -60,9 +67,9 @@ async function take(
   const { methods = ['POST'], busyStatus = 503 } = receiver;
   if (!methods.includes(method)) return notAllowed(methods);
   try {
-    return await takeFor(publicCtx, { type, uid, url, method, req, busyStatus });
+    return await takeFor({ ctx: publicCtx, takeEvents }, { type, uid, url, method, req, busyStatus });
   } catch (error) {
-    if (!isUnavailable(error)) throw error;
+    if (!isUnavailable(error) && !(error instanceof WebhookBusyError)) throw error;
     // The database is away or too busy: the vendor is asked to come again, in the way that this vendor understands.
     caller.log.warn('webhook.busy', { type, uid, message: messageOf(error) });
     return busy(busyStatus);
@@ -78,7 +85,8 @@ interface Posted {
   readonly busyStatus: number;
 }
 
-async function takeFor(ctx: Context, { type, uid, url, method, req, busyStatus }: Posted): Promise<Answer> {
+async function takeFor(means: Means, { type, uid, url, method, req, busyStatus }: Posted): Promise<Answer> {
+  const { ctx } = means;
   const servers = await webhookServers(ctx, { type, uid });
   if (servers.length === 0) return NOT_FOUND;
   const body = await readBody(req, { bytesMax: BODY_BYTES_MAX });
@@ -93,7 +101,7 @@ async function takeFor(ctx: Context, { type, uid, url, method, req, busyStatus }
   let isBusy = false;
   for (const server of servers) {
     const proof = await proofOf(ctx, server, request);
-    if (proof === 'genuine') return record(ctx, server, request);
+    if (proof === 'genuine') return record(means, server, request);
     isBusy ||= proof === 'busy';
   }
   if (isBusy) return busy(busyStatus);
@@ -117,7 +125,7 @@ async function proofOf(
   }
 }
 
-async function record(ctx: Context, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
+async function record({ ctx, takeEvents }: Means, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
   const { serverId, receiver, settings } = server;
   let checkedEvents;
   try {
@@ -130,8 +138,7 @@ async function record(ctx: Context, server: WebhookServer, request: WebhookReque
     if (error instanceof WebhookBusyError) return busy(receiver.busyStatus ?? 503);
     return UNREADABLE;
   }
-  const taken = await enqueueWebhookEvents(ctx, server, checkedEvents);
-  ctx.log.debug('webhook.taken', { serverId, ...taken });
+  await takeEvents(server, checkedEvents);
   return { status: 200, message: 'The events were received.' };
 }
 

@@ -253,3 +253,52 @@ test('a vendor may report by GET, from a secret address', async () => {
   expect(await get('?key=known')).toMatchObject({ status: 200 });
   await expect.poll(async () => (await standingOf(at)).bounces).toBe(1);
 });
+
+/** Our own id of the message, as drivers attach it. */
+const keyOf = ({ messageId }: ReportedWorld) => messageId.slice(1, messageId.indexOf('@'));
+
+test('messages that have arrived are recorded together: soft bounces are forgotten, an unknown outcome is resolved', async () => {
+  const worlds = [await reportedWorld(ctx), await reportedWorld(ctx, { state: 'unknown' }), await reportedWorld(ctx)];
+  for (const { customerId, emailKey } of worlds)
+    await ctx.db.execute(sql`
+      INSERT INTO hot.soft_bounce (customer_id, email_key, times) VALUES (${customerId}, ${emailKey}, ARRAY[now()])`);
+  const softBounces = async ({ customerId }: ReportedWorld) =>
+    (await queryRows(ctx.db, sql`SELECT 1 FROM hot.soft_bounce WHERE customer_id = ${customerId}`)).length;
+  const arrived = (world: ReportedWorld): WebhookEvent => ({
+    ...{ kind: 'delivered', id: newUid(), messageId: 'lost', ownId: keyOf(world) },
+  });
+  const [sent, unclear, foreign] = worlds;
+  if (!sent || !unclear || !foreign) throw new Error('There are three.');
+  const system = await serverOf(sent.customerId, { isSystem: true });
+  await post(system, [arrived(sent), arrived(unclear)]);
+  await expect.poll(() => Promise.all([softBounces(sent), softBounces(unclear)])).toEqual([0, 0]);
+  const [row] = await queryRows<{ state: string }>(
+    ctx.db,
+    sql`SELECT state::text AS state FROM hot.delivery WHERE customer_id = ${unclear.customerId}`,
+  );
+  expect(row?.state).toBe('sent');
+  // A customer's server does not speak of another's messages.
+  await post(await serverOf(sent.customerId), [arrived(foreign)]);
+  await untilIdle();
+  expect(await softBounces(foreign)).toBe(1);
+});
+
+test('a hundred requests at once, of two servers and with repeats, are each answered and each event is taken once', async () => {
+  const worlds = [await reportedWorld(ctx), await reportedWorld(ctx)];
+  const servers = await Promise.all(worlds.map(({ customerId }) => serverOf(customerId)));
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, n) => {
+      const [world, server] = [worlds[n % 2], servers[n % 2]];
+      if (!world || !server) throw new Error('There are two.');
+      return post(server, [{ ...bounce('lost', `e-${n % 20}`), ownId: keyOf(world) }]);
+    }),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  await untilIdle();
+  for (const world of worlds) expect(await standingOf(world)).toMatchObject({ bounces: 1, suppressed: true });
+  const events = await queryRows(
+    ctx.db,
+    sql`SELECT 1 FROM hot.webhook_event WHERE customer_id = ANY (${worlds.map(({ customerId }) => customerId)}::bigint[])`,
+  );
+  expect(events).toHaveLength(20);
+});
