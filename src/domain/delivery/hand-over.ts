@@ -27,11 +27,14 @@ export async function handOver(
   { drivers, channel: first, customerId, campaignId, identity }: Handover,
 ): Promise<{ reply: string }> {
   const { sign } = identity;
-  const signed = { ...message, content: sign === null ? message.content : await sign(message.content) };
+  let signed: FilledMessage | undefined;
+  // A vendor that signs by itself gets no signature of ours; the server that is tried next may need one.
+  const messageFor = async ({ signsDkim }: SendingChannel): Promise<FilledMessage> =>
+    sign === null || signsDkim ? message : (signed ??= { ...message, content: await sign(message.content) });
   const without = new Set<bigint>();
   for (let channel = first; ;) {
     try {
-      return await sendThrough(ctx, channel, { customerId, message: channel.signsDkim ? message : signed });
+      return await sendThrough(ctx, channel, { customerId, message: await messageFor(channel) });
     } catch (error) {
       // Certainly not accepted, and the server is at fault: without this no later try would choose another server. A fault of
       // set-up may be about this recipient's host; for one message another server is soon tried.
