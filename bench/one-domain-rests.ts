@@ -7,11 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
-import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
-import { startProduct } from './support/product.ts';
-import { startBenchSink } from './support/sink-process.ts';
+import { inInstallation, type BenchInstallation } from './support/bench-installation.ts';
 
 const { values } = parseArgs({
   options: {
@@ -24,38 +20,16 @@ const { values } = parseArgs({
 const RECIPIENTS = Number(values.recipients ?? (values.smoke ? 1_000 : 40_000));
 const REPEAT = Number(values.repeat ?? (values.smoke ? 1 : 5));
 const AT_PROVIDER = RECIPIENTS / 10;
-const DURABLE = [
-  'fsync=on',
-  'synchronous_commit=on',
-  'full_page_writes=on',
-  'autovacuum=on',
-  'shared_buffers=256MB',
-  'max_wal_size=4GB',
-];
 
-const postgres = await startScratchPostgres(DURABLE);
-const sink = await startBenchSink('chunking', Number(values.delay));
-const product = await startProduct(postgres.url);
-const client = new pg.Client(postgres.url);
-await client.connect();
-const tenant = await openBenchTenant(product, postgres.url, RECIPIENTS);
-await tenant.useServer({ port: sink.port, connections: 10, window: 50 });
-try {
-  await measure(tenant);
-} finally {
-  await tenant.close();
-  await client.end();
-  await product.kill();
-  sink.close();
-  await postgres.stop();
-}
+await inInstallation({ people: RECIPIENTS, delayMs: Number(values.delay) }, measure);
 
-async function measure(from: BenchTenant): Promise<void> {
+async function measure(installation: BenchInstallation): Promise<void> {
+  const { sink } = installation;
   const found = { takes: [] as number[], rests: [] as number[] };
   for (let round = 0; round < REPEAT; round++) {
     for (const how of ['takes', 'rests'] as const) {
       await sink.report(how === 'rests' ? 'provider is full' : 'provider has room');
-      const rate = await rateOfOthers(from, `${how}-${round}`);
+      const rate = await rateOfOthers(installation, `${how}-${round}`);
       found[how].push(rate);
       console.log(`the provider ${how}: ${Math.round(rate)} messages/s to all others`);
     }
@@ -64,7 +38,7 @@ async function measure(from: BenchTenant): Promise<void> {
   console.log(`while one rests ${(rests / takes).toFixed(2)} of the rate (aim: 0.95), medians of ${REPEAT}`);
 }
 
-async function rateOfOthers(from: BenchTenant, round: string): Promise<number> {
+async function rateOfOthers({ client, sink, tenant }: BenchInstallation, round: string): Promise<number> {
   // One that has not rested yet.
   await client.query(
     `UPDATE subscriber SET email = 'person' || n || '@p' || $1 || '.example', email_key = 'person' || n || '@p' || $1 || '.example'
@@ -73,9 +47,9 @@ async function rateOfOthers(from: BenchTenant, round: string): Promise<number> {
   );
   await client.query('VACUUM ANALYZE subscriber');
   await sink.report('reset');
-  const campaign = await from.createCampaign();
+  const campaign = await tenant.createCampaign();
   const startedAt = performance.now();
-  await from.run(campaign);
+  await tenant.run(campaign);
   for (;;) {
     const { people, atProvider, doubled } = await sink.report();
     if (doubled > 0) throw new Error(`${doubled} people got it twice.`);

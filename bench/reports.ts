@@ -7,19 +7,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { startScratchPostgres } from '../scripts/scratch-postgres.ts';
 import { limitsOf } from '../src/app/installation.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { sealSecrets } from '../src/domain/sending/server-secrets.ts';
 import { SOURCE_KINDS } from '../src/domain/source-key.ts';
 import { deliveryMessageId } from '../src/domain/tracking/delivery-message-id.ts';
 import { newUid } from '../src/lib/ids.ts';
-import { openBenchTenant, type BenchTenant } from './support/bench-tenant.ts';
+import { inInstallation, type BenchInstallation } from './support/bench-installation.ts';
 import { median } from './support/median.ts';
-import { BENCH_SECRET, startProduct } from './support/product.ts';
+import { BENCH_SECRET } from './support/product.ts';
 import { ReportingVendor } from './support/reporting-vendor.ts';
-import { startBenchSink } from './support/sink-process.ts';
 
 const { values } = parseArgs({
   options: {
@@ -38,45 +35,23 @@ const BATCH = Number(values.batch);
 const GOAL = 0.95;
 const RECORDED_SECONDS_MAX = 120;
 const WEBHOOK_KEY = '0123456789abcdef0123456789abcdef';
-const DURABLE = [
-  'fsync=on',
-  'synchronous_commit=on',
-  'full_page_writes=on',
-  'autovacuum=on',
-  'shared_buffers=256MB',
-  'max_wal_size=4GB',
-];
 
-const postgres = await startScratchPostgres(DURABLE);
-const sink = await startBenchSink('chunking', Number(values.delay));
-const product = await startProduct(postgres.url);
-const client = new pg.Client(postgres.url);
-await client.connect();
-const tenant = await openBenchTenant(product, postgres.url, RECIPIENTS);
-await tenant.useServer({ port: sink.port, connections: 10, window: 50 });
-try {
-  await measure(tenant);
-} finally {
-  await tenant.close();
-  await client.end();
-  await product.kill();
-  sink.close();
-  await postgres.stop();
-}
+await inInstallation({ people: RECIPIENTS, delayMs: Number(values.delay) }, measure);
 
-async function measure(from: BenchTenant): Promise<void> {
-  const first = await from.createCampaign();
-  await from.run(first);
-  await from.untilDone(first);
+async function measure(installation: BenchInstallation): Promise<void> {
+  const { product, tenant } = installation;
+  const first = await tenant.createCampaign();
+  await tenant.run(first);
+  await tenant.untilDone(first);
   const vendor = new ReportingVendor({
-    ...{ url: `${product.url}${await makeServer()}`, messages: await messagesOf(first) },
+    ...{ url: `${product.url}${await makeServer(installation)}`, messages: await messagesOf(installation, first) },
     ...{ eventsPerSecond: EVENTS_PER_SECOND, batch: BATCH },
   });
   const found = { without: [] as number[], beside: [] as number[] };
   for (let round = 0; round < REPEAT; round++) {
-    found.without.push(await rateOf(from));
+    found.without.push(await rateOf(installation));
     vendor.start();
-    found.beside.push(await rateOf(from));
+    found.beside.push(await rateOf(installation));
     await vendor.stop();
   }
   const ratio = median(found.beside) / median(found.without);
@@ -85,14 +60,14 @@ async function measure(from: BenchTenant): Promise<void> {
       `${Math.round(median(found.beside))}, ${ratio.toFixed(2)} (goal ${GOAL}); medians of ${REPEAT}.`,
   );
   console.log(`${vendor.told()} Answers after ${vendor.slowest().toFixed(0)} ms at most.`);
-  const seconds = await untilRecorded(vendor.refused());
+  const seconds = await untilRecorded(installation, vendor.refused());
   console.log(
     `All ${vendor.refused()} refusals were recorded, and no job was left, ${seconds.toFixed(1)} s after the last request.`,
   );
 }
 
 /** A server of a vendor that reports, and that nothing is sent through; answers the path of its webhook. */
-async function makeServer(): Promise<string> {
+async function makeServer({ client }: BenchInstallation): Promise<string> {
   const uid = newUid();
   await client.query(
     `INSERT INTO sending_server (customer_id, uid, name, type, settings, sealed_settings, is_system, status)
@@ -103,7 +78,7 @@ async function makeServer(): Promise<string> {
 }
 
 /** Our ids of the campaign's messages. */
-async function messagesOf(campaignUid: string): Promise<string[]> {
+async function messagesOf({ client, product }: BenchInstallation, campaignUid: string): Promise<string[]> {
   const installation = { baseUrl: product.url, secret: BENCH_SECRET, limits: limitsOf(loadConfig({})) };
   const { rows } = await client.query<{ customer: string; source: string; recipient: string }>(
     `SELECT d.customer_id AS customer, d.source_id AS source, d.recipient_id AS recipient
@@ -122,11 +97,11 @@ async function messagesOf(campaignUid: string): Promise<string[]> {
   });
 }
 
-async function rateOf(from: BenchTenant): Promise<number> {
+async function rateOf({ sink, tenant }: BenchInstallation): Promise<number> {
   await sink.report('reset');
-  const campaign = await from.createCampaign();
+  const campaign = await tenant.createCampaign();
   const startedAt = performance.now();
-  await from.run(campaign);
+  await tenant.run(campaign);
   for (;;) {
     const { people, doubled } = await sink.report();
     if (doubled > 0) throw new Error(`${doubled} people got it twice.`);
@@ -134,12 +109,12 @@ async function rateOf(from: BenchTenant): Promise<number> {
     await sleep(10);
   }
   const seconds = (performance.now() - startedAt) / 1_000;
-  await from.untilDone(campaign);
+  await tenant.untilDone(campaign);
   return RECIPIENTS / seconds;
 }
 
 /** Waits until so many refusals are recorded and no events wait; answers the seconds. */
-async function untilRecorded(refusals: number): Promise<number> {
+async function untilRecorded({ client }: BenchInstallation, refusals: number): Promise<number> {
   const startedAt = performance.now();
   for (;;) {
     const { rows } = await client.query<{ bounces: number; jobs: number }>(
