@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.ts';
 import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
+import { startMessageSender } from '../domain/delivery/message-sender.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
 import { pluginFollowers } from '../domain/plugins/plugin-followers.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
@@ -85,20 +86,33 @@ export async function startWorker(
   if (pausedFor !== undefined) following.pause(pausedFor);
   const followPlugins = (): void => following.use(works ? pluginFollowers(ctx) : []);
   followPlugins();
+  const messages = works ? startMessageSender({ ctx, drivers, workerId: worker.id, pausedFor }) : undefined;
+  const unlisten = messages && notifications.listen('messages', () => messages.wake());
   const endPlugins = ctx.hooks.onChange(followPlugins);
   return {
     ...worker,
     pause(reason) {
       worker.pause(reason);
       following.pause(reason);
+      messages?.pause(reason);
     },
     resume(reason) {
       worker.resume(reason);
       following.resume(reason);
+      messages?.resume(reason);
+    },
+    beginStop() {
+      worker.beginStop();
+      messages?.beginStop();
     },
     async stop(graceMs) {
       endPlugins();
-      await Promise.all([worker.stop(graceMs), following.stop(graceMs)]);
+      unlisten?.();
+      const startedAt = performance.now();
+      worker.beginStop();
+      await Promise.all([messages?.stop(graceMs), following.stop(graceMs)]);
+      // Last: until now its name proves that the process of these messages lives.
+      await worker.stop(Math.max(0, graceMs - (performance.now() - startedAt)));
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
     },
   };
@@ -119,10 +133,10 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     dispatchImportTask,
     runImportTask,
     ...verificationTasks,
-    ...listMailTasks(drivers),
-    ...sendingDomainTasks(drivers),
-    switchedOffMailTask(drivers),
-    ...messageTestTasks(drivers),
+    ...listMailTasks,
+    ...sendingDomainTasks,
+    switchedOffMailTask,
+    ...messageTestTasks,
     expirePendingTask,
     erasePersonTask,
     removeFieldValuesTask,

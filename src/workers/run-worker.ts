@@ -194,7 +194,14 @@ function taskListOf(tasks: readonly Task[], { ctx, workerId, shares, ends, stopp
       if (stopping.aborted) end.abort();
       shares.canYield(job.id, () => end.abort());
       try {
-        const helpers = { abortSignal: end.signal, workerId, attempt: job.attempts, attemptsMax: job.max_attempts };
+        const { id: jobId } = job;
+        const helpers = {
+          abortSignal: end.signal,
+          workerId,
+          jobId,
+          attempt: job.attempts,
+          attemptsMax: job.max_attempts,
+        };
         await outlast(() => task.run({ ...ctx, log }, payload, helpers), { log, isOver: () => end.signal.aborted });
       } catch (error) {
         await recordFailure(ctx, { job, error, log });

@@ -14,6 +14,8 @@ export interface TaskHelpers {
   readonly abortSignal: AbortSignal;
   /** This worker process's name in leases. */
   readonly workerId: string;
+  /** The job's number in the queue: the same for each try, and no other job ever has it. */
+  readonly jobId: string;
   /** 1 on the first try. */
   readonly attempt: number;
   /** The number of the last try. */

@@ -20,6 +20,7 @@ import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { viewerOf, type Context } from '../../src/domain/context.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
+import { startMessageSender } from '../../src/domain/delivery/message-sender.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { recordUnsubscribe } from '../../src/domain/tracking/record-unsubscribe.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
@@ -42,11 +43,13 @@ const drivers = createDriverPool(ctx.hooks);
 const tools = { drivers, campaigns: createActiveCampaigns(), announce: () => undefined };
 const worker = await runWorker({
   ctx,
-  tasks: [snapshotTask, sendBatchTask(tools), ...listMailTasks(drivers)],
+  tasks: [snapshotTask, sendBatchTask(tools), ...listMailTasks],
   concurrency: 2,
   crontab: [],
 });
+const messages = startMessageSender({ ctx, drivers, workerId: worker.id });
 afterAll(async () => {
+  await messages.stop(5_000);
   await worker.stop(5_000);
   await drivers.close();
 });
@@ -62,7 +65,8 @@ async function untilQuiet(): Promise<void> {
   for (let quiet = 0; quiet < 3;) {
     const [row] = await queryRows<{ n: number }>(
       ctx.db,
-      sql`SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE task_identifier LIKE 'audience.%' AND run_at <= now()`,
+      sql`SELECT (SELECT count(*) FROM graphile_worker.jobs WHERE task_identifier LIKE 'audience.%' AND run_at <= now())::int
+               + (SELECT count(*) FROM hot.message_queue)::int AS n`,
     );
     quiet = row?.n === 0 ? quiet + 1 : 0;
     await sleep(100);

@@ -1,11 +1,11 @@
 /** Asking a pending person to confirm: the request for a mail, and its data. */
 import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
-import { sendConfirmationJob } from '../../jobs/audience-jobs.ts';
-import { enqueueMany } from '../../jobs/define-job.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { Context } from '../context.ts';
+import { enqueueMessages } from '../messages/enqueue-messages.ts';
 import { openConfirmation, type ConfirmationRequest } from './confirmation-store.ts';
+import { messageOf } from './mails/person-message.ts';
 import { insertConsentEvent, type ConsentEntry, type ConsentEvent } from './subscriber-store.ts';
 import type { Subscriber } from './subscriber.ts';
 
@@ -30,14 +30,11 @@ export function lockAsking(db: Queryable, customerId: bigint, key: string): Prom
 }
 
 /** Enqueues a mail for each of these events of one customer, by which people became pending. */
-export function enqueueConfirmations(db: Queryable, asked: readonly ConsentEvent[]): Promise<void> {
-  const payloads = asked.map(({ customerId, listId, id, eventId }) => ({
-    customerId: String(customerId),
-    listId: String(listId),
-    subscriberId: String(id),
-    eventId: String(eventId),
-  }));
-  return enqueueMany(db, sendConfirmationJob, payloads);
+export async function enqueueConfirmations(db: Queryable, asked: readonly ConsentEvent[]): Promise<void> {
+  await enqueueMessages(
+    db,
+    asked.map((person) => messageOf(person, { kind: 'confirmation', eventId: person.eventId })),
+  );
 }
 
 /**

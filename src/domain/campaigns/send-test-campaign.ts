@@ -1,14 +1,13 @@
 /** Sends tests of a campaign's message to addresses that the author chooses. */
 import { z } from 'zod';
 import { RateLimitedError, ValidationError } from '../../lib/errors.ts';
-import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
-import { enqueue } from '../../jobs/define-job.ts';
 import { emailAddress, emailKey, optionalLine, parseInput, singleLine } from '../../lib/text.ts';
 import { subscribersByAddress } from '../audience/find-subscriber.ts';
 import { isSuppressed } from '../audience/suppression-store.ts';
 import { requireRunningPlan } from '../billing/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
+import { enqueueTestMessages } from '../delivery/test-message.ts';
 import { insertTests, type TestMessage } from '../delivery/test-message-store.ts';
 import { countRequestedMails } from '../sending/requested-mails.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
@@ -66,12 +65,7 @@ export async function sendTestCampaign(
       readers.push({ email, subscriberId: reader ?? (await subscriberWith(inner, campaign, email)) });
     const isMarked = parsed.markSubject ?? true;
     const messages = await insertTests(inner.db, { campaign: { customerId, campaignId }, readers, isMarked });
-    const testIds = messages.map(({ id }) => String(id));
-    await enqueue(inner.db, sendTestMessagesJob, {
-      customerId: String(customerId),
-      campaignId: String(campaignId),
-      testIds,
-    });
+    await enqueueTestMessages(inner.db, { customerId, campaignId, testIds: messages.map(({ id }) => id) });
     return { uid: campaign.uid, messages };
   });
 }

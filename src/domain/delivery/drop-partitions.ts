@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
+import { deleteMessagesOfMonth } from '../messages/message-store.ts';
 import { dropMonth, removeReceived, isNeeded, monthsBefore } from '../tracking/partition-store.ts';
 
 /** How many whole months are kept besides the present one; 0 keeps everything. */
@@ -17,7 +18,7 @@ const KEEP_ALL: Retention = { ledgerMonths: 0, eventMonths: 0 };
 
 const EVENTS = ['open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'];
 
-/** Drops older months; returns the dropped partitions. A month with unfinished campaigns stays. */
+/** Drops older months; returns the dropped partitions. A month with unfinished campaigns or messages stays. */
 export async function dropPartitions(
   ctx: Context,
   { ledgerMonths, eventMonths }: Retention = KEEP_ALL,
@@ -32,6 +33,7 @@ export async function dropPartitions(
     try {
       if (month.parent === 'delivery') await removeReceived(ctx.database, month);
       await dropMonth(ctx.database, month);
+      if (month.parent === 'delivery') await deleteMessagesOfMonth(ctx.db, month.month);
       dropped.push(month.partition);
     } catch (error) {
       ctx.log.warn('partitions.not_dropped', { partition: month.partition, message: messageOf(error) });

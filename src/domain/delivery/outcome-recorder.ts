@@ -9,7 +9,8 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { countMessages } from '../sending/count-messages.ts';
-import { byRecipient, HEADER_TOO_LONG, NOT_COMPOSED } from './delivery.ts';
+import type { SourceKey } from '../source-key.ts';
+import { byRecipient, HEADER_TOO_LONG, NOT_COMPOSED, type DeliveryOutcome } from './delivery.ts';
 import { settle, type Settled, type SettleInput } from './ledger-store.ts';
 import { resolveUnknownAsSent } from './unknown-outcome-store.ts';
 
@@ -30,7 +31,7 @@ interface Waiting extends RecordRequest {
 }
 
 /** When the database is away outcomes are kept and tried again after this time. */
-const DATABASE_RETRY_MS = 500;
+export const DATABASE_RETRY_MS = 500;
 /**
  * Temporary SQLSTATE classes: connection lost, transaction rolled back (a deadlock's victim), too many connections or a full
  * disk, a lock not available, stopped by an operator, I/O errors, a server that is read-only meanwhile.
@@ -83,7 +84,7 @@ async function writeGroup(db: Queryable, log: Log, input: SettleInput): Promise<
       if (settled.recorded < input.outcomes.length && sent.length > 0) {
         await resolveUnknownAsSent(db, input.key, { owner: input.holder.owner, late: sent });
       }
-      await logRefusals(db, log, input);
+      await recordRefusalsOf(db, log, input);
       countForMonitoring(db, input);
       return settled;
     } catch (error) {
@@ -107,7 +108,11 @@ function countForMonitoring(db: Queryable, { serverId, outcomes }: SettleInput):
 }
 
 /** Recipients who were refused as unknown must not be mailed again: a separate job checks the replies. */
-async function logRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInput): Promise<void> {
+export async function recordRefusalsOf(
+  db: Queryable,
+  log: Log,
+  { key, outcomes }: { readonly key: SourceKey; readonly outcomes: readonly DeliveryOutcome[] },
+): Promise<void> {
   const refused = outcomes.filter(
     ({ state, reply, reason }) =>
       state === 'failed' && reply !== null && reason !== NOT_COMPOSED && reason !== HEADER_TOO_LONG,
@@ -131,7 +136,7 @@ async function logRefusals(db: Queryable, log: Log, { key, outcomes }: SettleInp
 }
 
 /** Whether writing again may help. Accepted messages must not be lost for a temporary failure. */
-function isPassing(error: unknown): boolean {
+export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (SQLSTATE.test(code)) return PASSING_CLASSES.includes(code.slice(0, 2));

@@ -1,62 +1,91 @@
 /**
  * A mail of the program itself: from the operator's address (the setting `mail_from`), through the operator's own server, in
- * plain words. The caller is a job: a failure is thrown, and the queue tries again.
+ * plain words. A job enqueues it as a message and is its cause: a job that runs twice sends once.
  */
+import { z } from 'zod';
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
+import { enqueueMessages } from '../messages/enqueue-messages.ts';
+import { PRIORITIES } from '../messages/message.ts';
 import { addressMail } from '../sending/addresses/address-mail.ts';
 import { domainMail } from '../sending/domains/domain-mail.ts';
-import type { DriverPool } from '../sending/driver-pool.ts';
+import { SOURCE_KINDS } from '../source-key.ts';
+import type { TransactionalMessage } from './compose-transactional.ts';
 import { administrators, operatorAccount } from './people-read-model.ts';
-import { sendTransactional } from './send-transactional.ts';
 
 export interface SystemMail {
   readonly to: string;
   readonly subject: string;
   /** One paragraph each. */
   readonly paragraphs: readonly string[];
-  /** Distinguishes this mail from others to the same person: a repeated job sends the same Message-ID. */
-  readonly purpose: string;
 }
 
-const NAME = 'Mailwright';
+/** The content of its message. */
+const systemMailContent = z.object({ subject: z.string(), paragraphs: z.array(z.string()) });
 
-/** Sends the mail. Throws when there is no server or it was not accepted. */
-export async function sendSystemMail(ctx: Context, drivers: DriverPool, mail: SystemMail): Promise<void> {
+const NAME = 'Mailwright';
+/** The program itself is no object. */
+const NO_SOURCE = 0n;
+
+/** Enqueues the mails that the job causes, one for each address. Throws when the installation has no operator account. */
+export async function enqueueSystemMails(ctx: Context, jobId: string, mails: readonly SystemMail[]): Promise<void> {
+  if (mails.length === 0) return;
   const operator = await operatorAccount(ctx.db);
   if (!operator) throw new Error('The installation has no operator account.');
-  const fields = Object.fromEntries(mail.paragraphs.map((text, index) => [`PARAGRAPH_${index}`, text]));
-  await sendTransactional(ctx, drivers, {
+  const source = { customerId: operator.id, sourceKind: SOURCE_KINDS.transactional, sourceId: NO_SOURCE };
+  await enqueueMessages(
+    ctx.db,
+    mails.map(({ to, subject, paragraphs }) => ({
+      source,
+      to: { email: to },
+      kind: 'transactional',
+      purpose: 'notice',
+      priority: PRIORITIES.transactional,
+      cause: `job ${jobId} ${to}`,
+      content: { subject, paragraphs },
+    })),
+  );
+}
+
+/** The message for its reader; undefined: the installation has no operator account any more. */
+export async function systemMessage(
+  ctx: Context,
+  { email, content }: { readonly email: string; readonly content: unknown },
+): Promise<TransactionalMessage | undefined> {
+  const operator = await operatorAccount(ctx.db);
+  if (!operator) return undefined;
+  const { subject, paragraphs } = systemMailContent.parse(content);
+  const fields = Object.fromEntries(paragraphs.map((text, index) => [`PARAGRAPH_${index}`, text]));
+  return {
     customerId: operator.id,
     customerUid: operator.uid,
     list: { uid: operator.uid, name: NAME, contact: NO_CONTACT },
     from: { name: NAME, email: senderOf(ctx) },
-    subject: mail.subject,
+    subject,
     // Values of tags, so that nothing in them is taken for a template.
-    html: mail.paragraphs.map((_text, index) => `<p>{PARAGRAPH_${index}}</p>`).join('\n'),
+    html: paragraphs.map((_text, index) => `<p>{PARAGRAPH_${index}}</p>`).join('\n'),
     fieldDefaults: Object.fromEntries(Object.keys(fields).map((tag) => [tag, ''])),
-    to: { email: mail.to, uid: operator.uid, fields },
-    purpose: `${mail.purpose}\n${mail.to}`,
-  });
+    to: { email, uid: operator.uid, fields },
+  };
 }
 
 /** Notifies the users of a customer about a change of one of its domains. */
-export async function sendDomainMails(
+export async function enqueueDomainMails(
   ctx: Context,
-  drivers: DriverPool,
+  jobId: string,
   domain: Parameters<typeof domainMail>[1],
 ): Promise<void> {
-  for (const mail of await domainMail(ctx, domain)) await sendSystemMail(ctx, drivers, mail);
+  await enqueueSystemMails(ctx, jobId, await domainMail(ctx, domain));
 }
 
-/** Sends the mail that verifies a sender's address. */
-export async function sendAddressMail(
+/** Enqueues the mail that verifies a sender's address. */
+export async function enqueueAddressMail(
   ctx: Context,
-  drivers: DriverPool,
+  jobId: string,
   address: Parameters<typeof addressMail>[1],
 ): Promise<void> {
   const mail = await addressMail(ctx, address);
-  if (mail) await sendSystemMail(ctx, drivers, mail);
+  await enqueueSystemMails(ctx, jobId, mail ? [mail] : []);
 }
 
 /** What somebody wrote to the postmaster of a bounce domain. */
@@ -67,9 +96,9 @@ export interface LetterToPostmaster {
   readonly text: string;
 }
 
-/** Sends the administrators what somebody wrote to the postmaster. */
-export function sendPostmasterMails(ctx: Context, drivers: DriverPool, letter: LetterToPostmaster): Promise<void> {
-  return sendToAdministrators(ctx, drivers, {
+/** Mails the administrators what somebody wrote to the postmaster. */
+export function enqueuePostmasterMails(ctx: Context, jobId: string, letter: LetterToPostmaster): Promise<void> {
+  return enqueueToAdministrators(ctx, jobId, {
     subject: 'Mail to your postmaster',
     paragraphs: [
       `Somebody wrote to the postmaster of the bounce domain of ${ctx.installation.baseUrl}. This mail was not checked: the sender can be forged.`,
@@ -77,7 +106,6 @@ export function sendPostmasterMails(ctx: Context, drivers: DriverPool, letter: L
       `Subject: ${letter.subject}`,
       ...letter.text.split(/\n\s*\n/),
     ],
-    purpose: `postmaster ${letter.id}`,
   });
 }
 
@@ -88,20 +116,24 @@ export interface SwitchedOffPlugin {
 }
 
 /** Tells the administrators that a plugin was switched off. */
-export function sendSwitchedOffMails(
+export function enqueueSwitchedOffMails(
   ctx: Context,
-  drivers: DriverPool,
+  jobId: string,
   { plugin, reason }: SwitchedOffPlugin,
 ): Promise<void> {
-  return sendToAdministrators(ctx, drivers, {
+  return enqueueToAdministrators(ctx, jobId, {
     subject: `The plugin ${plugin} was switched off`,
     paragraphs: [`The plugin ${plugin} of ${ctx.installation.baseUrl} does not run any more.`, reason],
-    purpose: `switched off ${plugin} ${reason}`,
   });
 }
 
-async function sendToAdministrators(ctx: Context, drivers: DriverPool, mail: Omit<SystemMail, 'to'>): Promise<void> {
-  for (const { email } of await administrators(ctx.db)) await sendSystemMail(ctx, drivers, { ...mail, to: email });
+async function enqueueToAdministrators(ctx: Context, jobId: string, mail: Omit<SystemMail, 'to'>): Promise<void> {
+  const people = await administrators(ctx.db);
+  await enqueueSystemMails(
+    ctx,
+    jobId,
+    people.map(({ email }) => ({ ...mail, to: email })),
+  );
 }
 
 function senderOf({ installation: { mailFrom = '', baseUrl } }: Context): string {

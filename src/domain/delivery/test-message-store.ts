@@ -1,8 +1,11 @@
-/** Reads and writes of tests of a campaign's message: one row per requested address. */
+/**
+ * Reads and writes of tests of a campaign's message: one row per requested address. What became of it is in the ledger, under the
+ * message that the test is the cause of.
+ */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 
-/** One that stays `sending` may have been sent: the process died, or the server never answered. */
+/** One that stays `sending` may have been sent: the process died. */
 export type TestMessageState = 'queued' | 'sending' | 'sent' | 'failed' | 'suppressed';
 
 /** A text for each code; null: the reply says it. */
@@ -32,11 +35,6 @@ const TEST_MESSAGE_ROW = row({
 });
 export type TestMessage = RowOf<typeof TEST_MESSAGE_ROW>;
 
-interface DueTest extends TestMessage {
-  readonly subscriberId: bigint | null;
-  readonly isMarked: boolean;
-}
-
 interface NewTests {
   readonly campaign: CampaignKey;
   /** The recipients, and whose values are used; null: sample values. */
@@ -47,6 +45,27 @@ interface NewTests {
 /** How long results of tests are kept. */
 const KEPT_DAYS = 30;
 const COLUMNS = sql`id, email, state, reason, reply, created_at AS "createdAt"`;
+
+/** The cause of a test's message. */
+export function testCause(id: bigint): string {
+  return `test ${id}`;
+}
+
+/**
+ * The test as the ledger has it. Those of the version before have no message: their rows say it. Without a reply nobody knows what
+ * became of one whose process died.
+ */
+const OUTCOME = sql`
+  LEFT JOIN LATERAL (
+    SELECT d.reply, d.reason, CASE d.state WHEN 'leased' THEN 'queued' WHEN 'skipped' THEN 'failed'
+                                           WHEN 'unknown' THEN CASE WHEN d.reply IS NULL THEN 'sending' ELSE 'failed' END ELSE d.state::text END AS state
+      FROM hot.message m
+      JOIN hot.delivery d ON d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
+       AND d.source_id = m.source_id AND d.recipient_id = m.recipient_id AND d.occurrence = m.id
+     WHERE m.customer_id = t.customer_id AND m.cause = 'test ' || t.id) o ON true`;
+const SEEN = sql`t.id, t.email, coalesce(o.state, t.state) AS state, t.created_at AS "createdAt",
+  CASE WHEN o.state IS NULL THEN t.reason WHEN o.reason IN ('no_server', 'no_plan', 'suppressed', 'not_composed') AND o.state <> 'queued' THEN o.reason END AS reason,
+  coalesce(o.reply, t.reply) AS reply`;
 
 /** Writes them, and deletes the customer's old ones. */
 export async function insertTests(db: Queryable, { campaign, readers, isMarked }: NewTests): Promise<TestMessage[]> {
@@ -64,33 +83,24 @@ export async function insertTests(db: Queryable, { campaign, readers, isMarked }
   );
 }
 
-const TAKEN_TEST_ROW = row({
-  ...TEST_MESSAGE_ROW,
+const WAITING_TEST_ROW = row({
+  id: 'bigint',
+  email: 'text',
   subscriberId: 'bigint?',
   isMarked: 'bool',
 });
 
-/** Takes a test; undefined when it was taken before. */
-export async function takeTest(db: Queryable, customerId: bigint, id: bigint): Promise<DueTest | undefined> {
-  const [test] = await db.query(
-    TAKEN_TEST_ROW,
-    sql`
-    UPDATE test_message SET state = 'sending', updated_at = now()
-     WHERE customer_id = ${customerId} AND id = ${id} AND state = 'queued'
-    RETURNING ${COLUMNS}, subscriber_id AS "subscriberId", is_marked AS "isMarked"`,
-  );
-  return test;
-}
-
-/** Records the result of a test. */
-export async function settleTest(
+/** Those of these tests that were not taken by the version before. */
+export function waitingTests(
   db: Queryable,
-  { customerId, id }: { customerId: bigint; id: bigint },
-  { state, reason, reply }: Pick<TestMessage, 'state' | 'reason' | 'reply'>,
-): Promise<void> {
-  await db.execute(sql`
-    UPDATE test_message SET state = ${state}, reason = ${reason}, reply = ${reply}, updated_at = now()
-     WHERE customer_id = ${customerId} AND id = ${id} AND state = 'sending'`);
+  customerId: bigint,
+  ids: readonly bigint[],
+): Promise<RowOf<typeof WAITING_TEST_ROW>[]> {
+  return db.query(
+    WAITING_TEST_ROW,
+    sql`SELECT id, email, subscriber_id AS "subscriberId", is_marked AS "isMarked" FROM test_message
+         WHERE customer_id = ${customerId} AND id = ANY (${[...ids]}::bigint[]) AND state = 'queued' ORDER BY id`,
+  );
 }
 
 const LATEST_TEST_ROW = row({
@@ -108,8 +118,8 @@ export async function latestTestsOfEach(
     LATEST_TEST_ROW,
     sql`
     SELECT c.id AS "campaignId", t.* FROM unnest(${[...campaignIds]}::bigint[]) AS c(id)
-     CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM test_message
-                          WHERE customer_id = ${customerId} AND campaign_id = c.id ORDER BY id DESC LIMIT ${limit}) t
+     CROSS JOIN LATERAL (SELECT ${SEEN} FROM test_message t ${OUTCOME}
+                          WHERE t.customer_id = ${customerId} AND t.campaign_id = c.id ORDER BY t.id DESC LIMIT ${limit}) t
      ORDER BY t.id DESC`,
   );
   return campaignIds.map((id) => tests.filter(({ campaignId }) => campaignId === id));

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { RateLimitedError, ValidationError, WrongStateError, messageOf } from '../../lib/errors.ts';
+import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import { emailAddress, emailKey, parseInput, singleLine } from '../../lib/text.ts';
 import { SendingError, type OutgoingMessage, type SendingDriver } from '../../plugin-api/index.ts';
 import { installationHold } from '../accounts/installation-hold-read-model.ts';
@@ -15,7 +16,7 @@ import { meaningOfError } from '../sending/replies/meaning-of-error.ts';
 import { countRequestedMails, requestedAddress } from '../sending/requested-mails.ts';
 import type { StoredServer } from '../sending/sending-server.ts';
 import { testWithinTime, useStoredServer } from '../sending/try-settings.ts';
-import { composeTransactional } from './send-transactional.ts';
+import { composeTransactional } from './compose-transactional.ts';
 
 /** Each test opens a connection: enough for a person who repairs a server, too few to scan networks. */
 export const SERVER_TESTS_PER_HOUR_MAX = 60;
@@ -133,7 +134,7 @@ async function composeTest(ctx: Context, server: StoredServer, to: string): Prom
   }
   const fault = await senderFault(ctx.db, ctx.installation, { customerId, email: from });
   if (fault !== undefined) throw new ValidationError({ to: [`The default sender cannot be used: ${fault}`] });
-  const { filled, identity } = await composeTransactional(ctx, {
+  const message = {
     customerId,
     customerUid: uid,
     list: { uid, name: '', contact: NO_CONTACT },
@@ -143,8 +144,9 @@ async function composeTest(ctx: Context, server: StoredServer, to: string): Prom
     fieldDefaults: { SERVER_NAME: '' },
     html: '<p>This message was sent to test a sending server. It works.</p>',
     to: { email: to, uid, fields: { SERVER_NAME: name } },
-    // Two tests are two messages.
-    purpose: randomUUID(),
-  });
+  };
+  // Two tests are two messages.
+  const messageId = `<${randomUUID()}@${asciiDomainOf(from)}>`;
+  const { filled, identity } = await composeTransactional(ctx, message, messageId);
   return { ...filled, content: identity.sign === null ? filled.content : await identity.sign(filled.content) };
 }

@@ -8,9 +8,11 @@ import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 import { addressMailJob, domainMailJob } from '../../jobs/sending-jobs.ts';
+import { dropMessages } from '../messages/message-store.ts';
+import { SOURCE_KINDS } from '../source-key.ts';
 
 const WAITING_MAILS_ROW = row({
-  /** The job's name, such as `audience.send-confirmation`. */
+  /** What the mail is, such as `confirmation`; of what a job sends, the job's name. */
   kind: 'text',
   customerUid: 'text?',
   listUid: 'text?',
@@ -47,6 +49,13 @@ export async function waitingMails(db: Queryable, since: Date): Promise<WaitingM
       LEFT JOIN customer c ON c.id = (j.payload ->> 'customerId')::bigint
       LEFT JOIN mail_list l ON l.customer_id = c.id AND l.id = (j.payload ->> 'listId')::bigint
      WHERE ${olderThan(since)}
+     GROUP BY 1, 2, 3
+    UNION ALL
+    SELECT m.purpose, c.uid, l.uid, count(*)::int, min(m.created_at), max(m.created_at)
+      FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+      LEFT JOIN customer c ON c.id = m.customer_id
+      LEFT JOIN mail_list l ON l.customer_id = m.customer_id AND m.source_kind = ${SOURCE_KINDS.listMail} AND l.id = m.source_id
+     WHERE m.created_at < ${since}
      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   );
 }
@@ -57,6 +66,7 @@ export async function dropWaitingMails(db: Queryable, since: Date): Promise<Wait
   await db.execute(
     sql`SELECT 1 FROM graphile_worker.complete_jobs(ARRAY(SELECT j.id FROM ${queuedJobs} j WHERE ${olderThan(since)}))`,
   );
+  await dropMessages(db, since);
   await db.execute(sql`DELETE FROM hot.unsubscribe_notice WHERE at < ${since}`);
   await db.execute(
     sql`UPDATE test_message SET state = 'failed', reply = 'The installation was restored from a backup: try it again.', updated_at = now()

@@ -14,6 +14,10 @@ const TEXTS = {
   unsubscribed: 'unsubscribed',
   skipped_by_plugin: 'skipped by a plugin',
   recipient_changed: 'recipient changed',
+  asked_too_often: 'asked to confirm too often today',
+  // its customer
+  no_plan: 'no running subscription',
+  source_deleted: 'list or campaign deleted, or its customer disabled',
   // its time
   waits_for_plugin: 'waits for a plugin',
   own_time: 'waits for its time',
@@ -25,7 +29,9 @@ const TEXTS = {
   header_too_long: 'header too long',
   template_stopped: 'template stopped',
   campaign_refused: 'campaign refused',
+  restored_from_backup: 'not sent: a backup was restored',
   // the server
+  no_server: 'no sending server',
   no_answer: 'no answer',
   server_unavailable: 'server unavailable',
   refused_with_many: 'refused with many others',

@@ -19,6 +19,11 @@ interface Recipient {
   calledAt: number;
 }
 
+/** After a message that goes before others, permits are kept free for the next ones for so long. */
+const AHEAD_MS = 60_000;
+/** The part of the permits that is kept then, one at least: of two or more, never all. */
+const AHEAD_PART = 8;
+
 /** A customer that was called and does not try again in this time no longer waits. */
 const CALL_MS = 100;
 
@@ -30,6 +35,10 @@ export class FairPermits {
   readonly #recipients = new Map<bigint, Recipient>();
   /** Calls with a waiting job. */
   #callsWanted = 0;
+  /** Messages that go before others and wait; and when one was last here, or was last called. */
+  readonly #aheadWaiting: (() => void)[] = [];
+  #aheadAt = -Infinity;
+  #aheadCalledAt = -Infinity;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -56,7 +65,7 @@ export class FairPermits {
     if (capacity === this.#capacity) return;
     this.#free += capacity - this.#capacity;
     this.#capacity = capacity;
-    if (this.#free > 0 && this.#callsWanted > 0) this.#callWaiting(performance.now());
+    if (this.#free > 0) this.#callAll();
   }
 
   /** The permits as one customer sees them. */
@@ -68,10 +77,47 @@ export class FairPermits {
     };
   }
 
+  /**
+   * The permits as messages see them that go before all others: they get the next one that is free. While such messages come, some
+   * permits are kept free for them; otherwise none are, and others lose nothing.
+   */
+  ahead(): Permits {
+    return {
+      tryTake: (wanted) => {
+        this.#aheadAt = performance.now();
+        this.#aheadCalledAt = -Infinity;
+        const taken = Math.max(0, Math.min(wanted, this.#free));
+        this.#free -= taken;
+        if (taken < wanted) this.#wasFull = true;
+        return taken;
+      },
+      give: (count) => {
+        this.#free += count;
+        this.#callAll();
+      },
+      whenFree: () => (this.#free > 0 ? Promise.resolve() : new Promise((resolve) => this.#aheadWaiting.push(resolve))),
+    };
+  }
+
+  /** Permits that only messages that go before others may take. */
+  #kept(): number {
+    if (this.#aheadWaiting.length === 0 && performance.now() - this.#aheadAt >= AHEAD_MS) return 0;
+    if (this.#capacity > 1) return Math.max(1, Math.floor(this.#capacity / AHEAD_PART));
+    return this.#aheadWaiting.length > 0 || performance.now() - this.#aheadCalledAt < CALL_MS ? 1 : 0;
+  }
+
+  #callAll(): void {
+    for (const wake of this.#aheadWaiting.splice(0, Math.max(0, this.#free))) {
+      this.#aheadCalledAt = performance.now();
+      wake();
+    }
+    if (this.#callsWanted > 0) this.#callWaiting(performance.now());
+  }
+
   #tryTake(customerId: bigint, wanted: number): number {
     const recipient = this.#customerOf(customerId);
     recipient.calledAt = -Infinity;
-    const taken = Math.max(0, Math.min(wanted, this.#free, this.#freePermitsFor(recipient)));
+    const taken = Math.max(0, Math.min(wanted, this.#free - this.#kept(), this.#freePermitsFor(recipient)));
     recipient.used += taken;
     this.#free -= taken;
     if (taken < wanted && this.#free <= 0) this.#wasFull = true;
@@ -84,7 +130,7 @@ export class FairPermits {
     recipient.used -= count;
     this.#free += count;
     this.#remove(customerId, recipient);
-    if (this.#callsWanted > 0) this.#callWaiting(performance.now());
+    this.#callAll();
   }
 
   /** The customer with the fewest first; all are called, since some may no longer wait. */
@@ -102,7 +148,7 @@ export class FairPermits {
 
   #whenFree(customerId: bigint): Promise<void> {
     const recipient = this.#customerOf(customerId);
-    if (this.#free > 0 && this.#freePermitsFor(recipient) > 0) {
+    if (this.#free > this.#kept() && this.#freePermitsFor(recipient) > 0) {
       this.#remove(customerId, recipient);
       return Promise.resolve();
     }

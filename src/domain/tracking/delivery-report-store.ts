@@ -49,10 +49,11 @@ export async function findReportedDelivery(db: Queryable, key: DeliveryKey): Pro
   const [row] = await db.query(
     REPORTED_DELIVERY_ROW,
     sql`SELECT d.customer_id AS "customerId", d.source_kind AS "sourceKind", d.source_id AS "sourceId", d.recipient_id AS "recipientId", d.occurrence,
-               d.list_id AS "listId", d.snapshot_on::text AS "snapshotOn", d.state::text AS state, d.email, s.id IS NOT NULL AS "isThere",
+               d.list_id AS "listId", d.snapshot_on::text AS "snapshotOn", d.state::text AS state, d.email, coalesce(s.id, r.id) IS NOT NULL AS "isThere",
                d.updated_at < now() - make_interval(days => ${REPORT_AGE_DAYS_MAX}) AS "isTooOld"
           FROM hot.delivery d
           LEFT JOIN subscriber s ON s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id
+          LEFT JOIN hot.message_recipient r ON d.list_id IS NULL AND r.customer_id = d.customer_id AND r.id = d.recipient_id
          WHERE ${ofDelivery('d', key)} AND ${inMonthOf('d', key)}
          ORDER BY d.snapshot_on DESC LIMIT 1`,
     campaignOfSource(key) ? 'tracking.reported_delivery_of_campaign' : 'tracking.reported_delivery',

@@ -39,11 +39,14 @@ export function monthsBefore(database: Database, parents: readonly string[], kee
   );
 }
 
-/** A campaign that is paused or under way needs its rows, however old it is. */
+/** A campaign that is paused or under way needs its rows, and so does a message that waits, however old they are. */
 export async function isNeeded(database: Database, { month }: Month): Promise<boolean> {
   const rows = await database.execute(
     sql`SELECT 1 FROM campaign WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'
-           AND status <> 'done' LIMIT 1`,
+           AND status <> 'done'
+        UNION ALL
+        SELECT 1 FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+         WHERE m.snapshot_on >= ${month}::date AND m.snapshot_on < ${month}::date + interval '1 month' LIMIT 1`,
   );
   return rows > 0;
 }

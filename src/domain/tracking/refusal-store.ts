@@ -43,7 +43,9 @@ export async function refusedRecipients(db: Queryable, refusals: Refusals): Prom
            SELECT l.* FROM hot.delivery l
             WHERE ${ofSource('l', refusals)} AND ${inMonthOf('l', refusals)} AND l.recipient_id = i.id AND l.occurrence = i.occurrence OFFSET 0) d
          CROSS JOIN LATERAL (
-           SELECT FROM subscriber s WHERE s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id OFFSET 0) s
+           SELECT FROM subscriber s WHERE s.customer_id = d.customer_id AND s.list_id = d.list_id AND s.id = d.recipient_id
+           UNION ALL
+           SELECT FROM hot.message_recipient r WHERE d.list_id IS NULL AND r.customer_id = d.customer_id AND r.id = d.recipient_id OFFSET 0) s
          WHERE d.state = 'failed' AND d.email <> '' AND d.reply ~ '^\\s*[45]\\d\\d'`,
     campaignOfSource(refusals) ? 'bounces.refused_of_campaign' : 'bounces.refused',
   );

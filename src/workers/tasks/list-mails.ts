@@ -3,8 +3,8 @@ import { deleteOldAnswers } from '../../domain/audience/segments/answer-store.ts
 import { deleteOldConfirmationMails } from '../../domain/audience/confirmation-store.ts';
 import { expirePending } from '../../domain/audience/expire-pending.ts';
 import { deleteOldSignUps } from '../../domain/audience/sign-up-store.ts';
-import { sendPersonMail, sendUnsubscribeDigest } from '../../domain/delivery/send-list-mail.ts';
-import type { DriverPool } from '../../domain/sending/driver-pool.ts';
+import { enqueuePersonMail } from '../../domain/audience/mails/person-mail.ts';
+import { enqueueUnsubscribeDigest } from '../../domain/audience/mails/unsubscribe-notices.ts';
 import {
   expirePendingJob,
   notifyUnsubscribesJob,
@@ -13,20 +13,18 @@ import {
 } from '../../jobs/audience-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
 
-/** The tasks, over the drivers that all jobs of this process share. */
-export function listMailTasks(drivers: DriverPool): Task[] {
-  return [
-    defineTask(sendConfirmationJob, (ctx, { subscriberId: id, ...cause }) =>
-      sendPersonMail(ctx, drivers, { ...cause, id, kind: 'confirmation' }),
-    ),
-    defineTask(sendListMailJob, (ctx, { subscriberId: id, ...cause }) =>
-      sendPersonMail(ctx, drivers, { ...cause, id }),
-    ),
-    defineTask(notifyUnsubscribesJob, (ctx, { customerId, listId }) =>
-      sendUnsubscribeDigest(ctx, drivers, { customerId, id: listId }),
-    ),
-  ];
-}
+/** The first two are of the version before, which queued mails as jobs: they become messages, each once. */
+export const listMailTasks: readonly Task[] = [
+  defineTask(sendConfirmationJob, ({ db }, { subscriberId: id, eventId, ...list }) =>
+    enqueuePersonMail(db, { ...list, id }, { kind: 'confirmation', eventId }),
+  ),
+  defineTask(sendListMailJob, ({ db }, { subscriberId: id, eventId, kind, ...list }) =>
+    enqueuePersonMail(db, { ...list, id }, { kind, eventId }),
+  ),
+  defineTask(notifyUnsubscribesJob, (ctx, { customerId, listId }) =>
+    enqueueUnsubscribeDigest(ctx, { customerId, id: listId }),
+  ),
+];
 
 export const expirePendingTask = defineTask(expirePendingJob, async (ctx) => {
   await expirePending(ctx);

@@ -12,6 +12,7 @@ import { makePartitions } from '../../domain/delivery/make-partitions.ts';
 import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
 import { decideUnknownOutcomes } from '../../domain/campaigns/decide-unknown-outcomes.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
+import { eraseOldContents } from '../../domain/messages/message-store.ts';
 import { deleteOldHealth } from '../../domain/sending/routing/delete-old-health.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
 import { defineTask } from '../task.ts';
@@ -20,6 +21,7 @@ export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePar
 
 export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
   await deleteOldHealth(ctx.db);
+  await eraseOldContents(ctx.db);
   await dropPartitions(ctx, ctx.installation.retention);
 });
 

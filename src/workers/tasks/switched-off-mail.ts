@@ -1,9 +1,8 @@
 /** Mails the administrators that a plugin was switched off. */
-import { sendSwitchedOffMails } from '../../domain/delivery/system-mail.ts';
-import type { DriverPool } from '../../domain/sending/driver-pool.ts';
+import { enqueueSwitchedOffMails } from '../../domain/delivery/system-mail.ts';
 import { switchedOffMailJob } from '../../jobs/plugin-jobs.ts';
-import { defineTask, type Task } from '../task.ts';
+import { defineTask } from '../task.ts';
 
-export function switchedOffMailTask(drivers: DriverPool): Task {
-  return defineTask(switchedOffMailJob, (ctx, plugin) => sendSwitchedOffMails(ctx, drivers, plugin));
-}
+export const switchedOffMailTask = defineTask(switchedOffMailJob, (ctx, plugin, { jobId }) =>
+  enqueueSwitchedOffMails(ctx, jobId, plugin),
+);

@@ -27,16 +27,18 @@ test.each(['disabled', 'deleting'])('when it is %s', async (status) => {
   const goodbye = async () => personMail(ctx, { ...person, kind: 'goodbye', eventId: await eventId() });
   await signUp(ctx, { listUid: list.uid, email: 'bob@person.example' });
   await unsubscribePerson(ctx, person, 'link');
-  expect(await goodbye()).toBeDefined();
+  expect(await goodbye()).toMatchObject({ email: 'ann@person.example' });
   const setStatus = (to: string) => ctx.db.execute(sql`UPDATE customer SET status = ${to} WHERE id = ${customerId}`);
   await setStatus(status);
   expect(await publicList(ctx, list.uid)).toBeUndefined();
   await expect(signUp(ctx, { listUid: list.uid, email: 'eve@person.example' })).rejects.toMatchObject({
     code: 'LIST_NOT_FOUND',
   });
-  expect(await goodbye()).toBeUndefined();
-  expect(await unsubscribeDigest(ctx, { customerId, id: list.id })).toBeUndefined();
+  expect(await goodbye()).toBe('source_deleted');
+  expect(await unsubscribeDigest(ctx, { customerId, id: list.id }, { count: 1, subscriberIds: [id] })).toBeUndefined();
   await setStatus('active');
   expect(await publicList(ctx, list.uid)).toBeDefined();
-  expect(await unsubscribeDigest(ctx, { customerId, id: list.id })).toMatchObject({ count: 1 });
+  expect(await unsubscribeDigest(ctx, { customerId, id: list.id }, { count: 1, subscriberIds: [id] })).toMatchObject({
+    people: 'ann@person.example',
+  });
 });

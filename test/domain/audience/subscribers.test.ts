@@ -49,12 +49,7 @@ const lastAsking = async ({ id }: Subscriber) => {
 const requestFor = async (person: Subscriber) =>
   confirmationRequest(ctx, { ...key(person), eventId: await lastAsking(person) });
 const jobs = async () =>
-  (
-    await queryRows(
-      ctx.db,
-      sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'audience.send-confirmation'`,
-    )
-  ).length;
+  (await queryRows(ctx.db, sql`SELECT 1 FROM hot.message WHERE purpose = 'confirmation'`)).length;
 
 test('single opt-in: subscribed at once, with fields, tags and history', async () => {
   await addListField(ctx, single.uid, { type: 'number', label: 'Age', tag: 'AGE' });

@@ -234,7 +234,13 @@ test('the clock of the program does it every five minutes', async () => {
   const customer = await customerWith(world, free);
   expect(crontab).toContainEqual({ task: renewSubscriptionsTask.name, match: '*/5 * * * *' });
   world.setClock('2026-02-28T10:00:00.000Z');
-  const helpers = { abortSignal: new AbortController().signal, workerId: 'test', attempt: 1, attemptsMax: 25 };
+  const helpers = {
+    abortSignal: new AbortController().signal,
+    workerId: 'test',
+    jobId: '1',
+    attempt: 1,
+    attemptsMax: 25,
+  };
   await renewSubscriptionsTask.run({ ...admin, viewer: null }, {}, helpers);
   expect(await endOf(customer.id)).toBe('2026-03-31');
 });

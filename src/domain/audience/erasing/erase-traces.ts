@@ -38,7 +38,7 @@ export async function eraseTraces(ctx: Context, { customerId, id }: { customerId
   const person = await findPerson(ctx.db, known);
   // Before anything is erased: what is not in flight now cannot leave anything behind later.
   const comesBack = (await isMarkRunning(ctx.db, open.begunAt)) || (await isUnderWay(ctx.db, person));
-  for (const place of PERSONAL_PLACES) await eraseFrom(ctx.db, place, person);
+  for (const place of PERSONAL_PLACES) if (!(comesBack && place.waits)) await eraseFrom(ctx.db, place, person);
   await eraseFromLinks(ctx.db, person);
   await eraseFromInbox(ctx.db, person);
   if (comesBack) {

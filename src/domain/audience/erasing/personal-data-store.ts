@@ -37,6 +37,8 @@ export interface PersonalPlace {
    * leads to the person.
    */
   readonly erase: 'at once' | 'rows' | ((person: Somebody) => Sql);
+  /** Kept while something about the person is under way. */
+  readonly waits?: true;
   /** What the export shows instead of the table's rows: also those that are kept in another form. */
   readonly exported?: (where: Sql) => Sql;
 }
@@ -123,6 +125,8 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
     () => sql`cells = '[]', reason_code = 'person_erased', reason_params = NULL`,
   ),
   place('public.test_message', tested, 'rows'),
+  // What was sent stays known, without what it said; a cause may name the address.
+  place('hot.message', ofRecipient, () => sql`content = NULL, cause = 'erased ' || t.id`),
   place('hot.open_event', ofMessages, noVisitor),
   place('hot.click_event', ofMessages, noClicker),
   place('hot.unsubscribe_event', ofMessages, noVisitor),
@@ -134,6 +138,8 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   // The ledger must balance: its row stays, without a person. These two last, because they say which campaigns to search.
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
   place('hot.former_address', formerly, 'rows'),
+  // Last, and not before all answers of servers have come: it leads to the messages.
+  { ...place('hot.message_recipient', byKey, 'rows'), waits: true },
 ];
 
 function place(table: string, where: PersonalPlace['where'], erase: PersonalPlace['erase']): PersonalPlace {
@@ -147,6 +153,16 @@ function byKey(person: Somebody): Sql {
 /** Tests that went to the address, or used the person's values. */
 function tested(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND (lower(t.email) = ${person.emailKey} OR t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[]))`;
+}
+
+/** Messages to the person that are not of a campaign. */
+function ofRecipient(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND (t.customer_id, t.id) IN (
+    SELECT * FROM unnest(${messagesTo(person, ({ customerId }) => customerId)}::bigint[], ${messagesTo(person, ({ occurrence }) => occurrence)}::bigint[]))`;
+}
+
+function messagesTo({ deliveries }: Somebody, value: (delivery: PersonalDelivery) => bigint): bigint[] {
+  return deliveries.filter(({ sourceKind }) => sourceKind !== SOURCE_KINDS.campaign).map(value);
 }
 
 function inCells(person: Somebody): Sql {
@@ -205,7 +221,20 @@ export async function findPerson(db: Queryable, known: KnownPerson): Promise<Som
         WHERE a.customer_id = c.customer_id AND a.source_kind = ${SOURCE_KINDS.campaign} AND a.source_id = c.id AND a.recipient_id = i.id AND NOT i.is_former
        -- Keeps it a look-up by key: as a join it would read every recipient of every campaign.
        OFFSET 0) k
-     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL`,
+     WHERE c.customer_id = ANY (${customerIds}::bigint[]) AND c.snapshot_on IS NOT NULL
+    UNION ALL
+    SELECT m.customer_id, m.source_kind, m.source_id, m.recipient_id, m.id, m.snapshot_on::text
+      FROM hot.message m
+     CROSS JOIN LATERAL (
+       SELECT 1 FROM hot.delivery d
+        WHERE d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind AND d.source_id = m.source_id
+          AND d.recipient_id = m.recipient_id AND d.occurrence = m.id
+          AND (m.recipient_id <> ALL (${formerIds}::bigint[]) OR lower(d.email) = ANY (${spellings}::text[]))
+       OFFSET 0) d
+     WHERE m.customer_id = ANY (${customerIds}::bigint[]) AND m.recipient_id = ANY (ARRAY(
+       SELECT unnest(${[...present, ...formerIds]}::bigint[])
+       UNION ALL
+       SELECT r.id FROM hot.message_recipient r WHERE r.email_key = ${known.emailKey} AND r.customer_id = ANY (${customerIds}::bigint[])))`,
   );
   return { ...known, formerIds, deliveries };
 }
@@ -254,7 +283,15 @@ export async function isUnderWay(db: Queryable, person: Somebody): Promise<boole
           AND d.recipient_id = i.id
           AND d.state IN ('leased', 'sending') AND d.lease_expires_at > now()
        -- Keeps it a look-up by key.
-       OFFSET 0) LIMIT 1`);
+       OFFSET 0)
+    UNION ALL
+    SELECT 1 FROM unnest(${messagesTo(person, ({ customerId }) => customerId)}::bigint[], ${messagesTo(person, ({ occurrence }) => occurrence)}::bigint[]) AS k (customer_id, id)
+      JOIN hot.message m ON m.customer_id = k.customer_id AND m.id = k.id
+     CROSS JOIN LATERAL (
+       SELECT 1 FROM hot.delivery d
+        WHERE d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind AND d.source_id = m.source_id
+          AND d.recipient_id = m.recipient_id AND d.occurrence = m.id AND d.state = 'sending' AND d.lease_expires_at > now() OFFSET 0) d
+     LIMIT 1`);
   return rows > 0;
 }
 

@@ -1,37 +1,31 @@
 /** Mails to one person after a change of its subscription: enqueuing them, and their data. */
 import type { Queryable } from '../../../db/database.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
-import { enqueue, enqueueMany } from '../../../jobs/define-job.ts';
-import { sendListMailJob } from '../../../jobs/audience-jobs.ts';
 import { emailKey } from '../../../lib/text.ts';
 import type { Context } from '../../context.ts';
+import { enqueueMessages } from '../../messages/enqueue-messages.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, confirmationRequest } from '../confirmation.ts';
 import { insertConfirmationMail, otherConfirmationMails } from '../confirmation-store.ts';
 import { addressDigest } from '../erasing/erased-person-store.ts';
 import { sendsWelcome, unsubscribeMailsOf } from '../list-store.ts';
 import { findMailable, type MailablePerson } from '../subscriber-read-model.ts';
 import type { ConsentEvent, SubscriberKey } from '../subscriber-store.ts';
-import type { SubscriberStatus } from '../subscriber-fields.ts';
 import { BUILT_IN_MAILS } from './built-in-mails.ts';
 import { compileListMail } from './compile-list-mail.ts';
 import { mailOfList } from './list-mail-store.ts';
 import type { ListMail, PersonMailKind } from './list-mail.ts';
+import { messageOf, STATUS_FOR } from './person-message.ts';
 import { mailSenderOf, type MailSender } from './mail-sender-read-model.ts';
 import { noticeUnsubscribes } from './unsubscribe-notices.ts';
 
 /** Enqueues the mail; it is sent when the transaction commits. The event is its cause: one mail for each. */
 export async function enqueuePersonMail(db: Queryable, person: SubscriberKey, cause: MailCause): Promise<void> {
-  await enqueue(db, sendListMailJob, payloadOf(person, cause));
+  await enqueueMessages(db, [messageOf(person, cause)]);
 }
 
 interface MailCause {
   readonly kind: PersonMailKind;
   readonly eventId: bigint;
-}
-
-function payloadOf({ customerId, listId, id }: SubscriberKey, { kind, eventId }: MailCause) {
-  const person = { customerId: String(customerId), listId: String(listId), subscriberId: String(id) };
-  return { ...person, kind, eventId: String(eventId) };
 }
 
 /**
@@ -47,10 +41,9 @@ export async function afterUnsubscribes(db: Queryable, left: readonly ConsentEve
     left.map(({ listId }) => listId),
   );
   const goodbyes = left.filter(({ listId }) => lists.get(listId)?.saysGoodbye);
-  await enqueueMany(
+  await enqueueMessages(
     db,
-    sendListMailJob,
-    goodbyes.map((person) => payloadOf(person, { kind: 'goodbye', eventId: person.eventId })),
+    goodbyes.map((person) => messageOf(person, { kind: 'goodbye', eventId: person.eventId })),
   );
   await noticeUnsubscribes(
     db,
@@ -69,28 +62,26 @@ export interface PersonMail extends MailablePerson {
   readonly mail: ListMail;
 }
 
-/** The status in which the mail is still wanted when it is sent. */
-const STATUS_FOR: Readonly<Record<PersonMailKind, SubscriberStatus>> = {
-  confirmation: 'pending',
-  welcome: 'subscribed',
-  goodbye: 'unsubscribed',
-};
-
 export interface PersonMailCause extends SubscriberKey {
   readonly kind: PersonMailKind;
   readonly eventId: bigint;
 }
 
+/** Why there is no mail. */
+export type NoPersonMail = 'recipient_changed' | 'source_deleted' | 'asked_too_often';
+
 /**
- * The data of the mail; undefined when none is to be sent: the person is gone, suppressed or has another status, or was asked to
- * confirm too often.
+ * The data of the mail, or why there is none: the person is gone, suppressed or has another status; so is the list, or its customer
+ * is disabled; the person was asked to confirm too often.
  */
-export async function personMail(ctx: Context, cause: PersonMailCause): Promise<PersonMail | undefined> {
+export async function personMail(ctx: Context, cause: PersonMailCause): Promise<PersonMail | NoPersonMail> {
   const { customerId, listId, kind } = cause;
   const person = await findMailable(ctx.db, cause, STATUS_FOR[kind]);
+  if (!person) return 'recipient_changed';
   const list = { customerId, id: listId };
-  const sender = person && (await mailSenderOf(ctx.db, list));
-  if (!sender || (kind === 'confirmation' && !(await mayAsk(ctx, cause, person.email)))) return undefined;
+  const sender = await mailSenderOf(ctx.db, list);
+  if (!sender) return 'source_deleted';
+  if (kind === 'confirmation' && !(await mayAsk(ctx, cause, person.email))) return 'asked_too_often';
   return { ...person, sender, mail: await sendable(ctx, sender, await mailOfList(ctx.db, list, kind)) };
 }
 

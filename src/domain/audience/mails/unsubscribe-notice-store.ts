@@ -43,27 +43,35 @@ export interface WaitingNotices {
   readonly lastId: bigint;
   /** How many people. */
   readonly count: number;
-  /** The first addresses, without people who were erased since. */
-  readonly people: readonly string[];
+  /** The first of them. */
+  readonly subscriberIds: readonly bigint[];
 }
 
 /** The notices of a list for one mail; undefined when there is none. */
 export async function waitingNotices(db: Queryable, list: ListKey): Promise<WaitingNotices | undefined> {
   const [notices] = await db.query(
-    { lastId: 'bigint?', count: 'int', people: 'text[]?' },
+    { lastId: 'bigint?', count: 'int', subscriberIds: 'bigint[]?' },
     sql`
     WITH notice AS (
       SELECT n.id, n.subscriber_id FROM hot.unsubscribe_notice n
        WHERE n.customer_id = ${list.customerId} AND n.list_id = ${list.id} ORDER BY n.id LIMIT ${NOTICES_MAX})
     SELECT max(n.id) AS "lastId", count(DISTINCT n.subscriber_id)::int AS count,
-           (SELECT array_agg(s.email ORDER BY s.id)
-              FROM (SELECT s.id, s.email FROM subscriber s
-                     WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.id}
-                       AND s.id IN (SELECT subscriber_id FROM notice) ORDER BY s.id LIMIT ${NAMED_MAX}) s) AS people
+           (SELECT array_agg(p.id ORDER BY p.id)
+              FROM (SELECT DISTINCT subscriber_id AS id FROM notice ORDER BY 1 LIMIT ${NAMED_MAX}) p) AS "subscriberIds"
       FROM notice n`,
   );
   if (!notices?.lastId) return undefined;
-  return { lastId: notices.lastId, count: notices.count, people: notices.people ?? [] };
+  return { lastId: notices.lastId, count: notices.count, subscriberIds: notices.subscriberIds ?? [] };
+}
+
+/** The addresses of these people as they are now; who was erased is missing. */
+export async function addressesOf(db: Queryable, list: ListKey, ids: readonly bigint[]): Promise<string[]> {
+  const people = await db.query(
+    { email: 'text' },
+    sql`SELECT s.email FROM subscriber s
+         WHERE s.customer_id = ${list.customerId} AND s.list_id = ${list.id} AND s.id = ANY (${[...ids]}::bigint[]) ORDER BY s.id`,
+  );
+  return people.map(({ email }) => email);
 }
 
 /** Deletes the notices up to the newest one in the mail. */

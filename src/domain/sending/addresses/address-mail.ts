@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 export async function addressMail(
   { db, installation }: Context,
   { customerId, addressId }: { customerId: bigint; addressId: bigint },
-): Promise<{ to: string; subject: string; paragraphs: string[]; purpose: string } | undefined> {
+): Promise<{ to: string; subject: string; paragraphs: string[] } | undefined> {
   const address = await findAddressById(db, { customerId, id: addressId });
   if (!address || address.verifiedAt !== null) return undefined;
   const expiresAt = new Date((await databaseNow(db)).getTime() + LINK_DAYS * DAY_MS);
@@ -23,6 +23,5 @@ export async function addressMail(
       link,
       `It works for ${LINK_DAYS} days. If you do not know about this, do nothing.`,
     ],
-    purpose: `from address ${address.uid} ${expiresAt.getTime()}`,
   };
 }

@@ -8,7 +8,6 @@ export interface DomainMail {
   readonly to: string;
   readonly subject: string;
   readonly paragraphs: readonly string[];
-  readonly purpose: string;
 }
 
 /** More users rarely manage one customer's domains. */
@@ -22,11 +21,10 @@ export async function domainMail(
   const people = await peopleOfDomain(db, { customerId, id: domainId }, PEOPLE_MAX);
   return people
     .filter(({ status }) => status === STATUS_OF[notification])
-    .map(({ email, name, uid }) => ({
+    .map(({ email, name }) => ({
       to: email,
       subject: SUBJECTS[notification](name),
       paragraphs: [...TEXTS[notification](name), `Its records, and what was seen of them: ${installation.baseUrl}`],
-      purpose: `sending domain ${uid} ${notification}`,
     }));
 }
 

@@ -1,16 +1,13 @@
-/**
- * Sends one message outside of campaigns (a confirmation, a notification) through the customer's server. The caller is a job: a
- * failure is thrown, and the queue tries again.
- */
-import { createHash } from 'node:crypto';
+/** Composes a message outside of campaigns: a mail of a list, a notice of the program, the test of a server. It sends nothing. */
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
 import type { Context } from '../context.ts';
 import { compileMessage } from '../content/compile-message.ts';
 import type { FilledMessage, RecipientLinks, MessageContact, MessageRecipient } from '../content/message.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
-import type { DriverPool } from '../sending/driver-pool.ts';
 import { identityFor, type SendingIdentity } from '../sending/identity.ts';
-import { handOver } from './hand-over.ts';
+import type { DeliveryKey } from '../source-key.ts';
+import { deliveryMessageId } from '../tracking/delivery-message-id.ts';
+import { linkSignerOf } from '../tracking/link-signer.ts';
 
 export interface TransactionalMessage {
   readonly customerId: bigint;
@@ -28,8 +25,6 @@ export interface TransactionalMessage {
   /** Our addresses; missing ones are empty. */
   readonly links?: Partial<RecipientLinks>;
   readonly to: Pick<MessageRecipient, 'email' | 'uid' | 'fields'>;
-  /** Distinguishes this message from others to the same person: a repeated job sends the same Message-ID. */
-  readonly purpose: string;
 }
 
 /** Links of a message without campaign links. */
@@ -41,28 +36,39 @@ const noLinks: RecipientLinks = {
   updateProfile: () => '',
 };
 
-/** Hands the message over. Throws when there is no server, it was not accepted, or its sender's domain is another customer's. */
-export async function sendTransactional(
+export interface ComposedMessage {
+  readonly filled: FilledMessage;
+  /** What its sender's domain adds. */
+  readonly identity: SendingIdentity;
+}
+
+/**
+ * Composes a message with a row in the ledger: Message-ID and return-path say which. Throws what composing throws, and an Error when
+ * its sender's domain is another customer's: for a campaign the author is told at the start, here the log tells it.
+ */
+export async function composeOfLedger(
   ctx: Context,
-  drivers: DriverPool,
   message: TransactionalMessage,
-): Promise<void> {
-  // For a campaign the author is told at the start; here nobody can be told, and the job's failure is logged.
-  const sender = { customerId: message.customerId, email: message.from.email };
-  const fault = await senderFault(ctx.db, { ...ctx.installation, fromAddresses: 'any' }, sender);
+  key: DeliveryKey,
+): Promise<ComposedMessage> {
+  const { customerId, from } = message;
+  const fault = await senderFault(
+    ctx.db,
+    { ...ctx.installation, fromAddresses: 'any' },
+    { customerId, email: from.email },
+  );
   if (fault !== undefined) throw new Error(fault);
-  const channel = await drivers.channelFor(ctx, message.customerId);
-  if (!channel) throw new Error('There is no active sending server.');
-  const { customerId } = message;
-  const { filled, identity } = await composeTransactional(ctx, message);
-  await handOver(ctx, filled, { drivers, channel, customerId, identity });
+  const messageId = deliveryMessageId(ctx.installation, key, asciiDomainOf(from.email));
+  const { filled, identity } = await composeTransactional(ctx, message, messageId);
+  return { filled: withReturnPath(ctx, { filled, identity, key }), identity };
 }
 
 /** Composes the message, and finds what its sender's domain adds to it. */
 export async function composeTransactional(
   ctx: Context,
   message: TransactionalMessage,
-): Promise<{ filled: FilledMessage; identity: SendingIdentity }> {
+  messageId: string,
+): Promise<ComposedMessage> {
   const compiled = await compileMessage({
     kind: 'transactional',
     isToMember: message.isToMember ?? false,
@@ -78,11 +84,7 @@ export async function composeTransactional(
     trackClicks: false,
     fieldDefaults: message.fieldDefaults ?? {},
   });
-  const filled = await compiled.fill({
-    ...message.to,
-    messageId: messageIdOf(message),
-    links: { ...noLinks, ...message.links },
-  });
+  const filled = await compiled.fill({ ...message.to, messageId, links: { ...noLinks, ...message.links } });
   const identity = await identityFor(ctx.db, {
     customerId: message.customerId,
     fromEmail: message.from.email,
@@ -92,7 +94,16 @@ export async function composeTransactional(
   return { filled, identity };
 }
 
-function messageIdOf({ purpose, to, from }: TransactionalMessage): string {
-  const digest = createHash('sha256').update(`${purpose}\n${to.uid}`).digest('hex').slice(0, 32);
-  return `<${digest}@${asciiDomainOf(from.email)}>`;
+/** No list: a return-path names none. */
+const NO_LIST = 0n;
+
+/** The message with a return-path that names its row in the ledger, if bounces are read somewhere. */
+export function withReturnPath(
+  { installation }: Context,
+  { filled, identity, key }: ComposedMessage & { readonly key: DeliveryKey },
+): FilledMessage {
+  const domain = identity.returnPathDomain ?? installation.bounceDomain ?? '';
+  const links = linkSignerOf(installation).forRecipient({ ...key, listId: NO_LIST }, undefined, domain);
+  const from = links.returnPath();
+  return from === undefined ? filled : { ...filled, envelope: { ...filled.envelope, from } };
 }

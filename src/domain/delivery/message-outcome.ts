@@ -1,0 +1,65 @@
+/** What became of an attempt to send a message that is not of a campaign, as the ledger stores it. */
+import type { Context } from '../context.ts';
+import type { MessageKind } from '../messages/message.ts';
+import type { DeliveryReason } from '../sending/delivery-reason.ts';
+import type { SendingChannel } from '../sending/driver-pool.ts';
+import { outcomeOf, REPLY_LENGTH_MAX, untried, type DeliveryOutcome, type UnknownPolicy } from './delivery.ts';
+import type { MessageOutcome, TakenMessage } from './message-queue-store.ts';
+import { tryRuleOf, waitSeconds } from './message-tries.ts';
+
+/** It ends without having been handed over. */
+export function closed(
+  message: TakenMessage,
+  state: 'skipped' | 'suppressed' | 'failed',
+  reason: DeliveryReason,
+): MessageOutcome {
+  return ofMessage(message, untried(rowOf(message), { state, reason }), null);
+}
+
+/** It waits without a try, until it has waited for too long. */
+export function waits(message: TakenMessage, reason: DeliveryReason, serverId: bigint | null = null): MessageOutcome {
+  const delaySeconds = waitSeconds(message);
+  const end = untried(rowOf(message), { state: delaySeconds === undefined ? 'failed' : 'queued', reason });
+  return ofMessage(message, { ...end, delaySeconds: delaySeconds ?? 0 }, serverId);
+}
+
+/** Its row in the ledger, as outcomes name it. */
+export function rowOf({ recipientId, id, epoch, attempts }: TakenMessage) {
+  return { recipientId, occurrence: id, epoch, attempts };
+}
+
+/** The outcome of its row. */
+export function ofMessage(
+  { customerId }: TakenMessage,
+  outcome: DeliveryOutcome,
+  serverId: bigint | null,
+): MessageOutcome {
+  return { ...outcome, customerId, serverId };
+}
+
+interface Judged {
+  readonly message: TakenMessage;
+  readonly channel: SendingChannel;
+  readonly verdict: Parameters<typeof outcomeOf>[0]['verdict'];
+  readonly reply: string;
+}
+
+/** What the verdict on an attempt means for it. */
+export function judged(ctx: Context, { message, channel, verdict, reply }: Judged): MessageOutcome {
+  const rule = { ...tryRuleOf(ctx, message), keySeconds: channel.keySeconds };
+  const policy = policyOf(message);
+  const outcome = outcomeOf({ delivery: rowOf(message), verdict, reply, policy, rule });
+  return ofMessage(message, outcome, channel.serverId);
+}
+
+const SENT_AGAIN: readonly MessageKind[] = ['security', 'transactional'];
+
+/** A lost one is worse than a second copy, but only once. hot.take_messages does the same for a worker that died. */
+function policyOf({ kind, ambiguousCount }: TakenMessage): UnknownPolicy {
+  return SENT_AGAIN.includes(kind) && ambiguousCount === 0 ? 'retry' : 'park';
+}
+
+/** A driver passes on what its vendor wrote; no database stores a NUL. */
+export function storable(text: string): string {
+  return text.replaceAll('\0', ' ').slice(0, REPLY_LENGTH_MAX);
+}

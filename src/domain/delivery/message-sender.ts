@@ -1,0 +1,162 @@
+/**
+ * The sender of messages that are not of a campaign, one in each process with the role `worker`: takes what is due, by priority and of
+ * each customer some, and sends several at a time. It wakes by a notification and by a clock. The ledger decides what went out; the
+ * queue only says what to look at.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../lib/errors.ts';
+import type { Context } from '../context.ts';
+import type { DriverPool } from '../sending/driver-pool.ts';
+import { RENEWALS_PER_LEASE } from './delivery.ts';
+import { MessagePlaces } from './message-places.ts';
+import { createMessageRecorder, type MessageRecorder } from './message-recorder.ts';
+import { freeMessagesOfDead, renewMessages, returnMessages } from './message-lease-store.ts';
+import { takeMessages, type TakenMessage } from './message-queue-store.ts';
+import { sendMessage } from './send-message.ts';
+
+export interface MessageSender {
+  /** Something was enqueued. */
+  wake(): void;
+  /** Begins with no message as long as there is a reason. */
+  pause(reason: string): void;
+  resume(reason: string): void;
+  /** Begins with no further message and puts back what is not marked. */
+  beginStop(): void;
+  /** The same, and waits for those in flight, at most `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+interface Means {
+  readonly ctx: Context;
+  readonly drivers: DriverPool;
+  /** The name of this process in leases; it must be held as long as the process lives. */
+  readonly workerId: string;
+  readonly pausedFor?: string | undefined;
+}
+
+/** Notifications may get lost, messages become due, and what dead processes had must be found. */
+const TICK_MS = 1_000;
+/** Starts it. */
+export function startMessageSender(means: Means): MessageSender {
+  const sender = new Sender(means);
+  sender.start();
+  return sender;
+}
+
+class Sender implements MessageSender {
+  readonly #means: Means;
+  readonly #recorder: MessageRecorder;
+  readonly #holder: { readonly owner: string; readonly leaseSeconds: number };
+  readonly #reasons = new Set<string>();
+  readonly #places = new MessagePlaces();
+  #isStopping = false;
+  #isTaking = false;
+  /** Look again when the present look has ended. */
+  #isWanted = false;
+  /** The last look left something behind. */
+  #isFull = false;
+  #tick: NodeJS.Timeout | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+
+  constructor(means: Means) {
+    this.#means = means;
+    const { ctx, workerId, pausedFor } = means;
+    this.#holder = { owner: workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
+    this.#recorder = createMessageRecorder(ctx, this.#holder);
+    if (pausedFor !== undefined) this.#reasons.add(pausedFor);
+  }
+
+  start(): void {
+    this.#tick = setInterval(() => void this.#onTick(), TICK_MS);
+    this.#renewal = setInterval(() => void this.#renew(), (this.#holder.leaseSeconds * 1_000) / RENEWALS_PER_LEASE);
+    this.wake();
+  }
+
+  wake(): void {
+    if (this.#isTaking) this.#isWanted = true;
+    else void this.#take();
+  }
+
+  pause(reason: string): void {
+    this.#reasons.add(reason);
+  }
+
+  resume(reason: string): void {
+    this.#reasons.delete(reason);
+    this.wake();
+  }
+
+  beginStop(): void {
+    this.#isStopping = true;
+    clearInterval(this.#tick);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.beginStop();
+    const late = new AbortController();
+    const ended = (async () => {
+      while (this.#places.ids.length > 0 || this.#isTaking)
+        await Promise.race([this.#places.ended(), sleep(TICK_MS, undefined, { signal: late.signal })]);
+    })().catch(() => undefined);
+    await Promise.race([ended, sleep(graceMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+    late.abort();
+    clearInterval(this.#renewal);
+  }
+
+  async #onTick(): Promise<void> {
+    const { ctx } = this.#means;
+    await freeMessagesOfDead(ctx.db).catch((error: unknown) => this.#complain('messages.not_freed', error));
+    this.wake();
+  }
+
+  async #renew(): Promise<void> {
+    const { ids } = this.#places;
+    if (ids.length === 0) return;
+    const { db } = this.#means.ctx;
+    await renewMessages(db, this.#holder, ids).catch((error: unknown) =>
+      this.#complain('messages.renewal_failed', error),
+    );
+  }
+
+  async #take(): Promise<void> {
+    this.#isTaking = true;
+    try {
+      do {
+        this.#isWanted = false;
+        if (!(await this.#takeRound())) break;
+      } while (this.#isWanted || this.#isFull);
+    } catch (error) {
+      this.#complain('messages.not_taken', error);
+    } finally {
+      this.#isTaking = false;
+    }
+  }
+
+  /** False: there is no place for more. */
+  async #takeRound(): Promise<boolean> {
+    const next = this.#places.next();
+    if (this.#isStopping || this.#reasons.size > 0 || !next) return false;
+    const taken = await takeMessages(this.#means.ctx.db, { holder: this.#holder, ...next });
+    this.#isFull = taken.length > 0;
+    for (const message of taken) void this.#places.hold(message, this.#send(message)).then(() => this.wake());
+    return true;
+  }
+
+  /** Never rejects: what goes wrong here is decided when the lease ends. */
+  async #send(message: TakenMessage): Promise<void> {
+    const { ctx, drivers } = this.#means;
+    const tools = { ctx, drivers, recorder: this.#recorder, isStopping: () => this.#isStopping };
+    try {
+      const outcome = await sendMessage(tools, message);
+      if (outcome === 'again') await returnMessages(ctx.db, this.#holder.owner, [message.id]);
+      else await this.#recorder.record(message, outcome);
+    } catch (error) {
+      this.#complain('messages.not_sent', error, message);
+    }
+  }
+
+  #complain(event: string, error: unknown, message?: TakenMessage): void {
+    const { log } = this.#means.ctx;
+    log.warn(event, { message: messageOf(error), ...(message ? { messageId: String(message.id) } : {}) });
+  }
+}

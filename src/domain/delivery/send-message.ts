@@ -1,0 +1,148 @@
+/**
+ * Sends one message that is not of a campaign: composes it, waits for a permit, marks it, hands it over, and says what became of
+ * it. If a server certainly did not accept it and is at fault itself, the next one is tried.
+ */
+import { domainOf } from '../../lib/mail-domain.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { SendingError } from '../../plugin-api/index.ts';
+import { hasRunningPlan } from '../billing/require-allowed.ts';
+import { faultSentence } from '../content/template-fault.ts';
+import type { FilledMessage } from '../content/message.ts';
+import type { Context } from '../context.ts';
+import { PRIORITIES } from '../messages/message.ts';
+import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
+import { isAboutSetUp } from '../sending/replies/judge-reply.ts';
+import { composeMessage, type MessageToSend } from './compose-message.ts';
+import { NOT_COMPOSED, REPLY_LENGTH_MAX, untried } from './delivery.ts';
+import type { MessageRecorder } from './message-recorder.ts';
+import type { MessageHandover, MessageOutcome, TakenMessage } from './message-queue-store.ts';
+import { isPassing } from './outcome-recorder.ts';
+import { PermissionToSend } from './permission-to-send.ts';
+import { closed, judged, ofMessage, rowOf, storable, waits } from './message-outcome.ts';
+
+export interface MessageTools {
+  readonly ctx: Context;
+  readonly drivers: DriverPool;
+  readonly recorder: MessageRecorder;
+  /** Nothing new is begun any more. */
+  isStopping(): boolean;
+}
+
+/** The outcome, or `again`: nothing was handed over, and it is due at once. Throws when the database is away. */
+export async function sendMessage(tools: MessageTools, message: TakenMessage): Promise<MessageOutcome | 'again'> {
+  const { ctx, drivers } = tools;
+  const { denialReason, customerId } = message;
+  if (denialReason !== null)
+    return closed(message, denialReason === 'suppressed' ? 'suppressed' : 'skipped', denialReason);
+  if (needsPlan(message) && !(await hasRunningPlan(ctx.db, customerId))) return closed(message, 'skipped', 'no_plan');
+  let composed;
+  try {
+    composed = await composeMessage(ctx, message);
+  } catch (error) {
+    if (isPassing(error)) throw error;
+    const failed = closed(message, 'failed', NOT_COMPOSED);
+    return { ...failed, isTry: true, reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
+  }
+  if (composed === 'again') return 'again';
+  if ('skip' in composed) return closed(message, 'skipped', composed.skip);
+  const channel = await drivers.channelFor(ctx, customerId, composed.campaignId);
+  if (!channel) return waits(message, 'no_server');
+  return handOver(tools, { message, composed, channel });
+}
+
+/** The program's own mails need none. */
+function needsPlan({ purpose }: TakenMessage): boolean {
+  return purpose !== 'notice';
+}
+
+interface Handing {
+  readonly message: TakenMessage;
+  readonly composed: MessageToSend;
+  readonly channel: SendingChannel;
+}
+
+async function handOver(
+  tools: MessageTools,
+  { channel: first, ...handing }: Handing,
+): Promise<MessageOutcome | 'again'> {
+  const { ctx, drivers } = tools;
+  const { message, composed } = handing;
+  const without = new Set<bigint>();
+  let isMarked = false;
+  for (let channel = first; ;) {
+    const end = await sendThrough(tools, { ...handing, channel }, isMarked);
+    if (end === 'again' || end.error === undefined) return end === 'again' ? end : end.outcome;
+    isMarked = true;
+    // Certainly not accepted, and the server is at fault: without this no later try would choose another server. A fault of
+    // set-up may be about this recipient's host; for one message another server is soon tried.
+    const isUnusable = end.error.kind === 'unavailable' || isAboutSetUp(end.error);
+    without.add(channel.serverId);
+    const { campaignId } = composed;
+    const next =
+      isUnusable && (await drivers.channelBeside(ctx, { customerId: message.customerId, campaignId, without }));
+    if (!next) return end.outcome;
+    channel = next;
+  }
+}
+
+interface Attempt {
+  readonly outcome: MessageOutcome;
+  /** What the driver threw. */
+  readonly error?: SendingError;
+}
+
+async function sendThrough(tools: MessageTools, handing: Handing, isMarked: boolean): Promise<Attempt | 'again'> {
+  const { ctx, recorder } = tools;
+  const { message, composed, channel } = handing;
+  const content = await signed(composed, channel);
+  const permits =
+    message.priority === PRIORITIES.transactional ? channel.permits.ahead() : channel.permits.of(message.customerId);
+  while (permits.tryTake(1) === 0) await permits.whenFree();
+  try {
+    const handover: MessageHandover = { ...message, email: composed.email, serverId: channel.serverId };
+    // Only what is not marked yet can be put back without a word.
+    if (!isMarked && (tools.isStopping() || !(await recorder.mark(handover)))) return 'again';
+    const permission = new PermissionToSend(() => recorder.mark(handover));
+    return await attempt(ctx, { ...handing, permission }, content);
+  } finally {
+    permits.give(1);
+  }
+}
+
+/** A vendor that signs by itself gets no signature of ours; the server that is tried next may need one. */
+async function signed({ filled, identity }: MessageToSend, { signsDkim }: SendingChannel): Promise<FilledMessage> {
+  const { sign } = identity;
+  return sign === null || signsDkim ? filled : { ...filled, content: await sign(filled.content) };
+}
+
+async function attempt(
+  ctx: Context,
+  { message, composed, channel, permission }: Handing & { readonly permission: PermissionToSend },
+  content: FilledMessage,
+): Promise<Attempt> {
+  const { driver, gate, serverId } = channel;
+  const domain = domainOf(composed.filled.envelope.to);
+  try {
+    const { reply, runtimeMessageId } = await driver.send({ ...content, mayStillLeave: () => permission.isGood() });
+    const { recipient } = gate.judgeOutcome(ctx, domain, undefined);
+    const outcome = judged(ctx, { message, channel, verdict: recipient, reply: storable(reply) });
+    return { outcome: { ...outcome, runtimeMessageId: storable(runtimeMessageId) } };
+  } catch (thrown) {
+    // A driver that throws anything else broke its contract; the message may have been sent.
+    const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
+    if (permission.isWithdrawn && error.kind !== 'unknown')
+      return {
+        outcome: ofMessage(message, untried(rowOf(message), { state: 'queued', reason: 'recipient_changed' }), null),
+      };
+    const { recipient } = gate.judgeOutcome(ctx, domain, error);
+    if (recipient.kind === 'unavailable')
+      return {
+        error,
+        outcome: {
+          ...waits(message, recipient.reason ?? 'server_unavailable', serverId),
+          reply: storable(error.message),
+        },
+      };
+    return { error, outcome: judged(ctx, { message, channel, verdict: recipient, reply: storable(error.message) }) };
+  }
+}
