@@ -1,11 +1,12 @@
 /**
- * The data that Liquid templates may use: `subscriber.*`, `campaign.*`, `list.*`, `contact.*`, the addresses, the date, and every
- * merge tag by its upper-case name. Objects without prototype that contain texts only.
+ * The data that Liquid templates may use: `subscriber.*`, `campaign.*`, `list.*`, `contact.*`, the addresses, the date, every
+ * merge tag by its upper-case name, and `data.*` and `payload.*`, which come with a mail. Objects without prototype.
  */
 import { cleanText } from './escape.ts';
 import type { FillScope } from './fill-scope.ts';
-import type { LiquidData } from './liquid-messages.ts';
+import type { LiquidData, LiquidValue } from './liquid-messages.ts';
 import { isSystemUrl, type TagValues } from './merge-tags.ts';
+import type { MailData } from './mail-data.ts';
 
 /** The prefix of a tag and the object that contains it, too: `{LIST_NAME}` is `list.name`. */
 const OBJECTS: readonly (readonly [prefix: string, object: string])[] = [
@@ -31,6 +32,9 @@ export function compileLiquidData(tags: TagValues, names: readonly string[]): (s
   return (scope) => {
     const data = emptyTree();
     for (const [, object] of OBJECTS) data[object] = emptyTree();
+    const { data: given, payload } = scope.recipient;
+    if (given) data['data'] = cleanTree(given);
+    if (payload) data['payload'] = cleanTree(payload);
     for (const [tag, value] of needed) {
       const filled = typeof value === 'string' ? value : cleanText(value(scope));
       data[tag] = filled;
@@ -60,7 +64,7 @@ function place(data: LiquidData, tag: string, text: string): void {
   }
   const [prefix, name] = entry;
   const existing = data[name];
-  const object = typeof existing === 'object' ? existing : emptyTree();
+  const object = isTree(existing) ? existing : emptyTree();
   object[tag.slice(prefix.length).toLowerCase()] = text;
   data[name] = object;
 }
@@ -68,4 +72,25 @@ function place(data: LiquidData, tag: string, text: string): void {
 function emptyTree(): LiquidData {
   const tree: LiquidData = Object.create(null);
   return tree;
+}
+
+function isTree(value: LiquidValue | undefined): value is LiquidData {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Names and texts without our marks. */
+function cleanTree(given: MailData): LiquidData {
+  const tree = emptyTree();
+  for (const [name, value] of Object.entries(given)) tree[cleanText(name)] = cleanValue(value);
+  return tree;
+}
+
+function cleanValue(value: MailData[string]): LiquidValue {
+  if (typeof value === 'string') return cleanText(value);
+  if (typeof value !== 'object' || value === null) return value;
+  return isList(value) ? value.map(cleanValue) : cleanTree(value);
+}
+
+function isList(value: MailData[string]): value is readonly MailData[string][] {
+  return Array.isArray(value);
 }

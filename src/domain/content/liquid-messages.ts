@@ -9,10 +9,11 @@ export interface LiquidSource {
   readonly field: PartName;
 }
 
-/** Variables of a template: texts, and objects of texts. */
+/** Variables of a template: texts, and objects of texts. Data that comes with a mail has numbers, lists and so on, too. */
 export interface LiquidData {
-  [name: string]: string | LiquidData;
+  [name: string]: LiquidValue;
 }
+export type LiquidValue = string | number | boolean | null | LiquidData | LiquidValue[];
 
 /** Without `data` it is only parsed. */
 export interface LiquidJob {

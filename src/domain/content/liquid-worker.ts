@@ -24,6 +24,7 @@ import type {
   LiquidJob,
   LiquidRequest,
   LiquidSource,
+  LiquidValue,
 } from './liquid-messages.ts';
 import { NOWHERE, PROGRESS_AT, PROGRESS_JOB } from '../../lib/watched-thread.ts';
 
@@ -155,8 +156,11 @@ function parsedOf({ source, isHtml, field }: LiquidSource) {
 /** Objects from another thread have a prototype; templates must not find it. */
 function withoutPrototypes(data: LiquidData): LiquidData {
   const bare: LiquidData = Object.create(null);
-  for (const [name, value] of Object.entries(data)) {
-    bare[name] = typeof value === 'string' ? value : withoutPrototypes(value);
-  }
+  for (const [name, value] of Object.entries(data)) bare[name] = bareValue(value);
   return bare;
+}
+
+function bareValue(value: LiquidValue): LiquidValue {
+  if (typeof value !== 'object' || value === null) return value;
+  return Array.isArray(value) ? value.map(bareValue) : withoutPrototypes(value);
 }

@@ -2,6 +2,7 @@
  * The noun of this module: a message that is compiled once per campaign and filled once per recipient. This module knows
  * templates, merge tags and MIME; it never reads a database, opens a socket or signs a link.
  */
+import type { MailData } from './mail-data.ts';
 import type { MessageFiles } from './message-files.ts';
 
 /** In UTF-8. Far more than any mailbox shows; this limits compile time and memory (decision record 0406). */
@@ -154,6 +155,10 @@ export interface MessageRecipient {
   /** Values of custom fields by upper-case tag. */
   readonly fields: Readonly<Record<string, FieldValue>>;
   readonly pluginValues?: PluginValues | undefined;
+  /** `data.*` of Liquid; what is missing is empty. */
+  readonly data?: MailData | undefined;
+  /** `payload.*` of Liquid. */
+  readonly payload?: MailData | undefined;
   /** The Message-ID header with its angle brackets, the same for all attempts at this recipient. */
   readonly messageId: string;
   readonly links: RecipientLinks;
