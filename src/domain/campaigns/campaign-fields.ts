@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { checksOf } from '../../db/fields.ts';
 import { typed } from '../../db/row.ts';
 import type { Field, RowOfFields, ValuesOf } from '../../db/fields.ts';
-import { emailAddress, longText, multiLine, optionalLine, singleLine } from '../../lib/text.ts';
+import { emailAddress, optionalLine, singleLine } from '../../lib/text.ts';
 import { localTime, quietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
-import { HTML_MEGABYTES_MAX, PLAIN_LENGTH_MAX, SUBJECT_LENGTH_MAX } from '../content/message.ts';
+import { given, textChecks } from '../content/text-checks.ts';
 import type { UnknownPolicy } from '../delivery/delivery.ts';
 import { sendingRoutes, type SendingRoute } from '../sending/routing/routes.ts';
 import type { CampaignStatus } from './campaign-state-store.ts';
@@ -24,18 +24,6 @@ const DELIVERY_AHEAD_DAYS_MAX = 3_660;
 const deliveryAt = z
   .date()
   .refine((at) => at.getTime() < Date.now() + DELIVERY_AHEAD_DAYS_MAX * 86_400_000, 'must be within ten years');
-
-/** Null changes nothing, like absent: these fields cannot be empty. */
-function given<Check extends z.ZodType>(check: Check) {
-  return check.nullish().transform((value) => value ?? undefined);
-}
-
-/** Mail programs show less than this beside the subject. */
-const PREHEADER_LENGTH_MAX = 255;
-/** Null is none. */
-const preheader = optionalLine(PREHEADER_LENGTH_MAX)
-  .nullish()
-  .transform((value) => (value === null ? '' : value));
 
 /**
  * When a field of a campaign that has begun may still change: while it is paused and nobody has got its message (`unsent`), while
@@ -60,13 +48,13 @@ export const campaignFields = {
   // A caller that names another type is refused: its campaign would not be what it asked for (decision D53).
   type: { column: 'type', type: 'text', check: given(z.string().pipe(z.enum(CAMPAIGN_TYPES))) },
   name: { column: 'name', type: 'text', check: given(singleLine(NAME_LENGTH_MAX)), late: ['unsent', 'done'] },
-  subject: { column: 'subject', type: 'text', check: given(optionalLine(SUBJECT_LENGTH_MAX)), late: unsent },
-  preheader: { column: 'preheader', type: 'text', check: preheader, late: unsent },
+  subject: { column: 'subject', type: 'text', check: textChecks.subject, late: unsent },
+  preheader: { column: 'preheader', type: 'text', check: textChecks.preheader, late: unsent },
   fromEmail: { column: 'from_email', type: 'text', check: given(emailAddress()), late: unsent },
   fromName: { column: 'from_name', type: 'text', check: given(optionalLine(SENDER_NAME_LENGTH_MAX)), late: unsent },
   replyTo: { column: 'reply_to', type: 'text', check: given(z.union([z.literal(''), emailAddress()])), late: unsent },
-  html: { column: 'html', type: 'text', check: given(longText(HTML_MEGABYTES_MAX)), late: unsent },
-  plain: { column: 'plain', type: 'text', check: given(multiLine(PLAIN_LENGTH_MAX)), late: unsent },
+  html: { column: 'html', type: 'text', check: textChecks.html, late: unsent },
+  plain: { column: 'plain', type: 'text', check: textChecks.plain, late: unsent },
   trackOpen: { column: 'track_open', type: 'bool', check: given(z.boolean()), late: unsent },
   trackClick: { column: 'track_click', type: 'bool', check: given(z.boolean()), late: unsent },
   signDkim: { column: 'sign_dkim', type: 'bool', check: given(z.boolean()), late: unsent },

@@ -1,9 +1,9 @@
 /** Previews a campaign's message as a person would get it, in any state, and sends nothing. */
-import { ForbiddenError, ValidationError } from '../../lib/errors.ts';
-import { holdsScope, type Scope } from '../accounts/scopes.ts';
+import { ValidationError } from '../../lib/errors.ts';
+import { requireScope } from '../accounts/require-scope.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { uidOfList } from '../audience/list-store.ts';
-import { viewerOf, type Context } from '../context.ts';
+import type { Context } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignListDeleted, campaignNotFound } from './campaign-errors.ts';
@@ -41,12 +41,6 @@ export async function previewCampaign(ctx: Context, request: PreviewRequest): Pr
   });
 }
 
-/** What an author shows by a message: its html can name every field. Throws ForbiddenError. */
-export function requireScope(ctx: Context, name: string, scope: Scope): void {
-  if (holdsScope(viewerOf(ctx).scopes, scope)) return;
-  throw new ForbiddenError('FORBIDDEN', `This token does not allow that: \`${name}\` needs the scope \`${scope}\`.`);
-}
-
 /** The id of a subscriber of the list; null: sample values. Throws ForbiddenError without the scope `subscribers:read`. */
 export async function readerOf(
   ctx: Context,
@@ -54,6 +48,7 @@ export async function readerOf(
   subscriber: string | null | undefined,
 ): Promise<bigint | null> {
   if (!subscriber) return null;
+  // The author's html can name every field.
   requireScope(ctx, 'subscriber', 'subscribers:read');
   const listUid = await uidOfList(ctx.db, { customerId, id: listId });
   const found = await findSubscriber(ctx, { subscriber, listUid: subscriber.includes('@') ? listUid : undefined });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { checksOf } from '../../db/fields.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { parseInput } from '../../lib/text.ts';
+import { requireScope } from '../accounts/require-scope.ts';
 import { findOwnedList } from '../audience/find-owned-list.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { compileSource } from '../delivery/campaign-message.ts';
@@ -14,7 +15,7 @@ import { campaignListDeleted, campaignNotFound } from './campaign-errors.ts';
 import { campaignFields } from './campaign-fields.ts';
 import { composePreview, whenFree } from './compose-preview.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
-import { readerOf, requireScope, type CampaignPreview } from './preview-campaign.ts';
+import { readerOf, type CampaignPreview } from './preview-campaign.ts';
 import { listNotFound } from '../audience/list-errors.ts';
 
 const { subject, preheader, fromEmail, fromName, replyTo, html, plain } = checksOf(campaignFields);

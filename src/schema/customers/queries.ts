@@ -5,6 +5,7 @@ import { customerWithEmail, knownCustomer } from '../../domain/accounts/known-cu
 import { Customer } from '../accounts/user.ts';
 import { builder } from '../builder.ts';
 import './customer.ts';
+import { containing } from '../contains.ts';
 import { nounIndex } from '../noun-index.ts';
 import { pageArgs, pageWindow } from '../page.ts';
 
@@ -82,11 +83,6 @@ function withKeyword(keyword: string | null | undefined) {
   const word = parseInput(z.object({ keyword: keywordInput.nullish() }), { keyword }).keyword;
   const present = { status: { not: 'deleting' } };
   if (!word) return present;
-  const contains = { contains: escaped(word), mode: 'insensitive' } as const;
+  const contains = containing(word);
   return { ...present, OR: [{ name: contains }, { users: { some: { email: contains } } }] };
-}
-
-/** In Prisma `%` and `_` are patterns. */
-function escaped(word: string): string {
-  return word.replace(/[\\%_]/g, String.raw`\$&`);
 }
