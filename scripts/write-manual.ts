@@ -23,6 +23,7 @@ const PAGES: Readonly<Record<string, string>> = {
   Erasures: 'rights-of-a-person.md',
   Suppressions: 'rights-of-a-person.md',
   Segments: 'segments.md',
+  Templates: 'templates.md',
   'Sending servers': 'sending.md',
   'Email verification servers': 'verification.md',
   'Usable verification servers': 'verification.md',

@@ -165,6 +165,7 @@ const CHAPTERS: readonly (readonly [RegExp, string])[] = [
   [/^\/notification/, 'Notifications'],
   [/plan|subscription/, 'Plans and subscriptions'],
   [/^\/countries|^\/lists/, 'Lists'],
+  [/^\/built_in_templates/, 'Templates'],
 ];
 
 /** The chapter of the reference for a row. */

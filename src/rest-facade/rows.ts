@@ -35,6 +35,7 @@ import { verificationChoiceRows } from './verification/choice-routes.ts';
 import { verificationRows } from './verification/routes.ts';
 import { verificationServerRows } from './verification/server-routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
+import { templateRows } from './templates/routes.ts';
 
 export const rows: readonly Row[] = [
   ...sessionRows,
@@ -54,6 +55,7 @@ export const rows: readonly Row[] = [
   ...subscriberRows,
   ...suppressionRows,
   ...segmentRows,
+  ...templateRows,
   ...sendingServerRows,
   ...sendingRouteRows,
   ...verificationServerRows,

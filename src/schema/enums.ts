@@ -22,6 +22,7 @@ import type { LineKind } from '../domain/billing/proration.ts';
 import type { SubscriptionStatus as StatusOfSubscription } from '../domain/billing/subscription.ts';
 import type { Encryption, Protocol } from '../domain/bounces/bounce-handler-fields.ts';
 import type { CampaignStatus as StatusOfCampaign } from '../domain/campaigns/campaign-state-store.ts';
+import type { TemplateKind as KindOfTemplate } from '../domain/content/templates/template.ts';
 import type { TokenKind as KindOfToken } from '../domain/context.ts';
 import type { FileStatus as StatusOfFile } from '../domain/files/file.ts';
 import type { ExtensionKind as KindOfExtension } from '../domain/plugins/extension-slots.ts';
@@ -354,3 +355,13 @@ export const PluginSettingsOwner = closedSet<SettingsOwner>('PluginSettingsOwner
   installation: 'Set once, by an administrator.',
   customer: 'Each customer has its own.',
 });
+
+export const TemplateKind = closedSet<KindOfTemplate>(
+  'TemplateKind',
+  'What mails of a template are to their readers.',
+  {
+    transactional: 'The reader caused it and needs it, such as a receipt: it has no unsubscribe link.',
+    optional: 'A notice that the reader can switch off: it has an unsubscribe link.',
+    marketing: 'Everything else: it has an unsubscribe link and the address of the sender.',
+  },
+);

@@ -19,7 +19,16 @@ const VENDOR = 'The vendor is asked while one waits: for pages that set a server
 const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
-  ...of(BY_CURSOR, ['campaigns', 'customers', 'files', 'invoices', 'lists', 'segments', 'segmentSubscribers']),
+  ...of(BY_CURSOR, [
+    'campaigns',
+    'customers',
+    'files',
+    'invoices',
+    'lists',
+    'segments',
+    'segmentSubscribers',
+    'templates',
+  ]),
   ...of(BY_CURSOR, ['sendingDomains', 'sendingServers', 'subscribers', 'emailVerificationServers', 'verifications']),
   ...of(PAGES, ['changePassword', 'signIn', 'logOut']),
   ...of(FIGURES, ['allowance', 'customerAllowance', 'creditBalances', 'mySubscription', 'campaignLedger']),

@@ -19,6 +19,7 @@ const ONE_OF: Readonly<Record<string, string>> = {
   'POST /plans': 'currency_code',
   'POST /file/upload': 'files',
   'POST /campaigns/preview': 'campaign_uid',
+  'POST /templates': 'html',
 };
 
 /** What may also be called otherwise is missing when both are. */

@@ -33,6 +33,7 @@ const NEED_NO_SCOPE = new Set([
  * customer has settings of its own, and switches them on for itself.
  */
 const EVERYBODYS = new Set([
+  'POST /built_in_templates/:built_in/copy',
   'GET /plans/:uid',
   'GET /plugins/:vendor/:name/settings',
   'PATCH /plugins/:vendor/:name/settings',

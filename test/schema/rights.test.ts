@@ -41,6 +41,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'PluginPackagesSuccess.nodes': 'at most the last 200',
   'PluginJobsSuccess.nodes': 'at most 200',
   'PluginMailTemplatesSuccess.nodes': 'what the active plugins add',
+  'BuiltInTemplatesSuccess.nodes': 'six',
+  'TemplatePreview.warnings': 'as CampaignPreview.warnings',
   'OfferedPluginsSuccess.nodes': 'the active plugins of an installation',
   'OfferedPlugin.scopes': 'RIGHTS_MAX of a manifest',
   'PluginRights.scopes': 'RIGHTS_MAX of a manifest',

@@ -57,6 +57,10 @@ const WAYS: Readonly<Record<string, Way>> = {
   SendingServerConnection: { field: 'sendingServers', page: 'sendingServersPage' },
   SubscriberConnection: { field: 'subscribers', page: 'subscribersPage', filters: ACTIVITY },
   SubscriptionHistoryConnection: { field: 'history', within: ofPlan },
+  TemplateConnection: {
+    ...{ field: 'templates', page: 'templatesPage' },
+    filters: ['', 'q: "TEMP"', 'q: "nothing"', 'kind: marketing', 'createdTo: "2020-01-01T00:00:00Z"'],
+  },
   UploadedFileConnection: { field: 'files', page: 'filesPage' },
   VerificationConnection: { field: 'verifications', page: 'verificationsPage' },
 };

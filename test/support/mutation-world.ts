@@ -149,6 +149,10 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     uid: uidFor(mutation, world),
     importUid: world.importUid,
     segmentUid: world.segmentUid,
+    templateUid: world.templateUid,
+    campaignUid: world.campaignUid,
+    builtIn: 'welcome',
+    version: 1,
     pluginTemplate: '',
     fileUid: world.pictureUid,
     // The picture of a customer is a file of the administrator, who has none.
@@ -259,6 +263,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.endsWith('Payment')) return world.paymentUid;
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
+  if (mutation.includes('Template')) return world.templateUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.endsWith('Verification')) return world.verificationUid;

@@ -15,6 +15,7 @@ import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
+import { insertTemplate } from './insert-template.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
@@ -30,6 +31,7 @@ export interface World extends RestTenant {
   readonly domainUid: string;
   readonly importUid: string;
   readonly segmentUid: string;
+  readonly templateUid: string;
   /** Its upload is under way. */
   readonly fileUid: string;
   /** A picture that is there. */
@@ -180,6 +182,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
     ...(await insertVerification(app, owner)),
+    ...(await insertTemplate(app, owner)),
     packageUid,
     migration,
     messageId,
@@ -232,7 +235,8 @@ function slot(world: World, before: string, name: string): string {
     fields: 'FIRST_NAME',
     files: world.fileUid,
     attachments: world.attachmentUid,
-    templates: 'welcome',
+    templates: name === 'kind' ? 'welcome' : world.templateUid,
+    built_in_templates: 'welcome',
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
     customers: world.customerUid,
@@ -324,6 +328,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     campaign_uid: world.campaignUid,
     signup_captcha: 'flood',
     segment_uid: world.segmentUid,
+    ...{ template_uid: '', kind: 'marketing', version: 1, data: {}, sort: 'name', direction: 'desc' },
+    ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     file_uid: world.pictureUid,
     inline: 0,
     subscriber: world.subscriberUid,
@@ -339,14 +345,11 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     gateway_uid: world.gatewayUid,
     verification_server: world.verificationServerUid,
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
-    soft_bounce_limit: 3,
-    soft_bounce_days: 14,
+    ...{ soft_bounce_limit: 3, soft_bounce_days: 14, quota_value: 1000, quota_unit: 'hour' },
     // What everybody else in the world can live with.
     ...{ maintenance: 0, session_idle_days: 20, session_days_max: 60, from_addresses: 'any' },
     ...{ bounce_pause_percent: 90, bounce_pause_recipients: 500, mail_from: 'no-reply@mail.example' },
     ...{ billing_grace_days: 10, offline_payment_instructions: 'By transfer to our account.', keep_events_months: 24 },
-    quota_value: 1000,
-    quota_unit: 'hour',
     domain_limits: { 'gmail.com': 2000, '*': 10_000 },
     warm_up: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
     // A plan names servers of the system; the world's is its own.

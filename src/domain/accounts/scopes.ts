@@ -6,6 +6,8 @@ export const SCOPES = [
   'subscribers:write',
   'campaigns:read',
   'campaigns:write',
+  'templates:read',
+  'templates:write',
   'sending-servers:read',
   'sending-servers:write',
   'sending-domains:read',

@@ -4,6 +4,7 @@ import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { httpAddress } from '../../lib/http-address.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { brokenLinkWarning } from '../content/message-warnings.ts';
+import type { MailData } from '../content/mail-data.ts';
 import type { CompiledMessage, RecipientLinks, TrackedLink } from '../content/message.ts';
 import { sampleLinks, sampleValues, type SampleCampaign } from '../delivery/sample-recipient.ts';
 import { linkAddressFor } from '../sending/identity.ts';
@@ -46,6 +47,8 @@ interface PreviewOf {
   /** Whose values it is filled with; null: sample values. */
   readonly subscriberId: bigint | null;
   readonly fromEmail: string;
+  /** `data.*` of its Liquid. */
+  readonly data?: MailData | undefined;
 }
 
 /** The message filled for one person. Throws ValidationError when it cannot be composed. */
@@ -54,7 +57,12 @@ export async function composePreview(ctx: Context, of: PreviewOf): Promise<Compo
   const values = await sampleValues(ctx, of, of.subscriberId);
   const at = await linkAddressFor(ctx.db, { customerId: sample.customerId, fromEmail: of.fromEmail });
   const { links, broken } = watchedLinks(sampleLinks(ctx.installation, sample, at));
-  const recipient = { ...values, messageId: `<${randomBytes(12).toString('hex')}@preview.invalid>`, links };
+  const recipient = {
+    ...values,
+    data: of.data,
+    messageId: `<${randomBytes(12).toString('hex')}@preview.invalid>`,
+    links,
+  };
   const { subject, html = null, plain } = await message.texts(recipient);
   const { content } = await message.fill(recipient);
   return {

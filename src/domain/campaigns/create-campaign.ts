@@ -8,7 +8,7 @@ import { inTransaction, viewerOf, type Context, type TransactionContext } from '
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { createCampaignInput, type CreateCampaignInput } from './campaign-fields.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
-import { withTemplate, type TemplateChoice } from './plugin-templates.ts';
+import { withTemplate, type TemplateChoice } from './template-choice.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { insertCampaign } from './campaign-store.ts';
@@ -19,7 +19,7 @@ export async function createCampaign(
   input: CreateCampaignInput & TemplateChoice,
 ): Promise<{ uid: string }> {
   const { customerId } = viewerOf(ctx);
-  const given = withTemplate(ctx, input);
+  const given = await withTemplate(ctx, input);
   const uid = newUid();
   await inTransaction(ctx, async (tx) => {
     const { db } = tx;

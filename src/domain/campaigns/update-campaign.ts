@@ -10,7 +10,7 @@ import { hasBegun, type Campaign } from './campaign.ts';
 import { wrongCampaignState } from './campaign-errors.ts';
 import { updateCampaignInput, type UpdateCampaignInput } from './campaign-fields.ts';
 import { campaignFaults, isEditable } from './campaign-readiness.ts';
-import { withTemplate, type TemplateChoice } from './plugin-templates.ts';
+import { withTemplate, type TemplateChoice } from './template-choice.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaign } from './campaign-store.ts';
 import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
@@ -26,7 +26,7 @@ export async function updateCampaign(
   uid: string,
   given: UpdateCampaignInput & TemplateChoice,
 ): Promise<{ uid: string }> {
-  const input = withTemplate(ctx, given);
+  const input = await withTemplate(ctx, given);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     const { parsed, ...found } = await checkedChanges(tx, campaign, input);

@@ -28,6 +28,7 @@ export function optional(input: Input) {
   return {
     type: input.text('type'),
     segmentUid: input.nullableText('segment_uid'),
+    templateUid: input.text('template_uid'),
     pluginTemplate: input.text('plugin_template'),
     preheader: input.text('preheader'),
     replyTo: input.text('reply_to'),

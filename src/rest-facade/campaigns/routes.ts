@@ -15,6 +15,9 @@ import {
   oneCampaignShape,
 } from './shapes.ts';
 
+const TEMPLATE =
+  '`template_uid` (needs the scope `templates:read`, too) or `plugin_template`: subject, html and plain text that are not given are copied from that template.';
+
 const launch = (path: '/campaigns/:uid/run' | '/campaigns/:uid/send') =>
   endpoint({
     method: 'POST',
@@ -46,6 +49,7 @@ export const campaignRows = [
     path: '/campaigns',
     access: 'token',
     summary: 'Makes a campaign.',
+    details: TEMPLATE,
     takesHtml: true,
     answers: answersCreated(campaignCreatedShape),
     required: ['list_uid', 'name', 'subject', 'from_email', 'from_name', 'html'],
@@ -75,6 +79,7 @@ export const campaignRows = [
     path: '/campaigns/:uid',
     access: 'token',
     summary: 'Changes a campaign: only what is given.',
+    details: TEMPLATE,
     takesHtml: true,
     answers: answersBody(campaignUpdatedShape),
     operation: 'UpdateCampaign',

@@ -2,7 +2,7 @@
  * A campaign's fields in GraphQL: those of the type `Campaign` but its html and plain text (campaign-content.ts), and those of the
  * inputs. Checks and columns are in the domain's file.
  */
-import { templateChoiceInput } from '../../domain/campaigns/plugin-templates.ts';
+import { pluginTemplateInput } from '../../domain/campaigns/plugin-templates.ts';
 import { builder } from '../builder.ts';
 import { CampaignType } from '../enums.ts';
 import { QuietHoursInput, QuietHoursType, shownQuietHours } from '../lists/quiet-hours.ts';
@@ -60,8 +60,12 @@ type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSche
 export const optionalFields = (input: InputFields) => ({
   type: input.field({ type: CampaignType, description: '`regular` by default.' }),
   segmentUid: input.string({ description: 'Only the people of this segment get it. Null: everybody on the list.' }),
+  templateUid: input.string({
+    description:
+      'A template: subject, preheader, html and plain text that are not given, or empty, are copied from it. Needs the scope `templates:read`, too.',
+  }),
   pluginTemplate: input.string({
-    check: templateChoiceInput.shape.pluginTemplate,
+    check: pluginTemplateInput.shape.pluginTemplate,
     description:
       'A mail template of a plugin, as `pluginMailTemplates` names it: subject, html and plain text that are not given, or empty, are copied from it.',
   }),

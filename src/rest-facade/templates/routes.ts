@@ -1,0 +1,189 @@
+/** Templates (decision D100): the texts of messages, and those that come with the product. */
+import { z } from 'zod';
+import { created, done, ok, page } from '../answer.ts';
+import { pageArguments } from '../dialects.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Input } from '../input.ts';
+import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import {
+  builtInTemplateShape,
+  KINDS,
+  oneTemplateShape,
+  presentActed,
+  presentTemplate,
+  presentTemplateRow,
+  templateActionShape,
+  templateDeletedShape,
+  templatePreviewShape,
+  templateRowShape,
+} from './present.ts';
+
+const CREATED = 'Template was successfully created';
+
+export const templateRows = [
+  endpoint({
+    method: 'GET',
+    path: '/templates',
+    access: 'token',
+    summary: 'Lists the templates, without their html and plain text.',
+    details: '`q` is looked for in name and subject. `created_at[from]` and `created_at[to]` are times.',
+    answers: answersPage(templateRowShape),
+    operation: 'Templates',
+    fieldName: filterName,
+    variables: filters,
+    present: ({ templatesPage }) => page(templatesPage, presentTemplateRow),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/templates',
+    access: 'token',
+    summary: 'Saves the texts of a message under a name.',
+    details:
+      '`kind`: `transactional`, `optional` or `marketing` (the default). `html`, `plain` or both are needed. A message is composed of the texts once, to check that this is possible.',
+    takesHtml: true,
+    answers: answersCreated(templateActionShape),
+    required: ['name', 'subject'],
+    operation: 'CreateTemplate',
+    variables: (input) => ({
+      // A missing value is sent as the empty text: the verb then reports it as required.
+      input: { ...texts(input), name: input.text('name') ?? '', subject: input.text('subject') ?? '' },
+    }),
+    present: ({ createTemplate }) => created(CREATED, presentActed(createTemplate)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/templates/:uid',
+    access: 'token',
+    summary: 'Shows a template.',
+    answers: answersBody(oneTemplateShape),
+    operation: 'Template',
+    variables: uidOf,
+    present: ({ template }) => ok({ template: presentTemplate(template) }),
+  }),
+  endpoint({
+    method: 'PATCH',
+    path: '/templates/:uid',
+    access: 'token',
+    summary: 'Changes a template: only what is given. Campaigns keep their copies.',
+    details: 'With `version`, nothing is changed when the template has another version by now.',
+    takesHtml: true,
+    answers: answersBody(templateActionShape),
+    operation: 'UpdateTemplate',
+    variables: (input) => ({
+      input: {
+        ...{ uid: input.param('uid'), name: input.text('name'), subject: input.text('subject') },
+        ...{ ...texts(input), version: input.integer('version') },
+      },
+    }),
+    present: ({ updateTemplate }) => done('Template was successfully updated', presentActed(updateTemplate)),
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/templates/:uid',
+    access: 'token',
+    summary: 'Deletes a template that nothing refers to. Campaigns keep their copies.',
+    answers: answersBody(templateDeletedShape),
+    operation: 'DeleteTemplate',
+    variables: uidOf,
+    present: ({ deleteTemplate: { uid } }) => done('Deleted', { template_uid: uid }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/templates/:uid/copy',
+    access: 'token',
+    summary: 'Copies a template.',
+    answers: answersCreated(templateActionShape),
+    operation: 'CopyTemplate',
+    variables: (input) => ({ uid: input.param('uid'), name: input.text('name') }),
+    present: ({ copyTemplate }) => created(CREATED, presentActed(copyTemplate)),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/templates/:uid/preview',
+    access: 'token',
+    summary: 'Composes a message of a template, and stores and sends nothing.',
+    details:
+      'Texts that are given are used instead of the stored ones. `list_uid`: whose sender, contact and fields are shown (needs the scope `lists:read`, too). ' +
+      "`subscriber`: somebody on that list (needs the scope `subscribers:read`, too). `data`: an object, the template's `data.*`. The html is its author's: show it in a sandbox.",
+    takesHtml: true,
+    answers: answersBody(templatePreviewShape),
+    operation: 'TemplatePreview',
+    variables: (input) => ({
+      ...{ uid: input.param('uid'), listUid: input.text('list_uid') },
+      ...{ subscriber: input.text('subscriber', 'subscriber_uid'), data: input.plainObject('data') },
+      ...{ subject: input.text('subject'), ...texts(input) },
+    }),
+    present: ({ templatePreview: { sizeBytes, subject, html, plain, warnings } }) =>
+      ok({ preview: { subject, html, plain, size: sizeBytes, warnings } }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/campaigns/:uid/template',
+    access: 'token',
+    summary: 'Keeps the texts of a campaign as a template, without its attachments.',
+    details: 'Needs the scopes `templates:write` and `campaigns:read`. `name`: that of the campaign by default.',
+    answers: answersCreated(templateActionShape),
+    operation: 'CreateTemplateFromCampaign',
+    variables: (input) => ({
+      campaignUid: input.param('uid'),
+      name: input.text('name'),
+      kind: input.choice('kind', KINDS),
+    }),
+    present: ({ createTemplateFromCampaign }) => created(CREATED, presentActed(createTemplateFromCampaign)),
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/built_in_templates',
+    access: 'token',
+    summary: 'Lists the templates that come with the product: copy one, and change the copy.',
+    answers: answersBody(z.array(builtInTemplateShape)),
+    operation: 'BuiltInTemplates',
+    variables: () => ({}),
+    present: ({ builtInTemplates }) => ok(builtInTemplates.nodes),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/built_in_templates/:built_in/copy',
+    access: 'token',
+    summary: 'Copies a template that comes with the product.',
+    answers: answersCreated(templateActionShape),
+    operation: 'CopyBuiltInTemplate',
+    variables: (input) => ({ builtIn: input.param('built_in'), name: input.text('name') }),
+    present: ({ copyBuiltInTemplate }) => created(CREATED, presentActed(copyBuiltInTemplate)),
+  }),
+];
+
+function uidOf(input: Input) {
+  return { uid: input.param('uid') };
+}
+
+function texts(input: Input) {
+  return {
+    kind: input.choice('kind', KINDS),
+    preheader: input.nullableText('preheader'),
+    html: input.text('html'),
+    plain: input.text('plain'),
+  };
+}
+
+function filters(input: Input) {
+  const between = input.object('created_at');
+  return {
+    q: input.text('q'),
+    kind: input.choice('kind', KINDS),
+    createdFrom: between?.time('from'),
+    createdTo: between?.time('to'),
+    sort: input.choice('sort', ['created_at', 'updated_at', 'name']),
+    direction: input.choice('direction', ['asc', 'desc']),
+    ...pageArguments(input),
+  };
+}
+
+const FILTER_NAMES: Readonly<Record<string, string>> = {
+  createdFrom: 'created_at[from]',
+  createdTo: 'created_at[to]',
+};
+
+function filterName(path: string): string | undefined {
+  return FILTER_NAMES[path];
+}
