@@ -181,6 +181,8 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `The ${label} must be one of: ${issue.values.map(String).join(', ')}.`;
     case 'custom':
+      // Another check has made the whole sentence.
+      if (typeof issue.params?.sentence === 'string') return issue.params.sentence;
       return `The ${label} ${issue.message}.`;
     default:
       return `The ${label} is invalid.`;

@@ -109,7 +109,7 @@ export function optionKey(text: string): string {
 }
 
 /** ISO 8601 in usual spellings; the day must exist. */
-function isDateTime(text: string): boolean {
+export function isDateTime(text: string): boolean {
   const parts = DATE_TIME.exec(text);
   if (!parts) return false;
   const [, year, month, day, , hour = '0', minute = '0', , second = '0'] = parts;

@@ -65,7 +65,7 @@ const textShape = {
   ...{ is: text, isNot: text, contains: text, notContains: text, startsWith: text, endsWith: text },
   ...{ in: texts, notIn: texts, isEmpty },
 };
-const textCondition = oneOf<TextCondition>(textShape);
+export const textCondition = oneOf<TextCondition>(textShape);
 
 const address = text
   .refine(isEmailAddress, 'must be a valid email address')
@@ -83,7 +83,7 @@ const emailShape = {
 };
 const emailCondition = oneOf<EmailCondition>(emailShape);
 
-const numberCondition = oneOf<NumberCondition>({
+export const numberCondition = oneOf<NumberCondition>({
   ...{ is: number, isNot: number, lt: number, lte: number, gt: number, gte: number, isEmpty },
   between: object({ from: number, to: number }).refine(({ from, to }) => from <= to, 'must begin before it ends'),
 });
