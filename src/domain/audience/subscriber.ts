@@ -23,6 +23,7 @@ export type ConsentSource =
   | 'undo'
   | 'complaint'
   | 'expiry'
+  | 'flow'
   | `import:${string}`;
 
 /** How long a confirmation link is valid (D17). */

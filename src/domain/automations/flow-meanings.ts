@@ -4,17 +4,15 @@ import { questionsOf, type FlowQuestion } from './flow-condition.ts';
 import { flowFault, type FlowFault } from './flow-fault.ts';
 import type { Flow, FlowGraph } from './flow.ts';
 import type { FlowNode } from './flow-nodes.ts';
-import { groupedTargets, reaches } from './flow-structure.ts';
 
 /** Nodes that ask about a mail of this run name one that was sent before; goodbye mails are for who has left. */
-export function* mailFaults({ nodes, edges, triggers, goals, exits }: Flow, graph: FlowGraph): Generator<FlowFault> {
-  const ways = groupedTargets(edges);
+export function* mailFaults({ nodes, triggers, goals, exits }: Flow, graph: FlowGraph): Generator<FlowFault> {
   for (const node of nodes) {
     for (const mail of mailsAskedBy(node)) {
       const named = graph.nodes.get(mail);
       if (named?.type !== 'send_mail')
         yield flowFault('not_a_mail', `“${mail}” is no mail of this flow.`, node.id, 'mail');
-      else if (!reaches(ways, mail, node.id))
+      else if (!graph.reaches(mail, node.id))
         yield flowFault('mail_not_before', `The mail “${mail}” is never sent before this node.`, node.id, 'mail');
     }
   }
@@ -27,7 +25,7 @@ export function* mailFaults({ nodes, edges, triggers, goals, exits }: Flow, grap
   const beginsGone = triggers.some(({ type }) => type === 'unsubscribed');
   for (const node of nodes) {
     if (node.type !== 'send_mail' || node.isGoodbye !== true || beginsGone) continue;
-    if (leavers.some((leaver) => reaches(ways, leaver, node.id))) continue;
+    if (leavers.some((leaver) => graph.reaches(leaver, node.id))) continue;
     const message = 'A goodbye mail must come after the node or the trigger by which the person leaves the list.';
     yield flowFault('goodbye_without_leaving', message, node.id, 'isGoodbye');
   }

@@ -1,7 +1,8 @@
 /** Faults of a flow's graph: ids, edges, the start, ways round without a wait (D83); and what is only strange. */
 import { calendarDays, START, type Duration } from './flow-parts.ts';
 import { flowFault, type FlowFault } from './flow-fault.ts';
-import type { Edge, Flow, FlowGraph } from './flow.ts';
+import { groupedTargets, reaches } from './flow-ways.ts';
+import type { Flow, FlowGraph } from './flow.ts';
 import { portsOf, type FlowNode } from './flow-nodes.ts';
 
 const MINUTES_OF_HOUR = 60;
@@ -70,35 +71,10 @@ function isAnHour(given: Duration): boolean {
   return calendarDays(given) !== undefined || given.hours !== undefined || (given.minutes ?? 0) >= MINUTES_OF_HOUR;
 }
 
-export type Targets = ReadonlyMap<string, readonly string[]>;
-
-export function groupedTargets(edges: readonly Edge[]): Targets {
-  return new Map(
-    Object.entries(Object.groupBy(edges, ({ from }) => from)).map(([from, all]) => [
-      from,
-      (all ?? []).map(({ to }) => to),
-    ]),
-  );
-}
-
-/** Whether one or more edges lead from one node to the other. */
-export function reaches(ways: Targets, from: string, to: string): boolean {
-  const seen = new Set<string>();
-  const open = [...(ways.get(from) ?? [])];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (next === to) return true;
-    if (seen.has(next)) continue;
-    seen.add(next);
-    open.push(...(ways.get(next) ?? []));
-  }
-  return false;
-}
-
 /** What may be meant so. */
-export function* strangeParts({ triggers, nodes, edges }: Flow, graph: FlowGraph): Generator<FlowFault> {
-  const ways = groupedTargets(edges);
+export function* strangeParts({ triggers, nodes }: Flow, graph: FlowGraph): Generator<FlowFault> {
   for (const { id } of nodes)
-    if (!reaches(ways, START, id)) yield flowFault('unreachable', 'No edge leads here: nobody comes to this node.', id);
+    if (!graph.reaches(START, id)) yield flowFault('unreachable', 'No edge leads here: nobody comes to this node.', id);
   for (const node of nodes)
     if (node.type.startsWith('wait') && portsOf(node).every((port) => !graph.next(node.id, port)))
       yield flowFault('nothing_follows', 'Nothing follows this wait.', node.id);

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { calendarDay, nodeId, START } from './flow-parts.ts';
+import { groupedTargets, reaches, type Targets } from './flow-ways.ts';
 import { node, wayOut, type FlowNode } from './flow-nodes.ts';
 import { entry, trigger } from './flow-triggers.ts';
 
@@ -46,10 +47,17 @@ export type Flow = z.output<typeof flow>;
 export class FlowGraph {
   readonly nodes: ReadonlyMap<string, FlowNode>;
   readonly #targets: ReadonlyMap<string, string>;
+  readonly #ways: Targets;
 
   constructor({ nodes, edges }: Pick<Flow, 'nodes' | 'edges'>) {
     this.nodes = new Map(nodes.map((one) => [one.id, one]));
     this.#targets = new Map(edges.map(({ from, port, to }) => [`${from} ${port}`, to]));
+    this.#ways = groupedTargets(edges);
+  }
+
+  /** Whether one or more edges lead from one node to the other. */
+  reaches(from: string, to: string): boolean {
+    return reaches(this.#ways, from, to);
   }
 
   /** The node that an edge from this port leads to; undefined: none, which ends the flow. */

@@ -33,6 +33,7 @@ const NOUNS: Readonly<Record<CountedLimit, CountedNoun>> = {
   subscriber_per_list_max: ['subscriber in a list', 'subscribers in a list'],
   segment_per_list_max: ['segment in a list', 'segments in a list'],
   campaign_max: ['campaign', 'campaigns'],
+  automation_max: ['automation', 'automations'],
   sending_servers_max: ['sending server', 'sending servers'],
   email_verification_servers_max: ['email verification server', 'email verification servers'],
   sending_domains_max: ['sending domain', 'sending domains'],

@@ -12,6 +12,7 @@ export type CountedLimit =
   | 'subscriber_per_list_max'
   | 'segment_per_list_max'
   | 'campaign_max'
+  | 'automation_max'
   | 'sending_servers_max'
   | 'email_verification_servers_max'
   | 'sending_domains_max';
@@ -66,6 +67,8 @@ function counted({ customerId, limit, listId }: UsageKey): Sql {
       return sql`SELECT count(*) FROM segment WHERE customer_id = ${customerId} AND list_id = ${listId ?? null}`;
     case 'campaign_max':
       return sql`SELECT count(*) FROM campaign WHERE customer_id = ${customerId}`;
+    case 'automation_max':
+      return sql`SELECT count(*) FROM automation WHERE customer_id = ${customerId}`;
     case 'sending_servers_max':
       return sql`SELECT count(*) FROM sending_server WHERE customer_id = ${customerId} AND NOT is_system`;
     case 'email_verification_servers_max':

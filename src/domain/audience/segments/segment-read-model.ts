@@ -304,3 +304,16 @@ async function joinAsUsual(db: Queryable): Promise<void> {
   await db.execute(sql`SET LOCAL join_collapse_limit TO DEFAULT`);
   await db.execute(sql`SET LOCAL work_mem TO DEFAULT`);
 }
+
+/** Which of these people a rule picks at `asOf`: for steps of flows, a thousand at once. `answers`: to its plugins' conditions. */
+export async function peopleAmong(
+  db: Queryable,
+  { rule, ...list }: RuleOfList,
+  { ids, asOf, answers }: { readonly ids: readonly bigint[]; readonly asOf: Date; readonly answers: AnswersByQuestion },
+): Promise<ReadonlySet<bigint>> {
+  const rows = await db.query(
+    { id: 'bigint' },
+    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers })} AND s.id = ANY (${[...ids]}::bigint[])`,
+  );
+  return new Set(rows.map(({ id }) => id));
+}

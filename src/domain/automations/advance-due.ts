@@ -1,0 +1,31 @@
+/**
+ * Does all the work that is due in flows: node after node, until nothing is. Nodes take turns, a batch each, so a flow with 200,000 due
+ * people does not hold up another one (D89).
+ */
+import type { Context } from '../context.ts';
+import { advanceNode } from './advance-node.ts';
+import { dueNodes } from './run-store.ts';
+
+/** Nodes of one round. Those that are overdue for longest come first. */
+const NODES_AT_ONCE = 100;
+
+export interface Advancing {
+  /** The fixed time up to which something is due; a round's own "now" (D88). */
+  now(): Promise<Date> | Date;
+  readonly isStopping: () => boolean;
+}
+
+/** How many runs were moved. Ends when nothing is due, or it is to stop. */
+export async function advanceDue(ctx: Context, { now, isStopping }: Advancing): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const at = await now();
+    let moved = 0;
+    for (const node of await dueNodes(ctx.db, at, NODES_AT_ONCE)) {
+      if (isStopping()) return total + moved;
+      moved += await advanceNode(ctx, node, at);
+    }
+    total += moved;
+    if (moved === 0) return total;
+  }
+}

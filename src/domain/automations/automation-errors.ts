@@ -1,0 +1,37 @@
+/** The errors of automations, by code. */
+import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import type { FlowFault } from './flow-fault.ts';
+
+const NO_AUTOMATION = ['AUTOMATION_NOT_FOUND', 'No automation has this uid.'] as const;
+export const automationNotFound = () => new NotFoundError(...NO_AUTOMATION);
+export const foreignAutomation = () => new ForeignResourceError(...NO_AUTOMATION);
+
+export const tooManyAutomations = (max: number) =>
+  new ValidationError({ name: [`A customer may not have more than ${max} automations.`] }, 'TOO_MANY_AUTOMATIONS');
+
+/** Somebody else has saved the draft since it was read. */
+export const draftChanged = (version: number) =>
+  new WrongStateError(
+    'AUTOMATION_CHANGED',
+    `Somebody has changed the flow meanwhile: it is version ${version} now. Read it again, and make your change there.`,
+  );
+
+/** The flow cannot be published. */
+export class FlowFaultsError extends ValidationError {
+  readonly faults: readonly FlowFault[];
+
+  constructor(faults: readonly FlowFault[]) {
+    super(
+      { flow: faults.map(({ message }) => message) },
+      'FLOW_HAS_FAULTS',
+      'The flow has faults and was not published.',
+    );
+    this.faults = faults;
+  }
+}
+
+export const notPublished = () =>
+  new WrongStateError('AUTOMATION_NOT_PUBLISHED', 'The automation has no published flow yet: publish it first.');
+
+export const notActive = () =>
+  new WrongStateError('AUTOMATION_NOT_ACTIVE', 'The automation is not active: nobody can enter. Activate it first.');

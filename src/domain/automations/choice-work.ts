@@ -1,0 +1,69 @@
+/** Nodes that choose the way: conditions, judged once on arrival with fresh data (D78), and random splits. */
+import { createHash } from 'node:crypto';
+import { peopleAmong } from '../audience/segments/segment-read-model.ts';
+import type { FlowCondition, FlowQuestion } from './flow-condition.ts';
+import { questionsOf } from './flow-condition.ts';
+import { isTrueOf, valueAt } from './flow-payload.ts';
+import type { NodeWork, Outcome, PresentRun } from './node-work.ts';
+
+/** Whether a question is true for a run. */
+type Answers = ReadonlyMap<FlowQuestion, (run: PresentRun) => boolean>;
+
+const UINT32 = 2 ** 32;
+const PERCENT = 100;
+
+export async function chooseByCondition(work: NodeWork<'condition'>): Promise<readonly Outcome[]> {
+  const questions = questionsOf(work.node.if);
+  const answers: Answers = new Map(
+    await Promise.all(questions.map(async (question) => [question, await answerTo(question, work)] as const)),
+  );
+  return work.runs.map((run) => {
+    const details = detailsOf(questions, answers, run);
+    return { go: isTrue(work.node.if, answers, run) ? 'yes' : 'no', details };
+  });
+}
+
+async function answerTo(question: FlowQuestion, work: NodeWork<'condition'>): Promise<(run: PresentRun) => boolean> {
+  if ('payload' in question) return ({ payload }) => isTrueOf(payload, question.payload);
+  if ('person' in question) {
+    const { ctx, live, runs, now, answers } = work;
+    const list = { customerId: live.key.customerId, listId: live.listId, rule: question.person };
+    const ids = runs.map(({ personId }) => personId);
+    const people = await peopleAmong(ctx.db, list, { ids, asOf: now, answers });
+    return ({ personId }) => people.has(personId);
+  }
+  throw new Error('Mails of flows are not sent yet.');
+}
+
+function isTrue(condition: FlowCondition, answers: Answers, run: PresentRun): boolean {
+  if ('all' in condition) return condition.all.every((one) => isTrue(one, answers, run));
+  if ('any' in condition) return condition.any.some((one) => isTrue(one, answers, run));
+  if ('none' in condition) return !condition.none.some((one) => isTrue(one, answers, run));
+  return answers.get(condition)?.(run) ?? false;
+}
+
+/** The answer to each question, and the value of the payload that it read. */
+function detailsOf(questions: readonly FlowQuestion[], answers: Answers, run: PresentRun) {
+  return {
+    answers: questions.map((question) => ({
+      is: answers.get(question)?.(run) ?? false,
+      ...('payload' in question ? { value: valueAt(run.payload, question.payload.path) ?? null } : {}),
+    })),
+  };
+}
+
+/** By a digest of run, node and pass: the same if it is repeated, and even over many people. */
+export async function split({ node, runs }: NodeWork<'split'>): Promise<readonly Outcome[]> {
+  return runs.map((run) => {
+    const digest = createHash('sha256')
+      .update(`${run.id} ${node.id} ${run.passes?.[node.id] ?? 1}`)
+      .digest();
+    let share = (digest.readUInt32BE(0) / UINT32) * PERCENT;
+    for (const { name, percent } of node.variants) {
+      if (share < percent) return { go: `variant:${name}` };
+      share -= percent;
+    }
+    // Rounding: the last one.
+    return { go: `variant:${node.variants.at(-1)?.name ?? ''}` };
+  });
+}

@@ -1,0 +1,129 @@
+/** Lets people into a flow: who may enter gets a run at the first node; everybody else gets the reason (D70). */
+import type { TransactionContext } from '../context.ts';
+import { peopleById } from '../audience/people-store.ts';
+import { frequentPeople, writeEntries } from './entry-store.ts';
+import type { Entry } from './flow-triggers.ts';
+import type { FlowPayload } from './flow-payload.ts';
+import { firstNode, type LiveFlow } from './live-flow.ts';
+import { placeAt } from './place-at.ts';
+import type { RunPerson } from './run.ts';
+import { insertRuns, type NewRun } from './run-store.ts';
+import { zonesOfList } from './version-read-model.ts';
+
+/** More entries of one person into one flow in a day are a loop (D83). */
+const ENTRIES_A_DAY_MAX = 20;
+/** Flows that start one another (D83). */
+export const DEPTH_MAX = 5;
+const DAY_MS = 86_400_000;
+
+export interface Entrant {
+  readonly personId: bigint;
+  /** Of the flow's key; empty: it has none. */
+  readonly entryKey: string;
+  readonly payload: FlowPayload | null;
+  readonly depth: number;
+  /** The type of the trigger, or `execute`. */
+  readonly reason: string;
+}
+
+export const REFUSALS = [
+  ...([
+    'unknown_person',
+    'not_subscribed',
+    'entered_before',
+    'in_flow',
+    'too_soon',
+    'key_entered',
+    'too_often',
+  ] as const),
+  ...(['too_deep', 'no_key'] as const),
+] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+export type EntryAnswer = { readonly runId: bigint } | { readonly refused: Refusal };
+
+/** For each of `entrants` whether it entered, in their order. */
+export async function enterPeople(
+  ctx: TransactionContext,
+  live: LiveFlow,
+  entrants: readonly Entrant[],
+  now: Date,
+): Promise<readonly EntryAnswer[]> {
+  const { key, listId, flow } = live;
+  const ids = [...new Set(entrants.map(({ personId }) => personId))];
+  const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
+  const since = new Date(now.getTime() - DAY_MS);
+  const frequent = await frequentPeople(ctx.db, key, { ids, since, max: ENTRIES_A_DAY_MAX });
+  const tooOften = new Set(frequent.map(({ personId }) => personId));
+  const seen = new Set<string>();
+  const refusals = entrants.map((one): Refusal | undefined => {
+    const refusal =
+      refusalOf(one, live, people.get(one.personId)) ?? (tooOften.has(one.personId) ? 'too_often' : undefined);
+    if (refusal) return refusal;
+    const name = nameOf(one);
+    if (seen.has(name)) return refusalBy(flow.entry);
+    seen.add(name);
+    return undefined;
+  });
+  const applicants = entrants.filter((_one, no) => refusals[no] === undefined);
+  const written = await writeEntries(ctx.db, key, { applicants, entry: flow.entry, now });
+  const runIds = new Map(written.map((one) => [nameOf(one), one.runId]));
+  await insertRuns(ctx.tx, key, await newRuns(ctx, live, applicants, { people, runIds, now }));
+  return entrants.map((one, no) => {
+    const refused = refusals[no];
+    if (refused) return { refused };
+    const runId = runIds.get(nameOf(one));
+    return runId === undefined ? { refused: refusalBy(flow.entry) } : { runId };
+  });
+}
+
+function nameOf({ personId, entryKey }: Pick<Entrant, 'personId' | 'entryKey'>): string {
+  return `${personId} ${entryKey}`;
+}
+
+function refusalOf(
+  { entryKey, depth }: Entrant,
+  { flow }: LiveFlow,
+  person: RunPerson | undefined,
+): Refusal | undefined {
+  if (!person) return 'unknown_person';
+  if (depth > DEPTH_MAX) return 'too_deep';
+  if (flow.entry.mode === 'per_key' && entryKey === '') return 'no_key';
+  const isForLeavers = flow.triggers.some(({ type }) => type === 'unsubscribed');
+  return person.status === 'subscribed' || isForLeavers ? undefined : 'not_subscribed';
+}
+
+/** Why the key of the entry refused. */
+function refusalBy({ mode }: Entry): Refusal {
+  if (mode === 'once') return 'entered_before';
+  if (mode === 'per_key') return 'key_entered';
+  return mode === 'after_end' ? 'in_flow' : 'too_soon';
+}
+
+interface Entering {
+  readonly people: ReadonlyMap<bigint, RunPerson>;
+  readonly runIds: ReadonlyMap<string, bigint>;
+  readonly now: Date;
+}
+
+async function newRuns(
+  ctx: TransactionContext,
+  live: LiveFlow,
+  applicants: readonly Entrant[],
+  { people, runIds, now }: Entering,
+): Promise<readonly NewRun[]> {
+  const first = firstNode(live);
+  const zones = await zonesOfList(ctx.db, { customerId: live.key.customerId, listId: live.listId });
+  if (!first || !zones) return [];
+  return applicants.flatMap((one) => {
+    const id = runIds.get(nameOf(one));
+    const person = people.get(one.personId);
+    if (id === undefined || !person) return [];
+    const passes = live.repeated.has(first.id) ? { [first.id]: 1 } : null;
+    const run = {
+      ...{ id, personId: one.personId, enteredAt: now, since: now, depth: one.depth, failures: 0, isTest: false },
+      ...{ entryKey: one.entryKey, passes },
+    };
+    return [{ run, to: placeAt(first, { live, zones, person, now }), payload: one.payload, reason: one.reason }];
+  });
+}

@@ -1,0 +1,65 @@
+/**
+ * Entries into flows (D70). The key (flow, person, key of the event) decides by its uniqueness who may enter; nothing is looked up before it
+ * is written.
+ */
+import { sql, row, type Queryable, type Sql } from '../../db/database.ts';
+import { unreachable } from '../../lib/errors.ts';
+import type { Entry } from './flow-triggers.ts';
+
+export interface Applicant {
+  readonly personId: bigint;
+  /** Empty: the flow has no key. */
+  readonly entryKey: string;
+}
+
+const ENTERED_ROW = row({ personId: 'bigint', entryKey: 'text', runId: 'bigint' });
+
+/** Writes the entries of those who may enter, and gives each a new run. Nobody is named twice with one key. */
+export function writeEntries(
+  db: Queryable,
+  { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
+  { applicants, entry, now }: { readonly applicants: readonly Applicant[]; readonly entry: Entry; readonly now: Date },
+) {
+  return db.query(
+    ENTERED_ROW,
+    sql`INSERT INTO hot.flow_entry AS e (customer_id, automation_id, person_id, entry_key, run_id, entered_at)
+        SELECT ${customerId}, ${automationId}, p.person, p.entry_key, nextval('hot.flow_run_id_seq'), ${now}
+          FROM unnest(${applicants.map(({ personId }) => personId)}::bigint[], ${applicants.map(({ entryKey }) => entryKey)}::text[]) AS p (person, entry_key)
+         ORDER BY p.person, p.entry_key
+        ON CONFLICT (customer_id, automation_id, person_id, entry_key) DO UPDATE
+          SET run_id = excluded.run_id, entered_at = excluded.entered_at, ended_at = NULL, end_reason = NULL, entries = e.entries + 1
+        WHERE ${mayEnterAgain(entry, now)}
+        RETURNING person_id AS "personId", entry_key AS "entryKey", run_id AS "runId"`,
+  );
+}
+
+function mayEnterAgain(entry: Entry, now: Date): Sql {
+  switch (entry.mode) {
+    case 'once':
+    case 'per_key':
+      return sql`false`;
+    case 'after_end':
+      return sql`e.ended_at IS NOT NULL`;
+    case 'after_days':
+      return sql`e.ended_at IS NOT NULL AND e.entered_at <= ${now}::timestamptz - make_interval(days => ${entry.days}::int)`;
+    default:
+      return unreachable(entry);
+  }
+}
+
+const FREQUENT_ROW = row({ personId: 'bigint' });
+
+/** Those of the people who entered the flow so often within a day (D83). */
+export function frequentPeople(
+  db: Queryable,
+  { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
+  { ids, since, max }: { readonly ids: readonly bigint[]; readonly since: Date; readonly max: number },
+) {
+  return db.query(
+    FREQUENT_ROW,
+    sql`SELECT s.person_id AS "personId" FROM hot.flow_step s
+         WHERE s.customer_id = ${customerId} AND s.person_id = ANY (${[...ids]}::bigint[]) AND s.at > ${since}
+           AND s.automation_id = ${automationId} AND s.what = 'entered'
+         GROUP BY s.person_id HAVING count(*) >= ${max}::int`,
+  );
+}

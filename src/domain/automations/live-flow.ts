@@ -1,0 +1,57 @@
+/** A version of a flow with what its steps need, read once for each process: versions never change. Zones may, so they are read each time. */
+import type { Queryable } from '../../db/database.ts';
+import { START } from './flow-parts.ts';
+import { FlowGraph, type Flow } from './flow.ts';
+import type { VersionKey } from './run.ts';
+import { readVersion } from './version-read-model.ts';
+
+/** Some 50 KB each. */
+const VERSIONS_KEPT_MAX = 500;
+
+export interface LiveFlow {
+  readonly key: VersionKey;
+  readonly listId: bigint;
+  readonly flow: Flow;
+  readonly graph: FlowGraph;
+  /** Nodes to which people may come again: their passes are counted (D83). */
+  readonly repeated: ReadonlySet<string>;
+  /** Nodes where people may be who have left the list: after an `unsubscribe`, or because the flow begins with it (D80). */
+  readonly afterLeaving: ReadonlySet<string>;
+}
+
+const kept = new Map<string, LiveFlow>();
+
+/** Undefined: it is gone. */
+export async function liveFlow(db: Queryable, key: VersionKey): Promise<LiveFlow | undefined> {
+  const name = `${key.customerId} ${key.automationId} ${key.version}`;
+  const known = kept.get(name);
+  if (known) return known;
+  const found = await readVersion(db, key);
+  if (!found) return undefined;
+  const [oldest] = kept.keys();
+  if (kept.size >= VERSIONS_KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+  const live = liveFlowOf(key, found);
+  kept.set(name, live);
+  return live;
+}
+
+export function liveFlowOf(key: VersionKey, { listId, flow }: { listId: bigint; flow: Flow }): LiveFlow {
+  const graph = new FlowGraph(flow);
+  const leavers = flow.nodes.filter(({ type }) => type === 'unsubscribe' || type === 'move_to_list');
+  const beginsGone = flow.triggers.some(({ type }) => type === 'unsubscribed');
+  return {
+    key,
+    listId,
+    flow,
+    graph,
+    repeated: new Set(flow.nodes.filter(({ id }) => graph.reaches(id, id)).map(({ id }) => id)),
+    afterLeaving: new Set(
+      flow.nodes.filter(({ id }) => beginsGone || leavers.some((one) => graph.reaches(one.id, id))).map(({ id }) => id),
+    ),
+  };
+}
+
+/** The first node. */
+export function firstNode({ graph }: LiveFlow) {
+  return graph.next(START);
+}

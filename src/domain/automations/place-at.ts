@@ -1,0 +1,38 @@
+/** Where a person stands who comes to a node: at work now, or waiting until a time. Pure. */
+import type { FlowNode } from './flow-nodes.ts';
+import type { LiveFlow } from './live-flow.ts';
+import { zoneOf, type Zones } from './zones.ts';
+import type { Place, RunPerson } from './run.ts';
+import { endOf, endOfWait, endOfWaitUntil } from './wake-time.ts';
+
+export interface Arrival {
+  readonly live: LiveFlow;
+  readonly zones: Zones;
+  readonly person: RunPerson;
+  readonly now: Date;
+}
+
+export function placeAt(node: FlowNode, arrival: Arrival): Place {
+  const wakeAt = wakeTimeAt(node, arrival);
+  if (wakeAt === 'now') return { node: node.id, state: 'due', wakeAt: arrival.now };
+  return { node: node.id, state: 'waiting', wakeAt };
+}
+
+/** Null: it waits without end. */
+function wakeTimeAt(node: FlowNode, { live, zones, person, now }: Arrival): Date | 'now' | null {
+  const from = { since: now.getTime(), zone: zoneOf(zones, person) };
+  switch (node.type) {
+    case 'wait':
+      return new Date(endOfWait(node, from, live.flow.holidays));
+    case 'wait_until': {
+      const end = endOfWaitUntil(node, from, node.field === undefined ? undefined : person.fields[node.field]);
+      return 'at' in end && end.at > now.getTime() ? new Date(end.at) : 'now';
+    }
+    case 'wait_for_event':
+      return new Date(endOf(node.for, from));
+    case 'api_call':
+      return node.for === undefined ? null : new Date(endOf(node.for, from));
+    default:
+      return 'now';
+  }
+}

@@ -1,0 +1,29 @@
+/** Publishes the draft: from then on people enter the new version; those inside finish on theirs (D84). */
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { draftChanged, FlowFaultsError } from './automation-errors.ts';
+import { insertVersion } from './automation-store.ts';
+import type { PublishedVersion } from './automation.ts';
+import { checkFlow } from './check-flow.ts';
+import { findOwnedAutomation } from './find-owned-automation.ts';
+import { flowFault } from './flow-fault.ts';
+import { UNBUILT_TYPES } from './work-of-node.ts';
+
+/**
+ * Throws FlowFaultsError `FLOW_HAS_FAULTS`, WrongStateError `AUTOMATION_CHANGED` when the draft is another one than `draftVersion`,
+ * `AUTOMATION_NOT_FOUND`.
+ */
+export async function publishAutomation(ctx: Context, uid: string, draftVersion: number): Promise<PublishedVersion> {
+  return inTransaction(ctx, async (tx) => {
+    const automation = await findOwnedAutomation(tx, uid, 'change');
+    if (automation.draftVersion !== draftVersion) throw draftChanged(automation.draftVersion);
+    const { flow, faults, warnings } = checkFlow(automation.draft);
+    const unbuilt = (flow?.nodes ?? [])
+      .filter(({ type }) => UNBUILT_TYPES.includes(type))
+      .map(({ id, type }) =>
+        flowFault('not_available', `Nodes of the type ${type} are not available yet.`, id, 'type'),
+      );
+    if (!flow || faults.length + unbuilt.length > 0) throw new FlowFaultsError([...faults, ...unbuilt]);
+    const number = await insertVersion(tx.db, automation, { flow, publishedBy: viewerOf(tx).userUid });
+    return { number, warnings };
+  });
+}

@@ -1,0 +1,65 @@
+/** A run: one person in one version of a flow, at one node. What moves it, and what it becomes. */
+import type { FlowPayload } from './flow-payload.ts';
+
+/** One version of a flow. Versions never change (D84). */
+export interface VersionKey {
+  readonly customerId: bigint;
+  readonly automationId: bigint;
+  readonly version: number;
+}
+
+/** People at one node. */
+export interface NodeKey extends VersionKey {
+  readonly node: string;
+}
+
+export type Passes = Readonly<Record<string, number>>;
+
+export interface Run {
+  readonly id: bigint;
+  readonly personId: bigint;
+  readonly enteredAt: Date;
+  /** Arrival at the node. */
+  readonly since: Date;
+  readonly depth: number;
+  readonly failures: number;
+  readonly isTest: boolean;
+  readonly entryKey: string;
+  /** Of nodes that are part of a way round. */
+  readonly passes: Passes | null;
+}
+
+/** A run whose node has work to do now, with the person; null: the person is not on the list any more. */
+export interface DueRun extends Run {
+  readonly person: RunPerson | null;
+  /** What the run began with; null: nothing, or the node does not read it. */
+  readonly payload: FlowPayload | null;
+}
+
+export interface RunPerson {
+  readonly status: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Where a run stands after a step: at a node, until a time. */
+export interface Place {
+  readonly node: string;
+  readonly state: 'due' | 'waiting';
+  /** Null: it waits without end. */
+  readonly wakeAt: Date | null;
+}
+
+/** One step of one run. */
+export interface Move {
+  readonly run: Run;
+  readonly from: string;
+  /** `stays`: it waits longer at the same node, which is no step of the history. */
+  readonly what: 'passed' | 'left' | 'parked' | 'stays';
+  readonly port: string | null;
+  /** A code: why it went this way. */
+  readonly reason: string | null;
+  /** The values that were read (D78). */
+  readonly details: Readonly<Record<string, unknown>> | null;
+  /** Null: the run has ended, or is parked where it is. */
+  readonly to: Place | null;
+}

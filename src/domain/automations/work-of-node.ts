@@ -1,0 +1,47 @@
+/** The work of each type of node. */
+import { unreachable } from '../../lib/errors.ts';
+import { chooseByCondition, split } from './choice-work.ts';
+import type { NodeType } from './flow-nodes.ts';
+import type { NodeWork, Outcome } from './node-work.ts';
+import { addTag, removeTag, setField, unsubscribe } from './person-work.ts';
+import { endWaits, endWaitsForDates, endWaitsForEvents } from './wait-work.ts';
+
+/** Types whose work is not built yet: a flow with one of them cannot be published. */
+export const UNBUILT_TYPES: readonly NodeType[] = [
+  ...(['send_mail', 'notify', 'webhook', 'start_flow', 'copy_to_list', 'move_to_list'] as const),
+];
+
+export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly Outcome[]> {
+  switch (node.type) {
+    case 'wait':
+      return endWaits({ ...work, node });
+    case 'wait_until':
+      return endWaitsForDates({ ...work, node });
+    case 'wait_for_event':
+    case 'api_call':
+      return endWaitsForEvents({ ...work, node });
+    case 'condition':
+      return chooseByCondition({ ...work, node });
+    case 'split':
+      return split({ ...work, node });
+    case 'add_tag':
+      return addTag({ ...work, node });
+    case 'remove_tag':
+      return removeTag({ ...work, node });
+    case 'set_field':
+      return setField({ ...work, node });
+    case 'unsubscribe':
+      return unsubscribe({ ...work, node });
+    case 'end':
+      return work.runs.map(() => ({ leave: 'end' }));
+    case 'send_mail':
+    case 'notify':
+    case 'webhook':
+    case 'start_flow':
+    case 'copy_to_list':
+    case 'move_to_list':
+      throw new Error(`The work of ${node.type} is not built.`);
+    default:
+      return unreachable(node);
+  }
+}

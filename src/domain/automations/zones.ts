@@ -1,0 +1,16 @@
+/** The time zones of a list's people (D75): the person's, then the list's, then the customer's. */
+import { isTimezone } from '../accounts/customer.ts';
+import type { RunPerson } from './run.ts';
+
+export interface Zones {
+  /** The field with a person's own; null: unknown for all. */
+  readonly tag: string | null;
+  /** The list's, else the customer's. */
+  readonly fallback: string;
+}
+
+/** The person's own zone if its field has the name of one; else the list's. */
+export function zoneOf({ tag, fallback }: Zones, { fields }: RunPerson): string {
+  const own = tag === null ? '' : (fields[tag]?.trim() ?? '');
+  return own !== '' && isTimezone(own) ? own : fallback;
+}

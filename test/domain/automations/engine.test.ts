@@ -1,0 +1,215 @@
+/** People go through flows: each exactly the way that the flow says, once, with every step in the history and counts that add up. */
+import { expect, test } from 'vitest';
+import { addListField } from '../../../src/domain/audience/add-list-field.ts';
+import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
+import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
+import { startFlowWorld } from '../../support/flow-world.ts';
+
+const world = await startFlowWorld();
+await addListField(world.ctx, world.list.uid, { type: 'date', label: 'Ends', tag: 'ENDS' });
+await addListField(world.ctx, world.list.uid, { type: 'text', label: 'Level', tag: 'LEVEL' });
+
+const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
+const triggers = [{ type: 'subscribed' }];
+
+test('a person waits for calendar days, is judged then, and gets what the way says', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'rest', type: 'wait', for: { days: 2 }, at: '09:00' },
+      { id: 'gold', type: 'condition', if: { person: { field: { tag: 'LEVEL', text: { is: 'gold' } } } } },
+      { id: 'vip', type: 'add_tag', tag: 'vip' },
+      { id: 'level', type: 'set_field', field: 'LEVEL', value: 'silver' },
+      { id: 'stop', type: 'end' },
+    ],
+    edges: [
+      ...line('start', 'rest', 'gold'),
+      { from: 'gold', port: 'yes', to: 'vip' },
+      { from: 'gold', port: 'no', to: 'level' },
+      ...line('level', 'stop'),
+    ],
+  });
+  const [gold, other] = [await world.person({ fieldValues: { LEVEL: 'Gold' } }), await world.person()];
+  expect(await world.enter(flow, [gold, other])).toEqual([{ runId: expect.anything() }, { runId: expect.anything() }]);
+  expect(await world.run('2026-11-29T08:59:59Z')).toBe(0);
+  expect(await world.counts(flow)).toEqual({ rest: 'entered 2, waiting 2' });
+  await world.run('2026-11-29T09:00:00Z');
+  expect(await world.steps(gold)).toEqual([
+    'rest entered execute',
+    'rest passed next',
+    'gold passed yes',
+    'vip passed next',
+  ]);
+  expect(await world.steps(other)).toEqual([
+    ...['rest entered execute', 'rest passed next', 'gold passed no', 'level passed next', 'stop passed end'],
+  ]);
+  expect(await world.personRow(gold)).toMatchObject({ tags: ['vip'], fields: { LEVEL: 'Gold' } });
+  expect(await world.personRow(other)).toMatchObject({ tags: [], fields: { LEVEL: 'silver' } });
+  expect(await world.counts(flow)).toEqual({
+    rest: 'entered 2, passed 2',
+    gold: 'entered 2, passed 2',
+    vip: 'entered 1, passed 1',
+    level: 'entered 1, passed 1',
+    stop: 'entered 1, passed 1',
+  });
+  expect(await world.enter(flow, [gold])).toEqual([{ refused: 'entered_before' }]);
+});
+
+test('who has left the list or is gone leaves the flow, and an unsubscribe in the flow leads on', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'rest', type: 'wait', for: { hours: 1 } },
+      { id: 'leave', type: 'unsubscribe' },
+      { id: 'late', type: 'wait', for: { hours: 1 } },
+      { id: 'mark', type: 'add_tag', tag: 'gone' },
+    ],
+    edges: line('start', 'rest', 'leave', 'late', 'mark'),
+  });
+  const [stays, leaves, goes] = [await world.person(), await world.person(), await world.person()];
+  await world.enter(flow, [stays, leaves, goes]);
+  const key = { customerId: world.list.customerId, listId: world.list.id, id: leaves };
+  await unsubscribePerson(world.ctx, key, 'link');
+  await deleteSubscriber(world.ctx, { subscriber: subscriberUid(goes), listUid: world.list.uid });
+  await world.run('2026-11-29T10:00:00Z');
+  expect(await world.steps(leaves)).toEqual(['rest entered execute', 'rest left unsubscribed']);
+  expect(await world.counts(flow)).toMatchObject({ rest: 'entered 3, passed 1, left 2', late: 'entered 1, waiting 1' });
+  await world.run('2026-11-29T11:00:00Z');
+  expect(await world.personRow(stays)).toMatchObject({ status: 'unsubscribed', tags: ['gone'] });
+});
+
+test('a changed date moves the end of a wait, and no date is a port of its own', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'ends', type: 'wait_until', field: 'ENDS', before: { days: 3 }, at: '09:00' },
+      { id: 'soon', type: 'add_tag', tag: 'ends soon' },
+      { id: 'none', type: 'add_tag', tag: 'no date' },
+    ],
+    edges: [...line('start', 'ends', 'soon'), { from: 'ends', port: 'no_date', to: 'none' }],
+  });
+  const [dated, moved, undated, past] = [
+    await world.person({ fieldValues: { ENDS: '2026-12-10' } }),
+    await world.person({ fieldValues: { ENDS: '2026-12-10' } }),
+    await world.person(),
+    await world.person({ fieldValues: { ENDS: '2026-11-01' } }),
+  ];
+  await world.enter(flow, [dated, moved, undated, past]);
+  await world.run();
+  expect(await world.steps(undated)).toEqual([
+    'ends entered execute',
+    'ends passed no_date no_date',
+    'none passed next',
+  ]);
+  expect(await world.steps(past)).toEqual(['ends entered execute', 'ends passed late late']);
+  const { updateSubscriber } = await import('../../../src/domain/audience/update-subscriber.ts');
+  await updateSubscriber(world.ctx, {
+    subscriber: subscriberUid(moved),
+    listUid: world.list.uid,
+    fieldValues: { ENDS: '2026-12-20' },
+  });
+  await world.run('2026-12-07T09:00:00Z');
+  expect(await world.counts(flow)).toMatchObject({
+    ends: 'entered 4, waiting 1, passed 3',
+    soon: 'entered 1, passed 1',
+  });
+  await world.run('2026-12-17T09:00:00Z');
+  expect(await world.counts(flow)).toMatchObject({ ends: 'entered 4, passed 4', soon: 'entered 2, passed 2' });
+});
+
+test('a way round ends after the limit of passes', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'again', type: 'add_tag', tag: 'again' },
+      { id: 'rest', type: 'wait', for: { hours: 1 } },
+    ],
+    edges: line('start', 'again', 'rest', 'again'),
+    passesMax: 3,
+  });
+  const person = await world.person();
+  await world.enter(flow, [person]);
+  const beginsAt = world.now().getTime();
+  for (let hour = 0; hour < 6; hour++) await world.run(new Date(beginsAt + hour * 3_600_000).toISOString());
+  expect(await world.counts(flow)).toEqual({ again: 'entered 3, passed 3', rest: 'entered 3, passed 2, left 1' });
+  expect((await world.steps(person)).at(-1)).toBe('rest left too_many_passes');
+});
+
+test('a person enters again after the end, and several times at once by keys', async () => {
+  const nodes = [{ id: 'rest', type: 'wait', for: { hours: 1 } }];
+  const again = await world.publish({ triggers, nodes, edges: line('start', 'rest'), entry: { mode: 'after_end' } });
+  const person = await world.person();
+  expect(await world.enter(again, [person, person])).toEqual([{ runId: expect.anything() }, { refused: 'in_flow' }]);
+  expect(await world.enter(again, [person])).toEqual([{ refused: 'in_flow' }]);
+  await world.run(new Date(world.now().getTime() + 3_600_000).toISOString());
+  expect(await world.enter(again, [person])).toEqual([{ runId: expect.anything() }]);
+  const carts = await world.publish({
+    ...{ triggers: [{ type: 'event', name: 'cart_updated' }], nodes, edges: line('start', 'rest') },
+    entry: { mode: 'per_key', key: 'cart' },
+  });
+  expect(await world.enter(carts, [person], { entryKey: 'a' })).toEqual([{ runId: expect.anything() }]);
+  expect(await world.enter(carts, [person], { entryKey: 'b' })).toEqual([{ runId: expect.anything() }]);
+  expect(await world.enter(carts, [person], { entryKey: 'a' })).toEqual([{ refused: 'key_entered' }]);
+  expect(await world.enter(carts, [person])).toEqual([{ refused: 'no_key' }]);
+});
+
+test('50 at once enter once', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'rest', type: 'wait', for: { days: 1 } }],
+    edges: line('start', 'rest'),
+  });
+  const person = await world.person();
+  const answers = await Promise.all(Array.from({ length: 50 }, () => world.enter(flow, [person])));
+  expect(answers.flat().filter((one) => 'runId' in one)).toHaveLength(1);
+  expect(await world.counts(flow)).toEqual({ rest: 'entered 1, waiting 1' });
+});
+
+test('a split is even, and the same for a person however often it is asked', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      {
+        id: 'ways',
+        type: 'split',
+        variants: [
+          { name: 'a', percent: 30 },
+          { name: 'b', percent: 70 },
+        ],
+      },
+      { id: 'a', type: 'end' },
+      { id: 'b', type: 'end' },
+    ],
+    edges: [
+      ...line('start', 'ways'),
+      { from: 'ways', port: 'variant:a', to: 'a' },
+      { from: 'ways', port: 'variant:b', to: 'b' },
+    ],
+  });
+  const people = [];
+  for (let no = 0; no < 300; no++) people.push(await world.person());
+  await world.enter(flow, people);
+  await world.run();
+  const { a = '' } = await world.counts(flow);
+  const share = Number(/entered (\d+)/.exec(a)?.[1]) / 300;
+  expect(share).toBeGreaterThan(0.2);
+  expect(share).toBeLessThan(0.4);
+});
+
+test('a flow that is stopped moves nobody, and goes on afterwards', async () => {
+  const { setAutomationStatus } = await import('../../../src/domain/automations/set-automation-status.ts');
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'rest', type: 'wait', for: { hours: 1 } }],
+    edges: line('start', 'rest'),
+  });
+  await world.enter(flow, [await world.person()]);
+  await setAutomationStatus(world.ctx, flow.uid, 'inactive');
+  const later = new Date(world.now().getTime() + 7_200_000).toISOString();
+  await world.run(later);
+  expect(await world.counts(flow)).toEqual({ rest: 'entered 1, waiting 1' });
+  await setAutomationStatus(world.ctx, flow.uid, 'active');
+  await world.run(later);
+  expect(await world.counts(flow)).toEqual({ rest: 'entered 1, passed 1' });
+});
