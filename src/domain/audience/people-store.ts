@@ -12,10 +12,14 @@ export interface PeopleOfList {
   readonly ids: readonly bigint[];
 }
 
-/** Locked rows of these people, as `p (id)`. */
+/** These people, locked by ascending id. */
 function lockedPeople({ customerId, listId, ids }: PeopleOfList) {
-  return sql`SELECT s.id FROM subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])
-              ORDER BY s.id FOR NO KEY UPDATE`;
+  return sql`SELECT s.id, s.tags, s.fields FROM subscriber s WHERE ${areThese({ customerId, listId, ids })} ORDER BY s.id FOR NO KEY UPDATE`;
+}
+
+/** The ids as an array: they are found by their keys whatever else is joined. */
+function areThese({ customerId, listId, ids }: PeopleOfList) {
+  return sql`s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`;
 }
 
 /** Locks these people until the transaction ends. */
@@ -25,33 +29,34 @@ export async function lockPeople(db: Queryable, people: PeopleOfList): Promise<v
 
 /** Adds the tag. Answers those who could not get it: they have as many tags as a person may have. */
 export async function tagPeople(db: Queryable, people: PeopleOfList, tag: string): Promise<ReadonlySet<bigint>> {
-  const { customerId, listId } = people;
   const rows = await db.query(
     { id: 'bigint', isFull: 'bool' },
-    sql`WITH p AS MATERIALIZED (${lockedPeople(people)}), lacking AS (
-          SELECT s.id, cardinality(s.tags) >= ${TAGS_MAX}::int AS is_full FROM p
-            JOIN subscriber s ON s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.id
-           WHERE NOT EXISTS (SELECT 1 FROM unnest(s.tags) AS t (name) WHERE hot.fold(t.name) = hot.fold(${tag}))
+    sql`WITH p AS MATERIALIZED (${lockedPeople(people)}), lacking AS MATERIALIZED (
+          SELECT p.id, cardinality(p.tags) >= ${TAGS_MAX}::int AS is_full FROM p WHERE NOT ${hasTag(tag)}
         ), tagged AS (
           UPDATE subscriber s SET tags = s.tags || ARRAY[${tag}::text], updated_at = now()
-            FROM lacking l WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = l.id AND NOT l.is_full
+            FROM lacking l WHERE ${areThese(people)} AND s.id = l.id AND NOT l.is_full
         )
         SELECT id, is_full AS "isFull" FROM lacking`,
     'audience.tag_people',
   );
-  if (rows.some(({ isFull }) => !isFull)) await rememberTags(db, { customerId, id: listId }, [tag]);
+  const list = { customerId: people.customerId, id: people.listId };
+  if (rows.some(({ isFull }) => !isFull)) await rememberTags(db, list, [tag]);
   return new Set(rows.filter(({ isFull }) => isFull).map(({ id }) => id));
 }
 
-/** Removes the tag, in whatever case it is written. */
+/** Whether `p` has the tag, in whatever case it is written. */
+function hasTag(tag: string) {
+  return sql`EXISTS (SELECT 1 FROM unnest(p.tags) AS t (name) WHERE hot.fold(t.name) = hot.fold(${tag}))`;
+}
+
+/** Removes the tag. */
 export async function untagPeople(db: Queryable, people: PeopleOfList, tag: string): Promise<void> {
-  const { customerId, listId } = people;
   await db.execute(
     sql`WITH p AS MATERIALIZED (${lockedPeople(people)})
         UPDATE subscriber s SET updated_at = now(),
                tags = ARRAY(SELECT t.name FROM unnest(s.tags) WITH ORDINALITY AS t (name, no) WHERE hot.fold(t.name) <> hot.fold(${tag}) ORDER BY t.no)
-          FROM p WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.id
-           AND EXISTS (SELECT 1 FROM unnest(s.tags) AS t (name) WHERE hot.fold(t.name) = hot.fold(${tag}))`,
+          FROM p WHERE ${areThese(people)} AND s.id = p.id AND ${hasTag(tag)}`,
     'audience.untag_people',
   );
 }
@@ -62,13 +67,11 @@ export async function setFieldOfPeople(
   people: PeopleOfList,
   { tag, value }: { readonly tag: string; readonly value: string },
 ): Promise<void> {
-  const { customerId, listId } = people;
   await db.execute(
     sql`WITH p AS MATERIALIZED (${lockedPeople(people)})
         UPDATE subscriber s SET updated_at = now(),
                fields = CASE WHEN ${value} = '' THEN s.fields - ${tag}::text ELSE s.fields || jsonb_build_object(${tag}::text, ${value}::text) END
-          FROM p WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.id
-           AND coalesce(s.fields ->> ${tag}::text, '') <> ${value}`,
+          FROM p WHERE ${areThese(people)} AND s.id = p.id AND coalesce(p.fields ->> ${tag}::text, '') <> ${value}`,
     'audience.set_field_of_people',
   );
 }

@@ -13,7 +13,7 @@ import type { Zones } from './zones.ts';
 import type { Outcome, PresentRun } from './node-work.ts';
 import { placeAt } from './place-at.ts';
 import type { DueRun, Move, NodeKey, Passes } from './run.ts';
-import { delayRuns, lockDue, moveRuns, storeNextWake, tryNode } from './run-store.ts';
+import { delayRuns, findByKeys, lockDue, moveRuns, storeNextWake, tryNode } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 import { workOfNode } from './work-of-node.ts';
 
@@ -111,6 +111,7 @@ interface Batch extends Step {
 async function advanceDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<number> {
   const { live, node, now, max } = batch;
   if (!(await tryNode(ctx.tx, key))) return 0;
+  await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
   if (!zones) return 0;
   const withPayload = node.type === 'condition';

@@ -7,7 +7,7 @@ import type { FlowPayload } from './flow-payload.ts';
 import { firstNode, type LiveFlow } from './live-flow.ts';
 import { placeAt } from './place-at.ts';
 import type { RunPerson } from './run.ts';
-import { insertRuns, type NewRun } from './run-store.ts';
+import { findByKeys, insertRuns, type NewRun } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 
 /** More entries of one person into one flow in a day are a loop (D83). */
@@ -50,6 +50,7 @@ export async function enterPeople(
   now: Date,
 ): Promise<readonly EntryAnswer[]> {
   const { key, listId, flow } = live;
+  await findByKeys(ctx.tx);
   const ids = [...new Set(entrants.map(({ personId }) => personId))];
   const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
   const since = new Date(now.getTime() - DAY_MS);

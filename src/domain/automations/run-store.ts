@@ -41,8 +41,10 @@ export async function lockDue(tx: Transaction, key: NodeKey, question: DueQuesti
     DUE_ROW,
     sql`SELECT ${RUN_COLUMNS}, s.status, s.fields, p.payload
           FROM hot.flow_run r
-          LEFT JOIN subscriber s ON s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND s.id = r.person_id
-          LEFT JOIN hot.flow_payload p ON ${withPayload} AND p.customer_id = ${key.customerId} AND p.automation_id = ${key.automationId} AND p.run_id = r.id
+          LEFT JOIN LATERAL (SELECT s.status, s.fields FROM subscriber s
+                              WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND s.id = r.person_id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT p.payload FROM hot.flow_payload p
+                              WHERE ${withPayload} AND p.customer_id = ${key.customerId} AND p.automation_id = ${key.automationId} AND p.run_id = r.id OFFSET 0) p ON true
          WHERE r.customer_id = ${key.customerId} AND r.automation_id = ${key.automationId} AND r.version = ${key.version}
            AND r.node = ${key.node} AND r.wake_at <= ${now}
          ORDER BY r.wake_at, r.id LIMIT ${max} FOR NO KEY UPDATE OF r SKIP LOCKED`,
@@ -53,6 +55,18 @@ export async function lockDue(tx: Transaction, key: NodeKey, question: DueQuesti
     payload,
     person: status === null ? null : { status, fields: fields ?? {} },
   }));
+}
+
+/**
+ * For a transaction that enters or moves people: every row is found by its key, and rows of a batch are joined by hash, whatever the
+ * statistics of a table that has just grown say.
+ */
+export async function findByKeys(tx: Transaction): Promise<void> {
+  await tx.execute(
+    sql`SELECT set_config('enable_seqscan', 'off', true), set_config('enable_nestloop', 'off', true), set_config('enable_mergejoin', 'off', true),
+               set_config('enable_bitmapscan', 'off', true)`,
+    'automations.find_by_keys',
+  );
 }
 
 /** Only one process at a time does the work of a node. */
@@ -79,6 +93,8 @@ async function writeMoves(tx: Queryable, key: VersionKey, moves: readonly Move[]
     ...{ node: to?.node ?? (what === 'parked' ? from : null), state: to?.state ?? 'parked', wake: to?.wakeAt ?? null },
     passes: run.passes,
   }));
+  const ids = moves.map(({ run }) => run.id);
+  const endedPeople = moves.filter(({ to, what }) => !to && what !== 'parked').map(({ run }) => run.personId);
   await tx.execute(
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
@@ -90,17 +106,20 @@ async function writeMoves(tx: Queryable, key: VersionKey, moves: readonly Move[]
                  since = CASE WHEN m.what = 'passed' THEN ${now} ELSE r.since END,
                  failures = CASE WHEN m.what = 'passed' THEN 0 ELSE r.failures END,
                  reason = CASE WHEN m.what = 'parked' THEN m.reason END
-            FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = m.id AND m.node IS NOT NULL
+            FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
+             AND r.id = m.id AND m.node IS NOT NULL
         ), gone AS (
           DELETE FROM hot.flow_run r USING m
-           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = m.id AND m.node IS NULL
+           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
+             AND r.id = m.id AND m.node IS NULL
         ), ended AS (
           UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = coalesce(m.reason, 'end')
-            FROM m WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = m.person
-                     AND e.entry_key = m.entry_key AND e.run_id = m.id AND m.node IS NULL
+            FROM m WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${endedPeople}::bigint[])
+             AND e.person_id = m.person AND e.entry_key = m.entry_key AND e.run_id = m.id AND m.node IS NULL
         ), emptied AS (
           DELETE FROM hot.flow_payload p USING m
-           WHERE p.customer_id = ${customerId} AND p.automation_id = ${automationId} AND p.run_id = m.id AND m.node IS NULL
+           WHERE p.customer_id = ${customerId} AND p.automation_id = ${automationId} AND p.run_id = ANY (${ids}::bigint[])
+             AND p.run_id = m.id AND m.node IS NULL
         )
         INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, port, reason, details)
         SELECT ${customerId}, ${automationId}, m.id, m.person, ${now}, ${version}, (${now}::timestamptz AT TIME ZONE 'UTC')::date,
