@@ -171,6 +171,7 @@ export type {
   ComplainedEvent,
   DeliveredEvent,
   IgnoredEvent,
+  UnsubscribedEvent,
   WebhookEvent,
   WebhookReceiver,
   WebhookRequest,

@@ -37,6 +37,7 @@ const cases = [
     events: [{ kind: 'ignored' as const, name: 'failed' }],
   },
   { request: report({ ...named, event: 'complained' }), events: [{ kind: 'complained' as const, ...known }] },
+  { request: report({ ...named, event: 'unsubscribed' }), events: [{ kind: 'unsubscribed' as const, ...known }] },
   { request: report({ ...named, event: 'painted' }), events: [{ kind: 'ignored' as const, name: 'painted' }] },
 ];
 

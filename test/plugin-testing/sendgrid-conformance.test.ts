@@ -34,6 +34,10 @@ const cases = [
     ],
   },
   { request: sendGridReport([{ ...named, event: 'spamreport' }]), events: [{ kind: 'complained' as const, ...known }] },
+  ...['unsubscribe', 'group_unsubscribe'].map((event) => ({
+    request: sendGridReport([{ ...named, event }]),
+    events: [{ kind: 'unsubscribed' as const, ...known }],
+  })),
   {
     request: sendGridReport([{ ...named, event: 'painted' }]),
     events: [{ kind: 'ignored' as const, name: 'painted' }],

@@ -35,6 +35,10 @@ const cases = [
     request: sparkPostReport([message({ type: 'spam_complaint', fbtype: 'abuse' })]),
     events: [{ kind: 'complained' as const, ...known, feedbackType: 'abuse' }],
   },
+  ...['list_unsubscribe', 'link_unsubscribe'].map((type) => ({
+    request: sparkPostReport([{ msys: { unsubscribe_event: { ...named, type } } }]),
+    events: [{ kind: 'unsubscribed' as const, ...known }],
+  })),
   { request: sparkPostReport([{ msys: {} }]), events: [{ kind: 'ignored' as const, name: 'ping' }] },
 ];
 

@@ -216,6 +216,10 @@ const drivers: readonly Sentence[] = [
   ]),
   one('4.13', 'The driver says the address of its webhook.', [MAILGUN, SAVED]),
   one('4.13', 'An unknown event of a webhook is ignorable, and not dropped in silence.', [WEBHOOK, REPORTED]),
+  one('4.13', 'A driver reports that a person has unsubscribed at the vendor.', [
+    'test/inbound/reported-unsubscribes.test.ts',
+    'a genuine report of $type unsubscribes from the list of its message, once',
+  ]),
   one('4.13', 'Reports are looked up by runtimeMessageId, again for up to 5 seconds.', [
     WEBHOOK,
     'an event that comes before its message was recorded finds it within seconds; nobody waits for it',
