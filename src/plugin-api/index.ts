@@ -91,6 +91,7 @@ export {
   type VerifiedAddress,
   type VerifierOptions,
 } from './email-verifier.ts';
+export { httpVerifier, verifierFailureByStatus, type AskVerifier, type HttpVerifierVendor } from './http-verifier.ts';
 export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.ts';
 export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
 export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';

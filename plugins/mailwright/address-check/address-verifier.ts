@@ -69,7 +69,10 @@ export function connectAddressCheck(settings: DriverSettings, { dnsServers }: Ve
             message: `The name server does not answer (${code}). Check the DNS servers of the installation.`,
           };
     },
-    close: () => Promise.resolve(),
+    async close() {
+      kept?.lookup.cancel();
+      kept = undefined;
+    },
   };
 }
 

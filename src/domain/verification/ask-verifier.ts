@@ -26,8 +26,8 @@ const answerShape = z.strictObject({
 });
 
 /** How many people are asked about together. */
-export function peopleAtOnce({ addressesMax, callsMax = 1 }: EmailVerifierRegistration): number {
-  return Math.min(addressesMax * callsMax, PEOPLE_AT_ONCE_MAX);
+export function peopleAtOnce({ addressesMax, callsMax = 1, callsPerMinuteMax }: EmailVerifierRegistration): number {
+  return Math.min(addressesMax * Math.min(callsMax, callsPerMinuteMax ?? callsMax), PEOPLE_AT_ONCE_MAX);
 }
 
 export interface Answers {

@@ -2,7 +2,7 @@
  * Runs a verification: reads people by key, asks the verifier, and stores results and position together, so that after a kill at any moment the
  * next run continues there. Asked again are at most those who were with the verifier at that moment.
  */
-import { takeFromWindows } from '../../db/rate-windows.ts';
+import { giveBackToWindows, takeFromWindows } from '../../db/rate-windows.ts';
 import { ExpectedError, ValidationError } from '../../lib/errors.ts';
 import { countPeopleToVerify, nextPeopleToVerify, type PeopleToVerify } from '../audience/verification-read-model.ts';
 import { writeVerifications } from '../audience/verification-result-store.ts';
@@ -103,7 +103,14 @@ async function verifySome(ctx: Context, run: Verification, { who, verifiers }: S
   const limit = Math.min(peopleAtOnce(registration), perMinute);
   const people = await nextPeopleToVerify(ctx.db, who, { afterId, limit });
   if (people.length === 0) return 'done';
-  const waitSeconds = await secondsToWait(ctx, server, { perMinute, n: people.length });
+  const waitSeconds = await secondsToWait(ctx, server, [
+    { name: 'verifications', max: perMinute, n: people.length },
+    {
+      name: 'verification-calls',
+      max: registration.callsPerMinuteMax ?? Infinity,
+      n: Math.ceil(people.length / registration.addressesMax),
+    },
+  ]);
   if (waitSeconds !== undefined) return { waitSeconds };
   const answers = await askVerifier(verifier, registration, people);
   const status = await store(ctx, run, { answers, verifiedBy: server.type });
@@ -111,16 +118,32 @@ async function verifySome(ctx: Context, run: Verification, { who, verifiers }: S
   return status === 'running' ? { doneTo: answers.doneTo ?? afterId } : 'over';
 }
 
-/** Undefined: they may be asked about now, and are counted. The limit is that of the server, whoever uses it in which process. */
+interface MinuteLimit {
+  readonly name: string;
+  /** Infinity: none. */
+  readonly max: number;
+  /** How many are taken of it. */
+  readonly n: number;
+}
+
+/** Undefined: they may be asked about now, and are counted. The limits are those of the server, whoever uses it in which process. */
 async function secondsToWait(
   ctx: Context,
   { customerId, uid }: VerificationServer,
-  { perMinute, n }: { readonly perMinute: number; readonly n: number },
+  limits: readonly MinuteLimit[],
 ): Promise<number | undefined> {
-  if (perMinute === Infinity) return undefined;
-  const limit = { key: `verifications:${customerId}:${uid}`, max: perMinute, seconds: MINUTE_SECONDS };
-  const { refusedBy } = await takeFromWindows(ctx.db, [limit], n);
-  return refusedBy && Math.max(1, Math.ceil(refusedBy.endsInSeconds));
+  const taken: { readonly key: string; readonly n: number }[] = [];
+  for (const { name, max, n } of limits) {
+    if (max === Infinity) continue;
+    const limit = { key: `${name}:${customerId}:${uid}`, max, seconds: MINUTE_SECONDS };
+    const { refusedBy } = await takeFromWindows(ctx.db, [limit], n);
+    if (refusedBy) {
+      for (const before of taken) await giveBackToWindows(ctx.db, [before], before.n);
+      return Math.max(1, Math.ceil(refusedBy.endsInSeconds));
+    }
+    taken.push({ key: limit.key, n });
+  }
+  return undefined;
 }
 
 /** Results, counts and position in one transaction. Results stay also when the run was cancelled meanwhile. */
