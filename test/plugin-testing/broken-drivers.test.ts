@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { SendingError, type SendingDriver, type SendingDriverRegistration } from '../../src/plugin-api/index.ts';
 import { sendingDriverConformance } from '../../src/plugin-testing/sending-driver-conformance.ts';
+import { brokenRules } from '../support/broken-rules.ts';
 import { HttpDriver, httpDriver } from '../support/http-driver.ts';
 import { API_KEY, startHttpVendor, vendorReports } from '../support/http-vendor.ts';
 
@@ -11,19 +12,8 @@ const conformance = {
   webhook: { settings: { url: 'http://127.0.0.1:1/', api_key: API_KEY }, cases: vendorReports() },
 };
 
-/** The names of the rules that the driver breaks, and what they say. */
-async function broken(registration: SendingDriverRegistration): Promise<Record<string, string>> {
-  const rules = sendingDriverConformance(registration, conformance);
-  const ends = await Promise.all(
-    rules.map(({ name, check }) =>
-      check().then(
-        () => [],
-        (error: unknown) => [[name, error instanceof Error ? error.message : String(error)] as const],
-      ),
-    ),
-  );
-  return Object.fromEntries(ends.flat());
-}
+const broken = (registration: SendingDriverRegistration) =>
+  brokenRules(sendingDriverConformance(registration, conformance));
 
 /** The right driver with some members of its connections replaced. */
 function withDriver(change: (driver: HttpDriver) => Partial<SendingDriver>): SendingDriverRegistration {
