@@ -119,6 +119,12 @@ export interface SendingDriver {
   readonly capacity: number;
   /** Hands one message over. Resolves when the server has accepted it; throws `SendingError` otherwise. */
   send(message: OutgoingMessage): Promise<SendResult>;
+  /**
+   * Called before the first message of a From address over this connection, with the bare address; not once per message. For what
+   * the vendor needs first, or to learn that it does not send for this address. Sends nothing. Throws `SendingError`: `refused` about
+   * `sender` stops the campaign at once; any other failure counts as that of a message, and the address is asked about again.
+   */
+  prepareSender?(fromEmail: string): Promise<void>;
   /** How many connections this process may have open from now on; those beyond it end when their messages are done. */
   useConnections?(count: number): void;
   /** Connects and logs in to the server, and sends nothing. */

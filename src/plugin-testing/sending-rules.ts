@@ -49,6 +49,7 @@ export function sendingRules(
     'send() throws unknown when the vendor never answers': { withoutReply: failsAs(registration, 'never answers') },
     'a message that may no longer be sent is not sent': asksBeforeSending,
     'a message that needs SMTPUTF8 is sent, or refused with 5.6.7': knowsSmtpUtf8,
+    'prepareSender(), where there is one, sends nothing, and throws only what can be classified': preparesSenders,
     'close() finishes what was handed over, closes all connections, and ends sending': closes,
     'a message that is repeated with its idempotencyKey arrives once': idempotencyKeySeconds !== undefined && {
       withoutReply: arrivesOnce,
@@ -127,6 +128,26 @@ async function knowsSmtpUtf8({ driver }: World): Promise<void> {
     ended === undefined || isRefusal,
     `It must be sent, or refused with the status 5.6.7; it ended with: ${String(ended)}`,
   );
+}
+
+async function preparesSenders({ vendor, driver }: World): Promise<void> {
+  if (!driver.prepareSender) return;
+  const prepare = async () => {
+    const ending = driver.prepareSender?.('news@house.test').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    const ended = await endsWithin(Promise.resolve(ending), END_MS_MAX, 'prepareSender() does not end.');
+    const isClear = ended === undefined || (ended instanceof SendingError && ended.kind !== 'unknown');
+    requireThat(
+      isClear,
+      `prepareSender() must throw a SendingError that is not "unknown"; it throws: ${String(ended)}`,
+    );
+  };
+  await prepare();
+  requireThat(vendor.taken().length === 0, 'prepareSender() sends a message.');
+  vendor.behave('is away');
+  await prepare();
 }
 
 const KIND_OF = {

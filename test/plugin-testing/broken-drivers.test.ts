@@ -89,6 +89,20 @@ const RULE_OF: Readonly<Record<string, readonly [rule: string, SendingDriverRegi
       },
     })),
   ],
+  'a prepareSender() that sends': [
+    'prepareSender(), where there is one, sends nothing, and throws only what can be classified',
+    withDriver((driver) => ({
+      async prepareSender(from) {
+        const envelope = { from, to: 'test@there.test' };
+        const content = Buffer.from('Subject: x\r\n\r\nx\r\n');
+        await driver.send({ envelope, content, messageId: '<x@y>', idempotencyKey: 'x', needsSmtpUtf8: false });
+      },
+    })),
+  ],
+  'a prepareSender() that throws anything': [
+    'prepareSender(), where there is one, sends nothing, and throws only what can be classified',
+    withDriver(() => ({ prepareSender: () => Promise.reject(new Error('no')) })),
+  ],
   'an id of its own': [
     'send() hands a message over once, unchanged, and returns the id that reports will name',
     withDriver((driver) => ({

@@ -54,7 +54,7 @@ describe('sendgrid-api', () => {
     webhook: { settings: { api_key: 'k', webhook_public_key: SENDGRID_PUBLIC_KEY }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('sendgrid-smtp', () => {

@@ -52,7 +52,7 @@ describe('sparkpost-api', () => {
     webhook: { settings: { api_key: 'k', webhook_key: SPARKPOST_WEBHOOK_KEY }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('sparkpost-smtp', () => {

@@ -205,6 +205,10 @@ const drivers: readonly Sentence[] = [
   one('4.13', 'An entry has the name, description and icon of its card.', [PATTERNS, REGISTERED]),
   one('4.13', 'The create_url is derived from the type when it is omitted.', [PATTERNS, REGISTERED]),
   one('4.13', 'send hands a message over, and throws on failure.', ['test/workers/vendor-faults.test.ts', FAULTS]),
+  one('4.13', 'setupBeforeSend (here prepareSender) is called with the From address before its first message.', [
+    'test/workers/prepared-senders.test.ts',
+    'a sender that is not verified stops the campaign before the first message, and says so',
+  ]),
   one('4.13', 'send returns the runtimeMessageId that bounces and complaints name.', [WEBHOOK, REPORTED]),
   one('4.13', 'test calls a real authenticated read endpoint of the vendor.', [MAILGUN, SAVED]),
   one('4.13', 'On save the fields are validated, then test is called; stored is what passes both.', [MAILGUN, SAVED]),

@@ -11,9 +11,9 @@ import {
 } from '../../../src/plugin-api/index.ts';
 import { accountOf } from './amazon-api.ts';
 import { errorOf } from './failures.ts';
+import { encodedName, IDENTITIES_PATH } from './identity-path.ts';
 import { SES } from './settings.ts';
 
-const PATH = '/v2/email/identities';
 /** Its largest page, and as many as the contract has identities. */
 const PAGE_MAX = 1_000;
 
@@ -60,7 +60,10 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
   return {
     adds: ['domain', 'email'],
     async list() {
-      const { EmailIdentities: found } = await read({ method: 'GET', path: `${PATH}?PageSize=${PAGE_MAX}` }, listShape);
+      const { EmailIdentities: found } = await read(
+        { method: 'GET', path: `${IDENTITIES_PATH}?PageSize=${PAGE_MAX}` },
+        listShape,
+      );
       return found.map(({ IdentityType: type, IdentityName: name, SendingEnabled, VerificationStatus: status }) => ({
         ...{ kind: kindOf(type), name, records: [] },
         isVerified: status === undefined ? SendingEnabled === true : status === 'SUCCESS',
@@ -70,11 +73,11 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
     async add({ name }) {
       const headers = { 'Content-Type': 'application/json' };
       const body = JSON.stringify({ EmailIdentity: name });
-      return identityOf(name, await read({ method: 'POST', path: PATH, headers, body }, oneShape));
+      return identityOf(name, await read({ method: 'POST', path: IDENTITIES_PATH, headers, body }, oneShape));
     },
     // SES looks again by itself, for three days.
     check: async ({ name }) =>
-      identityOf(name, await read({ method: 'GET', path: `${PATH}/${encoded(name)}` }, oneShape)),
+      identityOf(name, await read({ method: 'GET', path: `${IDENTITIES_PATH}/${encodedName(name)}` }, oneShape)),
   };
 }
 
@@ -95,9 +98,4 @@ function identityOf(name: string, one: z.output<typeof oneShape>): VendorIdentit
       isFound: dkim === 'SUCCESS' ? true : dkim === 'FAILED' ? false : null,
     })),
   };
-}
-
-/** As RFC 3986 has it, and with it the signature. */
-function encoded(name: string): string {
-  return encodeURIComponent(name).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

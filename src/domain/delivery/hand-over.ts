@@ -18,13 +18,15 @@ interface Handover {
   /** Absent: not of a campaign's servers. */
   readonly campaignId?: bigint;
   readonly identity: SendingIdentity;
+  /** The bare address in From. */
+  readonly fromEmail: string;
 }
 
 /** Returns the server's reply. Throws what the last driver throws (`SendingError`). */
 export async function handOver(
   ctx: Context,
   message: FilledMessage,
-  { drivers, channel: first, customerId, campaignId, identity }: Handover,
+  { drivers, channel: first, customerId, campaignId, identity, fromEmail }: Handover,
 ): Promise<{ reply: string }> {
   const { sign } = identity;
   let signed: FilledMessage | undefined;
@@ -34,7 +36,7 @@ export async function handOver(
   const without = new Set<bigint>();
   for (let channel = first; ;) {
     try {
-      return await sendThrough(ctx, channel, { customerId, message: await messageFor(channel) });
+      return await sendThrough(ctx, channel, { customerId, fromEmail, message: await messageFor(channel) });
     } catch (error) {
       // Certainly not accepted, and the server is at fault: without this no later try would choose another server. A fault of
       // set-up may be about this recipient's host; for one message another server is soon tried.
@@ -49,13 +51,14 @@ export async function handOver(
 
 async function sendThrough(
   ctx: Context,
-  { permits: all, driver, gate }: SendingChannel,
-  { customerId, message }: { customerId: bigint; message: FilledMessage },
+  { permits: all, driver, senders, gate }: SendingChannel,
+  { customerId, fromEmail, message }: { customerId: bigint; fromEmail: string; message: FilledMessage },
 ): Promise<{ reply: string }> {
   const domain = domainOf(message.envelope.to);
   const permits = all.of(customerId);
   while (permits.tryTake(1) === 0) await permits.whenFree();
   try {
+    await senders.prepare(fromEmail);
     const answer = await driver.send(message);
     gate.judgeOutcome(ctx, domain, undefined);
     return answer;

@@ -87,7 +87,7 @@ async function failAll(ctx: Context, { customerId, testIds }: TestBatch, reason:
 type DueTest = NonNullable<Awaited<ReturnType<typeof takeTest>>>;
 
 async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
-  const { ctx, drivers, key, channel, identity } = composer;
+  const { ctx, drivers, key, row, channel, identity } = composer;
   if (await isSuppressed(ctx.db, { customerId: key.customerId, emailKey: emailKey(test.email) }))
     return { state: 'suppressed', reason: 'suppressed', reply: null };
   let message;
@@ -97,7 +97,7 @@ async function attempt(composer: Composer, test: DueTest): Promise<Outcome> {
     return { state: 'failed', reason: 'not_composed', reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
   }
   try {
-    const { reply } = await handOver(ctx, message, { drivers, channel, ...key, identity });
+    const { reply } = await handOver(ctx, message, { drivers, channel, ...key, identity, fromEmail: row.from_email });
     return { state: 'sent', reason: null, reply: reply.slice(0, REPLY_LENGTH_MAX) };
   } catch (error) {
     const reply = messageOf(error).slice(0, REPLY_LENGTH_MAX);

@@ -55,7 +55,7 @@ export async function sendTransactional(
   if (!channel) throw new Error('There is no active sending server.');
   const { customerId } = message;
   const { filled, identity } = await composeTransactional(ctx, message);
-  await handOver(ctx, filled, { drivers, channel, customerId, identity });
+  await handOver(ctx, filled, { drivers, channel, customerId, identity, fromEmail: sender.email });
 }
 
 /** Composes the message, and finds what its sender's domain adds to it. */
