@@ -61,7 +61,7 @@ export interface EmailVerifier {
 
 /** What the host gives a verifier besides the server's own settings. */
 export interface VerifierOptions {
-  /** How long one answer of a server may take, in milliseconds. */
+  /** How long one answer of a server may take, in milliseconds: `replySecondsMax` of the registration. */
   readonly replyTimeoutMs: number;
   /** The DNS servers of the installation, `192.0.2.1` or `192.0.2.1:53`; none: those of the system. */
   readonly dnsServers: readonly string[];
@@ -89,6 +89,8 @@ export interface EmailVerifierRegistration {
   readonly callsMax?: number | undefined;
   /** Calls a minute that the service takes from one account; absent: any number. The host keeps to it over all processes. */
   readonly callsPerMinuteMax?: number | undefined;
+  /** How long one answer of the service may take, 1 to 110; 30 if absent. The host ends a call after 120 seconds. */
+  readonly replySecondsMax?: number | undefined;
   /** Addresses a minute that the service takes from one account; absent: any number. The host keeps to it over all processes. */
   readonly perMinuteMax?: number | undefined;
   /** Checks and normalises the settings; errors are named by key. */

@@ -23,8 +23,6 @@ export interface HttpVerifierVendor {
   readonly name: string;
   /** Requests at the same time; more wait. */
   readonly connections: number;
-  /** How long an answer may take, at most 110,000 ms; absent: as long as the host says. */
-  readonly timeoutMs?: number | undefined;
   /** One answer for each address, in the order of the addresses, by as many requests as the vendor needs. */
   verify(addresses: readonly string[], ask: AskVerifier): Promise<readonly VerifiedAddress[]>;
   /** The meaning of an answer with another status, where the vendor's own words say more than the status; undefined: by the status. */
@@ -33,17 +31,11 @@ export interface HttpVerifierVendor {
   test(ask: AskVerifier): Promise<ConnectionTest>;
 }
 
-/** The host ends a call after 120 seconds; before that, the reason shall be the vendor's. */
-const TIMEOUT_MS_MAX = 110_000;
-
 /** The verifier; opens nothing yet. */
 export function httpVerifier(options: VerifierOptions, vendor: HttpVerifierVendor): EmailVerifier {
   const { openHttp } = options;
   if (!openHttp) throw new Error('This version of Mailwright opens no connections for verifiers.');
-  const http = openHttp(vendor.origin, {
-    connections: vendor.connections,
-    timeoutMs: Math.min(vendor.timeoutMs ?? options.replyTimeoutMs, TIMEOUT_MS_MAX),
-  });
+  const http = openHttp(vendor.origin, { connections: vendor.connections, timeoutMs: options.replyTimeoutMs });
   const closing = new AbortController();
   const askUntil =
     (signal: AbortSignal): AskVerifier =>

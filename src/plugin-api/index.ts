@@ -157,6 +157,7 @@ export {
   optionalNumber,
   requiredLine,
   webhookFields,
+  type SettingsFields,
 } from './check-settings.ts';
 export { smtpPreset, type SmtpPreset } from './smtp-preset.ts';
 export {

@@ -10,7 +10,10 @@ import { verifierFailureRules } from './verifier-failure-rules.ts';
 import { verifierRules } from './verifier-rules.ts';
 
 /** The limits that the host sets, by the keys of the registration. */
-const LIMITS = { addressesMax: 500, callsMax: 25, callsPerMinuteMax: 1_000_000, perMinuteMax: 1_000_000 } as const;
+const LIMITS = {
+  ...{ addressesMax: 500, callsMax: 25, replySecondsMax: 110 },
+  ...{ callsPerMinuteMax: 1_000_000, perMinuteMax: 1_000_000 },
+} as const;
 
 /** The rules for this registration, to be run by any test runner. */
 export function emailVerifierConformance(
@@ -26,7 +29,7 @@ export function emailVerifierConformance(
 }
 
 function checkLimits(registration: EmailVerifierRegistration): void {
-  for (const key of ['addressesMax', 'callsMax', 'callsPerMinuteMax', 'perMinuteMax'] as const) {
+  for (const key of ['addressesMax', 'callsMax', 'replySecondsMax', 'callsPerMinuteMax', 'perMinuteMax'] as const) {
     const value = registration[key];
     if (value === undefined && key !== 'addressesMax') continue;
     requireThat(

@@ -12,7 +12,7 @@ import {
 } from '../../src/plugin-api/index.ts';
 import { z } from 'zod';
 
-const schema = z.object({ api_key: requiredLine('API key'), endpoint: endpointField });
+const fields = { api_key: requiredLine('API key'), endpoint: endpointField };
 const answerShape = z.object({ results: z.array(z.object({ email: z.string(), status: z.string() })) });
 
 const MEANING: Readonly<Record<string, VerifiedAddress>> = {
@@ -29,7 +29,7 @@ export const rightVerifier: EmailVerifierRegistration = {
   secretKeys: ['api_key'],
   addressesMax: 50,
   callsMax: 4,
-  validate: (input) => checkSettings(schema, input),
+  validate: (input) => checkSettings(fields, input),
   connect({ api_key, endpoint }, options) {
     const headers = { Authorization: `Bearer ${String(api_key)}`, 'Content-Type': 'application/json' };
     return httpVerifier(options, {

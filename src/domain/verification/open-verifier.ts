@@ -23,8 +23,8 @@ import type { VerificationServer } from './verification-server.ts';
 
 /** A person waits for the answer. */
 const TEST_TIMEOUT_MS = 15_000;
-/** A service that looks at mailboxes needs longer than a test. */
-const REPLY_TIMEOUT_MS = 30_000;
+/** A service that looks at mailboxes needs longer than a test; some say how long. */
+const REPLY_SECONDS = 30;
 
 export interface VerifierSettings {
   readonly type: string;
@@ -114,7 +114,7 @@ function openVerifier(
   const allowed = installation.outboundAllowHosts;
   const guard = isSystem ? undefined : addressGuard(allowed);
   const verifier = registration.connect(settings, {
-    replyTimeoutMs: REPLY_TIMEOUT_MS,
+    replyTimeoutMs: (registration.replySecondsMax ?? REPLY_SECONDS) * 1_000,
     dnsServers: installation.dnsServers ?? [],
     ...(guard ? { lookup: guard.lookup } : {}),
     openHttp: (origin, { connections, timeoutMs }) =>
