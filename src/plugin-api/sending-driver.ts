@@ -211,6 +211,13 @@ export interface SendingDriverRegistration {
   connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
   /** The vendor signs with DKIM by itself, and a signature of ours would be lost: Mailwright does not sign. */
   readonly signsDkim?: true;
+  /**
+   * The vendor sets the sender of the envelope itself and takes bounces: they come by its webhook alone. Absent: bounces come by mail to
+   * `envelope.from`.
+   */
+  readonly replacesReturnPath?: true;
+  /** Settings without which the vendor's reports are not believed, such as the key that proves them. */
+  readonly reportKeys?: readonly string[];
   /** The senders of the account. Absent: they cannot be seen from here. */
   identities?(settings: DriverSettings, options: DriverOptions): VendorIdentities;
   /** For what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */

@@ -41,6 +41,8 @@ export interface SmtpPreset {
   idOf?(reply: string): string | undefined;
   /** As in the registration. */
   readonly signsDkim?: true;
+  readonly replacesReturnPath?: true;
+  readonly reportKeys?: readonly string[];
   readonly webhook?: WebhookReceiver;
 }
 
@@ -64,6 +66,8 @@ export function smtpPreset(preset: SmtpPreset): SendingDriverRegistration {
     releasesContent: true,
     addsHeaders: true,
     ...(preset.signsDkim && { signsDkim: preset.signsDkim }),
+    ...(preset.replacesReturnPath && { replacesReturnPath: preset.replacesReturnPath }),
+    ...(preset.reportKeys && { reportKeys: preset.reportKeys }),
     validate: (settings) => checkSettings(schema, settings),
     connect: (settings, options) => connectPreset(preset, settings, options),
     ...(preset.webhook && { webhook: preset.webhook }),

@@ -185,7 +185,7 @@ async function sendAll(driver: SendingDriver, names: readonly string[]) {
   return endsWithin(Promise.all(names.map((name) => driver.send(messageTo(name)))), END_MS_MAX, 'send() does not end.');
 }
 
-function sendsUnchanged({ releasesContent, sendsParts, addsHeaders }: SendingDriverRegistration) {
+function sendsUnchanged({ releasesContent, sendsParts, addsHeaders, replacesReturnPath }: SendingDriverRegistration) {
   return async ({ vendor, driver }: World): Promise<void> => {
     const message = messageTo('one');
     const sent = Buffer.from(message.content).toString();
@@ -199,6 +199,10 @@ function sendsUnchanged({ releasesContent, sendsParts, addsHeaders }: SendingDri
       `The vendor has taken ${vendor.taken().length} messages; it must be one.`,
     );
     requireThat(taken.to === message.envelope.to, `The vendor has taken it for "${taken.to}".`);
+    requireThat(
+      replacesReturnPath === true || taken.from === undefined || taken.from === message.envelope.from,
+      `The sender of the envelope is "${taken.from}": bounces do not come back. If the vendor reports them, say replacesReturnPath.`,
+    );
     const isWhole = sendsParts
       ? bodyLines(sent).every((line) => taken.content.includes(line))
       : taken.content === sent || (addsHeaders === true && taken.content.endsWith(`\r\n${sent}`));

@@ -7,7 +7,7 @@ export type RegisteredSettings = Pick<
   SendingDriverRegistration,
   'type' | 'name' | 'description' | 'configKeys' | 'secretKeys' | 'validate'
 > &
-  Partial<Pick<SendingDriverRegistration, 'formerKeys' | 'programKeys' | 'idempotencyKeySeconds'>>;
+  Partial<Pick<SendingDriverRegistration, 'formerKeys' | 'programKeys' | 'reportKeys' | 'idempotencyKeySeconds'>>;
 
 export interface SettingsConformance {
   /** Starts a vendor whose settings are right. */
@@ -105,6 +105,8 @@ function checkRegistration(registration: RegisteredSettings): void {
       configKeys.includes(key) && !secretKeys.includes(key),
       `programKeys has "${key}", which is not in configKeys, or is a secret.`,
     );
+  for (const key of registration.reportKeys ?? [])
+    requireThat(configKeys.includes(key), `reportKeys has "${key}", which is not in configKeys.`);
   requireThat(SLUG.test(type), `type is "${type}"; it must be small letters, digits and single hyphens.`);
   requireThat(name !== '' && description !== '', 'name and description are shown to people: they must not be empty.');
   requireThat(new Set(configKeys).size === configKeys.length, 'configKeys has a key twice.');

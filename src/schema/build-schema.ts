@@ -42,6 +42,7 @@ import './campaigns/plugin-templates.ts';
 import './campaigns/previews.ts';
 import './campaigns/dry-runs.ts';
 import './campaigns/campaign-changes.ts';
+import './sending-servers/bounce-route.ts';
 import './sending-servers/sending-health.ts';
 import './sending-servers/identities.ts';
 import './sending-servers/queries.ts';

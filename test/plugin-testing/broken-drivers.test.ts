@@ -50,6 +50,10 @@ const { validate, webhook } = httpDriver;
 if (!webhook) throw new Error('The right driver has a webhook.');
 const RULE_OF: Readonly<Record<string, readonly [rule: string, SendingDriverRegistration]>> = {
   'a secret that is no setting': ['the registration fits together', { ...httpDriver, secretKeys: ['password'] }],
+  'reports that need what is no setting': [
+    'the registration fits together',
+    { ...httpDriver, reportKeys: ['signing_key'] },
+  ],
   'a setting of its own': [
     'validate() takes the settings, and its result once more',
     {

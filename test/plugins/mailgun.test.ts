@@ -97,18 +97,18 @@ test('the domains of the account are shown, added and checked', async () => {
 
 test('a server whose driver shows no senders says so, and the types tell what their vendors can', async () => {
   const types = await graphql(
-    '{ sendingServerTypes { ... on SendingServerTypesSuccess { nodes { type takesReports showsSenders recognisesRepeats composesMessages signsDkim } } } }',
+    '{ sendingServerTypes { ... on SendingServerTypesSuccess { nodes { type takesReports showsSenders recognisesRepeats composesMessages signsDkim bouncesComeBy } } } }',
   );
   expect(types).toMatchObject({
     sendingServerTypes: {
       nodes: expect.arrayContaining([
         {
           ...{ type: 'mailgun-api', takesReports: true, showsSenders: true },
-          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false },
+          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false, bouncesComeBy: 'REPORTS' },
         },
         {
           ...{ type: 'smtp', takesReports: false, showsSenders: false },
-          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false },
+          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false, bouncesComeBy: 'MAIL' },
         },
       ]),
     },

@@ -229,6 +229,14 @@ const drivers: readonly Sentence[] = [
     'an event that comes before its message was recorded finds it within seconds; nobody waits for it',
   ]),
   one('4.13', 'The look-up ends after 5 seconds.', [WEBHOOK, 'the look-up ends after five seconds']),
+  one(
+    '4.13',
+    'Custom Return-Path: a driver says whether bounces come back by mail, or only by reports of the vendor.',
+    [
+      'test/plugins/bounces-of-vendors.test.ts',
+      'a vendor that takes bounces itself: its server warns until a report arrives, and records of the return-path are not asked for',
+    ],
+  ),
   one('4.13', 'A driver with identity sync shows the senders of the account.', [MAILGUN, SENDERS]),
   one('4.13', 'A driver with remote domain verification adds domains at the vendor and has them checked.', [
     MAILGUN,

@@ -22,6 +22,8 @@ export const plugin = definePlugin({
       releasesContent: true,
       // It replaces headers that ours covers.
       signsDkim: true,
+      replacesReturnPath: true,
+      reportKeys: [TOPIC_SETTING],
       validate: validateAmazon,
       connect: connectAmazon,
       identities: amazonIdentities,
@@ -41,6 +43,8 @@ export const plugin = definePlugin({
         headersOf: (message, { configuration_set: set }) => headersOf(message, set),
         // The same id that events have.
         idOf: (reply) => /^250 Ok ([\w-]{16,100})\s*$/i.exec(reply)?.[1],
+        replacesReturnPath: true,
+        reportKeys: [TOPIC_SETTING],
         webhook,
       }),
     );

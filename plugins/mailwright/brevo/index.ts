@@ -15,8 +15,9 @@ export const plugin = definePlugin({
       configKeys: ['api_key', 'max_connections', 'endpoint', ...WEBHOOK_KEYS],
       secretKeys: ['api_key', ...WEBHOOK_KEYS],
       releasesContent: true,
-      sendsParts: true,
       signsDkim: true,
+      replacesReturnPath: true,
+      sendsParts: true,
       validate: validateBrevo,
       connect: connectBrevo,
       webhook,
@@ -37,6 +38,7 @@ export const plugin = definePlugin({
           return `${name}: ${value}\r\n`;
         },
         // No document says what id its reply has; events name the message by our own.
+        replacesReturnPath: true,
         webhook,
       }),
     );

@@ -16,6 +16,7 @@ export const plugin = definePlugin({
       releasesContent: true,
       sendsParts: true,
       signsDkim: true,
+      replacesReturnPath: true,
       validate: validateElasticEmail,
       connect: connectElasticEmail,
       webhook,
@@ -33,6 +34,7 @@ export const plugin = definePlugin({
         secretKeys: WEBHOOK_KEYS,
         // Only where custom headers are enabled in the account. No document says what id its reply has.
         headersOf: ({ idempotencyKey }) => `X-ElasticEmail-Postback: ${idempotencyKey}\r\n`,
+        replacesReturnPath: true,
         webhook,
       }),
     );

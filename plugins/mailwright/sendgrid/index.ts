@@ -16,6 +16,8 @@ export const plugin = definePlugin({
       releasesContent: true,
       sendsParts: true,
       signsDkim: true,
+      replacesReturnPath: true,
+      reportKeys: [PUBLIC_KEY],
       validate: validateSendGrid,
       connect: connectSendGrid,
       identities: sendGridSenders,
@@ -35,6 +37,8 @@ export const plugin = definePlugin({
         headersOf: smtpApiHeader,
         // The documents do not say that this id is the one of the reports. They name the message by our own id in any case.
         idOf: (reply) => /\bqueued as ([\w-]{8,100})/i.exec(reply)?.[1],
+        replacesReturnPath: true,
+        reportKeys: [PUBLIC_KEY],
         webhook,
       }),
     );

@@ -24,6 +24,7 @@ export const plugin = definePlugin({
       configKeys: ['region', 'api_key', ...WEBHOOK_KEYS, 'max_connections', 'endpoint'],
       secretKeys: ['api_key', 'webhook_key', 'webhook_password'],
       releasesContent: true,
+      replacesReturnPath: true,
       validate: validateSparkPost,
       connect: connectSparkPost,
       identities: sparkPostDomains,
@@ -45,6 +46,7 @@ export const plugin = definePlugin({
         secretKeys: ['webhook_key', 'webhook_password'],
         headersOf: instructions,
         // What its reply has as an id is not documented: its reports name the message by our own.
+        replacesReturnPath: true,
         webhook,
       }),
     );

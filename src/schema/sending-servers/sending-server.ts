@@ -60,6 +60,7 @@ interface ServerKind {
   readonly idempotencyKeySeconds?: number | undefined;
   readonly sendsParts?: boolean | undefined;
   readonly signsDkim?: boolean | undefined;
+  readonly replacesReturnPath?: boolean | undefined;
   readonly iconUrl?: string | undefined;
   readonly color?: string | undefined;
   readonly createUrl?: string | undefined;
