@@ -36,6 +36,7 @@ import { paymentTasks } from '../workers/tasks/payments.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { verificationTasks } from '../workers/tasks/verifications.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
+import { paymentMailTask } from '../workers/tasks/payment-mail.ts';
 import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
@@ -122,6 +123,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     ...listMailTasks(drivers),
     ...sendingDomainTasks(drivers),
     switchedOffMailTask(drivers),
+    paymentMailTask(drivers),
     ...messageTestTasks(drivers),
     expirePendingTask,
     erasePersonTask,

@@ -29,3 +29,17 @@ export const chargeIntentJob = defineJob({
   payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
   attemptsMax: 10,
 });
+
+/** Charges saved methods again whose time has come after a decline. What failed is repeated at the next scheduled run. */
+export const retryChargesJob = defineJob({
+  name: 'billing.retry-charges',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
+
+/** Writes to a customer that its saved method was declined, or that the bank wants a confirmation. Ten tries are half a day. */
+export const paymentMailJob = defineJob({
+  name: 'billing.payment-mail',
+  payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
+  attemptsMax: 10,
+});

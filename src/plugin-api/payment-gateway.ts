@@ -57,6 +57,11 @@ export interface VendorIntent {
   readonly refundedMinor?: bigint;
   /** Why it failed, in a sentence for the customer. */
   readonly reason?: string | null;
+  /**
+   * With `FAILED`, of a charge of a saved method: it will be refused every time, as a stolen or expired card. It is not tried again then. Without
+   * it, the host tries again on some of the days of grace.
+   */
+  readonly isPermanent?: boolean;
   /** The payer agreed to later charges: what `autoCharge` needs for them. */
   readonly savedMethod?: PaymentMethodData;
 }
@@ -96,7 +101,10 @@ export interface IntentGateway {
 export interface AutoChargeGateway {
   /** Makes the vendor's object, which moves no money. The host commits its id as `reference` before it goes on. */
   prepareCharge(intent: PaymentIntent, method: PaymentMethodData): Promise<{ readonly reference: string }>;
-  /** Charges `intent.reference`. A decline is an answer with `FAILED`, a challenge one with `REQUIRES_ACTION`. */
+  /**
+   * Charges `intent.reference`. A decline is an answer with `FAILED`, a challenge one with `REQUIRES_ACTION`. A GatewayError `refused` is a
+   * permanent refusal. A later try is another intent with another uid.
+   */
   autoCharge(intent: PaymentIntent, method: PaymentMethodData): Promise<VendorIntent>;
   /** The customer is gone: the vendor deletes the method. Doing it twice is harmless. */
   removeMethod?(method: PaymentMethodData): Promise<void>;

@@ -5,6 +5,21 @@ import { objectIn, textIn, wholeIn, type Json } from './stripe-api.ts';
 
 type Status = VendorIntent['status'];
 
+/** Declines (docs.stripe.com/declines/codes) after which the same card is refused every time. */
+const PERMANENT_DECLINES = new Set([
+  ...['stolen_card', 'lost_card', 'pickup_card', 'restricted_card', 'fraudulent', 'merchant_blacklist'],
+  ...[
+    'expired_card',
+    'incorrect_number',
+    'invalid_number',
+    'invalid_account',
+    'invalid_expiry_month',
+    'invalid_expiry_year',
+  ],
+  ...['card_not_supported', 'currency_not_supported', 'stop_payment_order', 'revocation_of_authorization'],
+  ...['revocation_of_all_authorizations'],
+]);
+
 /** Expanded: `payment_intent.payment_method`, `payment_intent.latest_charge`. */
 export function stateOfSession(session: Json): VendorIntent {
   const payment = objectIn(session, 'payment_intent');
@@ -34,7 +49,17 @@ export function stateOfPaymentIntent(payment: Json): VendorIntent {
     ...{ status, isProcessing: textIn(payment, 'status') === 'processing' },
     refundedMinor: refundOf(payment),
     reason: status === 'FAILED' ? reasonOf(payment) : null,
+    isPermanent: status === 'FAILED' && isPermanent(payment),
   };
+}
+
+/** The bank's own advice comes first; cards that have expired have a code of Stripe and no decline code. */
+function isPermanent(payment: Json): boolean {
+  const error = objectIn(payment, 'last_payment_error') ?? {};
+  if (textIn(error, 'advice_code') === 'do_not_try_again') return true;
+  return [textIn(error, 'decline_code'), textIn(error, 'code')].some(
+    (code) => code !== undefined && PERMANENT_DECLINES.has(code),
+  );
 }
 
 function statusOfSession(session: Json, payment: Json | undefined): Status {

@@ -9,7 +9,7 @@ import { billRenewal } from './bill-renewal.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import { findPendingInvoice } from './invoice-store.ts';
-import { chargeSavedMethod } from './charge-intent.ts';
+import { chargeSavedMethod } from './charge-saved-method.ts';
 import { isCharging } from './end-open-try.ts';
 import type { Payment } from './payment-intent.ts';
 import { findOpenPayment } from './payment-store.ts';

@@ -2,6 +2,7 @@
  * A mail of the program itself: from the operator's address (the setting `mail_from`), through the operator's own server, in
  * plain words. The caller is a job: a failure is thrown, and the queue tries again.
  */
+import { paymentMail } from '../billing/payment-mail.ts';
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { addressMail } from '../sending/addresses/address-mail.ts';
@@ -57,6 +58,15 @@ export async function sendAddressMail(
 ): Promise<void> {
   const mail = await addressMail(ctx, address);
   if (mail) await sendSystemMail(ctx, drivers, mail);
+}
+
+/** Tells the users of a customer that a charge of its saved payment method brought no money. */
+export async function sendPaymentMails(
+  ctx: Context,
+  drivers: DriverPool,
+  charge: Parameters<typeof paymentMail>[1],
+): Promise<void> {
+  for (const mail of await paymentMail(ctx, charge)) await sendSystemMail(ctx, drivers, mail);
 }
 
 /** What somebody wrote to the postmaster of a bounce domain. */
