@@ -128,6 +128,7 @@ export {
   type FailureMatter,
   type OutgoingMessage,
   type SendResult,
+  type SenderRule,
   type SendingDriver,
   type SendingDriverRegistration,
   type SendingErrorDetails,

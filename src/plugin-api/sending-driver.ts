@@ -168,6 +168,16 @@ export type SettingsCheck =
   | { readonly ok: true; readonly settings: DriverSettings }
   | { readonly ok: false; readonly errors: FieldErrors };
 
+/** Where a sender must be verified before a type of servers sends for it. */
+export interface SenderRule {
+  /** `vendor`: in the vendor's account. `here`: Mailwright's own check of the domain's DNS is enough. */
+  readonly domains: 'here' | 'vendor';
+  /** Single addresses, which Mailwright verifies by a mail. `none`: only whole domains count. */
+  readonly addresses: 'here' | 'vendor' | 'none';
+  /** What one of a customer's servers of this type has verified counts for the others. */
+  readonly areShared: boolean;
+}
+
 /** The entry a plugin adds under the registry hook `register_sending_server_driver`. */
 export interface SendingDriverRegistration {
   /** Slug of the driver: `smtp`, `mailgun-api`. */
@@ -218,6 +228,11 @@ export interface SendingDriverRegistration {
   readonly replacesReturnPath?: true;
   /** Settings without which the vendor's reports are not believed, such as the key that proves them. */
   readonly reportKeys?: readonly string[];
+  /**
+   * Absent: what is verified here counts, for all servers. With `domains: 'vendor'` and `identities`, a campaign from a sender that the
+   * vendor does not list as verified does not start.
+   */
+  readonly senders?: SenderRule;
   /** The senders of the account. Absent: they cannot be seen from here. */
   identities?(settings: DriverSettings, options: DriverOptions): VendorIdentities;
   /** For what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */

@@ -12,6 +12,7 @@ import type {
   DriverOptions,
   DriverSettings,
   OutgoingMessage,
+  SenderRule,
   SendingDriver,
   SendingDriverRegistration,
   SendResult,
@@ -43,6 +44,7 @@ export interface SmtpPreset {
   readonly signsDkim?: true;
   readonly replacesReturnPath?: true;
   readonly reportKeys?: readonly string[];
+  readonly senders?: SenderRule;
   readonly webhook?: WebhookReceiver;
 }
 
@@ -67,6 +69,7 @@ export function smtpPreset(preset: SmtpPreset): SendingDriverRegistration {
     addsHeaders: true,
     ...(preset.signsDkim && { signsDkim: preset.signsDkim }),
     ...(preset.replacesReturnPath && { replacesReturnPath: preset.replacesReturnPath }),
+    ...(preset.senders && { senders: preset.senders }),
     ...(preset.reportKeys && { reportKeys: preset.reportKeys }),
     validate: (settings) => checkSettings(schema, settings),
     connect: (settings, options) => connectPreset(preset, settings, options),

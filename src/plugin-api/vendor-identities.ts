@@ -24,6 +24,8 @@ export interface VendorIdentity {
 export interface VendorIdentities {
   /** Which kinds can be added here. The vendor writes to an address that is added, and its reader confirms it. */
   readonly adds: readonly VendorIdentity['kind'][];
+  /** Which kinds `list` shows. Absent: both. */
+  readonly lists?: readonly VendorIdentity['kind'][];
   /** All of them, or the first 1,000. */
   list(): Promise<readonly VendorIdentity[]>;
   add(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;

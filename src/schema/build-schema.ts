@@ -43,6 +43,7 @@ import './campaigns/previews.ts';
 import './campaigns/dry-runs.ts';
 import './campaigns/campaign-changes.ts';
 import './sending-servers/bounce-route.ts';
+import './sending-servers/sender-rule.ts';
 import './sending-servers/sending-health.ts';
 import './sending-servers/identities.ts';
 import './sending-servers/queries.ts';

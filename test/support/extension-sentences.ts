@@ -237,6 +237,22 @@ const drivers: readonly Sentence[] = [
       'a vendor that takes bounces itself: its server warns until a report arrives, and records of the return-path are not asked for',
     ],
   ),
+  one(
+    '4.13',
+    'Local domain verify: a driver says whether a domain that is verified here is enough, or only at the vendor.',
+    [
+      'test/domain/campaigns/senders-at-vendors.test.ts',
+      'the start names server and domain; after the domain was verified it works; the vendor is asked once',
+    ],
+  ),
+  one('4.13', 'Local email verify: the same for single addresses.', [
+    'test/domain/campaigns/senders-at-vendors.test.ts',
+    '%s is enough',
+  ]),
+  one('4.13', 'Cross-sending domains: a driver says whether what another server has verified counts.', [
+    'test/domain/campaigns/senders-at-vendors.test.ts',
+    'each server that would send must know the sender, unless their accounts share senders',
+  ]),
   one('4.13', 'A driver with identity sync shows the senders of the account.', [MAILGUN, SENDERS]),
   one('4.13', 'A driver with remote domain verification adds domains at the vendor and has them checked.', [
     MAILGUN,

@@ -32,12 +32,20 @@ export function faultsByTurns(accepted: ScriptedAnswer): (request: ApiRequest) =
   };
 }
 
+export interface VendorCampaign {
+  readonly vendor: ApiVendor;
+  readonly type: string;
+  readonly recipients: number;
+  /** Else one that all vendors know. */
+  readonly fromEmail?: string;
+}
+
 /** A tenant with a campaign whose server is the vendor's. */
 export async function vendorCampaign(
   base: Context,
-  { vendor, type, recipients }: { vendor: ApiVendor; type: string; recipients: number },
+  { vendor, type, recipients, fromEmail = 'news@house.test' }: VendorCampaign,
 ): Promise<CampaignWorld> {
-  const world = await campaignWorld(base, { recipients, smtpPort: 9 });
+  const world = await campaignWorld(base, { recipients, smtpPort: 9, campaign: { fromEmail } });
   const customerId = world.ctx.viewer?.customerId ?? 0n;
   const [server] = await queryRows<{ uid: string }>(
     base.db,

@@ -24,7 +24,7 @@ export interface KnownVendor {
 export const VENDORS: readonly KnownVendor[] = [
   { type: 'mailgun-api', plugin: mailgun, start: startMailgunVendor },
   { type: 'sparkpost-api', plugin: sparkpost, start: () => startSparkPostVendor() },
-  { type: 'amazon-api', plugin: amazon, start: () => startSesVendor({ identities: ['house.test', 'sender.example'] }) },
+  { type: 'amazon-api', plugin: amazon, start: () => startSesVendor() },
   { type: 'brevo-api', plugin: brevo, start: () => startBrevoVendor() },
   { type: 'sendgrid-api', plugin: sendgrid, start: () => startSendGridVendor() },
   { type: 'elasticemail-api', plugin: elasticemail, start: startElasticVendor },

@@ -29,10 +29,24 @@ afterFile(async () => {
   await drivers.close();
 });
 
+/** The key may ask about a sender, and not list all: what the start of a campaign would ask is not known. */
+const MAY_NOT_LIST = sesError(
+  403,
+  'AccessDeniedException',
+  'User is not authorized to perform: ses:ListEmailIdentities',
+);
+const LIST = '/v2/email/identities';
+
 async function worldWith(identities: readonly string[]) {
   const vendor = await startSesVendor({ identities });
   afterFile(() => vendor.close());
-  const world = await vendorCampaign(ctx, { vendor, type: 'amazon-api', recipients: RECIPIENTS });
+  vendor.answerOthersBy(({ path: asked }) => (asked === LIST ? MAY_NOT_LIST : undefined));
+  const world = await vendorCampaign(ctx, {
+    vendor,
+    type: 'amazon-api',
+    recipients: RECIPIENTS,
+    fromEmail: 'news@sender.example',
+  });
   const questions = () => vendor.requests().filter(({ path: asked }) => asked.startsWith('/v2/email/identities/'));
   return { vendor, world, questions };
 }
@@ -65,7 +79,7 @@ test('a verified domain is asked for once, and the campaign sends', async () => 
 test('what SES does not say holds nobody up', async () => {
   const { vendor, world } = await worldWith([]);
   vendor.answerOthersBy(({ path: asked }) =>
-    asked.startsWith('/v2/email/identities/')
+    asked.startsWith(LIST)
       ? sesError(403, 'AccessDeniedException', 'User is not authorized to perform: ses:GetEmailIdentity')
       : undefined,
   );
@@ -81,7 +95,9 @@ test('after it was verified there the campaign is resumed', async () => {
   vendor.answerOthersBy(({ path: asked }) =>
     asked === '/v2/email/identities/sender.example'
       ? { status: 200, body: { IdentityType: 'DOMAIN', VerifiedForSendingStatus: true } }
-      : undefined,
+      : asked === LIST
+        ? MAY_NOT_LIST
+        : undefined,
   );
   // A failure is remembered for ten seconds; then the campaign that was resumed too early may be resumed again.
   await expect

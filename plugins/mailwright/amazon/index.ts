@@ -1,9 +1,17 @@
 /** The bundled drivers `amazon-api` and `amazon-smtp`. */
-import { definePlugin, smtpPreset, type DriverSettings, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
+import {
+  definePlugin,
+  smtpPreset,
+  type DriverSettings,
+  type OutgoingMessage,
+  type SenderRule,
+} from '../../../src/plugin-api/index.ts';
 import { connectAmazon, validateAmazon } from './amazon-api.ts';
 import { amazonIdentities } from './identities.ts';
 import { reportFields, SMTP_REGIONS, TAG, tagOf, TOPIC_SETTING } from './settings.ts';
 import { snsWebhook } from './webhook.ts';
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/amazon',
@@ -23,6 +31,7 @@ export const plugin = definePlugin({
       // It replaces headers that ours covers.
       signsDkim: true,
       replacesReturnPath: true,
+      senders: SENDERS,
       reportKeys: [TOPIC_SETTING],
       validate: validateAmazon,
       connect: connectAmazon,
@@ -44,6 +53,7 @@ export const plugin = definePlugin({
         // The same id that events have.
         idOf: (reply) => /^250 Ok ([\w-]{16,100})\s*$/i.exec(reply)?.[1],
         replacesReturnPath: true,
+        senders: SENDERS,
         reportKeys: [TOPIC_SETTING],
         webhook,
       }),

@@ -1,8 +1,16 @@
 /** The bundled drivers `brevo-api` and `brevo-smtp`. */
-import { definePlugin, smtpPreset, WEBHOOK_KEYS, webhookFields } from '../../../src/plugin-api/index.ts';
+import {
+  definePlugin,
+  smtpPreset,
+  WEBHOOK_KEYS,
+  webhookFields,
+  type SenderRule,
+} from '../../../src/plugin-api/index.ts';
 import { connectBrevo, validateBrevo } from './brevo-api.ts';
 import { ownIdHeader } from './own-id.ts';
 import { webhook } from './webhook.ts';
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/brevo',
@@ -17,6 +25,7 @@ export const plugin = definePlugin({
       releasesContent: true,
       signsDkim: true,
       replacesReturnPath: true,
+      senders: SENDERS,
       sendsParts: true,
       validate: validateBrevo,
       connect: connectBrevo,
@@ -39,6 +48,7 @@ export const plugin = definePlugin({
         },
         // No document says what id its reply has; events name the message by our own.
         replacesReturnPath: true,
+        senders: SENDERS,
         webhook,
       }),
     );
