@@ -124,6 +124,8 @@ function answerOf(req: ClientRequest, content: Buffer | undefined, timeoutMs: nu
       hasAnswer = true;
       void collected(answer).then(({ body, isComplete }) => {
         clearTimeout(timer);
+        // A server that has answered early may never read the rest: the connection would be taken for ever.
+        if (!req.writableFinished) req.destroy();
         resolve({ status: answer.statusCode ?? 0, headers: headersOf(answer), body, isComplete });
       });
     });
