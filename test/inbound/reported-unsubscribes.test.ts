@@ -124,6 +124,7 @@ test('an old message can be unsubscribed from, and so can one that the ledger do
 test('who has subscribed again since stays subscribed when the vendor repeats the event', async () => {
   const at = await reportedWorld(ctx);
   await reportTo(at, 1);
+  expect(await standingOf(at)).toMatchObject({ status: 'unsubscribed' });
   await ctx.db.execute(sql`UPDATE subscriber SET status = 'subscribed' WHERE id = ${at.subscriberId}`);
   const server = sql`SELECT uid FROM sending_server WHERE customer_id = ${at.customerId}`;
   const [row] = await queryRows<{ uid: string }>(ctx.db, server);
