@@ -43,3 +43,26 @@ export const paymentMailJob = defineJob({
   payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
   attemptsMax: 10,
 });
+
+const ofRemote = z.looseObject({ customerId: z.string(), remoteId: z.string() });
+
+/** Begins a subscription at a vendor with a saved payment method. Its tries end before vendors forget its idempotency key. */
+export const createRemoteJob = defineJob({
+  name: 'billing.create-remote-subscription',
+  payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
+  attemptsMax: 10,
+});
+
+/** Cancels a subscription at its vendor. After the last try the sync enqueues it again, and the administrator sees why it failed. */
+export const cancelRemoteJob = defineJob({
+  name: 'billing.cancel-remote-subscription',
+  payload: ofRemote,
+  attemptsMax: 10,
+});
+
+/** Tells the vendor to change the plan of a subscription. After the last try the administrator sees why it failed. */
+export const changeRemotePlanJob = defineJob({
+  name: 'billing.change-remote-plan',
+  payload: ofRemote,
+  attemptsMax: 10,
+});

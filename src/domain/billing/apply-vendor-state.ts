@@ -37,11 +37,13 @@ const vendorIntentShape = z.object({
     .default(null),
   isPermanent: z.boolean().default(false),
   savedMethod: z.unknown().optional(),
+  remoteSubscriptionId: z.string().min(1).max(255).optional(),
 });
 
 /** Throws when a plugin answers something else. A saved method that is wrong does not make the payment wrong: it is left out, and logged. */
 export function readVendorIntent({ log }: Pick<Context, 'log'>, answered: unknown): VendorIntent {
-  const { savedMethod, ...rest } = vendorIntentShape.parse(answered);
+  const { savedMethod, remoteSubscriptionId, ...known } = vendorIntentShape.parse(answered);
+  const rest = { ...known, ...(remoteSubscriptionId !== undefined && { remoteSubscriptionId }) };
   if (savedMethod === undefined) return rest;
   const read = methodData.safeParse(savedMethod);
   if (read.success) return { ...rest, savedMethod: read.data };
