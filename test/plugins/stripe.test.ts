@@ -260,6 +260,7 @@ test('subscriptions that Stripe keeps are walked to the end, cancelled, and move
   expect(await service?.getRemotePlans?.()).toHaveLength(130);
   expect(await service?.getRemoteSubscription?.('sub_7')).toEqual({
     ...{ id: 'sub_7', intentUid: '0123456789abc', status: 'active', isActive: true, planId: 'price_1' },
+    ...{ isEnded: false, periodPayment: null },
     currentPeriodEndsAt: new Date(1_800_000_000_000),
   });
   expect(await service?.getRemoteSubscription?.('sub_none')).toBeUndefined();

@@ -27,6 +27,7 @@ export function stateOfSession(session: Json): VendorIntent {
   // The payer is through with the checkout: a debit of a bank account takes days, and may be refused in the end.
   const isProcessing = status === 'PENDING' && textIn(session, 'status') === 'complete';
   const method = status === 'SUCCEEDED' && payment ? savedMethodOf(payment) : undefined;
+  const subscription = textIn(session, 'subscription');
   return {
     ...amountOf(session, 'amount_total'),
     reference: idOf(session),
@@ -35,7 +36,35 @@ export function stateOfSession(session: Json): VendorIntent {
     refundedMinor: payment ? refundOf(payment) : 0n,
     reason: payment && status === 'FAILED' ? reasonOf(payment) : null,
     ...(method && { savedMethod: method }),
+    ...(subscription !== undefined && { remoteSubscriptionId: subscription }),
   };
+}
+
+/** A subscription that was begun without the checkout. Expanded: `latest_invoice`. Its first invoice is paid, or it is not begun. */
+export function stateOfSubscription(subscription: Json): VendorIntent {
+  const invoice = objectIn(subscription, 'latest_invoice') ?? {};
+  const status = statusOfSubscription(subscription, invoice);
+  return {
+    ...amountOf(invoice, status === 'SUCCEEDED' ? 'amount_paid' : 'amount_due'),
+    reference: idOf(subscription),
+    intentUid: textIn(objectIn(subscription, 'metadata') ?? {}, 'intent_uid') ?? null,
+    status,
+    isProcessing: status === 'PENDING',
+    remoteSubscriptionId: idOf(subscription),
+  };
+}
+
+function statusOfSubscription(subscription: Json, invoice: Json): Status {
+  if (textIn(invoice, 'status') === 'paid') return 'SUCCEEDED';
+  switch (textIn(subscription, 'status')) {
+    case 'incomplete':
+      return 'REQUIRES_ACTION';
+    case 'incomplete_expired':
+    case 'canceled':
+      return 'CANCELLED';
+    default:
+      return 'PENDING';
+  }
 }
 
 /** Expanded: `latest_charge`. */
