@@ -3,55 +3,32 @@
  * invoice is paid once, at the vendor exactly once. The moment of the death is a statement, or a request that the vendor has got.
  */
 import { beforeAll, expect, test } from 'vitest';
-import { sql } from '../../src/db/database.ts';
 import type { DueCustomer } from '../support/gateway-customers.ts';
 import type { KillAt } from '../support/kill-at-statement.ts';
-import { openPayingWorld, type VendorName } from '../support/paying-world.ts';
+import { openPayingWorld, PRICE, WAIT, type VendorName } from '../support/paying-world.ts';
 import { faultsInBooks, totalsOf } from '../support/payment-books.ts';
 import type { Program } from '../support/program.ts';
 
 const world = await openPayingWorld();
 const { app, stripe, paypal } = world;
 const { db } = app.ctx;
-const PRICE = 1_990n;
 let program: Program;
 beforeAll(async () => void (program = await world.startProgram()));
-
-const WAIT = { timeout: 60_000, interval: 200 };
-
-async function invoicesOf({ customerId }: DueCustomer): Promise<string[]> {
-  const rows = await db.query(
-    { status: 'text' },
-    sql`SELECT status FROM invoice WHERE customer_id = ${customerId} ORDER BY id`,
-  );
-  return rows.map(({ status }) => status);
-}
 
 /** So many invoices, each paid once and by one charge, and nothing else. */
 async function expectPaidOnce(customer: DueCustomer, invoices: number): Promise<void> {
   const paid = Array.from({ length: invoices }, () => 'paid');
-  await expect.poll(() => invoicesOf(customer), WAIT).toEqual(paid);
+  await expect.poll(() => world.invoicesOf(customer), WAIT).toEqual(paid);
   // Whatever is still on its way arrives.
   await world.runSync();
-  await untilIdle();
-  expect(await invoicesOf(customer)).toEqual(paid);
+  await world.untilIdle();
+  expect(await world.invoicesOf(customer)).toEqual(paid);
   expect(await world.movedAtVendor(customer)).toEqual({ charges: invoices, objects: invoices });
   const succeeded = (await world.intentsOf(customer)).filter(({ status }) => status === 'SUCCEEDED');
   expect(new Set(succeeded.map(({ invoice }) => invoice)).size).toBe(invoices);
   expect(succeeded).toHaveLength(invoices);
   expect(await faultsInBooks(db, customer.customerId)).toEqual([]);
   expect(await totalsOf(db, customer.customerId)).toMatchObject({ paid: PRICE * BigInt(invoices), credited: 0n });
-}
-
-async function untilIdle(): Promise<void> {
-  // A run of the renewals that died is not tried again: the next one comes.
-  const jobs = () =>
-    db.query(
-      { count: 'int' },
-      sql`SELECT count(*)::int AS count FROM graphile_worker.jobs
-           WHERE task_identifier LIKE 'billing.%' AND (locked_at IS NOT NULL OR attempts < max_attempts)`,
-    );
-  await expect.poll(async () => (await jobs())[0]?.count, WAIT).toBe(0);
 }
 
 type Request = { readonly path: string; readonly acts: boolean };
@@ -194,6 +171,6 @@ test('what was paid while the program was stopped is found by the schedule after
   await world.customers.later('5 hours');
   program = await world.startProgram('web,worker,cron');
   for (const customer of customers)
-    await expect.poll(() => invoicesOf(customer), { ...WAIT, timeout: 90_000 }).toEqual(['paid']);
+    await expect.poll(() => world.invoicesOf(customer), { ...WAIT, timeout: 90_000 }).toEqual(['paid']);
   for (const customer of customers) expect(await world.movedAtVendor(customer)).toEqual({ charges: 1, objects: 1 });
 });

@@ -1,18 +1,9 @@
 /**
- * What the specification promises about plugins (3.5, 4.11, 4.13, 6.4, with decisions D38 to D40, D44, D64 to D67), one sentence a line, each with
+ * What the specification promises about plugins (3.5, 3.6, 4.11, 4.13, 6.4, with decisions D38 to D40, D44, D64 to D67), one sentence a line, each with
  * the test that plays it on a running product. Where it matters that there are several processes, the second test has at least two.
  */
-export interface Sentence {
-  /** The section, or the decision. */
-  readonly of: string;
-  readonly says: string;
-  readonly playedBy: PlaceOfTest;
-  /** Absent: it is about one process, or about the database that all share. */
-  readonly onTwo?: PlaceOfTest;
-}
-
-/** A file, and the title of a test as it is written there. */
-export type PlaceOfTest = readonly [file: string, title: string];
+import { gatewaySentences } from './gateway-sentences.ts';
+import { one, two, type Sentence } from './sentence.ts';
 
 const LIFE = 'test/plugins/lifecycle.test.ts';
 const TWO = 'test/plugins/life-on-two-processes.test.ts';
@@ -38,15 +29,6 @@ const REGISTERED = 'REGISTRYs of the register phase: drivers, their family and t
 const IMPORTS = 'BEHAVIOR dispatch_list_import_job: one plugin performs it, a second claim is refused and names both';
 const REFUSED = '%s: refused, and nothing was written';
 const PHASES = 'each phase is broken once, then the newer version takes the place of the running one';
-
-/** A test that has several processes by itself. */
-function two(of: string, says: string, playedBy: PlaceOfTest): Sentence {
-  return { of, says, playedBy, onTwo: playedBy };
-}
-
-function one(of: string, says: string, playedBy: PlaceOfTest): Sentence {
-  return { of, says, playedBy };
-}
 
 const lifecycle: readonly Sentence[] = [
   two('3.5', 'A plugin that is found has an index file and a row with the status inactive.', [TWO, FOUND]),
@@ -376,6 +358,7 @@ export const extensionSentences: readonly Sentence[] = [
   ...endpoints,
   ...layout,
   ...drivers,
+  ...gatewaySentences,
   ...hooks,
   ...decisions,
 ];

@@ -25,6 +25,11 @@ import { STRIPE_KEY, StripeDouble } from './stripe-double.ts';
 import { testInstallation } from './test-context.ts';
 import { createTestDatabase } from './test-database.ts';
 
+/** Whoever else works on this machine may make it slow. */
+export const WAIT = { timeout: 60_000, interval: 200 };
+/** Of the plan, in cents. */
+export const PRICE = 1_990n;
+
 export type VendorName = 'stripe' | 'paypal';
 
 const KILLER = pathToFileURL(path.resolve(import.meta.dirname, 'kill-at-statement.ts')).href;
@@ -137,6 +142,24 @@ export async function openPayingWorld() {
     async runSync(): Promise<void> {
       await customers.later('1 hour');
       await enqueue(db, syncPaymentsJob, {});
+    },
+    /** No job of payments runs or waits. A run of the renewals that died is not tried again: the next one comes. */
+    async untilIdle(): Promise<void> {
+      const jobs = () =>
+        db.query(
+          { count: 'int' },
+          sql`SELECT count(*)::int AS count FROM graphile_worker.jobs
+               WHERE task_identifier LIKE 'billing.%' AND (locked_at IS NOT NULL OR attempts < max_attempts)`,
+        );
+      await expect.poll(async () => (await jobs())[0]?.count, WAIT).toBe(0);
+    },
+    /** Their states, the oldest first. */
+    async invoicesOf({ customerId }: DueCustomer): Promise<string[]> {
+      const rows = await db.query(
+        { status: 'text' },
+        sql`SELECT status FROM invoice WHERE customer_id = ${customerId} ORDER BY id`,
+      );
+      return rows.map(({ status }) => status);
     },
     /** As many jobs of one charge as it takes to have several at once. */
     runCharge: ({ customerId }: DueCustomer, intentUid: string) =>
