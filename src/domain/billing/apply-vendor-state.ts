@@ -157,7 +157,8 @@ async function noteRefund(
   { refundedMinor: minor = 0n }: VendorIntent,
 ): Promise<Payment> {
   if (minor <= intent.refundedMinor || !(await raiseRefund(work.ctx.db, intent, { minor, at: work.at }))) return intent;
-  await recordOf(work, intent, { event: 'payment_refunded', note: null, minor });
+  // Of this refund: the vendor says what was paid back in all.
+  await recordOf(work, intent, { event: 'payment_refunded', note: null, minor: minor - intent.refundedMinor });
   return { ...intent, refundedMinor: minor };
 }
 
