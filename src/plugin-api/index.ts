@@ -146,7 +146,7 @@ export {
   type VendorHttp,
   type VendorRequest,
 } from './vendor-http.ts';
-export type { VendorDnsRecord, VendorIdentities, VendorIdentity } from './vendor-identities.ts';
+export type { IdentityMail, VendorDnsRecord, VendorIdentities, VendorIdentity } from './vendor-identities.ts';
 export { hideBraces, htmlOfText } from './html-of-parts.ts';
 export { readMessageParts, type MessageAddress, type MessageFile, type MessageParts } from './message-parts.ts';
 export {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { afterFile } from '../support/after-file.ts';
 import { MAILGUN_SIGNING_KEY, mailgunReport, startMailgunVendor } from '../support/mailgun-vendor.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
+import { programRest } from '../support/program-rest.ts';
 import { startProgram } from '../support/program.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 import { createTestDatabase } from '../support/test-database.ts';
@@ -19,28 +20,21 @@ const program = await startProgram({
   ...{ BOUNCE_DOMAIN: 'bounces.house.test', SPF_TERMS: 'include:spf.house.test' },
 });
 
-async function call(method: string, path: string, body?: object) {
-  const answer = await fetch(`${program.baseUrl}/api/v1${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${program.token}`, 'Content-Type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return answer.json();
-}
+const call = programRest(program);
 
 const domain = await call('POST', '/sending_domains', { name: 'shop.example' });
 const records = async (): Promise<string[]> => {
-  const { sending_domain: found } = await call('GET', `/sending_domains/${domain.sending_domain_uid}`);
-  return found.records.map(({ kind }: { kind: string }) => kind);
+  const { json } = await call('GET', `/sending_domains/${domain.json.sending_domain_uid}`);
+  return json.sending_domain.records.map(({ kind }: { kind: string }) => kind);
 };
-const server = async (uid: string) => (await call('GET', `/sending_servers/${uid}`)).sending_server;
+const server = async (uid: string) => (await call('GET', `/sending_servers/${uid}`)).json.sending_server;
 const OF_RETURN_PATH = ['spf', 'return_path'];
 
 test('a vendor that takes bounces itself: its server warns until a report arrives, and records of the return-path are not asked for', async () => {
   expect(await records()).toEqual(expect.arrayContaining(OF_RETURN_PATH));
   const { webhook_signing_key: _key, ...settings } = vendor.settings;
   const common = { name: 'Mailgun', type: 'mailgun-api', default_from_email: 'news@mg.house.test' };
-  const { sending_server_uid: uid } = await call('POST', '/sending_servers', { ...common, settings });
+  const { sending_server_uid: uid } = (await call('POST', '/sending_servers', { ...common, settings })).json;
   expect(await server(uid)).toMatchObject({
     bounces_come_by: 'reports',
     bounce_warning: expect.stringContaining('not believed without webhook_signing_key'),
@@ -61,10 +55,11 @@ test('a vendor that takes bounces itself: its server warns until a report arrive
 });
 
 test('a server that bounces come back from by mail has no warning, and with it the records have an effect again', async () => {
-  const { sending_server_uid: uid } = await call('POST', '/sending_servers', {
+  const made = await call('POST', '/sending_servers', {
     ...{ name: 'Relay', type: 'smtp', default_from_email: 'news@shop.example' },
     settings: { host: '127.0.0.1', port: relay.port, encryption: 'none' },
   });
+  const uid = made.json.sending_server_uid;
   expect(await server(uid)).toMatchObject({ bounces_come_by: 'mail', bounce_warning: null });
   expect(await records()).toEqual(expect.arrayContaining(OF_RETURN_PATH));
 });

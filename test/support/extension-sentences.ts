@@ -240,6 +240,10 @@ const drivers: readonly Sentence[] = [
     MAILGUN,
     SENDERS,
   ]),
+  one('4.13', 'Custom verification email: a driver may have the vendor send a mail of our own text to an address.', [
+    'test/plugins/amazon-senders.test.ts',
+    'an address is added with a mail of our own text, by GraphQL and REST',
+  ]),
   one('4.13', 'What only some drivers can do is told by the type of the server.', [MAILGUN, TYPES]),
 ];
 

@@ -15,6 +15,7 @@ import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
+import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
@@ -27,6 +28,8 @@ export interface World extends RestTenant {
   readonly subscriberEmail: string;
   readonly campaignUid: string;
   readonly serverUid: string;
+  /** Of a type that shows the senders of its account; not active. */
+  readonly vendorServerUid: string;
   readonly domainUid: string;
   readonly importUid: string;
   readonly segmentUid: string;
@@ -180,6 +183,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertAccess(app, owner)),
     ...(await insertBounceHandler(app, owner)),
     ...(await insertVerification(app, owner)),
+    ...(await insertVendorServer(app, owner)),
     packageUid,
     migration,
     messageId,
@@ -209,6 +213,7 @@ export function pathIn(world: World, path: string): string {
     .replace('/me/plugins/:vendor/:name', `/me/plugins/${OFFERED_PLUGIN}`)
     .replace('/:vendor/:name/settings', `/${PLUGIN_WITH_SETTINGS}/settings`)
     .replace('/:vendor/:name', `/${WORLDS_PLUGIN}`)
+    .replace('/:uid/identities', `/${world.vendorServerUid}/identities`)
     .replace(
       /\/([\w-]+)\/:(\w+)/g,
       (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`,
@@ -316,12 +321,10 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...moneyValues(path),
     timezone: 'Europe/Vienna',
     to: 'reader@person.example',
-    from_email: 'valid@sender.example',
-    default_from_email: 'valid@sender.example',
+    ...{ from_email: 'valid@sender.example', default_from_email: 'valid@sender.example' },
     reply_to: 'reply@sender.example',
     html: '<p>Hello {EMAIL}, <a href="https://shop.example/">look</a></p>',
-    list_uid: world.listUid,
-    campaign_uid: world.campaignUid,
+    ...{ list_uid: world.listUid, campaign_uid: world.campaignUid },
     signup_captcha: 'flood',
     segment_uid: world.segmentUid,
     file_uid: world.pictureUid,
@@ -339,14 +342,12 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     gateway_uid: world.gatewayUid,
     verification_server: world.verificationServerUid,
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
-    soft_bounce_limit: 3,
-    soft_bounce_days: 14,
+    ...{ soft_bounce_limit: 3, soft_bounce_days: 14 },
     // What everybody else in the world can live with.
     ...{ maintenance: 0, session_idle_days: 20, session_days_max: 60, from_addresses: 'any' },
     ...{ bounce_pause_percent: 90, bounce_pause_recipients: 500, mail_from: 'no-reply@mail.example' },
     ...{ billing_grace_days: 10, offline_payment_instructions: 'By transfer to our account.', keep_events_months: 24 },
-    quota_value: 1000,
-    quota_unit: 'hour',
+    ...{ quota_value: 1000, quota_unit: 'hour' },
     domain_limits: { 'gmail.com': 2000, '*': 10_000 },
     warm_up: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
     // A plan names servers of the system; the world's is its own.
@@ -390,7 +391,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     everywhere: 0,
     reason: 'manual',
     homepage: '',
-    ...(path.includes('sending_domains') ? { name: `${newUid()}.example`, is_default: 0 } : {}),
+    ...senderValues(path),
     return_path_subdomain: 'back',
     tracking_subdomain: 'go',
   };
