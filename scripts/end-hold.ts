@@ -7,6 +7,7 @@ import { hold, holdOf, endHold } from '../src/domain/installation/restore-guard.
 import { waitingMails, type WaitingMails } from '../src/domain/installation/waiting-mail-store.ts';
 import { SOURCE_KINDS } from '../src/domain/source-key.ts';
 import { messageOf } from '../src/lib/errors.ts';
+import { systemClock } from '../src/lib/clock.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { withInstallation } from './support/open-installation.ts';
 
@@ -28,7 +29,7 @@ async function act(database: Database): Promise<void> {
   if (word === undefined) return printHold(database);
   if (word !== 'pause' && word !== 'continue')
     throw new Error('Use one of: pause, continue, hold. Without a word, the command shows the present state.');
-  const { campaignsPaused, mailsDropped } = await endHold({ database, log: silentLog }, word);
+  const { campaignsPaused, mailsDropped } = await endHold({ database, log: silentLog, clock: systemClock }, word);
   console.log(`The hold is over; processes start their work within seconds. Campaigns paused: ${campaignsPaused}.`);
   if (mailsDropped.length > 0) console.log('These mails are not sent:');
   mailsDropped.forEach(printMails);

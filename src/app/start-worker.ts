@@ -37,6 +37,7 @@ import { paymentTasks } from '../workers/tasks/payments.ts';
 import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts';
 import { verificationTasks } from '../workers/tasks/verifications.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
+import { paymentMailTask } from '../workers/tasks/payment-mail.ts';
 import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
@@ -136,6 +137,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     ...listMailTasks,
     ...sendingDomainTasks,
     switchedOffMailTask,
+    paymentMailTask,
     ...messageTestTasks,
     expirePendingTask,
     erasePersonTask,

@@ -2,7 +2,7 @@
  * The kinds of events and their data: what happened to which object. Data is small: uids, old and new values. It has no personal
  * data, because events are kept for weeks and not erased with a person; readers load what they need.
  *
- * Rows of customers, plans, lists and campaigns are recorded by triggers (prisma/functions/record_*_events.sql), so that no
+ * Rows of customers, plans, lists, campaigns and verifications are recorded by triggers (prisma/functions/record_*_events.sql), so that no
  * statement can forget it. What a row alone does not show is recorded by verbs, with `recordEvents`.
  */
 
@@ -63,6 +63,16 @@ export interface EventKinds {
   /** `reason` is the code of the new status's reason. */
   campaign_status_changed: StatusChange & { readonly reason: string | null };
   campaign_deleted: Nothing;
+
+  /** `queued`, `running`, `paused`, `done`, `cancelled`; how many people had which result by then. `importUid`: only people of this import. */
+  verification_status_changed: StatusChange & {
+    readonly listUid: string;
+    readonly importUid: string | null;
+    readonly deliverable: number;
+    readonly undeliverable: number;
+    readonly risky: number;
+    readonly unknown: number;
+  };
 
   plugin_activated: { readonly version: string; readonly isFirst: boolean };
   /** `isSwitchedOff`: by Mailwright, because of its faults. */

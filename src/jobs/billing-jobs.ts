@@ -29,3 +29,40 @@ export const chargeIntentJob = defineJob({
   payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
   attemptsMax: 10,
 });
+
+/** Charges saved methods again whose time has come after a decline. What failed is repeated at the next scheduled run. */
+export const retryChargesJob = defineJob({
+  name: 'billing.retry-charges',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});
+
+/** Writes to a customer that its saved method was declined, or that the bank wants a confirmation. Ten tries are half a day. */
+export const paymentMailJob = defineJob({
+  name: 'billing.payment-mail',
+  payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
+  attemptsMax: 10,
+});
+
+const ofRemote = z.looseObject({ customerId: z.string(), remoteId: z.string() });
+
+/** Begins a subscription at a vendor with a saved payment method. Its tries end before vendors forget its idempotency key. */
+export const createRemoteJob = defineJob({
+  name: 'billing.create-remote-subscription',
+  payload: z.looseObject({ customerId: z.string(), intentUid: z.string() }),
+  attemptsMax: 10,
+});
+
+/** Cancels a subscription at its vendor. After the last try the sync enqueues it again, and the administrator sees why it failed. */
+export const cancelRemoteJob = defineJob({
+  name: 'billing.cancel-remote-subscription',
+  payload: ofRemote,
+  attemptsMax: 10,
+});
+
+/** Tells the vendor to change the plan of a subscription. After the last try the administrator sees why it failed. */
+export const changeRemotePlanJob = defineJob({
+  name: 'billing.change-remote-plan',
+  payload: ofRemote,
+  attemptsMax: 10,
+});

@@ -16,6 +16,8 @@ export interface PooledRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: string | Uint8Array | undefined;
+  /** Ends the request: nobody waits for its answer any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface PooledAnswer {
@@ -73,7 +75,7 @@ export function openOutboundPool(
   const library = url.protocol === 'https:' ? https : http;
   const agent = new library.Agent({ keepAlive: true, maxSockets: connections, timeout: IDLE_MS_MAX });
   return {
-    async request({ method, path, headers, body }) {
+    async request({ method, path, headers, body, signal }) {
       // Node asks the look-up about names only.
       const refusal = guard && isAddress(url.hostname) ? await guard.refusal(url.hostname) : undefined;
       if (refusal) throw new NoAnswerError(refusal, false);
@@ -81,6 +83,7 @@ export function openOutboundPool(
       const content = body === undefined ? undefined : Buffer.from(body);
       const req = library.request({
         ...{ protocol: url.protocol, host: bare(url.hostname), port: url.port, path, method, agent },
+        ...(signal && { signal }),
         ...(guard && { lookup: guard.lookup }),
         headers: {
           'User-Agent': 'Mailwright',
@@ -121,6 +124,8 @@ function answerOf(req: ClientRequest, content: Buffer | undefined, timeoutMs: nu
       hasAnswer = true;
       void collected(answer).then(({ body, isComplete }) => {
         clearTimeout(timer);
+        // A server that has answered early may never read the rest: the connection would be taken for ever.
+        if (!req.writableFinished) req.destroy();
         resolve({ status: answer.statusCode ?? 0, headers: headersOf(answer), body, isComplete });
       });
     });

@@ -77,8 +77,12 @@ export const webhookFields = {
   webhook_password: optionalLine('password of the webhook'),
 };
 
-/** The settings with defaults, or the faults by key. Keys that the shape does not know are dropped. */
-export function checkSettings(schema: z.ZodType<Record<string, unknown>>, input: SettingsInput): SettingsCheck {
+/** Fields by their keys, such as `{ api_key: requiredLine('API key') }`; or a schema, for rules about several of them. */
+export type SettingsFields = Readonly<Record<string, z.ZodType>> | z.ZodType<Record<string, unknown>>;
+
+/** The settings with defaults, or the faults by key. Keys that the fields do not know are dropped. */
+export function checkSettings(fields: SettingsFields, input: SettingsInput): SettingsCheck {
+  const schema = fields instanceof z.ZodType ? fields : z.object(fields);
   const parsed = schema.safeParse(input);
   if (!parsed.success) {
     const errors: Record<string, string[]> = {};

@@ -4,6 +4,7 @@
  */
 import type { LookupFunction } from 'node:net';
 import type { ConnectionTest, DriverSettings, SettingsCheck, SettingsInput } from './sending-driver.ts';
+import type { OpenVendorHttp } from './vendor-http.ts';
 
 /**
  * - `deliverable`: nothing speaks against the address.
@@ -29,7 +30,7 @@ export interface VerifiedAddress {
 
 /**
  * The verifier cannot be used now: it is away, the credentials are wrong, or nothing is left of what was paid for. The run pauses with this
- * sentence, and tries again by itself after a while.
+ * sentence, and tries again by itself after a while. The host removes secret settings from the sentence.
  */
 export class VerifierError extends Error {
   /** How long to wait at least, if the service says so. */
@@ -54,18 +55,20 @@ export interface EmailVerifier {
   ): Promise<readonly VerifiedAddress[]> | readonly VerifiedAddress[];
   /** Whether it can be used with these settings. Costs nothing, and verifies no address. */
   test(): Promise<ConnectionTest>;
-  /** Ends what is open. */
+  /** Ends what is open, calls that are under way among it: nobody waits for them. */
   close(): Promise<void>;
 }
 
 /** What the host gives a verifier besides the server's own settings. */
 export interface VerifierOptions {
-  /** How long one answer of a server may take, in milliseconds. */
+  /** How long one answer of a server may take, in milliseconds: `replySecondsMax` of the registration. */
   readonly replyTimeoutMs: number;
   /** The DNS servers of the installation, `192.0.2.1` or `192.0.2.1:53`; none: those of the system. */
   readonly dnsServers: readonly string[];
   /** Resolves every host name that is connected to; fails for those that a customer's server may not be at. Absent: any may. */
   readonly lookup?: LookupFunction | undefined;
+  /** Opens kept-open connections to a vendor's web interface, guarded as `lookup` is. `httpVerifier` uses it. */
+  readonly openHttp?: OpenVendorHttp | undefined;
 }
 
 /** The entry that a plugin adds under the registry hook `register_email_verifier`. */
@@ -82,8 +85,12 @@ export interface EmailVerifierRegistration {
   readonly createUrl?: string | undefined;
   /** Addresses of one call, 1 to 500. */
   readonly addressesMax: number;
-  /** Calls at once in a run, 1 to 10; 1 if absent. */
+  /** Calls at once in a run, 1 to 25; 1 if absent. What one call answers is kept when another one fails. */
   readonly callsMax?: number | undefined;
+  /** Calls a minute that the service takes from one account; absent: any number. The host keeps to it over all processes. */
+  readonly callsPerMinuteMax?: number | undefined;
+  /** How long one answer of the service may take, 1 to 110; 30 if absent. The host ends a call after 120 seconds. */
+  readonly replySecondsMax?: number | undefined;
   /** Addresses a minute that the service takes from one account; absent: any number. The host keeps to it over all processes. */
   readonly perMinuteMax?: number | undefined;
   /** Checks and normalises the settings; errors are named by key. */

@@ -3,6 +3,8 @@
  * and new values, and nothing personal: what else is needed is read when the event comes.
  */
 
+import type { VerificationResult } from './email-verifier.ts';
+
 /** Kinds of which the object says all. */
 type Plain =
   | `customer_${'added' | 'deleted'}`
@@ -34,6 +36,13 @@ export interface PluginEventKinds
   subscription_ended: Subscription & Readonly<Record<'wasRunning' | 'isReplaced' | 'isTerminated', boolean>>;
   /** `queued`, `sending`, `paused`, `done` and so on; `reason` is the code of the new status's reason. */
   campaign_status_changed: Status & { readonly reason: string | null };
+  /**
+   * A verification of a list, or of what an import has added: `queued`, `running`, `paused`, `done`, `cancelled`, and how many people had which
+   * result by then.
+   */
+  verification_status_changed: Status & { readonly listUid: string; readonly importUid: string | null } & Readonly<
+      Record<VerificationResult, number>
+    >;
   plugin_activated: { readonly version: string; readonly isFirst: boolean };
   plugin_deactivated: { readonly version: string };
   plugin_deleted: { readonly isDataKept: boolean };
@@ -49,6 +58,7 @@ export const PLUGIN_EVENT_KINDS = [
   ...(['subscription_resumed', 'subscription_plan_changed', 'subscription_ended'] as const),
   ...(['list_created', 'list_changed', 'list_deleted'] as const),
   ...(['campaign_created', 'campaign_status_changed', 'campaign_deleted'] as const),
+  ...(['verification_status_changed'] as const),
   ...(['plugin_activated', 'plugin_deactivated', 'plugin_deleted'] as const),
 ] satisfies readonly PluginEventKind[];
 
@@ -58,7 +68,7 @@ export type PluginEvent<Kinds extends PluginEventKind = PluginEventKind> = {
     /** Greater than those of all events of the same object before it. An event that comes again has the same. */
     readonly id: string;
     readonly kind: Kind;
-    /** The object: a customer, plan, subscription, list or campaign; of a plugin its `vendor/name`. */
+    /** The object: a customer, plan, subscription, list, campaign or verification; of a plugin its `vendor/name`. */
     readonly uid: string;
     /** Null: of no customer, or of one that was erased. */
     readonly customerUid: string | null;

@@ -35,6 +35,8 @@ export interface HttpVendor {
   idOf(answer: VendorAnswer, message: OutgoingMessage): string | undefined;
   /** The meaning of any other answer, where the vendor's own words say more than the status; undefined: by the status. */
   failureOf?(answer: VendorAnswer, message: OutgoingMessage): SendingError | undefined;
+  /** As `SendingDriver.prepareSender`. */
+  prepareSender?(fromEmail: string, ask: AskVendor): Promise<void>;
   /** Asks an authenticated read endpoint. A SendingError that `ask` throws becomes the answer. */
   test(ask: AskVendor): Promise<ConnectionTest>;
   /** The largest `content` the vendor takes, in bytes. */
@@ -57,6 +59,7 @@ export function httpDriver(options: DriverOptions, vendor: HttpVendor): SendingD
 }
 
 class HttpDriver implements SendingDriver {
+  readonly prepareSender?: (fromEmail: string) => Promise<void>;
   readonly #vendor: HttpVendor;
   readonly #http: VendorHttp;
   readonly #inFlight = new Set<Promise<unknown>>();
@@ -67,6 +70,9 @@ class HttpDriver implements SendingDriver {
     this.#vendor = vendor;
     this.#connections = options.connectionsMax;
     this.#http = openHttp(options, vendor);
+    if (vendor.prepareSender)
+      this.prepareSender = async (fromEmail) =>
+        vendor.prepareSender?.(fromEmail, (request) => this.#ask(request).catch(asUnavailable));
   }
 
   get capacity(): number {
@@ -120,6 +126,11 @@ class HttpDriver implements SendingDriver {
   #ask(request: VendorRequest): Promise<VendorAnswer> {
     return answerTo(this.#http, request, this.#vendor.name);
   }
+}
+
+/** A question that is not answered leaves no message in doubt. */
+function asUnavailable(error: unknown): never {
+  throw error instanceof SendingError ? new SendingError('unavailable', error.message, error) : error;
 }
 
 /** For requests besides messages: an idle connection ends after some seconds. */

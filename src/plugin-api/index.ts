@@ -91,6 +91,7 @@ export {
   type VerifiedAddress,
   type VerifierOptions,
 } from './email-verifier.ts';
+export { httpVerifier, verifierFailureByStatus, type AskVerifier, type HttpVerifierVendor } from './http-verifier.ts';
 export type { PluginDatabase, QueryAnswer, Statements } from './plugin-database.ts';
 export type { FetchAnswer, FetchOptions, PluginFetch } from './plugin-fetch.ts';
 export type { ForCustomer, GraphqlAnswer, RunGraphql } from './plugin-graphql.ts';
@@ -127,6 +128,7 @@ export {
   type FailureMatter,
   type OutgoingMessage,
   type SendResult,
+  type SenderRule,
   type SendingDriver,
   type SendingDriverRegistration,
   type SendingErrorDetails,
@@ -144,7 +146,7 @@ export {
   type VendorHttp,
   type VendorRequest,
 } from './vendor-http.ts';
-export type { VendorDnsRecord, VendorIdentities, VendorIdentity } from './vendor-identities.ts';
+export type { IdentityMail, VendorDnsRecord, VendorIdentities, VendorIdentity } from './vendor-identities.ts';
 export { hideBraces, htmlOfText } from './html-of-parts.ts';
 export { readMessageParts, type MessageAddress, type MessageFile, type MessageParts } from './message-parts.ts';
 export {
@@ -156,6 +158,7 @@ export {
   optionalNumber,
   requiredLine,
   webhookFields,
+  type SettingsFields,
 } from './check-settings.ts';
 export { smtpPreset, type SmtpPreset } from './smtp-preset.ts';
 export {
@@ -171,6 +174,7 @@ export type {
   ComplainedEvent,
   DeliveredEvent,
   IgnoredEvent,
+  UnsubscribedEvent,
   WebhookEvent,
   WebhookReceiver,
   WebhookRequest,

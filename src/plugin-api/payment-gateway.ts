@@ -30,6 +30,11 @@ export interface PaymentIntent {
   /** The vendor's id of the object that is paid; null: none was saved yet. */
   readonly reference: string | null;
   readonly invoiceUid: string;
+  /**
+   * The vendor's plan that an administrator has linked with the plan to be paid: the checkout, or `createSubscription`, begins a subscription for
+   * it at the vendor, whose object carries `uid`. Null: it is a single payment.
+   */
+  readonly remotePlanId: string | null;
   /** For the vendor's page and the statement: the plan's name. */
   readonly description: string;
   readonly customer: { readonly uid: string; readonly name: string };
@@ -57,8 +62,15 @@ export interface VendorIntent {
   readonly refundedMinor?: bigint;
   /** Why it failed, in a sentence for the customer. */
   readonly reason?: string | null;
+  /**
+   * With `FAILED`, of a charge of a saved method: it will be refused every time, as a stolen or expired card. It is not tried again then. Without
+   * it, the host tries again on some of the days of grace.
+   */
+  readonly isPermanent?: boolean;
   /** The payer agreed to later charges: what `autoCharge` needs for them. */
   readonly savedMethod?: PaymentMethodData;
+  /** Of an intent with `remotePlanId`: the vendor's id of the subscription that the payment has begun. The host reads it at once then. */
+  readonly remoteSubscriptionId?: string;
 }
 
 /** Why a vendor did not do what it was asked for. Any other error is a fault of the plugin and is logged as one. */
@@ -96,7 +108,10 @@ export interface IntentGateway {
 export interface AutoChargeGateway {
   /** Makes the vendor's object, which moves no money. The host commits its id as `reference` before it goes on. */
   prepareCharge(intent: PaymentIntent, method: PaymentMethodData): Promise<{ readonly reference: string }>;
-  /** Charges `intent.reference`. A decline is an answer with `FAILED`, a challenge one with `REQUIRES_ACTION`. */
+  /**
+   * Charges `intent.reference`. A decline is an answer with `FAILED`, a challenge one with `REQUIRES_ACTION`. A GatewayError `refused` is a
+   * permanent refusal. A later try is another intent with another uid.
+   */
   autoCharge(intent: PaymentIntent, method: PaymentMethodData): Promise<VendorIntent>;
   /** The customer is gone: the vendor deletes the method. Doing it twice is harmless. */
   removeMethod?(method: PaymentMethodData): Promise<void>;
@@ -104,7 +119,11 @@ export interface AutoChargeGateway {
 
 /** Subscriptions that are made without the customer's browser. */
 export interface SubscriptionGateway {
-  /** Throws GatewayError `refused` for vendors that only have a hosted checkout. */
+  /**
+   * Makes a subscription for `intent.remotePlanId` and takes the money of its first period, with one idempotency key for all attempts. The host
+   * saves its id as `reference` and asks `getIntentState` about it. Throws GatewayError `refused` for vendors that only have a hosted checkout,
+   * and when the method is declined.
+   */
   createSubscription(intent: PaymentIntent, method: PaymentMethodData): Promise<RemoteSubscription>;
 }
 
@@ -124,8 +143,15 @@ export interface RemoteSubscription {
   /** The vendor's own word. */
   readonly status: string;
   readonly isActive: boolean;
+  /** It never takes money again; absent: `!isActive`. One that is suspended, or whose payment is overdue, has not ended. */
+  readonly isEnded?: boolean;
   readonly planId: string | null;
   readonly currentPeriodEndsAt: Date | null;
+  /**
+   * What was paid for the period that ends at `currentPeriodEndsAt`; null: it is not paid yet. The host counts a period as paid only if amount and
+   * currency are those of the plan. Absent: it is paid while the subscription is active, and the amount is not compared.
+   */
+  readonly periodPayment?: { readonly amountMinor: bigint; readonly currencyCode: string } | null;
 }
 
 /** A page of them; the host asks with `next_cursor` until `has_more` is false. */
@@ -140,8 +166,11 @@ export interface RemoteSubscriptionGateway {
   getRemotePlans(): Promise<readonly RemotePlan[]>;
   getRemoteSubscription(id: string): Promise<RemoteSubscription | undefined>;
   getRemoteSubscriptions(cursor: string | null): Promise<RemoteSubscriptionPage>;
+  /** At once; what was paid is not paid back. Doing it twice is harmless. */
   cancelRemoteSubscription(id: string): Promise<RemoteSubscription>;
+  /** From the next period on: nothing is charged or paid back for the present one. The answer has the plan of before if the payer must agree first. */
   updateRemoteSubscriptionPlan(id: string, planId: string): Promise<RemoteSubscription>;
+  /** For `getMethodTitle` and `getMethodInfo`; undefined: the vendor does not say. */
   getRemotePaymentMethod(id: string): Promise<PaymentMethodData | undefined>;
 }
 

@@ -119,6 +119,12 @@ export interface SendingDriver {
   readonly capacity: number;
   /** Hands one message over. Resolves when the server has accepted it; throws `SendingError` otherwise. */
   send(message: OutgoingMessage): Promise<SendResult>;
+  /**
+   * Called before the first message of a From address over this connection, with the bare address; not once per message. For what
+   * the vendor needs first, or to learn that it does not send for this address. Sends nothing. Throws `SendingError`: `refused` about
+   * `sender` stops the campaign at once; any other failure counts as that of a message, and the address is asked about again.
+   */
+  prepareSender?(fromEmail: string): Promise<void>;
   /** How many connections this process may have open from now on; those beyond it end when their messages are done. */
   useConnections?(count: number): void;
   /** Connects and logs in to the server, and sends nothing. */
@@ -161,6 +167,16 @@ export type DriverSettings = Readonly<Record<string, string | number | boolean>>
 export type SettingsCheck =
   | { readonly ok: true; readonly settings: DriverSettings }
   | { readonly ok: false; readonly errors: FieldErrors };
+
+/** Where a sender must be verified before a type of servers sends for it. */
+export interface SenderRule {
+  /** `vendor`: in the vendor's account. `here`: Mailwright's own check of the domain's DNS is enough. */
+  readonly domains: 'here' | 'vendor';
+  /** Single addresses, which Mailwright verifies by a mail. `none`: only whole domains count. */
+  readonly addresses: 'here' | 'vendor' | 'none';
+  /** What one of a customer's servers of this type has verified counts for the others. */
+  readonly areShared: boolean;
+}
 
 /** The entry a plugin adds under the registry hook `register_sending_server_driver`. */
 export interface SendingDriverRegistration {
@@ -205,6 +221,18 @@ export interface SendingDriverRegistration {
   connect(settings: DriverSettings, options: DriverOptions): SendingDriver;
   /** The vendor signs with DKIM by itself, and a signature of ours would be lost: Mailwright does not sign. */
   readonly signsDkim?: true;
+  /**
+   * The vendor sets the sender of the envelope itself and takes bounces: they come by its webhook alone. Absent: bounces come by mail to
+   * `envelope.from`.
+   */
+  readonly replacesReturnPath?: true;
+  /** Settings without which the vendor's reports are not believed, such as the key that proves them. */
+  readonly reportKeys?: readonly string[];
+  /**
+   * Absent: what is verified here counts, for all servers. With `domains: 'vendor'` and `identities`, a campaign from a sender that the
+   * vendor does not list as verified does not start.
+   */
+  readonly senders?: SenderRule;
   /** The senders of the account. Absent: they cannot be seen from here. */
   identities?(settings: DriverSettings, options: DriverOptions): VendorIdentities;
   /** For what the vendor posts to `/webhook/{type}/{uid}`. Absent: it posts nothing. */

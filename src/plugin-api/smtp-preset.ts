@@ -12,6 +12,7 @@ import type {
   DriverOptions,
   DriverSettings,
   OutgoingMessage,
+  SenderRule,
   SendingDriver,
   SendingDriverRegistration,
   SendResult,
@@ -41,6 +42,9 @@ export interface SmtpPreset {
   idOf?(reply: string): string | undefined;
   /** As in the registration. */
   readonly signsDkim?: true;
+  readonly replacesReturnPath?: true;
+  readonly reportKeys?: readonly string[];
+  readonly senders?: SenderRule;
   readonly webhook?: WebhookReceiver;
 }
 
@@ -64,6 +68,9 @@ export function smtpPreset(preset: SmtpPreset): SendingDriverRegistration {
     releasesContent: true,
     addsHeaders: true,
     ...(preset.signsDkim && { signsDkim: preset.signsDkim }),
+    ...(preset.replacesReturnPath && { replacesReturnPath: preset.replacesReturnPath }),
+    ...(preset.senders && { senders: preset.senders }),
+    ...(preset.reportKeys && { reportKeys: preset.reportKeys }),
     validate: (settings) => checkSettings(schema, settings),
     connect: (settings, options) => connectPreset(preset, settings, options),
     ...(preset.webhook && { webhook: preset.webhook }),

@@ -20,13 +20,28 @@ export interface VendorIdentity {
   readonly records: readonly VendorDnsRecord[];
 }
 
+/** A mail of our own text to an address that is to be verified. The vendor adds the link at its end. */
+export interface IdentityMail {
+  /** A verified sender of the account. */
+  readonly fromEmail: string;
+  readonly subject: string;
+  readonly html: string;
+  /** Where its reader comes to after the link, when the address is verified, and when it could not be. */
+  readonly successUrl: string;
+  readonly failureUrl: string;
+}
+
 /** Each throws an Error with a sentence for the person who asked. */
 export interface VendorIdentities {
   /** Which kinds can be added here. The vendor writes to an address that is added, and its reader confirms it. */
   readonly adds: readonly VendorIdentity['kind'][];
+  /** Which kinds `list` shows. Absent: both. */
+  readonly lists?: readonly VendorIdentity['kind'][];
   /** All of them, or the first 1,000. */
   list(): Promise<readonly VendorIdentity[]>;
   add(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;
+  /** Adds an address with this mail in place of the vendor's own. Absent: the vendor has no such mail. */
+  addWithMail?(email: string, mail: IdentityMail): Promise<VendorIdentity>;
   /** Asks the vendor to look again, and answers what it says now. */
   check(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;
 }

@@ -55,6 +55,14 @@ export interface ComplainedEvent extends MessageEvent {
   readonly description?: string | undefined;
 }
 
+/**
+ * The recipient wants no more mail: by a link or a header of the vendor's own, not by Mailwright's. Only where it is about this person; a change of
+ * the vendor's lists without a message is `ignored`.
+ */
+export interface UnsubscribedEvent extends MessageEvent {
+  readonly kind: 'unsubscribed';
+}
+
 /** An event that the host does not need or this driver does not know: it is logged, never dropped in silence. */
 export interface IgnoredEvent {
   readonly kind: 'ignored';
@@ -62,7 +70,7 @@ export interface IgnoredEvent {
   readonly name: string;
 }
 
-export type WebhookEvent = DeliveredEvent | BouncedEvent | ComplainedEvent | IgnoredEvent;
+export type WebhookEvent = DeliveredEvent | BouncedEvent | ComplainedEvent | UnsubscribedEvent | IgnoredEvent;
 
 export interface WebhookReceiver {
   /** Absent: `POST` only. */

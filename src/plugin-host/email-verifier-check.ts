@@ -10,8 +10,10 @@ import { asPlugin } from './running-plugin.ts';
 
 /** A call holds so many answers in memory, and is repeated as a whole when the process dies. */
 const ADDRESSES_MAX = 500;
-/** Of one run. */
-const CALLS_MAX = 10;
+/** Of one run. Vendors that take one address a call allow so many connections. */
+const CALLS_MAX = 25;
+/** Below the time after which the host ends a call, so that the reason is that of the service. */
+const REPLY_SECONDS_MAX = 110;
 const PER_MINUTE_MAX = 1_000_000;
 /** As many as a form shows. */
 const KEYS_MAX = 50;
@@ -33,6 +35,8 @@ const shape = z.strictObject({
   createUrl: text.optional(),
   addressesMax: wholeNumber(1, ADDRESSES_MAX),
   callsMax: wholeNumber(1, CALLS_MAX).optional(),
+  callsPerMinuteMax: wholeNumber(1, PER_MINUTE_MAX).optional(),
+  replySecondsMax: wholeNumber(1, REPLY_SECONDS_MAX).optional(),
   perMinuteMax: wholeNumber(1, PER_MINUTE_MAX).optional(),
   validate: functionShape<EmailVerifierRegistration['validate']>(),
   connect: functionShape<EmailVerifierRegistration['connect']>(),

@@ -6,6 +6,8 @@ export type { CampaignToSend, StartedCampaign } from './send-campaign.ts';
 export type { Rest, RestAnswer } from './rest-call.ts';
 export type { ConformanceRule } from './conformance-rule.ts';
 export { sendingDriverConformance } from './sending-driver-conformance.ts';
+export { emailVerifierConformance } from './email-verifier-conformance.ts';
+export type { EmailVerifierConformance, TestVerifierVendor, VerifierVendorBehaviour } from './test-verifier-vendor.ts';
 export type {
   SendingDriverConformance,
   TakenMessage,

@@ -49,6 +49,7 @@ export function sendingRules(
     'send() throws unknown when the vendor never answers': { withoutReply: failsAs(registration, 'never answers') },
     'a message that may no longer be sent is not sent': asksBeforeSending,
     'a message that needs SMTPUTF8 is sent, or refused with 5.6.7': knowsSmtpUtf8,
+    'prepareSender(), where there is one, sends nothing, and throws only what can be classified': preparesSenders,
     'close() finishes what was handed over, closes all connections, and ends sending': closes,
     'a message that is repeated with its idempotencyKey arrives once': idempotencyKeySeconds !== undefined && {
       withoutReply: arrivesOnce,
@@ -129,6 +130,26 @@ async function knowsSmtpUtf8({ driver }: World): Promise<void> {
   );
 }
 
+async function preparesSenders({ vendor, driver }: World): Promise<void> {
+  if (!driver.prepareSender) return;
+  const prepare = async () => {
+    const ending = driver.prepareSender?.('news@house.test').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    const ended = await endsWithin(Promise.resolve(ending), END_MS_MAX, 'prepareSender() does not end.');
+    const isClear = ended === undefined || (ended instanceof SendingError && ended.kind !== 'unknown');
+    requireThat(
+      isClear,
+      `prepareSender() must throw a SendingError that is not "unknown"; it throws: ${String(ended)}`,
+    );
+  };
+  await prepare();
+  requireThat(vendor.taken().length === 0, 'prepareSender() sends a message.');
+  vendor.behave('is away');
+  await prepare();
+}
+
 const KIND_OF = {
   refuses: 'refused',
   defers: 'deferred',
@@ -164,7 +185,7 @@ async function sendAll(driver: SendingDriver, names: readonly string[]) {
   return endsWithin(Promise.all(names.map((name) => driver.send(messageTo(name)))), END_MS_MAX, 'send() does not end.');
 }
 
-function sendsUnchanged({ releasesContent, sendsParts, addsHeaders }: SendingDriverRegistration) {
+function sendsUnchanged({ releasesContent, sendsParts, addsHeaders, replacesReturnPath }: SendingDriverRegistration) {
   return async ({ vendor, driver }: World): Promise<void> => {
     const message = messageTo('one');
     const sent = Buffer.from(message.content).toString();
@@ -178,6 +199,10 @@ function sendsUnchanged({ releasesContent, sendsParts, addsHeaders }: SendingDri
       `The vendor has taken ${vendor.taken().length} messages; it must be one.`,
     );
     requireThat(taken.to === message.envelope.to, `The vendor has taken it for "${taken.to}".`);
+    requireThat(
+      replacesReturnPath === true || taken.from === undefined || taken.from === message.envelope.from,
+      `The sender of the envelope is "${taken.from}": bounces do not come back. If the vendor reports them, say replacesReturnPath.`,
+    );
     const isWhole = sendsParts
       ? bodyLines(sent).every((line) => taken.content.includes(line))
       : taken.content === sent || (addsHeaders === true && taken.content.endsWith(`\r\n${sent}`));

@@ -1,15 +1,28 @@
-/** The rules for a driver's registration and for what it does with settings. */
+/** The rules for the registration of a driver or a verifier, and for what it does with settings. */
 import type { DriverSettings, SendingDriverRegistration, SettingsInput } from '../plugin-api/index.ts';
 import { requireThat, type ConformanceRule } from './conformance-rule.ts';
-import type { SendingDriverConformance } from './test-vendor.ts';
+
+/** What drivers and verifiers register alike. */
+export type RegisteredSettings = Pick<
+  SendingDriverRegistration,
+  'type' | 'name' | 'description' | 'configKeys' | 'secretKeys' | 'validate'
+> &
+  Partial<Pick<SendingDriverRegistration, 'formerKeys' | 'programKeys' | 'reportKeys' | 'idempotencyKeySeconds'>>;
+
+export interface SettingsConformance {
+  /** Starts a vendor whose settings are right. */
+  readonly startVendor: () => Promise<{ readonly settings: SettingsInput; close(): Promise<void> }>;
+  /** For each key that can be wrong: a wrong value, in place of that of the vendor's `settings`. */
+  readonly wrongSettings: Readonly<Record<string, unknown>>;
+}
 
 const SLUG = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 /** What a form, a program or an old version may send in place of a setting. */
 const RUBBISH = [null, undefined, true, -1, Number.NaN, '', '\0', 'x'.repeat(10_000), [], {}, ['a'], { a: {} }, 1e300];
 
 export function settingsRules(
-  registration: SendingDriverRegistration,
-  { startVendor, wrongSettings }: SendingDriverConformance,
+  registration: RegisteredSettings,
+  { startVendor, wrongSettings }: SettingsConformance,
 ): readonly ConformanceRule[] {
   return [
     { name: 'the registration fits together', check: async () => checkRegistration(registration) },
@@ -71,7 +84,7 @@ export function settingsRules(
 }
 
 /** The vendor's settings as `connect` gets them. */
-export function settingsOf(registration: SendingDriverRegistration, input: SettingsInput): DriverSettings {
+export function settingsOf(registration: Pick<RegisteredSettings, 'validate'>, input: SettingsInput): DriverSettings {
   const checked = registration.validate(input);
   requireThat(
     checked.ok,
@@ -85,13 +98,15 @@ export function disposable<T extends { close(): Promise<void> }>(it: T): T & Asy
   return { ...it, [Symbol.asyncDispose]: () => it.close() };
 }
 
-function checkRegistration(registration: SendingDriverRegistration): void {
+function checkRegistration(registration: RegisteredSettings): void {
   const { type, name, description, configKeys, secretKeys, formerKeys = {}, idempotencyKeySeconds } = registration;
   for (const key of registration.programKeys ?? [])
     requireThat(
       configKeys.includes(key) && !secretKeys.includes(key),
       `programKeys has "${key}", which is not in configKeys, or is a secret.`,
     );
+  for (const key of registration.reportKeys ?? [])
+    requireThat(configKeys.includes(key), `reportKeys has "${key}", which is not in configKeys.`);
   requireThat(SLUG.test(type), `type is "${type}"; it must be small letters, digits and single hyphens.`);
   requireThat(name !== '' && description !== '', 'name and description are shown to people: they must not be empty.');
   requireThat(new Set(configKeys).size === configKeys.length, 'configKeys has a key twice.');
@@ -110,7 +125,7 @@ function checkRegistration(registration: SendingDriverRegistration): void {
   );
 }
 
-function resultOf({ validate }: SendingDriverRegistration, input: SettingsInput) {
+function resultOf({ validate }: RegisteredSettings, input: SettingsInput) {
   try {
     return validate(input);
   } catch (error) {
@@ -118,7 +133,7 @@ function resultOf({ validate }: SendingDriverRegistration, input: SettingsInput)
   }
 }
 
-function checkErrors({ configKeys, formerKeys = {} }: SendingDriverRegistration, errors: object): void {
+function checkErrors({ configKeys, formerKeys = {} }: RegisteredSettings, errors: object): void {
   requireThat(Object.keys(errors).length > 0, 'validate() refuses settings and names nothing.');
   for (const [key, sentences] of Object.entries(errors)) {
     requireThat(

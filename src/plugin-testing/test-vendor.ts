@@ -14,6 +14,8 @@ export type VendorBehaviour = 'takes' | 'slow' | 'refuses' | 'defers' | 'is away
 /** A message that the vendor has taken. */
 export interface TakenMessage {
   readonly to: string;
+  /** The sender of the envelope, where the vendor takes one. */
+  readonly from?: string;
   /** By which the vendor's reports of bounces and complaints name it. */
   readonly id: string;
   readonly content: string;

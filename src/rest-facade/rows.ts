@@ -23,6 +23,7 @@ import { pluginRows } from './plugins/routes.ts';
 import { segmentRows } from './segments/routes.ts';
 import { sendingDomainRows } from './sending-domains/routes.ts';
 import { sendingRouteRows } from './sending-routes/routes.ts';
+import { serverIdentityRows } from './sending-servers/identities.ts';
 import { sendingServerRows } from './sending-servers/routes.ts';
 import { loginLinkRows } from './session/login-link-routes.ts';
 import { sessionRows } from './session/routes.ts';
@@ -57,6 +58,7 @@ export const rows: readonly Row[] = [
   ...segmentRows,
   ...templateRows,
   ...sendingServerRows,
+  ...serverIdentityRows,
   ...sendingRouteRows,
   ...verificationServerRows,
   ...verificationChoiceRows,

@@ -1,7 +1,7 @@
 /** The schedule of jobs. Times are UTC. */
 import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
-import { renewSubscriptionsJob, syncPaymentsJob } from '../jobs/billing-jobs.ts';
+import { renewSubscriptionsJob, retryChargesJob, syncPaymentsJob } from '../jobs/billing-jobs.ts';
 import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
 import { dropPartitionsJob, makePartitionsJob, refreshReceivedJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
 import { sweepEventsJob } from '../jobs/event-jobs.ts';
@@ -24,6 +24,7 @@ export const crontab = [
   { task: runDueSlotsJob.name, match: '* * * * *' },
   { task: sweepPluginJobsJob.name, match: '53 4 * * *' },
   { task: renewSubscriptionsJob.name, match: '*/5 * * * *' },
+  { task: retryChargesJob.name, match: '*/5 * * * *' },
   { task: syncPaymentsJob.name, match: '* * * * *' },
   { task: recheckDomainsJob.name, match: '*/10 * * * *' },
   { task: pollBounceHandlersJob.name, match: '* * * * *' },

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { extensionSentences, type PlaceOfTest } from '../support/extension-sentences.ts';
+import { extensionSentences } from '../support/extension-sentences.ts';
+import type { PlaceOfTest } from '../support/sentence.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 /** What starts a process of the product. */

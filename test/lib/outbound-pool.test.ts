@@ -95,3 +95,28 @@ test('with a guard neither private addresses nor other ports than those of the w
   expect(await endOf(open)).toBe(200);
   open.close();
 });
+
+test('a server that answers before it has read the request, and reads no more, takes no connection for ever', async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    afterFile(() => void socket.destroy());
+    const isFirst = ++connections === 1;
+    socket.on('data', () => {
+      socket.write(OK);
+      if (isFirst) socket.pause();
+    });
+  });
+  afterFile(() => void server.close());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const pool = openOutboundPool(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, {
+    ...{ connections: 1, timeoutMs: 3_000 },
+  });
+  const large = { ...post, body: Buffer.alloc(30_000_000, 'x') };
+  expect((await pool.request(large)).status).toBe(200);
+  expect(await endOf(pool)).toBe(200);
+  expect(connections).toBe(2);
+  pool.close();
+});

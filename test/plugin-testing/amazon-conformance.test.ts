@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { WebhookEvent, WebhookRequest } from '../../src/plugin-api/index.ts';
 import { sendingDriverConformance } from '../../src/plugin-testing/sending-driver-conformance.ts';
 import { connectSmtpFor, driverOf } from '../support/drivers-of-plugin.ts';
-import { bounce, complaint, notified, published, SES_MESSAGE_ID } from '../support/ses-events.ts';
+import { bounce, complaint, notified, published, SES_MESSAGE_ID, subscription, topic } from '../support/ses-events.ts';
 import { SES_KEY, SES_REGION, SES_TOPIC, startSesVendor } from '../support/ses-vendor.ts';
 import { startSmtpVendor } from '../support/smtp-vendor.ts';
 import { amazonWith, startSns } from '../support/sns.ts';
@@ -69,6 +69,32 @@ const cases = [
   caseOf(sns.notification(published('Reject', { reject: { reason: 'Bad content' } })), {
     ...{ kind: 'bounced', ownId, bounceType: 'blocked', description: 'Bad content' },
   }),
+  caseOf(sns.notification(published('Subscription', subscription())), { kind: 'unsubscribed', ownId }),
+  // One topic more than before; not one less, and not without the preferences.
+  caseOf(
+    sns.notification(
+      published(
+        'Subscription',
+        subscription(
+          { unsubscribeAll: false, topicSubscriptionStatus: [topic('News', 'OptOut'), topic('Offers', 'OptOut')] },
+          { unsubscribeAll: false, topicSubscriptionStatus: [topic('News', 'OptIn'), topic('Offers', 'OptOut')] },
+        ),
+      ),
+    ),
+    { kind: 'unsubscribed', ownId },
+  ),
+  caseOf(
+    sns.notification(
+      published(
+        'Subscription',
+        subscription(
+          { unsubscribeAll: false, topicSubscriptionStatus: [topic('News', 'OptIn'), topic('Offers', 'OptOut')] },
+          { unsubscribeAll: true, topicSubscriptionStatus: [topic('News', 'OptOut'), topic('Offers', 'OptOut')] },
+        ),
+      ),
+    ),
+    { kind: 'ignored', name: 'Subscription' },
+  ),
   ...['Send', 'Open', 'Click', 'DeliveryDelay', 'Rendering Failure', 'Subscription', 'Painted'].map((name) =>
     caseOf(sns.notification(published(name)), { kind: 'ignored', name }),
   ),
@@ -100,7 +126,7 @@ describe('amazon-api', () => {
     webhook: { settings: { region: SES_REGION, ...SES_KEY, sns_topic_arn: SES_TOPIC }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('amazon-smtp', () => {

@@ -59,12 +59,14 @@ const cases = [
     events: [{ kind: bounced, ...known('error'), bounceType: 'blocked' as const, description: 'Sender is not valid' }],
   },
   { request: brevoReport({ ...named, event: 'spam' }), events: [{ kind: 'complained' as const, ...known('spam') }] },
-  ...['request', 'deferred', 'opened', 'unique_opened', 'proxy_open', 'click', 'unsubscribed', 'painted'].map(
-    (event) => ({
-      request: brevoReport({ ...named, event }),
-      events: [ignored(event)],
-    }),
-  ),
+  ...['unsubscribed', 'unsubscribe'].map((event) => ({
+    request: brevoReport({ ...named, event }),
+    events: [{ kind: 'unsubscribed' as const, ...known(event) }],
+  })),
+  ...['request', 'deferred', 'opened', 'unique_opened', 'proxy_open', 'click', 'painted'].map((event) => ({
+    request: brevoReport({ ...named, event }),
+    events: [ignored(event)],
+  })),
   { request: brevoReport({ event: 'delivered', email: 'p1@there.test' }), events: [ignored('delivered')] },
   {
     request: brevoReport([{ ...named, event: 'delivered' }, 7, { ...named, event: 'painted' }]),
@@ -81,7 +83,7 @@ describe('brevo-api', () => {
     webhook,
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('brevo-smtp', () => {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { SendingError, type SendingDriver, type SendingDriverRegistration } from '../../src/plugin-api/index.ts';
 import { sendingDriverConformance } from '../../src/plugin-testing/sending-driver-conformance.ts';
+import { brokenRules } from '../support/broken-rules.ts';
 import { HttpDriver, httpDriver } from '../support/http-driver.ts';
 import { API_KEY, startHttpVendor, vendorReports } from '../support/http-vendor.ts';
 
@@ -11,19 +12,8 @@ const conformance = {
   webhook: { settings: { url: 'http://127.0.0.1:1/', api_key: API_KEY }, cases: vendorReports() },
 };
 
-/** The names of the rules that the driver breaks, and what they say. */
-async function broken(registration: SendingDriverRegistration): Promise<Record<string, string>> {
-  const rules = sendingDriverConformance(registration, conformance);
-  const ends = await Promise.all(
-    rules.map(({ name, check }) =>
-      check().then(
-        () => [],
-        (error: unknown) => [[name, error instanceof Error ? error.message : String(error)] as const],
-      ),
-    ),
-  );
-  return Object.fromEntries(ends.flat());
-}
+const broken = (registration: SendingDriverRegistration) =>
+  brokenRules(sendingDriverConformance(registration, conformance));
 
 /** The right driver with some members of its connections replaced. */
 function withDriver(change: (driver: HttpDriver) => Partial<SendingDriver>): SendingDriverRegistration {
@@ -60,6 +50,10 @@ const { validate, webhook } = httpDriver;
 if (!webhook) throw new Error('The right driver has a webhook.');
 const RULE_OF: Readonly<Record<string, readonly [rule: string, SendingDriverRegistration]>> = {
   'a secret that is no setting': ['the registration fits together', { ...httpDriver, secretKeys: ['password'] }],
+  'reports that need what is no setting': [
+    'the registration fits together',
+    { ...httpDriver, reportKeys: ['signing_key'] },
+  ],
   'a setting of its own': [
     'validate() takes the settings, and its result once more',
     {
@@ -98,6 +92,20 @@ const RULE_OF: Readonly<Record<string, readonly [rule: string, SendingDriverRegi
         return tested;
       },
     })),
+  ],
+  'a prepareSender() that sends': [
+    'prepareSender(), where there is one, sends nothing, and throws only what can be classified',
+    withDriver((driver) => ({
+      async prepareSender(from) {
+        const envelope = { from, to: 'test@there.test' };
+        const content = Buffer.from('Subject: x\r\n\r\nx\r\n');
+        await driver.send({ envelope, content, messageId: '<x@y>', idempotencyKey: 'x', needsSmtpUtf8: false });
+      },
+    })),
+  ],
+  'a prepareSender() that throws anything': [
+    'prepareSender(), where there is one, sends nothing, and throws only what can be classified',
+    withDriver(() => ({ prepareSender: () => Promise.reject(new Error('no')) })),
   ],
   'an id of its own': [
     'send() hands a message over once, unchanged, and returns the id that reports will name',

@@ -32,6 +32,10 @@ const cases = [
     request: elasticReport({ ...named, status: 'AbuseReport', category: '' }),
     events: [{ kind: 'complained' as const, ...known('AbuseReport') }],
   },
+  {
+    request: elasticReport({ ...named, status: 'Unsubscribed', category: '' }),
+    events: [{ kind: 'unsubscribed' as const, ...known('Unsubscribed') }],
+  },
   bounced('NoMailbox', 'hard'),
   ...['AccountProblem', 'GreyListed', 'Throttled', 'Timeout', 'DNSProblem'].map((one) => bounced(one, 'soft')),
   ...['Spam', 'BlackListed', 'SPFProblem', 'ContentFilter', 'NotDelivered'].map((one) => bounced(one, 'blocked')),
@@ -40,7 +44,7 @@ const cases = [
     request: elasticReport({ ...named, status: 'Error', category }),
     events: ignored(`Error ${category}`),
   })),
-  ...['Opened', 'Clicked', 'Unsubscribed', 'Painted'].map((status) => ({
+  ...['Opened', 'Clicked', 'Painted'].map((status) => ({
     request: elasticReport({ ...named, status }),
     events: ignored(status),
   })),
@@ -57,7 +61,7 @@ describe('elasticemail-api', () => {
     webhook,
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('elasticemail-smtp', () => {

@@ -37,6 +37,7 @@ const cases = [
     events: [{ kind: 'ignored' as const, name: 'failed' }],
   },
   { request: report({ ...named, event: 'complained' }), events: [{ kind: 'complained' as const, ...known }] },
+  { request: report({ ...named, event: 'unsubscribed' }), events: [{ kind: 'unsubscribed' as const, ...known }] },
   { request: report({ ...named, event: 'painted' }), events: [{ kind: 'ignored' as const, name: 'painted' }] },
 ];
 
@@ -50,7 +51,7 @@ describe('mailgun-api', () => {
     },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('mailgun-smtp', () => {

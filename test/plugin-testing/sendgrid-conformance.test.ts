@@ -34,6 +34,10 @@ const cases = [
     ],
   },
   { request: sendGridReport([{ ...named, event: 'spamreport' }]), events: [{ kind: 'complained' as const, ...known }] },
+  ...['unsubscribe', 'group_unsubscribe'].map((event) => ({
+    request: sendGridReport([{ ...named, event }]),
+    events: [{ kind: 'unsubscribed' as const, ...known }],
+  })),
   {
     request: sendGridReport([{ ...named, event: 'painted' }]),
     events: [{ kind: 'ignored' as const, name: 'painted' }],
@@ -50,7 +54,7 @@ describe('sendgrid-api', () => {
     webhook: { settings: { api_key: 'k', webhook_public_key: SENDGRID_PUBLIC_KEY }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('sendgrid-smtp', () => {

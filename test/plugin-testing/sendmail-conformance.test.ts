@@ -25,5 +25,5 @@ describe.each(drivers)('$type', (registration) => {
     wrongSettings: { path: 'sendmail', connections: 0 },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with a fixed number of processes', () => expect(rules).toHaveLength(16));
+  test('are all rules for a driver with a fixed number of processes', () => expect(rules).toHaveLength(17));
 });

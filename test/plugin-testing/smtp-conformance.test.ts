@@ -26,5 +26,5 @@ describe.each([
     },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections', () => expect(rules).toHaveLength(17));
+  test('are all rules for a driver with growing connections', () => expect(rules).toHaveLength(18));
 });

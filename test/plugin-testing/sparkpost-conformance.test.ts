@@ -35,6 +35,10 @@ const cases = [
     request: sparkPostReport([message({ type: 'spam_complaint', fbtype: 'abuse' })]),
     events: [{ kind: 'complained' as const, ...known, feedbackType: 'abuse' }],
   },
+  ...['list_unsubscribe', 'link_unsubscribe'].map((type) => ({
+    request: sparkPostReport([{ msys: { unsubscribe_event: { ...named, type } } }]),
+    events: [{ kind: 'unsubscribed' as const, ...known }],
+  })),
   { request: sparkPostReport([{ msys: {} }]), events: [{ kind: 'ignored' as const, name: 'ping' }] },
 ];
 
@@ -48,7 +52,7 @@ describe('sparkpost-api', () => {
     webhook: { settings: { api_key: 'k', webhook_key: SPARKPOST_WEBHOOK_KEY }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(21));
+  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
 });
 
 describe('sparkpost-smtp', () => {

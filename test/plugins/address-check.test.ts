@@ -14,7 +14,7 @@ afterAll(() => dns.close());
 function verifierOf(given: SettingsInput = {}, dnsServers: readonly string[] = [dns.address]) {
   const checked = validateSettings({ dns_timeout_seconds: 1, ...given });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  return connectAddressCheck(checked.settings, { replyTimeoutMs: 1_000, dnsServers });
+  return connectAddressCheck(checked.settings, { dnsServers });
 }
 
 async function verdict(address: string, given: SettingsInput = {}) {
@@ -23,6 +23,7 @@ async function verdict(address: string, given: SettingsInput = {}) {
 }
 
 beforeEach(() => {
+  dns.behave('zone');
   dns.zone.clear();
   dns.queried.length = 0;
   dns.zone.set('MX good.example', ['mx.good.example']);
@@ -158,6 +159,29 @@ describe('the name server', () => {
       ok: false,
       message: expect.stringMatching(/name server.*DNS servers/),
     });
+  });
+
+  test('that is too slow for the whole call leaves the rest unknown, and nothing is looked up after that', async () => {
+    const names = Array.from({ length: 40 }, (_, no) => `s${no}.good.example`);
+    for (const name of names) dns.zone.set(`MX ${name}`, ['mx.good.example']);
+    dns.behave('slow');
+    const checked = validateSettings({ lookups_max: 4 });
+    if (!checked.ok) throw new Error('The settings are wrong.');
+    const verifier = connectAddressCheck(checked.settings, { dnsServers: [dns.address] }, 1_000);
+    const answers = await verifier.verify(
+      names.map((name) => `ada@${name}`),
+      { signal },
+    );
+    const found = answers.filter(({ result }) => result === 'deliverable').length;
+    expect(found).toBeGreaterThan(0);
+    expect(answers.filter(({ result }) => result === 'unknown')).toHaveLength(40 - found);
+    const { length } = dns.queried;
+    dns.behave('zone');
+    // The next call has a new time.
+    expect(await verifier.verify(['ada@s39.good.example'], { signal })).toEqual([
+      { result: 'deliverable', reasons: [] },
+    ]);
+    expect(dns.queried.slice(length).filter((one) => one.includes('s38.'))).toEqual([]);
   });
 
   test('that answers for no domain of a batch stops it: nobody is called unknown for it', async () => {

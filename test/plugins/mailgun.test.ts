@@ -4,6 +4,7 @@ import { afterFile } from '../support/after-file.ts';
 import { MAILGUN_KEY, startMailgunVendor } from '../support/mailgun-vendor.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
+import { programRest } from '../support/program-rest.ts';
 import { startProgram } from '../support/program.ts';
 import { createTestDatabase } from '../support/test-database.ts';
 
@@ -13,14 +14,7 @@ const { url } = await createTestDatabase();
 const program = await startProgram({ DATABASE_URL: url, DATA_DIR: newDataDir(), ROLES: 'web' });
 const { graphql } = pluginClient(program);
 
-async function call(method: string, path: string, body?: object) {
-  const answer = await fetch(`${program.baseUrl}/api/v1${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${program.token}`, 'Content-Type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, json: await answer.json() };
-}
+const call = programRest(program);
 
 const wanted = { name: 'Mailgun', type: 'mailgun-api', default_from_email: 'news@mg.house.test' };
 const settings = { ...vendor.settings };
@@ -97,18 +91,18 @@ test('the domains of the account are shown, added and checked', async () => {
 
 test('a server whose driver shows no senders says so, and the types tell what their vendors can', async () => {
   const types = await graphql(
-    '{ sendingServerTypes { ... on SendingServerTypesSuccess { nodes { type takesReports showsSenders recognisesRepeats composesMessages signsDkim } } } }',
+    '{ sendingServerTypes { ... on SendingServerTypesSuccess { nodes { type takesReports showsSenders recognisesRepeats composesMessages signsDkim bouncesComeBy } } } }',
   );
   expect(types).toMatchObject({
     sendingServerTypes: {
       nodes: expect.arrayContaining([
         {
           ...{ type: 'mailgun-api', takesReports: true, showsSenders: true },
-          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false },
+          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false, bouncesComeBy: 'REPORTS' },
         },
         {
           ...{ type: 'smtp', takesReports: false, showsSenders: false },
-          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false },
+          ...{ recognisesRepeats: false, composesMessages: false, signsDkim: false, bouncesComeBy: 'MAIL' },
         },
       ]),
     },

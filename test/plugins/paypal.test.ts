@@ -357,6 +357,7 @@ test('a saved account that is declined leaves the invoice open with the reason; 
   expect(idsOf([...paypal.orders.keys()].at(-1) ?? '')).toBe(1);
   expect(await refresh(renewal)).toMatchObject({
     status: 'pending',
+    next_charge_at: expect.any(String),
     payments: [{ status: 'FAILED', reason: expect.stringContaining('declined by the processor') }],
   });
   await open(paypal.approve(await toPayPal(renewal)));
@@ -391,6 +392,7 @@ test('an account that the payer has removed at PayPal fails with a sentence', as
   paypal.vault.delete(renewal.saved);
   await chargeIntent(ctx, { intentUid: renewal.intentUid });
   expect(await refresh(renewal)).toMatchObject({
+    next_charge_at: null,
     payments: [{ status: 'FAILED', reason: expect.stringContaining('Specified token was not found.') }],
   });
 });

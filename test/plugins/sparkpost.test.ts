@@ -226,7 +226,6 @@ describe('an event', () => {
     ...[
       ['track_event', 'initial_open'],
       ['track_event', 'click'],
-      ['unsubscribe_event', 'list_unsubscribe'],
     ],
     ['relay_event', 'relay_injection'],
   ])('%s %s is ignored by its name', (family, type) =>

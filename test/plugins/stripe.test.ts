@@ -173,6 +173,19 @@ test('a declined card leaves the invoice open with the reason; the customer pays
   expect(await refresh(renewal)).toMatchObject({ status: 'paid' });
 });
 
+test.each<[CardMood, unknown]>([
+  ['declines', expect.any(String)],
+  ['stolen', null],
+])('a card that %s is tried again or not, as Stripe says', async (mood, next) => {
+  const renewal = await renewalOf(mood);
+  await chargeIntent(ctx, { intentUid: renewal.intentUid });
+  expect(await refresh(renewal)).toMatchObject({
+    status: 'pending',
+    next_charge_at: next,
+    payments: [{ status: 'FAILED', is_automatic: true, charged_at: expect.any(String) }],
+  });
+});
+
 test('a challenge of the bank asks the customer back: the checkout takes the place of the charge, which is cancelled', async () => {
   const renewal = await renewalOf('challenges');
   await chargeIntent(ctx, { intentUid: renewal.intentUid });
@@ -247,6 +260,7 @@ test('subscriptions that Stripe keeps are walked to the end, cancelled, and move
   expect(await service?.getRemotePlans?.()).toHaveLength(130);
   expect(await service?.getRemoteSubscription?.('sub_7')).toEqual({
     ...{ id: 'sub_7', intentUid: '0123456789abc', status: 'active', isActive: true, planId: 'price_1' },
+    ...{ isEnded: false, periodPayment: null },
     currentPeriodEndsAt: new Date(1_800_000_000_000),
   });
   expect(await service?.getRemoteSubscription?.('sub_none')).toBeUndefined();

@@ -78,6 +78,9 @@ const sendingServers = section(
   ['PATCH', '/sending_servers/:uid', 'token', 200, action('sending_server_uid', 'sending_server')],
   ['POST', '/sending_servers/:uid/reset_health', 'token', 200, action('sending_server_uid', 'sending_server')],
   ['POST', '/sending_servers/:uid/test', 'token', 200, action('sending_server_uid', 'test')],
+  ['GET', '/sending_servers/:uid/identities', 'token', 200, object('identities')],
+  ['POST', '/sending_servers/:uid/identities', 'token', 200, action('identity')],
+  ['POST', '/sending_servers/:uid/identities/check', 'token', 200, action('identity')],
   ['DELETE', '/sending_servers/:uid', 'token', 200, action('sending_server_uid')],
 );
 

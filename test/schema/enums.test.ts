@@ -23,6 +23,8 @@ const OPEN: Readonly<Record<string, string>> = {
   'PaymentGateway.type': 'gateways of plugins',
   'PaymentGatewayType.type': 'gateways of plugins',
   'PaymentGatewayTest.reason': 'a sentence',
+  'RemoteSubscription.status': "the vendor's word",
+  'UnknownRemoteSubscription.status': "the vendor's word",
   'Verification.reason': 'a sentence',
   'DroppedMails.kind': 'names of jobs',
   'ConsentEvent.source': '`import:<uid>`',

@@ -58,6 +58,8 @@ export interface ApiVendor extends TestVendor {
   script(answers: readonly ScriptedAnswer[]): void;
   /** For every request to send: the answer, or undefined to behave as usual. */
   answerBy(choose: ((request: ApiRequest) => ScriptedAnswer | undefined) | undefined): void;
+  /** For every other authorized request: the answer, or undefined to behave as usual. */
+  answerOthersBy(choose: ((request: ApiRequest) => ApiAnswer | undefined) | undefined): void;
   /** From now on messages are counted, and not kept: for many. */
   keepNone(): void;
   /** How many it has taken. */
@@ -74,6 +76,7 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
   let how: VendorBehaviour = 'takes';
   let delayMs = 0;
   let choose: ((request: ApiRequest) => ScriptedAnswer | undefined) | undefined;
+  let chooseOther: ((request: ApiRequest) => ApiAnswer | undefined) | undefined;
   const scripted: ScriptedAnswer[] = [];
   const sockets = new Set<Socket>();
   const count = { ever: 0, most: 0 };
@@ -112,7 +115,7 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
     const refusal = parts.refusalOf(request);
     if (refusal) return write(res, refusal);
     if (isKeeping) requests.push(request);
-    const answer = parts.isSend(request) ? await toSend(request) : parts.other(request);
+    const answer = parts.isSend(request) ? await toSend(request) : (chooseOther?.(request) ?? parts.other(request));
     if (answer === 'silence') return;
     if (answer === 'cut' || answer === 'taken and cut') return void req.socket.destroy();
     if ('half' in answer) return writeHalf(res, answer.half);
@@ -141,6 +144,7 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
     },
     script: (answers) => void scripted.push(...answers),
     answerBy: (by) => void (choose = by),
+    answerOthersBy: (by) => void (chooseOther = by),
     keepNone: () => void (isKeeping = false),
     count: () => messages,
     answerAfterMs: (ms) => void (delayMs = ms),

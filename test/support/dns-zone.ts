@@ -1,6 +1,7 @@
 /** Names and their records for tests: answered at once, or by a real DNS server on a UDP port of this machine. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { decode, encode, type Answer, type Packet } from 'dns-packet';
 import type { DnsQuery } from '../../src/lib/dns-records.ts';
 
@@ -39,6 +40,8 @@ export interface DnsServer {
   readonly zone: Zone;
   /** `TYPE name` of every question. */
   readonly queried: string[];
+  /** How it answers from now on: by its zone, after some time, with a fault to everything, or not at all. */
+  behave(how: 'zone' | 'slow' | 'SERVFAIL' | 'REFUSED' | 'silent'): void;
   close(): void;
 }
 
@@ -46,17 +49,30 @@ export interface DnsServer {
 export async function startDnsServer(zone: Zone = new Map()): Promise<DnsServer> {
   const socket = createSocket('udp4');
   const queried: string[] = [];
-  socket.on('message', (message, { port, address }) => {
+  let isClosed = false;
+  let how: Parameters<DnsServer['behave']>[0] = 'zone';
+  socket.on('message', async (message, { port, address }) => {
     const query = decode(message);
     const [question] = query.questions ?? [];
     if (!question) return;
     const name = question.name.toLowerCase();
     queried.push(`${question.type} ${name}`);
-    socket.send(encode(answerTo(zone, { id: query.id ?? 0, type: question.type, name, question })), port, address);
+    if (how === 'silent') return;
+    if (how === 'slow') await sleep(SLOW_MS);
+    const asked = { id: query.id ?? 0, type: question.type, name, question };
+    const answer = how === 'SERVFAIL' || how === 'REFUSED' ? faultOf(asked, how) : answerTo(zone, asked);
+    if (!isClosed) socket.send(encode(answer), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  return { address: `127.0.0.1:${socket.address().port}`, zone, queried, close: () => socket.close() };
+  return {
+    ...{ address: `127.0.0.1:${socket.address().port}`, zone, queried },
+    behave: (next) => void (how = next),
+    close() {
+      isClosed = true;
+      socket.close();
+    },
+  };
 }
 
 interface Question {
@@ -68,6 +84,13 @@ interface Question {
 
 const NXDOMAIN = 3;
 const SERVFAIL = 2;
+const REFUSED = 5;
+const SLOW_MS = 200;
+
+function faultOf({ id, question }: Question, how: 'SERVFAIL' | 'REFUSED'): Packet {
+  const code = how === 'SERVFAIL' ? SERVFAIL : REFUSED;
+  return { type: 'response', id, flags: 0x0180 | code, questions: [question], answers: [] };
+}
 
 function answerTo(zone: Zone, { id, type, name, question }: Question): Packet {
   const values = zone.get(`${type} ${name}`);

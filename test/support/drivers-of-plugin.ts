@@ -1,16 +1,39 @@
-/** The drivers that a bundled plugin registers, as the host gets them; and the driver of SMTP for presets. */
+/** The drivers and verifiers that a bundled plugin registers, as the host gets them; and the driver of SMTP for presets. */
 import { plugin as smtp } from '../../plugins/mailwright/smtp/index.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import type { DriverOptions, Plugin, SendingDriverRegistration, SettingsInput } from '../../src/plugin-api/index.ts';
+import type {
+  DriverOptions,
+  EmailVerifierRegistration,
+  Plugin,
+  SendingDriverRegistration,
+  SettingsInput,
+} from '../../src/plugin-api/index.ts';
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
 
 /** By their types. */
 export function driversOf(plugin: Plugin): ReadonlyMap<string, SendingDriverRegistration> {
+  return new Map(
+    liveBus(plugin)
+      .collect('register_sending_server_driver')
+      .map((driver) => [driver.type, driver]),
+  );
+}
+
+function liveBus(plugin: Plugin) {
   const bus = createHookBus(silentLog);
   bus.register(plugin);
   bus.boot(plugin);
   bus.goLive(plugin.name);
-  return new Map(bus.collect('register_sending_server_driver').map((driver) => [driver.type, driver]));
+  return bus;
+}
+
+/** The verifier of this type. */
+export function verifierOf(plugin: Plugin, type: string): EmailVerifierRegistration {
+  const verifier = liveBus(plugin)
+    .collect('register_email_verifier')
+    .find((entry) => entry.type === type);
+  if (!verifier) throw new Error(`The plugin registers no verifier ${type}.`);
+  return verifier;
 }
 
 /** The driver of this type. */

@@ -1,18 +1,9 @@
 /**
- * What the specification promises about plugins (3.5, 4.11, 4.13, 6.4, with decisions D38 to D40, D44, D64 to D67), one sentence a line, each with
+ * What the specification promises about plugins (3.5, 3.6, 4.11, 4.13, 6.4, with decisions D38 to D40, D44, D64 to D67), one sentence a line, each with
  * the test that plays it on a running product. Where it matters that there are several processes, the second test has at least two.
  */
-export interface Sentence {
-  /** The section, or the decision. */
-  readonly of: string;
-  readonly says: string;
-  readonly playedBy: PlaceOfTest;
-  /** Absent: it is about one process, or about the database that all share. */
-  readonly onTwo?: PlaceOfTest;
-}
-
-/** A file, and the title of a test as it is written there. */
-export type PlaceOfTest = readonly [file: string, title: string];
+import { gatewaySentences } from './gateway-sentences.ts';
+import { one, two, type Sentence } from './sentence.ts';
 
 const LIFE = 'test/plugins/lifecycle.test.ts';
 const TWO = 'test/plugins/life-on-two-processes.test.ts';
@@ -38,15 +29,6 @@ const REGISTERED = 'REGISTRYs of the register phase: drivers, their family and t
 const IMPORTS = 'BEHAVIOR dispatch_list_import_job: one plugin performs it, a second claim is refused and names both';
 const REFUSED = '%s: refused, and nothing was written';
 const PHASES = 'each phase is broken once, then the newer version takes the place of the running one';
-
-/** A test that has several processes by itself. */
-function two(of: string, says: string, playedBy: PlaceOfTest): Sentence {
-  return { of, says, playedBy, onTwo: playedBy };
-}
-
-function one(of: string, says: string, playedBy: PlaceOfTest): Sentence {
-  return { of, says, playedBy };
-}
 
 const lifecycle: readonly Sentence[] = [
   two('3.5', 'A plugin that is found has an index file and a row with the status inactive.', [TWO, FOUND]),
@@ -205,6 +187,10 @@ const drivers: readonly Sentence[] = [
   one('4.13', 'An entry has the name, description and icon of its card.', [PATTERNS, REGISTERED]),
   one('4.13', 'The create_url is derived from the type when it is omitted.', [PATTERNS, REGISTERED]),
   one('4.13', 'send hands a message over, and throws on failure.', ['test/workers/vendor-faults.test.ts', FAULTS]),
+  one('4.13', 'setupBeforeSend (here prepareSender) is called with the From address before its first message.', [
+    'test/workers/prepared-senders.test.ts',
+    'a sender that is not verified stops the campaign before the first message, and says so',
+  ]),
   one('4.13', 'send returns the runtimeMessageId that bounces and complaints name.', [WEBHOOK, REPORTED]),
   one('4.13', 'test calls a real authenticated read endpoint of the vendor.', [MAILGUN, SAVED]),
   one('4.13', 'On save the fields are validated, then test is called; stored is what passes both.', [MAILGUN, SAVED]),
@@ -216,15 +202,47 @@ const drivers: readonly Sentence[] = [
   ]),
   one('4.13', 'The driver says the address of its webhook.', [MAILGUN, SAVED]),
   one('4.13', 'An unknown event of a webhook is ignorable, and not dropped in silence.', [WEBHOOK, REPORTED]),
+  one('4.13', 'A driver reports that a person has unsubscribed at the vendor.', [
+    'test/inbound/reported-unsubscribes.test.ts',
+    'a genuine report of $type unsubscribes from the list of its message, once',
+  ]),
   one('4.13', 'Reports are looked up by runtimeMessageId, again for up to 5 seconds.', [
     WEBHOOK,
     'an event that comes before its message was recorded finds it within seconds; nobody waits for it',
   ]),
   one('4.13', 'The look-up ends after 5 seconds.', [WEBHOOK, 'the look-up ends after five seconds']),
+  one(
+    '4.13',
+    'Custom Return-Path: a driver says whether bounces come back by mail, or only by reports of the vendor.',
+    [
+      'test/plugins/bounces-of-vendors.test.ts',
+      'a vendor that takes bounces itself: its server warns until a report arrives, and records of the return-path are not asked for',
+    ],
+  ),
+  one(
+    '4.13',
+    'Local domain verify: a driver says whether a domain that is verified here is enough, or only at the vendor.',
+    [
+      'test/domain/campaigns/senders-at-vendors.test.ts',
+      'the start names server and domain; after the domain was verified it works; the vendor is asked once',
+    ],
+  ),
+  one('4.13', 'Local email verify: the same for single addresses.', [
+    'test/domain/campaigns/senders-at-vendors.test.ts',
+    '%s is enough',
+  ]),
+  one('4.13', 'Cross-sending domains: a driver says whether what another server has verified counts.', [
+    'test/domain/campaigns/senders-at-vendors.test.ts',
+    'each server that would send must know the sender, unless their accounts share senders',
+  ]),
   one('4.13', 'A driver with identity sync shows the senders of the account.', [MAILGUN, SENDERS]),
   one('4.13', 'A driver with remote domain verification adds domains at the vendor and has them checked.', [
     MAILGUN,
     SENDERS,
+  ]),
+  one('4.13', 'Custom verification email: a driver may have the vendor send a mail of our own text to an address.', [
+    'test/plugins/amazon-senders.test.ts',
+    'an address is added with a mail of our own text, by GraphQL and REST',
   ]),
   one('4.13', 'What only some drivers can do is told by the type of the server.', [MAILGUN, TYPES]),
 ];
@@ -344,6 +362,7 @@ export const extensionSentences: readonly Sentence[] = [
   ...endpoints,
   ...layout,
   ...drivers,
+  ...gatewaySentences,
   ...hooks,
   ...decisions,
 ];

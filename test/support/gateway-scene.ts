@@ -37,11 +37,12 @@ export async function gatewayScene(world: BillingWorld, vendor: () => PayVendor)
   async function begin(payer: Payer) {
     const { path } = await start(payer);
     const token = path.split('/').at(-1) ?? '';
-    const checkout = await openCheckout(system, 'acme/pay', token);
+    const own = { ...payer.ctx, viewer: null };
+    const checkout = await openCheckout(own, 'acme/pay', token);
     if (!checkout) throw new Error('The token does not work.');
     const { uid: intentUid, amountMinor, currencyCode } = checkout.intent;
     const object = vendor().create(`checkout-${intentUid}`, { intentUid, amountMinor, currencyCode });
-    expect(await saveReference(system, 'acme/pay', { intentUid, reference: object.id })).toBe(true);
+    expect(await saveReference(own, 'acme/pay', { intentUid, reference: object.id })).toBe(true);
     return { object, intentUid, token };
   }
 

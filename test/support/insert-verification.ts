@@ -21,7 +21,8 @@ export const worldsVerifier: EmailVerifierRegistration = {
       : { ok: false, errors: { region: ['The region must be one of: eu, us.'] } },
   connect: ({ api_key }) => ({
     verify: (addresses) => addresses.map(() => ({ result: 'deliverable', reasons: [] })),
-    test: () => Promise.resolve(api_key === 'wrong' ? { ok: false, message: 'The key is wrong.' } : { ok: true }),
+    test: () =>
+      Promise.resolve(api_key === 'wrong' ? { ok: false, message: 'The key wrong is refused.' } : { ok: true }),
     close: () => Promise.resolve(),
   }),
 };

@@ -54,6 +54,10 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'approvePayment',
   // The installation is not on hold.
   'endHold',
+  // The world's gateway is `offline`, which has no vendor.
+  'linkRemotePlan',
+  'unlinkRemotePlan',
+  'startRemoteSubscription',
   // A plan names servers of the system; the world's is its own.
   'setPlanRoutes',
   'setPlanVerificationServers',

@@ -16,6 +16,8 @@ export interface VendorObject {
   refundedMinor: bigint;
   charges: number;
   saves: boolean;
+  /** A decline that will be one every time. */
+  isPermanent: boolean;
   /** What it saves then. */
   card: string;
 }
@@ -30,6 +32,7 @@ export class PayVendor {
   readonly failures = new Map<string, Error>();
   /** What a charge of a saved card leads to. */
   chargeResult: VendorIntent['status'] = 'SUCCEEDED';
+  declinesForEver = false;
   /** Runs between the charge and the answer, where a process may die. */
   afterCharge: () => void = () => undefined;
   /** Runs between the reading and the answer. */
@@ -43,7 +46,8 @@ export class PayVendor {
     if (known) return known;
     const id = `obj_${this.objects.size + 1}`;
     const made: VendorObject = {
-      ...{ id, status: 'PENDING', isProcessing: false, refundedMinor: 0n, charges: 0, saves: false, card: 'card_1' },
+      ...{ id, status: 'PENDING', isProcessing: false, refundedMinor: 0n, charges: 0, saves: false },
+      ...{ isPermanent: false, card: 'card_1' },
       ...given,
     };
     this.#keys.set(key, made);
@@ -58,6 +62,7 @@ export class PayVendor {
     if (found.charges === 0) {
       found.charges += 1;
       found.status = this.chargeResult;
+      found.isPermanent = this.declinesForEver;
     }
     this.afterCharge();
     return found;
@@ -77,9 +82,11 @@ export class PayVendor {
 }
 
 function stateOf(object: VendorObject): VendorIntent {
-  const { id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor, saves, card } = object;
+  const { id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor, isPermanent } = object;
+  const { saves, card } = object;
   return {
     ...{ reference: id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor },
+    isPermanent,
     reason: status === 'FAILED' ? 'The card was declined.' : null,
     ...(saves && status === 'SUCCEEDED' ? { savedMethod: { card } } : {}),
   };

@@ -16,6 +16,7 @@ import { insertDomain } from './insert-domain.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
 import { insertTemplate } from './insert-template.ts';
+import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
@@ -28,6 +29,8 @@ export interface World extends RestTenant {
   readonly subscriberEmail: string;
   readonly campaignUid: string;
   readonly serverUid: string;
+  /** Of a type that shows the senders of its account; not active. */
+  readonly vendorServerUid: string;
   readonly domainUid: string;
   readonly importUid: string;
   readonly segmentUid: string;
@@ -183,6 +186,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertBounceHandler(app, owner)),
     ...(await insertVerification(app, owner)),
     ...(await insertTemplate(app, owner)),
+    ...(await insertVendorServer(app, owner)),
     packageUid,
     migration,
     messageId,
@@ -212,6 +216,7 @@ export function pathIn(world: World, path: string): string {
     .replace('/me/plugins/:vendor/:name', `/me/plugins/${OFFERED_PLUGIN}`)
     .replace('/:vendor/:name/settings', `/${PLUGIN_WITH_SETTINGS}/settings`)
     .replace('/:vendor/:name', `/${WORLDS_PLUGIN}`)
+    .replace('/:uid/identities', `/${world.vendorServerUid}/identities`)
     .replace(
       /\/([\w-]+)\/:(\w+)/g,
       (_, before: string, name: string) => `/${before}/${encodeURIComponent(slot(world, before, name))}`,
@@ -320,12 +325,10 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...moneyValues(path),
     timezone: 'Europe/Vienna',
     to: 'reader@person.example',
-    from_email: 'valid@sender.example',
-    default_from_email: 'valid@sender.example',
+    ...{ from_email: 'valid@sender.example', default_from_email: 'valid@sender.example' },
     reply_to: 'reply@sender.example',
     html: '<p>Hello {EMAIL}, <a href="https://shop.example/">look</a></p>',
-    list_uid: world.listUid,
-    campaign_uid: world.campaignUid,
+    ...{ list_uid: world.listUid, campaign_uid: world.campaignUid },
     signup_captcha: 'flood',
     segment_uid: world.segmentUid,
     ...{ template_uid: '', kind: 'marketing', version: 1, data: {}, sort: 'name', direction: 'desc' },
@@ -393,7 +396,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     everywhere: 0,
     reason: 'manual',
     homepage: '',
-    ...(path.includes('sending_domains') ? { name: `${newUid()}.example`, is_default: 0 } : {}),
+    ...senderValues(path),
     return_path_subdomain: 'back',
     tracking_subdomain: 'go',
   };

@@ -44,3 +44,20 @@ export function complaint(more: object = {}): { readonly complaint: object } {
     },
   };
 }
+
+/** By the link or header of SES's own lists: from all topics, unless told. */
+export function subscription(
+  now: object = { unsubscribeAll: true, topicSubscriptionStatus: [topic('News', 'OptOut')] },
+  before: object = { unsubscribeAll: false, topicSubscriptionStatus: [topic('News', 'OptIn')] },
+): { readonly subscription: object } {
+  return {
+    subscription: {
+      ...{ contactList: 'ContactListName', timestamp: mail.timestamp, source: 'UnsubscribeHeader' },
+      ...{ newTopicPreferences: now, oldTopicPreferences: before },
+    },
+  };
+}
+
+export function topic(topicName: string, subscriptionStatus: 'OptIn' | 'OptOut'): object {
+  return { topicName, subscriptionStatus };
+}

@@ -31,7 +31,9 @@ export function startSesVendor({
   identities = ['house.test'],
   sets = { [SES_SET]: { SendingOptions: { SendingEnabled: true } } },
 }: SesAccount = {}): Promise<ApiVendor> {
-  const answerAboutIdentity = identitiesOf(identities);
+  const known = new Map(identities.map((name) => [name, 'SUCCESS']));
+  const answerAboutIdentity = identitiesOf(known);
+  const { makeTemplate, sendToAddress } = ownMails(known);
   return startApiVendor({
     settings: (endpoint) => ({
       ...{ region: SES_REGION, ...SES_KEY, endpoint },
@@ -54,6 +56,8 @@ export function startSesVendor({
             ...{ SendingEnabled: true, ...account },
           },
         };
+      if (method === 'POST' && path === '/v2/email/custom-verification-email-templates') return makeTemplate(request);
+      if (method === 'POST' && path === '/v2/email/outbound-custom-verification-emails') return sendToAddress(request);
       if (path.startsWith('/v2/email/identities')) return answerAboutIdentity(request);
       if (method === 'GET' && set) return { status: 200, body: set };
       return sesError(404, 'NotFoundException', 'There is nothing here.');
@@ -72,11 +76,40 @@ export function sesError(status: number, type: string, message: string): ApiAnsw
   };
 }
 
+const templateShape = z.strictObject({
+  TemplateName: z.string().regex(/^[\w-]{1,64}$/),
+  ...{ FromEmailAddress: z.email(), TemplateSubject: z.string().min(1), TemplateContent: z.string().min(1) },
+  ...{ SuccessRedirectionURL: z.url(), FailureRedirectionURL: z.url() },
+});
+const toAddressShape = z.strictObject({ EmailAddress: z.email(), TemplateName: z.string().min(1) });
+
+/** Mails of one's own text to addresses that are to be verified (API reference: CreateCustomVerificationEmailTemplate, SendCustomVerificationEmail). */
+function ownMails(known: Map<string, string>) {
+  const templates = new Set<string>();
+  return {
+    makeTemplate({ body }: ApiRequest): ApiAnswer {
+      const template = templateShape.parse(JSON.parse(body.toString('utf8')));
+      const from = template.FromEmailAddress;
+      if (![from, from.slice(from.indexOf('@') + 1)].some((name) => known.get(name) === 'SUCCESS'))
+        return sesError(400, 'BadRequestException', `Email address is not verified: ${from}`);
+      if (templates.has(template.TemplateName))
+        return sesError(400, 'AlreadyExistsException', `Template ${template.TemplateName} already exists.`);
+      templates.add(template.TemplateName);
+      return { status: 200, body: {} };
+    },
+    sendToAddress({ body }: ApiRequest): ApiAnswer {
+      const { EmailAddress: address, TemplateName: name } = toAddressShape.parse(JSON.parse(body.toString('utf8')));
+      if (!templates.has(name)) return sesError(404, 'NotFoundException', `Template ${name} does not exist.`);
+      known.set(address, 'PENDING');
+      return { status: 200, body: { MessageId: 'verification-1' } };
+    },
+  };
+}
+
 const TOKENS = ['aaa', 'bbb', 'ccc'];
 
 /** Identities that are added are verified when somebody has looked at them once. */
-function identitiesOf(verified: readonly string[]): (request: ApiRequest) => ApiAnswer {
-  const known = new Map(verified.map((name) => [name, 'SUCCESS']));
+function identitiesOf(known: Map<string, string>): (request: ApiRequest) => ApiAnswer {
   const typeOf = (name: string) => (name.includes('@') ? 'EMAIL_ADDRESS' : 'DOMAIN');
   const one = (name: string): ApiAnswer => {
     const status = known.get(name) ?? 'PENDING';

@@ -38,7 +38,8 @@ export async function startSmtpVendor(extensions: readonly string[]): Promise<Te
     },
     behave: (next) => void (how = next),
     taken: () =>
-      server.accepted.map(({ to, content }) => ({
+      server.accepted.map(({ from, to, content }) => ({
+        from,
         to: Buffer.from(to, 'latin1').toString(),
         id: /^Message-ID: (\S+)/im.exec(content)?.[1] ?? '',
         content: Buffer.from(content, 'latin1').toString(),

@@ -16,7 +16,7 @@ interface Stored {
 }
 
 /** What happens to a card when it is charged off-session. */
-export type CardMood = 'pays' | 'declines' | 'challenges';
+export type CardMood = 'pays' | 'declines' | 'stolen' | 'challenges';
 
 export class StripeDouble {
   readonly sessions = new Map<string, Values>();
@@ -226,6 +226,7 @@ export class StripeDouble {
     const error = {
       type: 'card_error',
       code,
+      decline_code: code === 'card_declined' ? (card?.mood === 'stolen' ? 'stolen_card' : 'insufficient_funds') : code,
       message: code === 'card_declined' ? 'Your card was declined.' : 'Authentication is needed.',
     };
     Object.assign(payment, { status: 'requires_payment_method', last_payment_error: error });

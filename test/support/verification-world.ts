@@ -6,7 +6,7 @@ import type { Context } from '../../src/domain/context.ts';
 import { createVerificationServer } from '../../src/domain/verification/create-verification-server.ts';
 import { runVerification } from '../../src/domain/verification/run-verification.ts';
 import type { Verification } from '../../src/domain/verification/verification.ts';
-import type { VerifiedAddress } from '../../src/plugin-api/index.ts';
+import type { EmailVerifierRegistration, SettingsInput, VerifiedAddress } from '../../src/plugin-api/index.ts';
 import { worldsVerifier } from './insert-verification.ts';
 import { createTenant, newList } from './tenant.ts';
 import { createTestContext } from './test-context.ts';
@@ -23,7 +23,7 @@ export const usualAnswers = (addresses: readonly string[]): VerifiedAddress[] =>
 /** Addresses of one name. */
 export const some = (count: number, name = 'p') => Array.from({ length: count }, (_, no) => `${name}${no}@x.example`);
 
-export async function startVerificationWorld() {
+export async function startVerificationWorld(more: Partial<EmailVerifierRegistration> = {}) {
   const root = await createTestContext();
   const { db } = root;
   const verifier = { calls: [] as string[][], answer: usualAnswers as (addresses: readonly string[]) => unknown };
@@ -31,7 +31,7 @@ export async function startVerificationWorld() {
     register: (hooks) =>
       hooks.add('register_email_verifier', {
         ...worldsVerifier,
-        ...{ addressesMax: 10, callsMax: 3 },
+        ...{ addressesMax: 10, callsMax: 3, ...more },
         connect: (settings, options) => ({
           ...worldsVerifier.connect(settings, options),
           verify: async (addresses) => {
@@ -46,9 +46,9 @@ export async function startVerificationWorld() {
     /** Its calls, and what it answers; of three calls at once, ten addresses each. */
     verifier,
     /** A tenant with a list and a verification server. */
-    async newOwner(perMinuteMax: number | null = null) {
+    async newOwner(perMinuteMax: number | null = null, settings: SettingsInput = {}) {
       const ctx = await createTenant(root);
-      const input = { name: 'V', type: worldsVerifier.type, settings: {}, perMinuteMax };
+      const input = { name: 'V', type: worldsVerifier.type, settings, perMinuteMax };
       return { ctx, list: await newList(ctx), server: await createVerificationServer(ctx, input) };
     },
     /** People of the list, in the order of ids. */

@@ -22,13 +22,19 @@ const QUOTED = /^"([^"\\\p{Cc}]|\\[^\p{Cc}])+"$/u;
 
 /** For so long answers about domains are kept from one call to the next. */
 const LOOKUP_MS_MAX = 5 * 60_000;
+/** Then the rest is unknown: the host ends a call after 120 seconds, and all answers of the call would be lost. */
+const ANSWER_MS_MAX = 90_000;
 /** A few megabytes. */
 const DOMAINS_KEPT_MAX = 20_000;
 /** So many domains without a single answer are no accident: it is our name server that is away. */
 const DOMAINS_OF_OUTAGE = 3;
 
 /** Makes a verifier. It opens nothing until it is asked. */
-export function connectAddressCheck(settings: DriverSettings, { dnsServers }: VerifierOptions): EmailVerifier {
+export function connectAddressCheck(
+  settings: DriverSettings,
+  { dnsServers }: Pick<VerifierOptions, 'dnsServers'>,
+  answerMsMax = ANSWER_MS_MAX,
+): EmailVerifier {
   const isDisposable =
     settings['check_disposable'] === false
       ? () => false
@@ -44,7 +50,11 @@ export function connectAddressCheck(settings: DriverSettings, { dnsServers }: Ve
     });
   let kept: { readonly lookup: DomainLookup; readonly since: number } | undefined;
   const presentLookup = () => {
-    const isOld = kept && (performance.now() - kept.since > LOOKUP_MS_MAX || kept.lookup.size > DOMAINS_KEPT_MAX);
+    const isOld =
+      kept &&
+      (kept.lookup.isCancelled ||
+        performance.now() - kept.since > LOOKUP_MS_MAX ||
+        kept.lookup.size > DOMAINS_KEPT_MAX);
     if (!kept || isOld) kept = { lookup: newLookup(), since: performance.now() };
     return kept.lookup;
   };
@@ -54,9 +64,11 @@ export function connectAddressCheck(settings: DriverSettings, { dnsServers }: Ve
       const lookup = presentLookup();
       const cancel = () => lookup.cancel();
       signal.addEventListener('abort', cancel, { once: true });
+      const timer = setTimeout(cancel, answerMsMax);
       try {
         return await verifyAll(addresses, lookup, findings);
       } finally {
+        clearTimeout(timer);
         signal.removeEventListener('abort', cancel);
       }
     },
@@ -69,7 +81,10 @@ export function connectAddressCheck(settings: DriverSettings, { dnsServers }: Ve
             message: `The name server does not answer (${code}). Check the DNS servers of the installation.`,
           };
     },
-    close: () => Promise.resolve(),
+    async close() {
+      kept?.lookup.cancel();
+      kept = undefined;
+    },
   };
 }
 

@@ -23,8 +23,9 @@ export interface DomainLookup {
   reach(): Promise<string | undefined>;
   /** How many domains it knows. */
   readonly size: number;
-  /** Ends look-ups that wait. */
+  /** Ends look-ups, those that have not begun among them: all of them have failed. It can be used no more. */
   cancel(): void;
+  readonly isCancelled: boolean;
 }
 
 const TRIES = 2;
@@ -37,18 +38,19 @@ const KNOWN_NAME = 'com';
 export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLookupOptions): DomainLookup {
   const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
   if (servers.length > 0) resolver.setServers(servers);
-  const within = places(lookupsMax);
+  const inPlace = places(lookupsMax);
+  let isCancelled = false;
   const known = new Map<string, Promise<DomainMail>>();
   const hosts = new Map<string, Promise<Answer>>();
   const hostAnswer = (host: string) =>
     remembered(
       hosts,
       host,
-      () => within(() => addressOf(resolver, host)),
+      () => addressOf(resolver, host),
       ({ status }) => status === 'failed',
     );
   const look = async (domain: string): Promise<DomainMail> => {
-    const mx = await within(() => ask(() => resolver.resolveMx(domain)));
+    const mx = await ask(() => resolver.resolveMx(domain));
     if (mx.status === 'failed') return 'failed';
     if (mx.status === 'missing') return 'missing';
     if (mx.status === 'none') return BY_ADDRESS[(await hostAnswer(domain)).status];
@@ -61,7 +63,8 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
       remembered(
         known,
         domain,
-        () => look(domain),
+        // A domain keeps its place to the end: when time runs out, some are done.
+        () => inPlace(() => (isCancelled ? Promise.resolve('failed') : look(domain))),
         (mail) => mail === 'failed',
       ),
     get size() {
@@ -71,7 +74,13 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
       const answer = await ask(() => resolver.resolveNs(KNOWN_NAME));
       return answer.status === 'failed' ? answer.code : undefined;
     },
-    cancel: () => resolver.cancel(),
+    cancel() {
+      isCancelled = true;
+      resolver.cancel();
+    },
+    get isCancelled() {
+      return isCancelled;
+    },
   };
 }
 

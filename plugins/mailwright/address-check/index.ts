@@ -3,8 +3,8 @@ import { definePlugin } from '../../../src/plugin-api/index.ts';
 import { connectAddressCheck } from './address-verifier.ts';
 import { CONFIG_KEYS, validateSettings } from './settings.ts';
 
-/** Domains of so many addresses are looked up together. */
-const ADDRESSES_MAX = 500;
+/** Domains of so many addresses are looked up together: few enough that slow name servers show progress every few seconds. */
+const ADDRESSES_MAX = 100;
 
 export const plugin = definePlugin({
   name: 'mailwright/address-check',
@@ -17,7 +17,7 @@ export const plugin = definePlugin({
       secretKeys: [],
       addressesMax: ADDRESSES_MAX,
       validate: validateSettings,
-      connect: connectAddressCheck,
+      connect: (settings, options) => connectAddressCheck(settings, options),
     });
   },
 });

@@ -21,6 +21,7 @@ import {
 } from '../../../src/plugin-api/index.ts';
 import { testAccount } from './account-test.ts';
 import { failureOf } from './failures.ts';
+import { requireVerified } from './verified-sender.ts';
 import { regionField, reportFields, SES, TAG, tagOf } from './settings.ts';
 import { signed } from './signature-v4.ts';
 
@@ -54,6 +55,7 @@ export function connectAmazon(given: DriverSettings, options: DriverOptions): Se
     prepare: (message) => sign(requestFor(message, settings)),
     idOf: (answer) => idShape.safeParse(jsonOf(answer)).data?.MessageId,
     failureOf,
+    prepareSender: (fromEmail, ask) => requireVerified((request) => ask(sign(request)), { fromEmail, region }),
     test: (ask) => testAccount((path) => ask(sign({ method: 'GET', path })), { region, set }),
   });
 }

@@ -1,19 +1,22 @@
 /** The domains and addresses that an account at Amazon SES has in a region, with the records that it asks for. */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
   askVendor,
   jsonOf,
   type DriverOptions,
   type DriverSettings,
+  type IdentityMail,
+  type VendorAnswer,
   type VendorIdentities,
   type VendorIdentity,
   type VendorRequest,
 } from '../../../src/plugin-api/index.ts';
 import { accountOf } from './amazon-api.ts';
 import { errorOf } from './failures.ts';
+import { encodedName, IDENTITIES_PATH } from './identity-path.ts';
 import { SES } from './settings.ts';
 
-const PATH = '/v2/email/identities';
 /** Its largest page, and as many as the contract has identities. */
 const PAGE_MAX = 1_000;
 
@@ -47,12 +50,7 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
   const ask = askVendor(options, { origin, name: SES });
   const read = async <T>(request: VendorRequest, shape: z.ZodType<T>): Promise<T> => {
     const answer = await ask(sign(request));
-    if (answer.status !== 200) {
-      const { type, words } = errorOf(answer);
-      throw new Error(
-        `${SES} answered ${answer.status} ${type}: ${words}${type.startsWith('AccessDenied') ? NEEDED : ''}`,
-      );
-    }
+    if (answer.status !== 200) throw refusal(answer);
     const { data } = shape.safeParse(jsonOf(answer));
     if (data === undefined) throw new Error(`${SES} answered something else than its documents say.`);
     return data;
@@ -60,7 +58,10 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
   return {
     adds: ['domain', 'email'],
     async list() {
-      const { EmailIdentities: found } = await read({ method: 'GET', path: `${PATH}?PageSize=${PAGE_MAX}` }, listShape);
+      const { EmailIdentities: found } = await read(
+        { method: 'GET', path: `${IDENTITIES_PATH}?PageSize=${PAGE_MAX}` },
+        listShape,
+      );
       return found.map(({ IdentityType: type, IdentityName: name, SendingEnabled, VerificationStatus: status }) => ({
         ...{ kind: kindOf(type), name, records: [] },
         isVerified: status === undefined ? SendingEnabled === true : status === 'SUCCESS',
@@ -70,15 +71,51 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
     async add({ name }) {
       const headers = { 'Content-Type': 'application/json' };
       const body = JSON.stringify({ EmailIdentity: name });
-      return identityOf(name, await read({ method: 'POST', path: PATH, headers, body }, oneShape));
+      return identityOf(name, await read({ method: 'POST', path: IDENTITIES_PATH, headers, body }, oneShape));
+    },
+    async addWithMail(email, mail) {
+      const headers = { 'Content-Type': 'application/json' };
+      const TemplateName = templateNameOf(mail);
+      const template = { TemplateName, FromEmailAddress: mail.fromEmail, TemplateSubject: mail.subject };
+      const pages = { SuccessRedirectionURL: mail.successUrl, FailureRedirectionURL: mail.failureUrl };
+      const made = await ask(
+        sign({
+          ...{ method: 'POST', path: TEMPLATES_PATH, headers },
+          body: JSON.stringify({ ...template, TemplateContent: mail.html, ...pages }),
+        }),
+      );
+      // One of this name has this very text.
+      if (made.status !== 200 && !errorOf(made).type.startsWith('AlreadyExists')) throw refusal(made);
+      const body = JSON.stringify({ EmailAddress: email, TemplateName });
+      await read({ method: 'POST', path: '/v2/email/outbound-custom-verification-emails', headers, body }, sentShape);
+      return identityOf(
+        email,
+        await read({ method: 'GET', path: `${IDENTITIES_PATH}/${encodedName(email)}` }, oneShape),
+      );
     },
     // SES looks again by itself, for three days.
     check: async ({ name }) =>
-      identityOf(name, await read({ method: 'GET', path: `${PATH}/${encoded(name)}` }, oneShape)),
+      identityOf(name, await read({ method: 'GET', path: `${IDENTITIES_PATH}/${encodedName(name)}` }, oneShape)),
   };
 }
 
-const NEEDED = ' (The key needs ses:ListEmailIdentities, ses:GetEmailIdentity and ses:CreateEmailIdentity.)';
+const TEMPLATES_PATH = '/v2/email/custom-verification-email-templates';
+const NEEDED =
+  ' (The key needs ses:ListEmailIdentities, ses:GetEmailIdentity and ses:CreateEmailIdentity; for a mail of your own ses:CreateCustomVerificationEmailTemplate and ses:SendCustomVerificationEmail.)';
+
+const sentShape = z.object({ MessageId: z.string() });
+
+function refusal(answer: VendorAnswer): Error {
+  const { type, words } = errorOf(answer);
+  return new Error(
+    `${SES} answered ${answer.status} ${type}: ${words}${type.startsWith('AccessDenied') ? NEEDED : ''}`,
+  );
+}
+
+/** A name for each text: an account has at most 50 templates, and the link of a mail needs its template for as long as it may be opened. */
+function templateNameOf(mail: IdentityMail): string {
+  return `mailwright-${createHash('sha256').update(JSON.stringify(mail)).digest('hex').slice(0, 24)}`;
+}
 
 function kindOf(type: z.output<typeof typeShape>): VendorIdentity['kind'] {
   return type === 'EMAIL_ADDRESS' ? 'email' : 'domain';
@@ -95,9 +132,4 @@ function identityOf(name: string, one: z.output<typeof oneShape>): VendorIdentit
       isFound: dkim === 'SUCCESS' ? true : dkim === 'FAILED' ? false : null,
     })),
   };
-}
-
-/** As RFC 3986 has it, and with it the signature. */
-function encoded(name: string): string {
-  return encodeURIComponent(name).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }

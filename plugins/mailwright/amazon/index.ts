@@ -1,9 +1,17 @@
 /** The bundled drivers `amazon-api` and `amazon-smtp`. */
-import { definePlugin, smtpPreset, type DriverSettings, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
+import {
+  definePlugin,
+  smtpPreset,
+  type DriverSettings,
+  type OutgoingMessage,
+  type SenderRule,
+} from '../../../src/plugin-api/index.ts';
 import { connectAmazon, validateAmazon } from './amazon-api.ts';
 import { amazonIdentities } from './identities.ts';
 import { reportFields, SMTP_REGIONS, TAG, tagOf, TOPIC_SETTING } from './settings.ts';
 import { snsWebhook } from './webhook.ts';
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/amazon',
@@ -22,6 +30,9 @@ export const plugin = definePlugin({
       releasesContent: true,
       // It replaces headers that ours covers.
       signsDkim: true,
+      replacesReturnPath: true,
+      senders: SENDERS,
+      reportKeys: [TOPIC_SETTING],
       validate: validateAmazon,
       connect: connectAmazon,
       identities: amazonIdentities,
@@ -41,6 +52,9 @@ export const plugin = definePlugin({
         headersOf: (message, { configuration_set: set }) => headersOf(message, set),
         // The same id that events have.
         idOf: (reply) => /^250 Ok ([\w-]{16,100})\s*$/i.exec(reply)?.[1],
+        replacesReturnPath: true,
+        senders: SENDERS,
+        reportKeys: [TOPIC_SETTING],
         webhook,
       }),
     );

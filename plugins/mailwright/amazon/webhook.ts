@@ -27,6 +27,15 @@ export function snsWebhook({ fetch, log }: Pick<PluginServices, 'fetch' | 'log'>
 }
 
 const recipientShape = z.object({ status: z.string().nullish(), diagnosticCode: z.string().nullish() });
+/** What a person wants of a contact list of SES. */
+const preferencesShape = z
+  .object({
+    unsubscribeAll: z.boolean().nullish(),
+    topicSubscriptionStatus: z.array(z.object({ topicName: z.string(), subscriptionStatus: z.string() })).nullish(),
+  })
+  .nullish();
+type Preferences = z.output<typeof preferencesShape>;
+
 const reportShape = z.object({
   eventType: z.string().optional(),
   notificationType: z.string().optional(),
@@ -51,10 +60,12 @@ const reportShape = z.object({
     .object({ complaintFeedbackType: z.string().nullish(), complaintSubType: z.string().nullish() })
     .optional(),
   reject: z.object({ reason: z.string().optional() }).optional(),
+  subscription: z.object({ newTopicPreferences: preferencesShape, oldTopicPreferences: preferencesShape }).optional(),
 });
 
 type Report = z.output<typeof reportShape>;
 type Mail = NonNullable<Report['mail']>;
+type Subscription = Partial<NonNullable<Report['subscription']>>;
 
 function eventOf({ MessageId: id, Message: text }: SnsMessage): WebhookEvent {
   const report = reportOf(text);
@@ -67,6 +78,7 @@ function eventOf({ MessageId: id, Message: text }: SnsMessage): WebhookEvent {
   if (name === 'Delivery') return { kind: 'delivered', ...named };
   if (name === 'Bounce' && bounce) return { kind: 'bounced', ...named, ...bounceOf(bounce) };
   if (name === 'Complaint') return complaintOf(named, complaint ?? {});
+  if (name === 'Subscription' && wantsLess(report.subscription ?? {})) return { kind: 'unsubscribed', ...named };
   // SES found a virus.
   if (name === 'Reject') return { kind: 'bounced', ...named, bounceType: 'blocked', description: reject?.reason };
   return { kind: 'ignored', name };
@@ -122,4 +134,16 @@ function complaintOf(
   // SES did not send it: its own list has an earlier complaint of the recipient.
   if (subType) return { kind: 'bounced', ...named, bounceType: 'blocked', description: `Complaint ${subType}` };
   return { kind: 'complained', ...named, feedbackType: feedbackType ?? undefined };
+}
+
+/** Whether the person left all topics, or one more than before; coming back is no business of ours. */
+function wantsLess({ newTopicPreferences: now, oldTopicPreferences: before }: Subscription): boolean {
+  if (now?.unsubscribeAll === true) return true;
+  const leftBefore = new Set(topicsLeft(before));
+  return topicsLeft(now).some((topic) => !leftBefore.has(topic));
+}
+
+function topicsLeft(preferences: Preferences): readonly string[] {
+  const topics = preferences?.topicSubscriptionStatus ?? [];
+  return topics.filter(({ subscriptionStatus }) => subscriptionStatus === 'OptOut').map(({ topicName }) => topicName);
 }

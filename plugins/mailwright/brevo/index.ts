@@ -1,8 +1,16 @@
 /** The bundled drivers `brevo-api` and `brevo-smtp`. */
-import { definePlugin, smtpPreset, WEBHOOK_KEYS, webhookFields } from '../../../src/plugin-api/index.ts';
+import {
+  definePlugin,
+  smtpPreset,
+  WEBHOOK_KEYS,
+  webhookFields,
+  type SenderRule,
+} from '../../../src/plugin-api/index.ts';
 import { connectBrevo, validateBrevo } from './brevo-api.ts';
 import { ownIdHeader } from './own-id.ts';
 import { webhook } from './webhook.ts';
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/brevo',
@@ -15,8 +23,10 @@ export const plugin = definePlugin({
       configKeys: ['api_key', 'max_connections', 'endpoint', ...WEBHOOK_KEYS],
       secretKeys: ['api_key', ...WEBHOOK_KEYS],
       releasesContent: true,
-      sendsParts: true,
       signsDkim: true,
+      replacesReturnPath: true,
+      senders: SENDERS,
+      sendsParts: true,
       validate: validateBrevo,
       connect: connectBrevo,
       webhook,
@@ -37,6 +47,8 @@ export const plugin = definePlugin({
           return `${name}: ${value}\r\n`;
         },
         // No document says what id its reply has; events name the message by our own.
+        replacesReturnPath: true,
+        senders: SENDERS,
         webhook,
       }),
     );

@@ -69,6 +69,10 @@ function eventOf(report: Report | undefined): WebhookEvent {
     case 'spam':
     case 'complaint':
       return { kind: 'complained', ...named };
+    // Its documents have both words.
+    case 'unsubscribe':
+    case 'unsubscribed':
+      return { kind: 'unsubscribed', ...named };
     default:
       return ignored;
   }

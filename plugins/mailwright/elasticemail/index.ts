@@ -1,7 +1,15 @@
 /** The bundled drivers `elasticemail-api` and `elasticemail-smtp`. */
-import { definePlugin, smtpPreset, WEBHOOK_KEYS, webhookFields } from '../../../src/plugin-api/index.ts';
+import {
+  definePlugin,
+  smtpPreset,
+  WEBHOOK_KEYS,
+  webhookFields,
+  type SenderRule,
+} from '../../../src/plugin-api/index.ts';
 import { connectElasticEmail, validateElasticEmail } from './elasticemail-api.ts';
 import { webhook } from './webhook.ts';
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/elasticemail',
@@ -16,6 +24,8 @@ export const plugin = definePlugin({
       releasesContent: true,
       sendsParts: true,
       signsDkim: true,
+      replacesReturnPath: true,
+      senders: SENDERS,
       validate: validateElasticEmail,
       connect: connectElasticEmail,
       webhook,
@@ -33,6 +43,8 @@ export const plugin = definePlugin({
         secretKeys: WEBHOOK_KEYS,
         // Only where custom headers are enabled in the account. No document says what id its reply has.
         headersOf: ({ idempotencyKey }) => `X-ElasticEmail-Postback: ${idempotencyKey}\r\n`,
+        replacesReturnPath: true,
+        senders: SENDERS,
         webhook,
       }),
     );

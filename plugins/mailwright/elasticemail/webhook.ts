@@ -60,6 +60,8 @@ function eventOf({ status, to, date, category, messageid, transaction, postback 
     }
     case 'abusereport':
       return { kind: 'complained', ...named };
+    case 'unsubscribed':
+      return { kind: 'unsubscribed', ...named };
     default:
       return ignored(status);
   }

@@ -14,6 +14,8 @@ export const plugin = definePlugin({
       configKeys: ['region', 'domain', 'api_key', SIGNING_KEY, 'max_connections', 'endpoint'],
       secretKeys: ['api_key', SIGNING_KEY],
       releasesContent: true,
+      replacesReturnPath: true,
+      reportKeys: [SIGNING_KEY],
       validate: validateMailgun,
       connect: connectMailgun,
       identities: mailgunDomains,
@@ -30,6 +32,8 @@ export const plugin = definePlugin({
         more: { [SIGNING_KEY]: signingKeyField },
         secretKeys: [SIGNING_KEY],
         headersOf: ({ idempotencyKey }) => `X-Mailgun-Variables: {"mailwright_id": "${idempotencyKey}"}\r\n`,
+        replacesReturnPath: true,
+        reportKeys: [SIGNING_KEY],
         webhook,
       }),
     );

@@ -77,6 +77,8 @@ function eventOf({ signature, 'event-data': data }: Report): WebhookEvent {
       return { kind: 'delivered', ...named };
     case 'complained':
       return { kind: 'complained', ...named };
+    case 'unsubscribed':
+      return { kind: 'unsubscribed', ...named };
     case 'rejected':
       return { kind: 'bounced', ...named, bounceType: 'blocked', description: data.reason };
     case 'failed':

@@ -18,6 +18,13 @@ import { settingsOf } from './settings.ts';
 const OPEN: readonly PaymentIntent['status'][] = ['PENDING', 'REQUIRES_ACTION'];
 /** The payer can still pay: at PayPal, and with another card or account if this one was declined. */
 const NEEDS_PAYER = new Set(['PAYER_ACTION_REQUIRED', 'REDIRECT_PAYER_FOR_ALTERNATE_FUNDING', 'ORDER_NOT_APPROVED']);
+/** A saved account may be good again later: it had no money, or PayPal's risk check said no. After other refusals it is not. */
+const TEMPORARY = new Set([
+  'INSTRUMENT_DECLINED',
+  'TRANSACTION_REFUSED',
+  'TRANSACTION_LIMIT_EXCEEDED',
+  'PAYER_CANNOT_PAY',
+]);
 
 export function payPalGateway(
   services: Pick<PluginServices, 'fetch' | 'log'>,
@@ -70,7 +77,13 @@ function stateAfter(
   const { issue = '', message } = captured.refused;
   // At the checkout the payer may choose another way to pay the same order; a saved account has only one.
   const isOpen = NEEDS_PAYER.has(issue) || (issue === 'INSTRUMENT_DECLINED' && !isRenewal(order));
-  return { ...stateOfOrder(order, intent), status: isOpen ? 'REQUIRES_ACTION' : 'FAILED', reason: message };
+  const isPermanent = !isOpen && !TEMPORARY.has(issue);
+  return {
+    ...stateOfOrder(order, intent),
+    status: isOpen ? 'REQUIRES_ACTION' : 'FAILED',
+    reason: message,
+    isPermanent,
+  };
 }
 
 /** An order without a payer moves no money. */

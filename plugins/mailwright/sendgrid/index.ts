@@ -1,8 +1,10 @@
 /** The bundled drivers `sendgrid-api` and `sendgrid-smtp`. */
-import { definePlugin, smtpPreset, type OutgoingMessage } from '../../../src/plugin-api/index.ts';
+import { definePlugin, smtpPreset, type OutgoingMessage, type SenderRule } from '../../../src/plugin-api/index.ts';
 import { connectSendGrid, REGIONS, validateSendGrid } from './sendgrid-api.ts';
 import { sendGridSenders } from './sendgrid-senders.ts';
 import { OWN_ID, PUBLIC_KEY, publicKeyField, webhook } from './webhook.ts';
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/sendgrid',
@@ -16,6 +18,9 @@ export const plugin = definePlugin({
       releasesContent: true,
       sendsParts: true,
       signsDkim: true,
+      replacesReturnPath: true,
+      senders: SENDERS,
+      reportKeys: [PUBLIC_KEY],
       validate: validateSendGrid,
       connect: connectSendGrid,
       identities: sendGridSenders,
@@ -35,6 +40,9 @@ export const plugin = definePlugin({
         headersOf: smtpApiHeader,
         // The documents do not say that this id is the one of the reports. They name the message by our own id in any case.
         idOf: (reply) => /\bqueued as ([\w-]{8,100})/i.exec(reply)?.[1],
+        replacesReturnPath: true,
+        senders: SENDERS,
+        reportKeys: [PUBLIC_KEY],
         webhook,
       }),
     );

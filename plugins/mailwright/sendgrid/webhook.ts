@@ -84,6 +84,10 @@ function eventOf(report: Report | undefined): WebhookEvent {
       return { kind: 'delivered', ...named };
     case 'spamreport':
       return { kind: 'complained', ...named };
+    // From all mail of the account, or from one of its groups.
+    case 'unsubscribe':
+    case 'group_unsubscribe':
+      return { kind: 'unsubscribed', ...named };
     case 'bounce':
       return { kind: 'bounced', ...named, bounceType: bounceTypeOf(report), ...detailsOf(report) };
     case 'dropped':

@@ -8,6 +8,7 @@ const common = {
   secretKeys: [],
   programKeys: ['path'],
   releasesContent: true,
+  senders: { domains: 'here', addresses: 'here', areShared: true },
   validate: validateSettings,
   connect: connectSendmail,
 } satisfies Partial<SendingDriverRegistration>;

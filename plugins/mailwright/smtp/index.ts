@@ -31,6 +31,7 @@ export const plugin = definePlugin({
       formerKeys: { [FORMER_CONNECTIONS]: 'max_connections' },
       secretKeys: ['password', 'oauth_access_token', 'oauth_refresh_token', 'oauth_client_secret'],
       releasesContent: true,
+      senders: { domains: 'here', addresses: 'here', areShared: true },
       validate: validateSettings,
       connect: connectSmtp,
     });

@@ -5,6 +5,7 @@ import {
   WEBHOOK_KEYS,
   webhookFields,
   type OutgoingMessage,
+  type SenderRule,
 } from '../../../src/plugin-api/index.ts';
 import { connectSparkPost, OPTIONS, REGIONS, validateSparkPost } from './sparkpost-api.ts';
 import { sparkPostDomains } from './sparkpost-domains.ts';
@@ -12,6 +13,8 @@ import { OWN_ID, webhook } from './webhook.ts';
 
 /** Its advice for SMTP. */
 const MESSAGES_PER_CONNECTION = 100;
+
+const SENDERS: SenderRule = { domains: 'vendor', addresses: 'none', areShared: false };
 
 export const plugin = definePlugin({
   name: 'mailwright/sparkpost',
@@ -24,6 +27,8 @@ export const plugin = definePlugin({
       configKeys: ['region', 'api_key', ...WEBHOOK_KEYS, 'max_connections', 'endpoint'],
       secretKeys: ['api_key', 'webhook_key', 'webhook_password'],
       releasesContent: true,
+      replacesReturnPath: true,
+      senders: SENDERS,
       validate: validateSparkPost,
       connect: connectSparkPost,
       identities: sparkPostDomains,
@@ -45,6 +50,8 @@ export const plugin = definePlugin({
         secretKeys: ['webhook_key', 'webhook_password'],
         headersOf: instructions,
         // What its reply has as an id is not documented: its reports name the message by our own.
+        replacesReturnPath: true,
+        senders: SENDERS,
         webhook,
       }),
     );

@@ -59,6 +59,9 @@ function eventOf(report: Report): WebhookEvent {
       return { kind: 'delivered', ...named };
     case 'spam_complaint':
       return { kind: 'complained', ...named, feedbackType: report.fbtype || undefined };
+    case 'list_unsubscribe':
+    case 'link_unsubscribe':
+      return { kind: 'unsubscribed', ...named };
     case 'bounce':
     case 'out_of_band': {
       const bounceType = bounceTypeOf(report.bounce_class ?? '');

@@ -55,12 +55,19 @@ function openSession(api: StripeApi, checkout: OpenedCheckout) {
 function sessionForm({ intent, gateway, absoluteReturnUrl }: OpenedCheckout): Form {
   const { savesCards } = settingsOf(gateway.data);
   const metadata = { intent_uid: intent.uid, invoice_uid: intent.invoiceUid };
+  const common = {
+    ...{ client_reference_id: intent.uid, success_url: absoluteReturnUrl, cancel_url: absoluteReturnUrl, metadata },
+  };
+  if (intent.remotePlanId !== null)
+    return {
+      mode: 'subscription',
+      ...common,
+      line_items: [{ quantity: 1, price: intent.remotePlanId }],
+      subscription_data: { metadata },
+    };
   return {
     mode: 'payment',
-    client_reference_id: intent.uid,
-    success_url: absoluteReturnUrl,
-    cancel_url: absoluteReturnUrl,
-    metadata,
+    ...common,
     line_items: [
       {
         quantity: 1,

@@ -1,5 +1,6 @@
 /** Subscriptions that Stripe keeps: listed page by page, cancelled, moved to another price. */
 import type {
+  PaymentIntent,
   PaymentMethodData,
   RemotePlan,
   RemoteSubscription,
@@ -13,16 +14,23 @@ const PAGE = 100;
 /** A Stripe account has fewer prices that anybody chooses from. */
 const PLANS_MAX = 5_000;
 const ACTIVE = new Set(['active', 'trialing', 'past_due']);
+/** Stripe takes no money by these any more; `unpaid`, `paused` and `incomplete` may go on. */
+const ENDED = new Set(['canceled', 'incomplete_expired']);
+/** Whether the present period is paid stands on its invoice. */
+const WITH_INVOICE = { 'expand[0]': 'latest_invoice' };
 
 export function remoteSubscriptions(api: StripeApi): RemoteSubscriptionGateway {
-  const read = (id: string) => api.get(`/subscriptions/${encodeURIComponent(id)}`);
+  const read = (id: string) => api.get(`/subscriptions/${encodeURIComponent(id)}`, WITH_INVOICE);
   return {
     getRemotePlans: () => allPlans(api),
     async getRemoteSubscription(id) {
       return presentOrGone(async () => subscriptionOf(await read(id)));
     },
     async getRemoteSubscriptions(cursor) {
-      const page = await api.get('/subscriptions', { status: 'all', ...pageAfter(cursor) });
+      const page = await api.get('/subscriptions', {
+        ...{ status: 'all', 'expand[0]': 'data.latest_invoice' },
+        ...pageAfter(cursor),
+      });
       const data = listIn(page, 'data').map(subscriptionOf);
       const hasMore = page['has_more'] === true;
       return { data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
@@ -32,7 +40,9 @@ export function remoteSubscriptions(api: StripeApi): RemoteSubscriptionGateway {
     async updateRemoteSubscriptionPlan(id, planId) {
       const [item] = itemsOf(await read(id));
       const items = [{ id: item && textIn(item, 'id'), price: planId }];
-      return subscriptionOf(await api.post(`/subscriptions/${encodeURIComponent(id)}`, { items }));
+      // The period that is paid stays as it is; the next one costs the other price.
+      const form = { items, proration_behavior: 'none', expand: { 0: 'latest_invoice' } };
+      return subscriptionOf(await api.post(`/subscriptions/${encodeURIComponent(id)}`, form));
     },
     async getRemotePaymentMethod(id) {
       return presentOrGone(async () => {
@@ -90,10 +100,39 @@ function subscriptionOf(subscription: Json): RemoteSubscription {
     intentUid: textIn(objectIn(subscription, 'metadata') ?? {}, 'intent_uid') ?? null,
     status,
     isActive: ACTIVE.has(status),
+    isEnded: ENDED.has(status),
     planId: (price && textIn(price, 'id')) ?? null,
     // The period's end stands on the items since 2025.
     currentPeriodEndsAt: endsAt === undefined ? null : new Date(Number(endsAt) * 1_000),
+    ...periodPaymentOf(subscription),
   };
+}
+
+/** Nothing is said when the invoice was not expanded, as in the answer to a cancellation. */
+function periodPaymentOf(subscription: Json): Pick<RemoteSubscription, 'periodPayment'> {
+  const invoice = objectIn(subscription, 'latest_invoice');
+  const [amountMinor, currency] = invoice ? [wholeIn(invoice, 'amount_paid'), textIn(invoice, 'currency')] : [];
+  if (!invoice || amountMinor === undefined || currency === undefined) return { periodPayment: null };
+  const isPaid = textIn(invoice, 'status') === 'paid';
+  return { periodPayment: isPaid ? { amountMinor, currencyCode: toIsoCurrency(currency) } : null };
+}
+
+/** Takes the money of the first period at once; a card that is declined, or challenged, begins nothing. */
+export async function subscribe(
+  api: StripeApi,
+  intent: PaymentIntent,
+  method: PaymentMethodData,
+): Promise<RemoteSubscription> {
+  const form = {
+    customer: method['customer'],
+    items: [{ price: intent.remotePlanId ?? undefined }],
+    default_payment_method: method['payment_method'],
+    payment_behavior: 'error_if_incomplete',
+    off_session: true,
+    metadata: { intent_uid: intent.uid, invoice_uid: intent.invoiceUid },
+    expand: { 0: 'latest_invoice' },
+  };
+  return subscriptionOf(await api.post('/subscriptions', form, `subscribe-${intent.uid}`));
 }
 
 function itemsOf(subscription: Json): readonly Json[] {

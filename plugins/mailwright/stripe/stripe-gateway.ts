@@ -9,12 +9,13 @@ import {
   type VendorIntent,
 } from '../../../src/plugin-api/index.ts';
 import { toStripeCurrency } from './amounts.ts';
-import { remoteSubscriptions } from './remote-subscriptions.ts';
+import { remoteSubscriptions, subscribe } from './remote-subscriptions.ts';
 import { settingsOf } from './settings.ts';
 import { StripeError, stripeApi, textIn, type StripeApi } from './stripe-api.ts';
-import { stateOfPaymentIntent, stateOfSession } from './vendor-state.ts';
+import { stateOfPaymentIntent, stateOfSession, stateOfSubscription } from './vendor-state.ts';
 
 const SESSION = /^cs_/;
+const SUBSCRIPTION = /^sub_/;
 /** Codes of an object that is in another state than the request needs: reading it says which. */
 const OTHER_STATE = new Set(['payment_intent_unexpected_state', 'resource_missing']);
 
@@ -29,6 +30,7 @@ export function stripeGateway(fetch: PluginFetch, gateway: GatewayRecord): Payme
     prepareCharge: (intent, method) => prepare(api, intent, method),
     autoCharge: (intent) => charge(api, intent),
     removeMethod: (method) => detach(api, method),
+    createSubscription: (intent, method) => subscribe(api, intent, method),
     async test() {
       try {
         await api.get('/balance');
@@ -46,6 +48,8 @@ async function readState(api: StripeApi, { reference }: PaymentIntent): Promise<
   if (reference === null) return undefined;
   const id = encodeURIComponent(reference);
   try {
+    if (SUBSCRIPTION.test(reference))
+      return stateOfSubscription(await api.get(`/subscriptions/${id}`, expand('latest_invoice')));
     if (!SESSION.test(reference))
       return stateOfPaymentIntent(await api.get(`/payment_intents/${id}`, expand('latest_charge')));
     const expanded = expand('payment_intent.payment_method', 'payment_intent.latest_charge');
@@ -60,12 +64,21 @@ function expand(...names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name, index) => [`expand[${index}]`, name]));
 }
 
-/** A session expires, a payment intent is cancelled; what was paid or ended before stays so. */
+/** A session expires, a payment intent or a subscription is cancelled; what was paid or ended before stays so. */
 async function cancel(api: StripeApi, { uid, reference }: PaymentIntent): Promise<void> {
   if (reference === null) return;
+  if (SUBSCRIPTION.test(reference)) return cancelSubscription(api, reference);
   const [place, act] = SESSION.test(reference) ? ['checkout/sessions', 'expire'] : ['payment_intents', 'cancel'];
   try {
     await api.post(`/${place}/${encodeURIComponent(reference)}/${act}`, {}, `cancel-${uid}`);
+  } catch (error) {
+    if (!(error instanceof StripeError) || error.kind !== 'refused') throw error;
+  }
+}
+
+async function cancelSubscription(api: StripeApi, id: string): Promise<void> {
+  try {
+    await api.delete(`/subscriptions/${encodeURIComponent(id)}`);
   } catch (error) {
     if (!(error instanceof StripeError) || error.kind !== 'refused') throw error;
   }

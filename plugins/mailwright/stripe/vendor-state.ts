@@ -5,6 +5,21 @@ import { objectIn, textIn, wholeIn, type Json } from './stripe-api.ts';
 
 type Status = VendorIntent['status'];
 
+/** Declines (docs.stripe.com/declines/codes) after which the same card is refused every time. */
+const PERMANENT_DECLINES = new Set([
+  ...['stolen_card', 'lost_card', 'pickup_card', 'restricted_card', 'fraudulent', 'merchant_blacklist'],
+  ...[
+    'expired_card',
+    'incorrect_number',
+    'invalid_number',
+    'invalid_account',
+    'invalid_expiry_month',
+    'invalid_expiry_year',
+  ],
+  ...['card_not_supported', 'currency_not_supported', 'stop_payment_order', 'revocation_of_authorization'],
+  ...['revocation_of_all_authorizations'],
+]);
+
 /** Expanded: `payment_intent.payment_method`, `payment_intent.latest_charge`. */
 export function stateOfSession(session: Json): VendorIntent {
   const payment = objectIn(session, 'payment_intent');
@@ -12,6 +27,7 @@ export function stateOfSession(session: Json): VendorIntent {
   // The payer is through with the checkout: a debit of a bank account takes days, and may be refused in the end.
   const isProcessing = status === 'PENDING' && textIn(session, 'status') === 'complete';
   const method = status === 'SUCCEEDED' && payment ? savedMethodOf(payment) : undefined;
+  const subscription = textIn(session, 'subscription');
   return {
     ...amountOf(session, 'amount_total'),
     reference: idOf(session),
@@ -20,7 +36,35 @@ export function stateOfSession(session: Json): VendorIntent {
     refundedMinor: payment ? refundOf(payment) : 0n,
     reason: payment && status === 'FAILED' ? reasonOf(payment) : null,
     ...(method && { savedMethod: method }),
+    ...(subscription !== undefined && { remoteSubscriptionId: subscription }),
   };
+}
+
+/** A subscription that was begun without the checkout. Expanded: `latest_invoice`. Its first invoice is paid, or it is not begun. */
+export function stateOfSubscription(subscription: Json): VendorIntent {
+  const invoice = objectIn(subscription, 'latest_invoice') ?? {};
+  const status = statusOfSubscription(subscription, invoice);
+  return {
+    ...amountOf(invoice, status === 'SUCCEEDED' ? 'amount_paid' : 'amount_due'),
+    reference: idOf(subscription),
+    intentUid: textIn(objectIn(subscription, 'metadata') ?? {}, 'intent_uid') ?? null,
+    status,
+    isProcessing: status === 'PENDING',
+    remoteSubscriptionId: idOf(subscription),
+  };
+}
+
+function statusOfSubscription(subscription: Json, invoice: Json): Status {
+  if (textIn(invoice, 'status') === 'paid') return 'SUCCEEDED';
+  switch (textIn(subscription, 'status')) {
+    case 'incomplete':
+      return 'REQUIRES_ACTION';
+    case 'incomplete_expired':
+    case 'canceled':
+      return 'CANCELLED';
+    default:
+      return 'PENDING';
+  }
 }
 
 /** Expanded: `latest_charge`. */
@@ -34,7 +78,17 @@ export function stateOfPaymentIntent(payment: Json): VendorIntent {
     ...{ status, isProcessing: textIn(payment, 'status') === 'processing' },
     refundedMinor: refundOf(payment),
     reason: status === 'FAILED' ? reasonOf(payment) : null,
+    isPermanent: status === 'FAILED' && isPermanent(payment),
   };
+}
+
+/** The bank's own advice comes first; cards that have expired have a code of Stripe and no decline code. */
+function isPermanent(payment: Json): boolean {
+  const error = objectIn(payment, 'last_payment_error') ?? {};
+  if (textIn(error, 'advice_code') === 'do_not_try_again') return true;
+  return [textIn(error, 'decline_code'), textIn(error, 'code')].some(
+    (code) => code !== undefined && PERMANENT_DECLINES.has(code),
+  );
 }
 
 function statusOfSession(session: Json, payment: Json | undefined): Status {

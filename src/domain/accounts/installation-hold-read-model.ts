@@ -12,3 +12,19 @@ export async function installationHold(db: Queryable): Promise<{ readonly since:
   );
   return held;
 }
+
+/** The setting that says when the last hold ended; its value has `at`. */
+export const RELEASED_KEY = 'installation.released';
+
+/**
+ * Whether what began at this time, or was asked for then, may have been done by another installation as well: this one is a copy that was
+ * released later. Whoever moves money asks first.
+ */
+export async function mayBeDoneElsewhere(db: Queryable, at: Date): Promise<boolean> {
+  const [released] = await db.query(
+    { isBefore: 'bool' },
+    sql`SELECT ${at} < (value ->> 'at')::timestamptz AS "isBefore" FROM setting WHERE key = ${RELEASED_KEY}`,
+    'accounts.may-be-done-elsewhere',
+  );
+  return released?.isBefore ?? false;
+}

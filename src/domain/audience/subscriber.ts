@@ -20,6 +20,7 @@ export type ConsentSource =
   | 'link'
   | 'one-click'
   | 'mail'
+  | 'vendor'
   | 'undo'
   | 'complaint'
   | 'expiry'

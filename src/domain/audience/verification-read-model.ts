@@ -47,6 +47,43 @@ function isAsked({ customerId, listId, since, olderThanDays, importUid }: People
       OR s.verified_at < ${since}::timestamptz - make_interval(days => ${olderThanDays}::int))`;
 }
 
+const RESULT_ELSEWHERE_ROW = row({
+  emailKey: 'text',
+  result: typed<VerificationResult>('text'),
+  reasons: 'text',
+  verifiedAt: 'timestamptz',
+});
+export type ResultElsewhere = RowOf<typeof RESULT_ELSEWHERE_ROW>;
+
+export interface KnownElsewhere {
+  readonly emailKeys: readonly string[];
+  /** By the same type of verifier: another one may look less closely. */
+  readonly verifiedBy: string;
+  readonly since: Date;
+  /** Not older than so many days at `since`. */
+  readonly days: number;
+}
+
+/** What was said of these addresses on the customer's other lists, the newest answer of each. `unknown` is none. */
+export function resultsElsewhere(
+  db: Queryable,
+  { customerId, listId }: Pick<SubscriberKey, 'customerId' | 'listId'>,
+  { emailKeys, verifiedBy, since, days }: KnownElsewhere,
+): Promise<ResultElsewhere[]> {
+  return db.query(
+    RESULT_ELSEWHERE_ROW,
+    sql`SELECT k.email_key AS "emailKey", v.result, v.reasons, v."verifiedAt"
+          FROM unnest(${[...emailKeys]}::text[]) AS k (email_key)
+         CROSS JOIN LATERAL (
+           SELECT s.verification AS result, coalesce(s.verification_reasons, '') AS reasons, s.verified_at AS "verifiedAt"
+             FROM subscriber s
+            WHERE s.customer_id = ${customerId} AND s.email_key = k.email_key AND s.list_id <> ${listId} AND s.verified_by = ${verifiedBy}
+              AND s.verification <> 'unknown' AND s.verified_at >= ${since}::timestamptz - make_interval(days => ${days}::int)
+            ORDER BY s.verified_at DESC LIMIT 1) v`,
+    'audience.verified_elsewhere',
+  );
+}
+
 /** The greatest id of the list's people: whoever is added from now on has a greater one. */
 export async function lastPersonId(
   db: Queryable,

@@ -3,7 +3,10 @@ import { sql, type Queryable } from '../../db/database.ts';
 import type { VerifiedAddress } from '../../plugin-api/index.ts';
 import type { PersonToVerify } from './verification-read-model.ts';
 
-export interface VerifiedPerson extends Pick<PersonToVerify, 'id' | 'emailKey'>, VerifiedAddress {}
+export interface VerifiedPerson extends Pick<PersonToVerify, 'id' | 'emailKey'>, VerifiedAddress {
+  /** Absent: now. */
+  readonly verifiedAt?: Date;
+}
 
 /**
  * Of those who still have the address that was verified. Locks people by ascending id, as all writers do (subscriber-store.ts). The time of
@@ -27,7 +30,7 @@ export async function writeVerifications(
     UPDATE subscriber s
        SET verification = (${people.map(({ result }) => result)}::text[])[${no}],
            verification_reasons = nullif((${people.map(({ reasons }) => reasons.join(','))}::text[])[${no}], ''),
-           verified_at = now(), verified_by = ${verifiedBy}
+           verified_at = coalesce((${people.map(({ verifiedAt }) => verifiedAt ?? null)}::timestamptz[])[${no}], now()), verified_by = ${verifiedBy}
      WHERE ${ofList} AND s.email_key = (${people.map(({ emailKey }) => emailKey)}::text[])[${no}]`,
     'audience.write_verifications',
   );

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { VendorIntent } from '../../plugin-api/index.ts';
 import type { Context } from '../context.ts';
 import { recordEvent, type BillingWork } from './billing-work.ts';
+import { followCharge } from './follow-charge.ts';
 import { isCharging } from './end-open-try.ts';
 import { methodData } from './gateways/gateway-secrets.ts';
 import { findInvoice } from './invoice-store.ts';
@@ -34,12 +35,15 @@ const vendorIntentShape = z.object({
     .transform((text) => text.slice(0, REASON_LENGTH_MAX))
     .nullable()
     .default(null),
+  isPermanent: z.boolean().default(false),
   savedMethod: z.unknown().optional(),
+  remoteSubscriptionId: z.string().min(1).max(255).optional(),
 });
 
 /** Throws when a plugin answers something else. A saved method that is wrong does not make the payment wrong: it is left out, and logged. */
 export function readVendorIntent({ log }: Pick<Context, 'log'>, answered: unknown): VendorIntent {
-  const { savedMethod, ...rest } = vendorIntentShape.parse(answered);
+  const { savedMethod, remoteSubscriptionId, ...known } = vendorIntentShape.parse(answered);
+  const rest = { ...known, ...(remoteSubscriptionId !== undefined && { remoteSubscriptionId }) };
   if (savedMethod === undefined) return rest;
   const read = methodData.safeParse(savedMethod);
   if (read.success) return { ...rest, savedMethod: read.data };
@@ -84,16 +88,20 @@ export async function noteGone(work: BillingWork, key: Payment): Promise<void> {
 }
 
 /** The vendor refuses the payment. Nothing changes when it is closed already. */
-export async function failPayment(work: BillingWork, intent: Payment, reason: string): Promise<void> {
-  await applyOther(work, intent, { to: 'FAILED', reason: reason.slice(0, REASON_LENGTH_MAX) });
+export async function failPayment(
+  work: BillingWork,
+  intent: Payment,
+  { reason, isPermanent }: { readonly reason: string; readonly isPermanent: boolean },
+): Promise<void> {
+  await applyOther(work, intent, { to: 'FAILED', reason: reason.slice(0, REASON_LENGTH_MAX), isPermanent });
 }
 
 async function applyUnpaid(work: BillingWork, intent: Payment, vendor: VendorIntent): Promise<void> {
-  const { status, reason = null, isProcessing = false } = vendor;
+  const { status, reason = null, isProcessing = false, isPermanent = false } = vendor;
   if (!isOpen(intent) || status === 'SUCCEEDED') return;
   const waits = status === 'PENDING' && !isProcessing;
-  if (waits && isStuck(work, intent, UNCONFIRMED_DAYS_MAX)) return cancelStuck(work, intent);
-  if (status !== intent.status) await applyOther(work, intent, { to: status, reason });
+  if (waits && isStuck(work, intent, UNCONFIRMED_DAYS_MAX)) return followCharge(work, await cancelStuck(work, intent));
+  if (status !== intent.status) await applyOther(work, intent, { to: status, reason, isPermanent });
   if (status === 'PENDING' && isProcessing) await markCharged(work.ctx.db, intent, work.at);
 }
 
@@ -103,8 +111,8 @@ function isStuck({ at }: BillingWork, intent: Payment, days: number): boolean {
   return at.getTime() - intent.chargedAt.getTime() > days * DAY_MS;
 }
 
-async function cancelStuck(work: BillingWork, intent: Payment): Promise<void> {
-  await moveIntent(work, intent, { to: 'CANCELLED', reason: 'The vendor never said whether the charge succeeded.' });
+function cancelStuck(work: BillingWork, intent: Payment): Promise<Payment | undefined> {
+  return moveIntent(work, intent, { to: 'CANCELLED', reason: 'The vendor never said whether the charge succeeded.' });
 }
 
 /** Why the vendor's object is not this intent's; amount and currency count only once money is said to have moved. */
@@ -128,10 +136,18 @@ async function applyPaid(work: BillingWork, intent: Payment): Promise<void> {
 async function applyOther(
   work: BillingWork,
   intent: Payment,
-  move: { readonly to: 'PENDING' | 'REQUIRES_ACTION' | 'FAILED' | 'CANCELLED'; readonly reason: string | null },
+  {
+    isPermanent,
+    ...move
+  }: {
+    readonly to: 'PENDING' | 'REQUIRES_ACTION' | 'FAILED' | 'CANCELLED';
+    readonly reason: string | null;
+    readonly isPermanent: boolean;
+  },
 ): Promise<void> {
   const moved = await moveIntent(work, intent, move);
   if (moved && move.to === 'FAILED') await recordOf(work, intent, { event: 'payment_failed', note: move.reason });
+  if (move.to !== 'PENDING') await followCharge(work, moved, { isPermanent });
 }
 
 /** Money that was paid back is shown to the operator, who decides about the plan. */
@@ -141,7 +157,8 @@ async function noteRefund(
   { refundedMinor: minor = 0n }: VendorIntent,
 ): Promise<Payment> {
   if (minor <= intent.refundedMinor || !(await raiseRefund(work.ctx.db, intent, { minor, at: work.at }))) return intent;
-  await recordOf(work, intent, { event: 'payment_refunded', note: null, minor });
+  // Of this refund: the vendor says what was paid back in all.
+  await recordOf(work, intent, { event: 'payment_refunded', note: null, minor: minor - intent.refundedMinor });
   return { ...intent, refundedMinor: minor };
 }
 

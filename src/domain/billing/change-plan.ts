@@ -20,6 +20,7 @@ import type { Money } from './money.ts';
 import type { Plan } from './plan.ts';
 import { planById } from './plan-store.ts';
 import { unusedPart } from './proration.ts';
+import { requestRemotePlan } from './remote/change-remote-plan.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findPending, findRunning, findSubscription } from './subscription-store.ts';
 import { paidOf, type Subscription } from './subscription.ts';
@@ -32,7 +33,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /**
  * Moves the caller's own customer, or for an administrator the named one. A customer without a plan gets one; a repeated request
  * returns the same invoice; a request for the present plan cancels an unpaid change. Throws WrongStateError `PLAN_UNCHANGED`,
- * `PAYMENT_AWAITS_APPROVAL`; ValidationError `PLAN_NOT_ACTIVE`, or on `keepOverrides` unless the caller administers; NotFoundError,
+ * `PAYMENT_AWAITS_APPROVAL`, what `requestRemotePlan` throws; ValidationError `PLAN_NOT_ACTIVE`, or on `keepOverrides` unless the caller administers; NotFoundError,
  * ForeignResourceError; RateLimitedError.
  */
 export async function changePlan(
@@ -53,6 +54,8 @@ export async function changePlan(
     await dropPending(work);
     const running = await findRunning(work.ctx.db, customerId);
     if (!running) return subscribe(work, plan, { before, keepOverrides });
+    const asked = await requestRemotePlan(work, running, plan);
+    if (asked) return asked;
     if (running.planId === plan.id) return withdraw(work, running);
     return move(work, running, { plan, keepOverrides });
   });

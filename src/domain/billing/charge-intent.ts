@@ -3,71 +3,34 @@
  * is made, which moves no money; its id is committed; only then it is charged. One idempotency key for each step makes all attempts one charge.
  */
 import { z } from 'zod';
-import { installationHold } from '../accounts/installation-hold-read-model.ts';
-import { newUid } from '../../lib/ids.ts';
+import { installationHold, mayBeDoneElsewhere } from '../accounts/installation-hold-read-model.ts';
 import type { Context } from '../context.ts';
-import { chargeIntentJob } from '../../jobs/billing-jobs.ts';
-import { enqueue } from '../../jobs/define-job.ts';
 import { applyVendorState, failPayment, readVendorIntent } from './apply-vendor-state.ts';
 import { onHold } from './billing-errors.ts';
-import { workOnCustomer, type BillingWork } from './billing-work.ts';
+import { workOnCustomer } from './billing-work.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { unsealMethod } from './gateways/gateway-secrets.ts';
-import { offeredGateways } from './gateways/offered-gateways.ts';
 import type { OpenGateway } from './gateways/open-gateway.ts';
 import { intentForGateway } from './intent-for-gateway.ts';
-import { findInvoice, type Invoice } from './invoice-store.ts';
-import { findMethod, methodsOf } from './payment-method-store.ts';
+import { findInvoice } from './invoice-store.ts';
+import { moveIntent } from './move-intent.ts';
+import { findMethod } from './payment-method-store.ts';
 import { isOpen, nextSyncAt, type Payment } from './payment-intent.ts';
-import {
-  findOpenPayment,
-  findPayment,
-  findPaymentByUid,
-  insertPayment,
-  markCharged,
-  writeReference,
-} from './payment-store.ts';
+import { findPayment, findPaymentByUid, markCharged, writeReference } from './payment-store.ts';
+import { syncPayment } from './sync-payments.ts';
 import { GatewayError, type PaymentIntent, type PaymentMethodData, type VendorIntent } from '../../plugin-api/index.ts';
 
 const NOT_THERE = 'The saved payment method or its gateway is not there any more.';
-
-/**
- * Begins to charge the customer's newest saved method that may pay this invoice: an intent, and the job that charges it, in the transaction
- * of the invoice. Undefined: there is none, another payment is open, the customer is disabled, or the installation is on hold. A copy that is on
- * hold must not leave a charge behind for the time after it: the original has charged this period. The customer pays on the page then.
- */
-export async function chargeSavedMethod(work: BillingWork, invoice: Invoice): Promise<Payment | undefined> {
-  const { ctx, at } = work;
-  if (work.customer.status !== 'active' || (await installationHold(ctx.db))) return undefined;
-  if (await findOpenPayment(ctx.db, invoice)) return undefined;
-  const methods = await methodsOf(ctx.db, invoice.customerId);
-  if (methods.length === 0) return undefined;
-  const gateways = await offeredGateways(ctx, invoice);
-  const method = methods.find(({ gatewayId }) => gateways.some(({ id }) => id === gatewayId));
-  const gateway = gateways.find(({ id }) => id === method?.gatewayId);
-  if (!method || !gateway) return undefined;
-  const fresh = { gatewayId: gateway.id, reference: null, status: 'PENDING', createdAt: at, decidedAt: null } as const;
-  const payment = await insertPayment(ctx.db, invoice, {
-    ...{ uid: newUid(), method: gateway.type, gatewayId: gateway.id, methodId: method.id, at },
-    nextSyncAt: nextSyncAt(fresh, at),
-  });
-  const { customerId, uid } = payment;
-  await enqueue(
-    ctx.db,
-    chargeIntentJob,
-    { customerId: String(customerId), intentUid: uid },
-    { key: `charge-intent:${uid}` },
-  );
-  return payment;
-}
 
 /** The job. Rejects when the vendor cannot be asked: the queue tries again. An intent that is closed is not changed. */
 export async function chargeIntent(ctx: Context, { intentUid }: { intentUid: string }): Promise<void> {
   const found = await findPaymentByUid(ctx.db, intentUid);
   if (!found || !isOpen(found) || found.methodId === null) return;
+  if (await mayBeDoneElsewhere(ctx.db, found.createdAt)) return leaveToOriginal(ctx, found);
   const method = await findMethod(ctx.db, { customerId: found.customerId, id: found.methodId });
   const open = await gatewayOf(ctx, found);
-  if (!method || !open?.can('prepareCharge') || !open.can('autoCharge')) return giveUp(ctx, found, NOT_THERE);
+  if (!method || !open?.can('prepareCharge') || !open.can('autoCharge'))
+    return giveUp(ctx, found, { reason: NOT_THERE, isPermanent: !method });
   const data = unsealMethod(ctx.installation.secret, method.uid, method.sealedData);
   const prepared = await prepare(ctx, { open, payment: found, data });
   if (!prepared) return;
@@ -92,7 +55,7 @@ async function chargeAtVendor(
     if (read === undefined) throw error;
     const state = readVendorIntent(ctx, read);
     const isPending = state.status === 'PENDING' && state.isProcessing !== true;
-    return isPending ? { ...state, status: 'FAILED', reason: error.message } : state;
+    return isPending ? { ...state, status: 'FAILED', reason: error.message, isPermanent: true } : state;
   }
 }
 
@@ -137,17 +100,31 @@ async function preparedReference(
     return z.string().min(1).max(255).parse(prepared?.reference);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    await giveUp(ctx, payment, error.message);
+    await giveUp(ctx, payment, { reason: error.message, isPermanent: true });
     return undefined;
   }
 }
 
 /** Only what was never charged has failed for sure. The rest may be paid: the sync finds out, or ends it when nobody knows for a week. */
-function giveUp(ctx: Context, payment: Payment, reason: string): Promise<void> {
+function giveUp(
+  ctx: Context,
+  payment: Payment,
+  why: { readonly reason: string; readonly isPermanent: boolean },
+): Promise<void> {
   return workOnCustomer(ctx, payment.customerId, async (work) => {
     const intent = await findPayment(work.ctx.db, payment);
     if (!intent || !isOpen(intent)) return;
-    if (intent.chargedAt !== null) throw new Error(`The payment ${intent.uid} may have been charged. ${reason}`);
-    await failPayment(work, intent, reason);
+    if (intent.chargedAt !== null) throw new Error(`The payment ${intent.uid} may have been charged. ${why.reason}`);
+    await failPayment(work, intent, why);
   });
+}
+
+/**
+ * The charge was asked for before this copy was released, so the original may have made it: if it had begun, its vendor's object says what became
+ * of it; if not, the original has made an object of its own, of which we know nothing. Then the customer pays on the page, if anything is unpaid.
+ */
+async function leaveToOriginal(ctx: Context, payment: Payment): Promise<void> {
+  if (payment.reference !== null) return syncPayment(ctx, payment);
+  const reason = 'It was asked for before the backup was restored: the original may have charged it.';
+  await workOnCustomer(ctx, payment.customerId, (work) => moveIntent(work, payment, { to: 'CANCELLED', reason }));
 }

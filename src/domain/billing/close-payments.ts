@@ -13,6 +13,8 @@ import { moveIntent } from './move-intent.ts';
 import type { Payment } from './payment-intent.ts';
 import { isOpen } from './payment-intent.ts';
 import { payableGatewayPayments } from './payment-store.ts';
+import { cancelAtVendor as cancelRemoteAtVendor } from './remote/cancel-remote.ts';
+import { liveRemotes } from './remote/remote-subscription-store.ts';
 
 /**
  * Closes everything of the customer at the vendors; repeating it is harmless. Throws when a vendor cannot be asked, so that the job tries
@@ -42,6 +44,8 @@ export async function closePayments(
   for (const payment of payments)
     if (payment.reference !== null && !isHeld)
       await attempt(`payment ${payment.reference}`, () => cancelAtVendor(ctx, payment));
+  for (const remote of isHeld ? [] : await liveRemotes(ctx.db, { customerId }))
+    await attempt(`subscription ${remote.remoteId}`, () => cancelRemoteAtVendor(ctx, remote));
   for (const method of isHeld ? [] : await methodsOf(ctx.db, customerId))
     await attempt(`payment method ${method.uid}`, () => removeAtVendor(ctx, method));
   if (left.length === 0) return;

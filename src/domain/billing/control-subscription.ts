@@ -5,6 +5,7 @@ import { requireAdministrator } from './billing-rights.ts';
 import { recordEvent, workOnSubscription, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import { planById } from './plan-store.ts';
+import { withdrawRemotes } from './remote/withdraw-remotes.ts';
 import { startSubscription } from './start-subscription.ts';
 import { saveSubscription } from './subscription-store.ts';
 import { cancelled, renewed, resumed, type Subscription } from './subscription.ts';
@@ -53,6 +54,7 @@ export async function cancelSubscription(ctx: Context, { uid }: { uid: string })
     if (status === 'pending' || isOver)
       return endSubscription(work, subscription, { event: 'ended', note: 'Cancelled.' });
     const next = await saveSubscription(work.ctx.db, cancelled(subscription), work.at);
+    await withdrawRemotes(work, next);
     await recordEvent(work, next, { event: 'cancelled' });
     return next;
   });

@@ -2,6 +2,7 @@
 import { recordEvents } from '../../events/event-store.ts';
 import { recordEvent, type BillingWork, type HistoryEvent } from './billing-work.ts';
 import { planById } from './plan-store.ts';
+import { withdrawRemotes } from './remote/withdraw-remotes.ts';
 import { saveSubscription } from './subscription-store.ts';
 import { ended, isRunning, type Subscription } from './subscription.ts';
 import { voidPendingInvoice } from './write-invoice.ts';
@@ -24,6 +25,7 @@ export async function endSubscription(
   const { ctx, customer } = work;
   await voidPendingInvoice(work, subscription, { evenIfClaimed: true });
   const over = await saveSubscription(ctx.db, ended(subscription, at), work.at);
+  await withdrawRemotes(work, over);
   await recordEvent(work, over, { event, note });
   const { uid: planUid } = await planById(ctx.db, subscription.planId);
   const wasRunning = isRunning(subscription);

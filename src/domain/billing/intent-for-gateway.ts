@@ -12,11 +12,11 @@ const TOKEN_SECONDS = 24 * 60 * 60;
 
 /** What the gateway gets. */
 export async function intentForGateway(ctx: Context, payment: Payment): Promise<PaymentIntent> {
-  const { uid, status, amountMinor, currencyCode, reference } = payment;
+  const { uid, status, amountMinor, currencyCode, reference, remotePlanId } = payment;
   const payer = await payerOf(ctx.db, payment);
   const expiresAt = Math.floor(ctx.clock.now().getTime() / 1_000) + TOKEN_SECONDS;
   return Object.freeze({
-    ...{ uid, status, amountMinor, currencyCode, reference },
+    ...{ uid, status, amountMinor, currencyCode, reference, remotePlanId },
     token: signUid(signingOf(ctx.installation), uid, expiresAt),
     currencyDigits: storedCurrency(currencyCode).exponent,
     invoiceUid: payer.invoiceUid,

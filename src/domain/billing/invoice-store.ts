@@ -6,7 +6,7 @@ import type { LineKind } from './proration.ts';
 export type InvoiceKind = 'start' | 'renewal' | 'change';
 export type InvoiceStatus = 'pending' | 'paid' | 'void';
 
-const INVOICE_ROW = row({
+export const INVOICE_ROW = row({
   customerId: 'bigint',
   id: 'bigint',
   uid: 'text',
@@ -22,18 +22,19 @@ const INVOICE_ROW = row({
   creditKeptCode: 'text?',
   keepsOverrides: 'bool',
   periodStartsAt: 'timestamptz?',
+  dueAt: 'timestamptz?',
+  createdAt: 'timestamptz',
 });
 export type Invoice = RowOf<typeof INVOICE_ROW>;
 
-const COLUMNS = sql`
+export const INVOICE_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.subscription_id AS "subscriptionId", i.plan_id AS "planId", i.kind,
   i.status, i.currency_code AS "currencyCode", i.total_minor AS "totalMinor", i.price_minor AS "priceMinor",
   i.credit_used_minor AS "creditUsedMinor", i.credit_kept_minor AS "creditKeptMinor",
-  i.credit_kept_code AS "creditKeptCode", i.keeps_overrides AS "keepsOverrides", i.period_starts_at AS "periodStartsAt"`;
+  i.credit_kept_code AS "creditKeptCode", i.keeps_overrides AS "keepsOverrides", i.period_starts_at AS "periodStartsAt",
+  i.due_at AS "dueAt", i.created_at AS "createdAt"`;
 
 export interface NewInvoice extends Omit<Invoice, 'id' | 'status'> {
-  readonly dueAt: Date | null;
-  readonly createdAt: Date;
   readonly lines: readonly { kind: LineKind; description: string; amountMinor: bigint }[];
 }
 
@@ -48,7 +49,7 @@ export async function insertInvoice(db: Queryable, given: NewInvoice): Promise<I
     VALUES (${given.customerId}, ${given.uid}, ${given.subscriptionId}, ${given.planId}, ${given.kind}, 'pending',
             ${given.currencyCode}, ${given.totalMinor}, ${given.priceMinor}, ${given.creditUsedMinor},
             ${given.creditKeptMinor}, ${given.creditKeptCode}, ${given.keepsOverrides}, ${given.periodStartsAt}, ${given.dueAt}, ${given.createdAt})
-    RETURNING ${COLUMNS}`,
+    RETURNING ${INVOICE_COLUMNS}`,
   );
   if (!row) throw new Error('An inserted invoice came back empty.');
   const lines = given.lines.map(
@@ -69,7 +70,7 @@ export async function closeInvoice(
 ): Promise<boolean> {
   const stamp = status === 'paid' ? sql`paid_at = ${at}` : sql`voided_at = ${at}`;
   const closed = await db.execute(sql`
-    UPDATE invoice SET status = ${status}, ${stamp}
+    UPDATE invoice SET status = ${status}, ${stamp}, next_charge_at = NULL
      WHERE customer_id = ${invoice.customerId} AND id = ${invoice.id} AND status = 'pending'`);
   return closed === 1;
 }
@@ -109,6 +110,6 @@ export async function countInvoicesSince(
 }
 
 async function findOne(db: Queryable, where: Sql): Promise<Invoice | undefined> {
-  const [row] = await db.query(INVOICE_ROW, sql`SELECT ${COLUMNS} FROM invoice i WHERE ${where} LIMIT 1`);
+  const [row] = await db.query(INVOICE_ROW, sql`SELECT ${INVOICE_COLUMNS} FROM invoice i WHERE ${where} LIMIT 1`);
   return row;
 }

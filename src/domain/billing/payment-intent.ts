@@ -26,6 +26,7 @@ export const PAYMENT_ROW = row({
   amountMinor: 'bigint',
   currencyCode: 'text',
   reference: 'text?',
+  remotePlanId: 'text?',
   createdAt: 'timestamptz',
   decidedAt: 'timestamptz?',
   chargedAt: 'timestamptz?',

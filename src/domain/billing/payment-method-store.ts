@@ -19,13 +19,14 @@ export interface NewMethod extends Omit<StoredMethod, 'id'> {
   readonly at: Date;
 }
 
-/** Stores it unless it is there. */
-export async function insertMethod(db: Queryable, given: NewMethod): Promise<void> {
-  await db.execute(sql`
+/** Stores it; false when it is there. */
+export async function insertMethod(db: Queryable, given: NewMethod): Promise<boolean> {
+  const inserted = await db.execute(sql`
     INSERT INTO payment_method (customer_id, uid, gateway_id, title, info, sealed_data, digest, created_at)
     VALUES (${given.customerId}, ${given.uid}, ${given.gatewayId}, ${given.title}, ${given.info}, ${given.sealedData},
             ${given.digest}, ${given.at})
     ON CONFLICT (customer_id, gateway_id, digest) DO NOTHING`);
+  return inserted === 1;
 }
 
 /** The newest first. */

@@ -8,7 +8,7 @@ import { PAYMENT_ROW, STATUSES_BEFORE, type Payment, type PaymentStatus } from '
 
 const COLUMNS = sql`
   p.customer_id AS "customerId", p.id, p.uid, p.invoice_id AS "invoiceId", p.method, p.gateway_id AS "gatewayId",
-  p.method_id AS "methodId", p.status, p.amount_minor AS "amountMinor", p.currency_code AS "currencyCode", p.reference,
+  p.method_id AS "methodId", p.status, p.amount_minor AS "amountMinor", p.currency_code AS "currencyCode", p.reference, p.remote_plan_id AS "remotePlanId",
   p.created_at AS "createdAt", p.decided_at AS "decidedAt", p.charged_at AS "chargedAt", p.synced_at AS "syncedAt",
   p.late_paid_at AS "latePaidAt", p.refunded_minor AS "refundedMinor"`;
 const IS_OPEN = sql`p.status IN ('PENDING', 'REQUIRES_ACTION', 'AWAITING_ADMIN_APPROVAL')`;
@@ -21,6 +21,8 @@ export interface NewPayment {
   readonly method: string;
   readonly gatewayId: bigint | null;
   readonly methodId?: bigint;
+  /** The vendor's plan of the subscription that it begins there. */
+  readonly remotePlanId?: string;
   readonly note?: string;
   readonly at: Date;
   readonly nextSyncAt: Date | null;
@@ -32,9 +34,9 @@ export async function insertPayment(db: Queryable, invoice: Invoice, given: NewP
     PAYMENT_ROW,
     sql`
     INSERT INTO payment_intent AS p (customer_id, uid, invoice_id, method, gateway_id, method_id, status, amount_minor,
-                                     currency_code, note, next_sync_at, created_at, updated_at)
+                                     currency_code, remote_plan_id, note, next_sync_at, created_at, updated_at)
     VALUES (${invoice.customerId}, ${given.uid}, ${invoice.id}, ${given.method}, ${given.gatewayId}, ${given.methodId ?? null},
-            'PENDING', ${invoice.totalMinor}, ${invoice.currencyCode}, ${given.note ?? ''}, ${given.nextSyncAt}, ${given.at}, ${given.at})
+            'PENDING', ${invoice.totalMinor}, ${invoice.currencyCode}, ${given.remotePlanId ?? null}, ${given.note ?? ''}, ${given.nextSyncAt}, ${given.at}, ${given.at})
     RETURNING ${COLUMNS}`,
   );
   if (!row) throw new Error('An inserted payment came back empty.');

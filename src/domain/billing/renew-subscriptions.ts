@@ -9,11 +9,13 @@ import { billRenewal } from './bill-renewal.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
 import { findPendingInvoice } from './invoice-store.ts';
-import { chargeSavedMethod } from './charge-intent.ts';
+import { chargeSavedMethod } from './charge-saved-method.ts';
 import { isCharging } from './end-open-try.ts';
 import type { Payment } from './payment-intent.ts';
 import { findOpenPayment } from './payment-store.ts';
 import { planById } from './plan-store.ts';
+import { leaveToVendor, mayBePaidAtVendor } from './remote/leave-to-vendor.ts';
+import { remoteInForce } from './remote/remote-in-force-read-model.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findDue, findSubscription, saveSubscription } from './subscription-store.ts';
 import { nextStepAt, renewed, type Subscription } from './subscription.ts';
@@ -79,12 +81,15 @@ async function step(work: BillingWork, subscription: Subscription): Promise<bool
   // has answered. A checkout that was begun and left does not count.
   if (open && (open.status === 'AWAITING_ADMIN_APPROVAL' || isCharging(open))) return false;
   if (open && mayBePaid(open, subscription, work.at)) return false;
+  const remote = status === 'active' ? (await remoteInForce(db, subscription))?.remote : undefined;
+  if (remote && graceEndsAt && mayBePaidAtVendor(remote, graceEndsAt, work.at)) return false;
   if (endsAt && endsAt <= work.at && (!currentPeriodEndsAt || endsAt <= currentPeriodEndsAt || graceEndsAt))
     return end(work, subscription, { note: status === 'cancelled' ? 'Cancelled.' : 'Its end was set.', at: endsAt });
   if (status === 'pending') return end(work, subscription, { note: 'Never paid.', at: work.at });
   if (graceEndsAt) return end(work, subscription, { note: 'The renewal was not paid.', at: graceEndsAt });
   if (status === 'cancelled')
     return end(work, subscription, { note: 'Cancelled.', at: currentPeriodEndsAt ?? work.at });
+  if (remote) return leaveToVendor(work, subscription, remote);
   if (invoice) await voidInvoice(work, invoice);
   return renew(work, subscription);
 }

@@ -9,6 +9,7 @@ import { sealMethod } from './gateways/gateway-secrets.ts';
 import { openGateway, type OpenGateway } from './gateways/open-gateway.ts';
 import { allGateways } from './gateways/payment-gateway-store.ts';
 import type { StoredGateway } from './gateways/payment-gateway.ts';
+import { chargeDeclinedAt } from './charge-time-store.ts';
 import { insertMethod } from './payment-method-store.ts';
 import type { Payment } from './payment-intent.ts';
 
@@ -22,13 +23,14 @@ export async function saveMethod(work: BillingWork, payment: Payment, data: Paym
   if (!open) return;
   const uid = newUid();
   const entries = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1));
-  await insertMethod(ctx.db, {
+  const isNew = await insertMethod(ctx.db, {
     ...{ customerId: payment.customerId, uid, at, gatewayId: open.gateway.id },
     title: wordsOf(open, (service) => service.getMethodTitle(data)),
     info: wordsOf(open, (service) => service.getMethodInfo(data)),
     sealedData: sealMethod(ctx.installation.secret, uid, data),
     digest: createHash('sha256').update(JSON.stringify(entries)).digest('hex'),
   });
+  if (isNew) await chargeDeclinedAt(ctx.db, payment.customerId, at);
 }
 
 function opened({ ctx }: BillingWork, gateway: StoredGateway): OpenGateway | undefined {

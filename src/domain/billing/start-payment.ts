@@ -21,6 +21,7 @@ import { intentForGateway } from './intent-for-gateway.ts';
 import { findInvoice, type Invoice } from './invoice-store.ts';
 import { nextSyncAt, type Payment } from './payment-intent.ts';
 import { countPayments, findOpenPayment, insertPayment } from './payment-store.ts';
+import { remotePlanFor } from './remote/begin-remote.ts';
 import { syncInvoice } from './sync-payments.ts';
 import { visibleInvoice } from './visible-invoice.ts';
 
@@ -74,9 +75,11 @@ async function beginTry(work: BillingWork, { customerId, id }: Invoice, gateway:
   if (open) await endOpenTry(work, open, { reason: 'Another way to pay was chosen.' });
   if ((await countPayments(db, invoice)) >= PAYMENTS_PER_INVOICE_MAX) throw tooManyPayments(PAYMENTS_PER_INVOICE_MAX);
   const { at } = work;
+  const remote = await remotePlanFor(db, invoice, gateway);
   const fresh = { gatewayId: gateway.id, reference: null, status: 'PENDING', createdAt: at, decidedAt: null } as const;
   return insertPayment(db, invoice, {
     ...{ uid: newUid(), method: gateway.type, gatewayId: gateway.id, at },
+    ...('remotePlanId' in remote && remote),
     nextSyncAt: nextSyncAt(fresh, at),
   });
 }

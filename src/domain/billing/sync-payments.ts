@@ -16,6 +16,7 @@ import { visibleInvoice } from './visible-invoice.ts';
 import type { Invoice } from './invoice-store.ts';
 import { moveIntent } from './move-intent.ts';
 import { isOpen, nextSyncAt, UNBEGUN_HOURS_MAX, type Payment } from './payment-intent.ts';
+import { syncBegunRemote, syncRemotes } from './remote/sync-remotes.ts';
 import { duePayments, findPayment, noteSync, paymentsToSync } from './payment-store.ts';
 
 /** Read together: a vendor allows some 25 reads a second for each account. */
@@ -40,6 +41,7 @@ export async function syncPayments(ctx: Context): Promise<{ read: number }> {
     await Promise.all(due.map((payment) => syncOne(ctx, payment)));
     read += due.length;
   }
+  await syncRemotes(ctx);
   return { read };
 }
 
@@ -80,6 +82,9 @@ export async function syncPayment(ctx: Context, payment: Payment): Promise<void>
     if ('vendor' in read) return applyVendorState(work, payment, read.vendor);
     await noteUnknown(work, payment, read.error);
   });
+  const begun =
+    read !== undefined && read !== 'gone' && 'vendor' in read ? read.vendor.remoteSubscriptionId : undefined;
+  if (begun !== undefined && payment.remotePlanId !== null) await syncBegunRemote(ctx, payment, begun);
 }
 
 async function readState(ctx: Context, payment: Payment): Promise<Read> {

@@ -7,6 +7,8 @@ import { inTransaction, type Context } from '../context.ts';
 import { currencyInUse, planNotFound } from './billing-errors.ts';
 import { requireAdministrator } from './billing-rights.ts';
 import { requireKnownNames } from './gateways/offered-gateways.ts';
+import { isLinked } from './remote/remote-plan-store.ts';
+import { planIsLinked } from './remote/remote-errors.ts';
 import { storedCurrency } from './currencies.ts';
 import { parsePlanOptions } from './plan-options.ts';
 import { countLiveSubscriptions, findPlan, updatePlanRow } from './plan-store.ts';
@@ -23,7 +25,7 @@ import {
 
 /**
  * Changes the given values; a null option is reset to its default. Throws ValidationError, also `PLAN_CURRENCY_FIXED`;
- * NotFoundError `PLAN_NOT_FOUND`.
+ * WrongStateError `REMOTE_PLAN_LINKED`; NotFoundError `PLAN_NOT_FOUND`.
  */
 export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { uid: string }): Promise<Plan> {
   requireAdministrator(ctx);
@@ -36,9 +38,16 @@ export async function updatePlan(ctx: Context, { uid, ...input }: PlanInput & { 
     if (changes.currencyCode !== undefined && changes.currencyCode !== plan.currencyCode) {
       if ((await countLiveSubscriptions(tx.db, plan)) > 0) throw currencyInUse();
     }
+    if (changesWhatIsPaid(plan, changes) && (await isLinked(tx.db, plan.id))) throw planIsLinked();
     await updatePlanRow(tx.db, plan, changes);
     return plan;
   });
+}
+
+/** Price, currency or period: what a vendor takes the money for. */
+function changesWhatIsPaid(plan: Plan, changes: PlanValues): boolean {
+  const names = ['priceMinor', 'currencyCode', 'frequencyAmount', 'frequencyUnit'] as const;
+  return names.some((name) => changes[name] !== undefined && changes[name] !== plan[name]);
 }
 
 function readChanges(faults: InputFaults, plan: Plan, input: PlanInput): PlanValues {

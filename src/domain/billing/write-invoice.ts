@@ -21,6 +21,8 @@ export interface InvoiceRequest {
   readonly dueAt: Date | null;
   /** Of a change of plan: the subscription's own end and options stay. */
   readonly keepsOverrides?: boolean;
+  /** False: the vendor has taken the whole price. */
+  readonly usesCredit?: boolean;
 }
 
 /** A pending invoice for a period of `plan`; the customer's credit is used for it. */
@@ -31,7 +33,8 @@ export async function writeInvoice(
 ): Promise<Invoice> {
   const { db } = work.ctx;
   const price = { minor: request.plan.priceMinor, currencyCode: request.plan.currencyCode };
-  const bill = billFor(price, request.unused, await readCredit(db, work.customer.id, price.currencyCode));
+  const balance = request.usesCredit === false ? 0n : await readCredit(db, work.customer.id, price.currencyCode);
+  const bill = billFor(price, request.unused, balance);
   const before = await planById(db, subscription.planId);
   const invoice = await insertInvoice(db, {
     customerId: work.customer.id,

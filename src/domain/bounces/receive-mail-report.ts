@@ -6,7 +6,7 @@
 import type { Context } from '../context.ts';
 import type { ReportedOutcome } from '../tracking/delivery-report.ts';
 import { reportOnDelivery, type ReportOutcome } from '../tracking/report-on-delivery.ts';
-import { unsubscribeByMail } from '../tracking/unsubscribe-by-mail.ts';
+import { unsubscribeByMail } from '../tracking/unsubscribe-recipient.ts';
 import type { MailReport, MailVerdict } from './mail-report.ts';
 import { noteReport, type ReportSource } from './report-source-store.ts';
 import { deliveryReferenced, unsubscribeAddressed } from './signed-reference.ts';

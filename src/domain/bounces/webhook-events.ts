@@ -17,6 +17,7 @@ import { deliveriesNamed } from '../tracking/record-delivery-report.ts';
 import { REPORT_WORD_LENGTH_MAX, type ReportedOutcome } from '../tracking/delivery-report.ts';
 import { recordArrivals } from '../tracking/record-arrivals.ts';
 import { reportOnDelivery } from '../tracking/report-on-delivery.ts';
+import { unsubscribeByVendor } from '../tracking/unsubscribe-recipient.ts';
 import { classifyBounce } from './classify-bounce.ts';
 import { oneLine } from './one-line.ts';
 import { noteReport } from './report-source-store.ts';
@@ -53,6 +54,7 @@ const messageEvent = z.discriminatedUnion('kind', [
     description: text.optional(),
   }),
   z.object({ ...named, kind: z.literal('complained'), feedbackType: text.optional(), description: text.optional() }),
+  z.object({ ...named, kind: z.literal('unsubscribed') }),
 ]);
 export type MessageEvent = z.output<typeof messageEvent>;
 
@@ -175,13 +177,16 @@ async function recordAmong(
 ): Promise<boolean | undefined> {
   for (const key of keys) {
     if (onlyOf !== undefined && key.customerId !== onlyOf) continue;
-    const outcome = await reportOnDelivery(ctx, key, reportedOutcomeOf(event));
+    const outcome =
+      event.kind === 'unsubscribed'
+        ? await unsubscribeByVendor(ctx, key)
+        : await reportOnDelivery(ctx, key, reportedOutcomeOf(event));
     if (outcome !== 'not found') return outcome !== 'not sent';
   }
   return undefined;
 }
 
-function reportedOutcomeOf(event: MessageEvent): ReportedOutcome {
+function reportedOutcomeOf(event: Exclude<MessageEvent, { kind: 'unsubscribed' }>): ReportedOutcome {
   switch (event.kind) {
     case 'delivered':
       return { kind: 'arrived' };

@@ -7,6 +7,8 @@ import { faultsOf } from '../delivery/campaign-files.ts';
 import { attachmentsOf } from '../delivery/campaign-files-read-model.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { findSenderFault } from '../sending/addresses/usable-sender.ts';
+import { askVendors, vendorSenderFaults } from '../sending/vendor-senders.ts';
+import type { Context } from '../context.ts';
 import { EDITABLE } from './campaign-state-store.ts';
 import { hasBegun, missingToSend, type Campaign } from './campaign.ts';
 import type { SendFault } from './send-fault.ts';
@@ -31,6 +33,7 @@ export async function missingForSending(
   const parts = await missingInContact(tx.db, { customerId, listId });
   const faults: SendFault[] = [
     ...(fault === undefined ? [] : [fault]),
+    ...(await vendorSenderFaults(tx, { customerId, campaignId: id, email: fromEmail })),
     ...(parts.length === 0 ? [] : [{ code: 'contact_incomplete', params: { parts } } as const]),
   ];
   if (faults.length > 0) return faults;
@@ -38,6 +41,19 @@ export async function missingForSending(
   const { options } = await allowanceOf(tx.db, customerId);
   if (message?.showsUnsubscribe || options.unsubscribe_url_required === 'no') return [];
   return [{ code: 'no_unsubscribe_link', params: { field: html === '' ? 'plain' : 'html' } }];
+}
+
+/**
+ * Asks the vendors of its servers whether they send for its sender, before the transaction that `missingForSending` is called in: a vendor
+ * may take seconds.
+ */
+export async function askAboutSender(
+  ctx: Context,
+  campaign: Pick<Campaign, 'customerId' | 'id' | 'fromEmail'> | undefined,
+): Promise<void> {
+  if (!campaign || campaign.fromEmail === '') return;
+  const { customerId, id: campaignId, fromEmail: email } = campaign;
+  await askVendors(ctx, { customerId, campaignId, email });
 }
 
 /** The campaign's own faults, else those of its sender or plan; empty: it may be sent. */

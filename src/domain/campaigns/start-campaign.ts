@@ -10,7 +10,7 @@ import { registerCampaignLinks } from '../statistics/link-counter-store.ts';
 import { audienceFault } from './campaign-audience.ts';
 import { appoint, isAhead } from './campaign-schedule.ts';
 import { campaignNotReady, wrongCampaignState } from './campaign-errors.ts';
-import { campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
+import { askAboutSender, campaignFaults, lackingForSending, missingForSending } from './campaign-readiness.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { findCampaignById, keepSegment } from './campaign-store.ts';
 import { hasBegun, type Campaign } from './campaign.ts';
@@ -24,6 +24,7 @@ import { pauseWithoutPlan } from './wait-for-plan.ts';
  * CAMPAIGN_WRONG_STATE, CAMPAIGN_NOT_FOUND.
  */
 export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: string }> {
+  if (!ctx.tx) await askAboutSender(ctx, await findOwnedCampaign(ctx, uid));
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     await start(tx, campaign);
@@ -33,6 +34,7 @@ export async function startCampaign(ctx: Context, uid: string): Promise<{ uid: s
 
 /** Starts a scheduled campaign at its time; one that was moved, paused or started meanwhile is not changed. */
 export async function startScheduledCampaign(ctx: Context, key: CampaignKey): Promise<void> {
+  await askAboutSender(ctx, await findCampaignById(ctx.db, key.customerId, key.campaignId));
   await inTransaction(ctx, async (tx) => {
     const campaign = await findCampaignById(tx.db, key.customerId, key.campaignId, { lock: true });
     if (campaign?.status !== 'scheduled' || (await isAhead(tx.db, campaign.deliveryAt))) return;

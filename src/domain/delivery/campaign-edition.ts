@@ -20,6 +20,8 @@ export interface Edition {
   readonly skipsFailed: boolean;
   /** The campaign was resumed after a bounce spike. */
   readonly believesRefusals: boolean;
+  /** The bare address in From. */
+  readonly fromEmail: string;
   /** The sender's domain in ASCII, for Message-IDs. */
   readonly fromDomain: string;
   /** For plugins. */
@@ -61,6 +63,7 @@ export async function loadEdition(
       policy: row.unknown_policy,
       skipsFailed: row.skip_failed_messages,
       believesRefusals: row.bounce_spike === 'believed',
+      fromEmail: row.from_email,
       fromDomain: asciiDomainOf(row.from_email),
       uids: { campaignUid: row.uid, listUid: row.list_uid, customerUid: row.customer_uid },
       message: await compileSource({ db, hooks }, { key, row, files: 'whole' }),

@@ -40,6 +40,8 @@ export interface ComposedMessage {
   readonly filled: FilledMessage;
   /** What its sender's domain adds. */
   readonly identity: SendingIdentity;
+  /** The bare address in From. */
+  readonly fromEmail: string;
 }
 
 /**
@@ -59,8 +61,8 @@ export async function composeOfLedger(
   );
   if (fault !== undefined) throw new Error(fault);
   const messageId = deliveryMessageId(ctx.installation, key, asciiDomainOf(from.email));
-  const { filled, identity } = await composeTransactional(ctx, message, messageId);
-  return { filled: withReturnPath(ctx, { filled, identity, key }), identity };
+  const composed = await composeTransactional(ctx, message, messageId);
+  return { ...composed, filled: withReturnPath(ctx, { ...composed, key }) };
 }
 
 /** Composes the message, and finds what its sender's domain adds to it. */
@@ -91,7 +93,7 @@ export async function composeTransactional(
     signDkim: true,
     secret: ctx.installation.secret,
   });
-  return { filled, identity };
+  return { filled, identity, fromEmail: message.from.email };
 }
 
 /** No list: a return-path names none. */
@@ -100,7 +102,7 @@ const NO_LIST = 0n;
 /** The message with a return-path that names its row in the ledger, if bounces are read somewhere. */
 export function withReturnPath(
   { installation }: Context,
-  { filled, identity, key }: ComposedMessage & { readonly key: DeliveryKey },
+  { filled, identity, key }: Pick<ComposedMessage, 'filled' | 'identity'> & { readonly key: DeliveryKey },
 ): FilledMessage {
   const domain = identity.returnPathDomain ?? installation.bounceDomain ?? '';
   const links = linkSignerOf(installation).forRecipient({ ...key, listId: NO_LIST }, undefined, domain);

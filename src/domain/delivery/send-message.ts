@@ -120,9 +120,10 @@ async function attempt(
   { message, composed, channel, permission }: Handing & { readonly permission: PermissionToSend },
   content: FilledMessage,
 ): Promise<Attempt> {
-  const { driver, gate, serverId } = channel;
+  const { driver, senders, gate, serverId } = channel;
   const domain = domainOf(composed.filled.envelope.to);
   try {
+    await senders.prepare(composed.fromEmail);
     const { reply, runtimeMessageId } = await driver.send({ ...content, mayStillLeave: () => permission.isGood() });
     const { recipient } = gate.judgeOutcome(ctx, domain, undefined);
     const outcome = judged(ctx, { message, channel, verdict: recipient, reply: storable(reply) });

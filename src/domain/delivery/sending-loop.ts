@@ -209,6 +209,9 @@ class SendingLoop {
   async #attempt(recipient: VersionedRecipient): Promise<DeliveryOutcome> {
     const { ctx, channel, edition } = this.#input;
     const { delivery, permission } = recipient;
+    const preparing = channel.senders.prepare(edition.fromEmail);
+    const unfit = preparing && (await this.#unfitSender(recipient, preparing));
+    if (unfit) return unfit;
     let message: FilledMessage;
     try {
       message = await composeDelivery(ctx, this.#input, delivery);
@@ -232,6 +235,20 @@ class SendingLoop {
       return permission.isWithdrawn && !isOutcomeUnknown(error)
         ? this.#withdrawn(recipient)
         : this.#failed(recipient, error);
+    }
+  }
+
+  /** A vendor that refuses the sender would refuse every copy: the campaign stops before the next one. */
+  async #unfitSender(recipient: Recipient, preparing: Promise<void>): Promise<DeliveryOutcome | undefined> {
+    try {
+      await preparing;
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof SendingError) || error.kind !== 'refused') return this.#failed(recipient, error);
+      this.#input.channel.gate.withdraw([recipient]);
+      const [reason, pause] = stopFor({ problem: 'refused' }, error.message);
+      this.#finishWith({ reason: 'pause', ...pause });
+      return untried(recipient.delivery, { state: 'queued', reason });
     }
   }
 

@@ -3,6 +3,7 @@
  * plain words. A job enqueues it as a message and is its cause: a job that runs twice sends once.
  */
 import { z } from 'zod';
+import { paymentMail } from '../billing/payment-mail.ts';
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { enqueueMessages } from '../messages/enqueue-messages.ts';
@@ -86,6 +87,15 @@ export async function enqueueAddressMail(
 ): Promise<void> {
   const mail = await addressMail(ctx, address);
   await enqueueSystemMails(ctx, jobId, mail ? [mail] : []);
+}
+
+/** Mails the users of a customer that a charge of its saved payment method brought no money. */
+export async function enqueuePaymentMails(
+  ctx: Context,
+  jobId: string,
+  charge: Parameters<typeof paymentMail>[1],
+): Promise<void> {
+  await enqueueSystemMails(ctx, jobId, await paymentMail(ctx, charge));
 }
 
 /** What somebody wrote to the postmaster of a bounce domain. */

@@ -75,5 +75,5 @@ export async function composeTestMessage(
     messageId: deliveryMessageId(ctx.installation, key, asciiDomainOf(row.from_email)),
     links: sampleLinks(ctx.installation, campaign, identity.trackingBaseUrl ?? undefined),
   });
-  return { filled: withReturnPath(ctx, { filled, identity, key }), identity };
+  return { filled: withReturnPath(ctx, { filled, identity, key }), identity, fromEmail: row.from_email };
 }

@@ -55,7 +55,7 @@ export async function testSendingServer(ctx: Context, given: z.input<typeof test
   await countTest(ctx, server, to ?? undefined);
   const startedAt = performance.now();
   const outcome = await useStoredServer(ctx, server, (connection) =>
-    message ? sendOne(connection, message) : connect(connection),
+    message ? sendOne(connection, { message, fromEmail: server.defaultFromEmail }) : connect(connection),
   );
   return { server, ...outcome, durationMs: Math.round(performance.now() - startedAt) };
 }
@@ -76,13 +76,19 @@ async function connect(connection: SendingDriver): Promise<Outcome> {
   return { isAccepted: true, reply: 'The server answered, and the login worked.', advice: null };
 }
 
-async function sendOne(connection: SendingDriver, message: OutgoingMessage): Promise<Outcome> {
+interface TestMail {
+  readonly message: OutgoingMessage;
+  readonly fromEmail: string;
+}
+
+async function sendOne(connection: SendingDriver, { message, fromEmail }: TestMail): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     const text = `The server did not answer within ${SEND_TIMEOUT_MS / 1_000} seconds. The message may arrive.`;
     timer = setTimeout(() => reject(new SendingError('unknown', text)), SEND_TIMEOUT_MS);
   });
   try {
+    await Promise.race([connection.prepareSender?.(fromEmail), late]);
     const { reply } = await Promise.race([connection.send(message), late]);
     return { isAccepted: true, reply, advice: null };
   } catch (error) {

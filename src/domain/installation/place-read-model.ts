@@ -5,11 +5,12 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 
-/** A campaign, or a job of a customer. */
+/** A campaign, a job of a customer, or a saved payment method, which a renewal would charge. */
 export async function hasSomethingToSend(db: Queryable): Promise<boolean> {
   const rows = await db.execute(
     sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
-           OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)`,
+           OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)
+           OR EXISTS (SELECT 1 FROM payment_method)`,
   );
   return rows > 0;
 }

@@ -5,7 +5,7 @@
 import type { Queryable } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { EVERY_CAMPAIGN, moveCampaigns, PAUSABLE } from '../campaigns/campaign-state-store.ts';
-import { HOLD_KEY } from '../accounts/installation-hold-read-model.ts';
+import { HOLD_KEY, RELEASED_KEY } from '../accounts/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { insertHold, storedGuard } from './hold-store.ts';
 import { notHeld } from './installation-errors.ts';
@@ -80,7 +80,7 @@ export interface Released {
 
 /** Ends the hold: an administrator has seen what would be sent. Returns what is not sent. */
 export async function endHold(
-  { database, log }: Pick<Context, 'database' | 'log'>,
+  { database, log, clock }: Pick<Context, 'database' | 'log' | 'clock'>,
   underWay: AfterHold,
 ): Promise<Released> {
   return database.transaction(async (db) => {
@@ -88,6 +88,8 @@ export async function endHold(
     const held = await holdOf(db);
     if (!held) throw notHeld();
     const released = underWay === 'pause' ? await pauseAll(db, held) : { campaignsPaused: 0, mailsDropped: [] };
+    // Whatever was chosen, nobody is charged for what the original may have charged.
+    await writeSetting(db, RELEASED_KEY, { at: clock.now().toISOString() });
     // The place is recorded again by the next process with a heartbeat there.
     await deleteSettings(db, [HOLD_KEY, PLACE_KEY]);
     log.warn('installation.released', { underWay, ...released });

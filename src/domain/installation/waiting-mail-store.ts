@@ -4,6 +4,7 @@
  */
 import { sql, row, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
+import { paymentMailJob } from '../../jobs/billing-jobs.ts';
 import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
@@ -32,6 +33,7 @@ const MAILING_JOBS = [
   addressMailJob,
   domainMailJob,
   postmasterMailJob,
+  paymentMailJob,
 ].map(({ name }) => name);
 
 /** A job with a key that is enqueued again keeps its row, and `updated_at` shows it. */

@@ -4,11 +4,13 @@ import { asciiDomainOf, isAtOrBelow } from '../../lib/mail-domain.ts';
 import { parseInput } from '../../lib/text.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { fromAddressInput } from './addresses/from-address.ts';
-import { senderFault } from './addresses/usable-sender.ts';
+import { senderFault, senderFaultText } from './addresses/usable-sender.ts';
+import { doVendorsTakeBounces } from './bounce-route.ts';
 import { domainOfAddress } from './domains/domain-of-address.ts';
 import { checksOfDomain } from './domains/sending-domain-read-model.ts';
 import { domainChecks, type DomainChecks } from './domains/sending-domain.ts';
 import { identityFor } from './identity.ts';
+import { askVendors, vendorSenderFaults } from './vendor-senders.ts';
 
 export interface SenderCheck {
   readonly email: string;
@@ -38,13 +40,19 @@ export async function checkSender(ctx: Context, input: { email: string }): Promi
     signingDomain !== null && isAligned({ from, other: signingDomain, organization, mode: dmarc?.dkimAlignment });
   const isReturnPathAligned = isAligned({ from, other: returnPathDomain, organization, mode: dmarc?.spfAlignment });
   const fault = await senderFault(ctx.db, ctx.installation, { customerId, email });
+  const sender = { customerId, campaignId: null, email };
+  await askVendors(ctx, sender);
+  const isReturnPathOurs = !(await doVendorsTakeBounces(ctx, customerId));
   const problems = [
     fault,
+    ...(await vendorSenderFaults(ctx, sender)).map(senderFaultText),
     signingDomain === null ? `Nobody signs mail from ${from}: verify it as a sending domain.` : undefined,
     signingDomain !== null && !isSignatureAligned
       ? `${signingDomain} signs, which is not the sender's domain: DMARC does not count it.`
       : undefined,
-    isReturnPathAligned ? undefined : `Bounces go to ${returnPathDomain}: DMARC does not count its SPF.`,
+    isReturnPathAligned || !isReturnPathOurs
+      ? undefined
+      : `Bounces go to ${returnPathDomain}: DMARC does not count its SPF.`,
     isSignatureAligned || isReturnPathAligned
       ? undefined
       : 'Mail does not pass DMARC: large providers refuse it or treat it as spam.',

@@ -19,6 +19,7 @@ import { ServerConnections } from './routing/server-connections.ts';
 import { ServerHealth } from './routing/server-health.ts';
 import { createSendingGate, type ConnectionFeedback, type SendingGate } from './sending-gate.ts';
 import { serversFor, type RoutedServer } from './sending-server-read-model.ts';
+import { PreparedSenders } from './prepared-senders.ts';
 import { programFault } from './program-rule.ts';
 import { parsePublicSettings, unsealSecrets } from './server-secrets.ts';
 
@@ -28,6 +29,7 @@ export interface SendingChannel {
   readonly serverUid: string;
   readonly serverName: string;
   readonly driver: SendingDriver;
+  readonly senders: Pick<PreparedSenders, 'prepare'>;
   /** How long its vendor recognises a repeated message by its key; undefined: it knows no keys. */
   readonly keySeconds: number | undefined;
   /** Our own signature would be lost. */
@@ -200,6 +202,7 @@ function openChannel(
     serverUid: server.uid,
     serverName: server.name,
     driver: registration.releasesContent ? driver : withOwnCopies(driver),
+    senders: new PreparedSenders(driver),
     keySeconds: registration.idempotencyKeySeconds,
     signsDkim: registration.signsDkim === true,
     permits,

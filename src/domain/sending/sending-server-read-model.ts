@@ -225,6 +225,30 @@ export async function nameableServers(
   return new Set(rows.map(({ uid }) => uid));
 }
 
+/** The types of the active servers that may carry the customer's mail, whatever is chosen; without the development inbox. */
+export async function typesOfServersFor(db: Queryable, customerId: bigint): Promise<string[]> {
+  const customer = sql`${customerId}::bigint`;
+  const rows = await db.query(
+    { type: 'text' },
+    sql`SELECT DISTINCT s.type FROM sending_server s ${planOf(customer)}
+         WHERE s.status = 'active' AND NOT s.is_development AND ${isPermitted(customer)}`,
+    'sending.types-of-servers',
+  );
+  return rows.map(({ type }) => type);
+}
+
+/** Those of the servers whose vendors have reported something; what is older than a month is forgotten. */
+export async function reportedServers(db: Queryable, serverIds: readonly bigint[]): Promise<ReadonlySet<bigint>> {
+  const rows = await db.query(
+    { id: 'bigint' },
+    sql`SELECT s.id FROM sending_server s
+         WHERE s.id = ANY (${[...serverIds]}::bigint[])
+           AND EXISTS (SELECT 1 FROM hot.webhook_event e WHERE e.customer_id = s.customer_id AND e.server_id = s.id)`,
+    'sending.reported-servers',
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** Those of the servers that are the system's. */
 export async function systemServersAmong(db: Queryable, uids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await db.query(

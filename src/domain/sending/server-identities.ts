@@ -7,6 +7,7 @@ import type { Context } from '../context.ts';
 import { domainName } from './domains/sending-domain.ts';
 import { findOwnedSendingServer } from './find-owned-sending-server.ts';
 import { countRequestedMails } from './requested-mails.ts';
+import { identityMailInput, identityMailOf, type IdentityMailInput } from './identity-mail.ts';
 import { openIdentities } from './try-settings.ts';
 
 /** Each is a request to the vendor, who counts them against the account. */
@@ -43,6 +44,7 @@ export const serverIdentityInput = z.object({
   name: singleLine(NAME_LENGTH_MAX),
 });
 export type ServerIdentityInput = z.input<typeof serverIdentityInput>;
+export const addServerIdentityInput = serverIdentityInput.extend(identityMailInput);
 
 /** Throws NotFoundError, ForeignResourceError, WrongStateError `SENDERS_NOT_SHOWN`, RateLimitedError, ValidationError on `connection`. */
 export async function listServerIdentities(ctx: Context, { uid }: { uid: string }): Promise<readonly VendorIdentity[]> {
@@ -51,9 +53,21 @@ export async function listServerIdentities(ctx: Context, { uid }: { uid: string 
   return z.array(identityShape).parse(found.slice(0, IDENTITIES_SHOWN_MAX));
 }
 
-/** Adds a domain, or has the vendor write to an address. Throws as `listServerIdentities`, and ValidationError on `kind` or `name`. */
-export async function addServerIdentity(ctx: Context, input: ServerIdentityInput): Promise<VendorIdentity> {
+/**
+ * Adds a domain, or has the vendor write to an address, with a text of the caller's if there is one. Throws as `listServerIdentities`, and
+ * ValidationError on `kind`, `name` or a part of the mail.
+ */
+export async function addServerIdentity(
+  ctx: Context,
+  input: ServerIdentityInput & IdentityMailInput,
+): Promise<VendorIdentity> {
+  // All faults of the input at once.
+  parseInput(addServerIdentityInput, input);
   const { uid, ...identity } = checkedIdentity(input);
+  const { defaultFromEmail } = await findOwnedSendingServer(ctx, uid);
+  const mail = identityMailOf(input, defaultFromEmail);
+  if (mail && identity.kind !== 'email')
+    throw new ValidationError({ mailSubject: ['Only an address gets a mail: leave out its text for a domain.'] });
   const identities = await identitiesOf(ctx, uid);
   if (!identities.adds.includes(identity.kind)) {
     const kinds = identities.adds.join(' or ') || 'nothing';
@@ -61,7 +75,12 @@ export async function addServerIdentity(ctx: Context, input: ServerIdentityInput
       kind: [`This vendor lets us add ${kinds}. Add the sender on the vendor's own pages.`],
     });
   }
-  return identityShape.parse(await said(() => identities.add(identity)));
+  if (!mail) return identityShape.parse(await said(() => identities.add(identity)));
+  if (!identities.addWithMail)
+    throw new ValidationError({
+      mailSubject: ['This vendor writes the mail itself: leave out subject, text and pages.'],
+    });
+  return identityShape.parse(await said(async () => identities.addWithMail?.(identity.name, mail)));
 }
 
 /** Asks the vendor to look at the DNS again. Throws as `listServerIdentities`, and ValidationError on `name`. */

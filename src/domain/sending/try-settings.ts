@@ -126,14 +126,16 @@ export async function useStoredServer<Result>(
   return useOnce(ctx, { driver, settings, isSystem: server.isSystem, use });
 }
 
+type UsedServer = Pick<StoredServer, 'uid' | 'type' | 'settings' | 'sealedSettings' | 'isSystem'>;
+
 /** The senders of a stored server's account; undefined: its driver does not show them. */
-export async function openIdentities(ctx: Context, server: StoredServer): Promise<VendorIdentities | undefined> {
+export async function openIdentities(ctx: Context, server: UsedServer): Promise<VendorIdentities | undefined> {
   const { driver, settings } = await usableServer(ctx, server);
   return driver.identities?.(settings, driverOptions(ctx, server, ONE_CONNECTION));
 }
 
 /** What was allowed when the server was saved may be forbidden now. */
-async function usableServer(ctx: Context, server: StoredServer) {
+async function usableServer(ctx: Context, server: UsedServer) {
   const driver = driverOf(ctx, server.type);
   const settings = storedSettings(ctx, server);
   requireSystem(driver, server);
@@ -144,7 +146,7 @@ async function usableServer(ctx: Context, server: StoredServer) {
   return { driver, settings };
 }
 
-function storedSettings({ installation }: Context, { uid, settings, sealedSettings }: StoredServer): DriverSettings {
+function storedSettings({ installation }: Context, { uid, settings, sealedSettings }: UsedServer): DriverSettings {
   return { ...parsePublicSettings(settings), ...unsealSecrets(installation.secret, uid, sealedSettings) };
 }
 

@@ -16,7 +16,7 @@ export interface WebhookServer {
   readonly settings: DriverSettings;
 }
 
-interface WebhookOwner {
+export interface WebhookOwner {
   readonly type: string;
   readonly uid: string;
   /** The public ones, as they are stored. */

@@ -8,8 +8,11 @@ import type { UnsubscribeReason } from './unsubscribe-reason.ts';
 export interface Unsubscribe {
   readonly recipient: TrackedRecipient;
   readonly visitor: Visitor;
-  /** `one-click` by a robot of the mail provider (RFC 8058), `link` by the page, `mail` by a mail to the address in the header. */
-  readonly source: 'one-click' | 'link' | 'mail';
+  /**
+   * `one-click` by a robot of the mail provider (RFC 8058), `link` by the page, `mail` by a mail to the address in the header, `vendor` by a
+   * link of the vendor's own.
+   */
+  readonly source: 'one-click' | 'link' | 'mail' | 'vendor';
   /** The reason that the person chose, if any. */
   readonly reason: UnsubscribeReason | null;
 }

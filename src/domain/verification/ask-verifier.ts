@@ -26,15 +26,13 @@ const answerShape = z.strictObject({
 });
 
 /** How many people are asked about together. */
-export function peopleAtOnce({ addressesMax, callsMax = 1 }: EmailVerifierRegistration): number {
-  return Math.min(addressesMax * callsMax, PEOPLE_AT_ONCE_MAX);
+export function peopleAtOnce({ addressesMax, callsMax = 1, callsPerMinuteMax }: EmailVerifierRegistration): number {
+  return Math.min(addressesMax * Math.min(callsMax, callsPerMinuteMax ?? callsMax), PEOPLE_AT_ONCE_MAX);
 }
 
 export interface Answers {
   /** Those with an answer. */
   readonly people: readonly VerifiedPerson[];
-  /** Everybody up to this id has one; null: the first call failed. */
-  readonly doneTo: bigint | null;
   /** Why the others have none; undefined: all have one. */
   readonly failure: CannotVerify | undefined;
 }
@@ -48,13 +46,10 @@ export async function askVerifier(
   const calls: (readonly PersonToVerify[])[] = [];
   for (let at = 0; at < people.length; at += addressesMax) calls.push(people.slice(at, at + addressesMax));
   const settled = await Promise.allSettled(calls.map((call) => askOnce(verifier, call)));
-  const failed = settled.findIndex(({ status }) => status === 'rejected');
-  const before = failed < 0 ? calls : calls.slice(0, failed);
-  const fault = settled[failed];
+  const fault = settled.find((one) => one.status === 'rejected');
   return {
     people: settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])),
-    doneTo: before.at(-1)?.at(-1)?.id ?? null,
-    failure: fault?.status === 'rejected' ? reasonOf(fault.reason) : undefined,
+    failure: fault && reasonOf(fault.reason),
   };
 }
 

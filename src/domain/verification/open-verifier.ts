@@ -3,14 +3,17 @@
  * servers): fields first, then a real test that verifies no address.
  */
 import { messageOf, type FieldErrors } from '../../lib/errors.ts';
+import { hideSecrets } from '../../lib/hide-secrets.ts';
+import { openOutboundPool } from '../../lib/outbound-pool.ts';
 import { addressGuard } from '../../lib/public-address.ts';
-import type {
-  ConnectionTest,
-  DriverSettings,
-  EmailVerifier,
-  EmailVerifierRegistration,
-  HookCalls,
-  SettingsInput,
+import {
+  VerifierError,
+  type ConnectionTest,
+  type DriverSettings,
+  type EmailVerifier,
+  type EmailVerifierRegistration,
+  type HookCalls,
+  type SettingsInput,
 } from '../../plugin-api/index.ts';
 import { endChecks, type Context } from '../context.ts';
 import { settingsErrors } from '../sending/sending-server.ts';
@@ -20,8 +23,8 @@ import type { VerificationServer } from './verification-server.ts';
 
 /** A person waits for the answer. */
 const TEST_TIMEOUT_MS = 15_000;
-/** A service that looks at mailboxes needs longer than a test. */
-const REPLY_TIMEOUT_MS = 30_000;
+/** A service that looks at mailboxes needs longer than a test; some say how long. */
+const REPLY_SECONDS = 30;
 
 export interface VerifierSettings {
   readonly type: string;
@@ -108,12 +111,40 @@ function openVerifier(
   registration: EmailVerifierRegistration,
   { settings, isSystem }: { readonly settings: DriverSettings; readonly isSystem: boolean },
 ): EmailVerifier {
-  const guard = isSystem ? undefined : addressGuard(installation.outboundAllowHosts);
-  return registration.connect(settings, {
-    replyTimeoutMs: REPLY_TIMEOUT_MS,
+  const allowed = installation.outboundAllowHosts;
+  const guard = isSystem ? undefined : addressGuard(allowed);
+  const verifier = registration.connect(settings, {
+    replyTimeoutMs: (registration.replySecondsMax ?? REPLY_SECONDS) * 1_000,
     dnsServers: installation.dnsServers ?? [],
     ...(guard ? { lookup: guard.lookup } : {}),
+    openHttp: (origin, { connections, timeoutMs }) =>
+      openOutboundPool(origin, { connections, timeoutMs, guard, allowed }),
   });
+  return withoutSecrets(
+    verifier,
+    registration.secretKeys.map((key) => String(settings[key] ?? '')),
+  );
+}
+
+/** Vendors repeat what they did not understand, and whoever uses a system server reads what it says. */
+function withoutSecrets(verifier: EmailVerifier, secrets: readonly string[]): EmailVerifier {
+  return {
+    async verify(addresses, options) {
+      try {
+        return await verifier.verify(addresses, options);
+      } catch (error) {
+        const retryAfterSeconds = error instanceof VerifierError ? error.retryAfterSeconds : undefined;
+        throw new VerifierError(hideSecrets(messageOf(error), secrets), { retryAfterSeconds });
+      }
+    },
+    async test() {
+      const tested = await verifier
+        .test()
+        .catch((error: unknown) => ({ ok: false, message: messageOf(error) }) as const);
+      return tested.ok ? tested : { ok: false, message: hideSecrets(tested.message, secrets) };
+    },
+    close: () => verifier.close(),
+  };
 }
 
 /** A misspelt name would silently leave a setting at its default. */

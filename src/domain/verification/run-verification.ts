@@ -1,19 +1,13 @@
 /**
- * Runs a verification: reads people by key, asks the verifier, and stores results and position together, so that after a kill at any moment the
- * next run continues there. Asked again are at most those who were with the verifier at that moment.
+ * Runs a verification step by step (verify-some-people), so that after a kill at any moment the next run continues at the stored position. Asked
+ * again are at most those who were with the verifier at that moment.
  */
-import { takeFromWindows } from '../../db/rate-windows.ts';
 import { ExpectedError, ValidationError } from '../../lib/errors.ts';
-import { countPeopleToVerify, nextPeopleToVerify, type PeopleToVerify } from '../audience/verification-read-model.ts';
-import { writeVerifications } from '../audience/verification-result-store.ts';
+import { countPeopleToVerify, type PeopleToVerify } from '../audience/verification-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { askVerifier, peopleAtOnce, type Answers } from './ask-verifier.ts';
 import { enqueueVerification } from './enqueue-verification.ts';
-import { requireVerifier } from './require-verifier.ts';
 import { CannotVerify } from './verification-errors.ts';
-import type { VerificationServer } from './verification-server.ts';
 import {
-  advanceVerification,
   endVerification,
   isBehindAnother,
   markVerificationRunning,
@@ -21,12 +15,12 @@ import {
   pauseVerification,
   writeTotal,
 } from './verification-store.ts';
-import type { ResultCounts, Verification, VerificationKey } from './verification.ts';
+import type { Verification, VerificationKey } from './verification.ts';
+import { verifySomePeople } from './verify-some-people.ts';
 import { createVerifierOfRun, type VerifierOfRun } from './verifier-of-run.ts';
 
 /** Verifications of one list follow each other: the later one then finds results. */
 const WAIT_FOR_OTHER_SECONDS = 30;
-const MINUTE_SECONDS = 60;
 /** After a failure it is tried again: after one minute, then two, four, up to an hour. */
 const RETRY_SECONDS_MIN = 60;
 const RETRY_SECONDS_MAX = 3_600;
@@ -75,7 +69,7 @@ async function verifyPeople(
   let { afterId } = run;
   for (;;) {
     if (abortSignal.aborted) return enqueueVerification(ctx.db, run);
-    const step = await verifySome(ctx, { ...run, afterId }, { who, verifiers });
+    const step = await verifySomePeople(ctx, { ...run, afterId }, { who, verifiers });
     if (step === 'over') return;
     if (step === 'done') {
       await inTransaction(ctx, ({ db }) => endVerification(db, run, 'done'));
@@ -85,64 +79,6 @@ async function verifyPeople(
     if ('waitSeconds' in step) return enqueueVerification(ctx.db, run, step.waitSeconds);
     afterId = step.doneTo;
   }
-}
-
-type Step = 'done' | 'over' | { readonly waitSeconds: number } | { readonly doneTo: bigint };
-
-interface StepMeans {
-  readonly who: PeopleToVerify;
-  readonly verifiers: VerifierOfRun;
-}
-
-/** The plan and the server may have changed since the step before: both are looked up each time. */
-async function verifySome(ctx: Context, run: Verification, { who, verifiers }: StepMeans): Promise<Step> {
-  const { customerId, afterId, serverUid } = run;
-  const server = await requireVerifier(ctx.db, { customerId, uid: serverUid === '' ? null : serverUid });
-  const { registration, verifier } = await verifiers.of(server);
-  const perMinute = Math.min(server.perMinuteMax ?? Infinity, registration.perMinuteMax ?? Infinity);
-  const limit = Math.min(peopleAtOnce(registration), perMinute);
-  const people = await nextPeopleToVerify(ctx.db, who, { afterId, limit });
-  if (people.length === 0) return 'done';
-  const waitSeconds = await secondsToWait(ctx, server, { perMinute, n: people.length });
-  if (waitSeconds !== undefined) return { waitSeconds };
-  const answers = await askVerifier(verifier, registration, people);
-  const status = await store(ctx, run, { answers, verifiedBy: server.type });
-  if (answers.failure && status === 'running') throw answers.failure;
-  return status === 'running' ? { doneTo: answers.doneTo ?? afterId } : 'over';
-}
-
-/** Undefined: they may be asked about now, and are counted. The limit is that of the server, whoever uses it in which process. */
-async function secondsToWait(
-  ctx: Context,
-  { customerId, uid }: VerificationServer,
-  { perMinute, n }: { readonly perMinute: number; readonly n: number },
-): Promise<number | undefined> {
-  if (perMinute === Infinity) return undefined;
-  const limit = { key: `verifications:${customerId}:${uid}`, max: perMinute, seconds: MINUTE_SECONDS };
-  const { refusedBy } = await takeFromWindows(ctx.db, [limit], n);
-  return refusedBy && Math.max(1, Math.ceil(refusedBy.endsInSeconds));
-}
-
-/** Results, counts and position in one transaction. Results stay also when the run was cancelled meanwhile. */
-async function store(
-  ctx: Context,
-  run: Verification,
-  { answers, verifiedBy }: { readonly answers: Answers; readonly verifiedBy: string },
-) {
-  const { people, doneTo, failure } = answers;
-  return inTransaction(ctx, async ({ db }) => {
-    if (people.length > 0) await writeVerifications(db, run, { people, verifiedBy });
-    return advanceVerification(db, run, {
-      ...{ from: run.afterId, to: doneTo ?? run.afterId },
-      ...{ counts: countsOf(people), isWhole: failure === undefined },
-    });
-  });
-}
-
-function countsOf(people: Answers['people']): ResultCounts {
-  const counts = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
-  for (const { result } of people) counts[result] += 1;
-  return counts;
 }
 
 /** What people can do something about; undefined: a fault of ours, for the queue to try again. */

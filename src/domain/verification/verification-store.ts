@@ -98,6 +98,8 @@ export interface VerifiedStretch {
   /** Everybody up to this id is done. */
   readonly to: bigint;
   readonly counts: ResultCounts;
+  /** How many of them were known from other lists. */
+  readonly reused: number;
   /** No call has failed. */
   readonly isWhole: boolean;
 }
@@ -109,7 +111,7 @@ export interface VerifiedStretch {
 export async function advanceVerification(
   db: Queryable,
   { customerId, id, uid }: VerificationKey & Pick<Verification, 'uid'>,
-  { from, to, counts, isWhole }: VerifiedStretch,
+  { from, to, counts, reused, isWhole }: VerifiedStretch,
 ): Promise<VerificationStatus | undefined> {
   const { deliverable, undeliverable, risky, unknown } = counts;
   const processed = deliverable + undeliverable + risky + unknown;
@@ -117,7 +119,7 @@ export async function advanceVerification(
     { status: verificationColumns.status.type },
     sql`UPDATE verification
            SET after_id = ${to}, processed = processed + ${processed}, deliverable = deliverable + ${deliverable},
-               undeliverable = undeliverable + ${undeliverable}, risky = risky + ${risky}, unknown = unknown + ${unknown},
+               undeliverable = undeliverable + ${undeliverable}, risky = risky + ${risky}, unknown = unknown + ${unknown}, reused = reused + ${reused},
                total = greatest(total, processed + ${processed}), failures = CASE WHEN ${isWhole} THEN 0 ELSE failures END
          WHERE customer_id = ${customerId} AND id = ${id} AND after_id = ${from} AND status IN ('running', 'cancelled')
         RETURNING status`,

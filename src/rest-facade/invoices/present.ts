@@ -15,6 +15,7 @@ export function presentInvoiceRow(invoice: RestInvoiceRowFragment) {
     checkout_url: invoice.checkoutUrl,
     period_starts_at: restTime(invoice.periodStartsAt),
     due_at: restTime(invoice.dueAt),
+    next_charge_at: restTime(invoice.nextChargeAt),
     created_at: restTime(invoice.createdAt),
     paid_at: restTime(invoice.paidAt),
   };
@@ -49,6 +50,8 @@ function presentTry(payment: Omit<RestPaymentFragment, 'invoice' | '__typename'>
     reason: payment.reason,
     reference: payment.reference,
     refunded: payment.refunded.amount,
+    is_automatic: payment.isAutomatic,
+    charged_at: restTime(payment.chargedAt),
     late_paid_at: restTime(payment.latePaidAt),
     synced_at: restTime(payment.syncedAt),
     sync_error: payment.syncError,

@@ -19,6 +19,9 @@ const row = {
   checkout_url: checkoutUrlShape,
   period_starts_at: timeShape.nullable(),
   due_at: timeShape.nullable(),
+  next_charge_at: timeShape
+    .nullable()
+    .meta({ description: 'When a saved payment method is charged again after it was declined; null: never.' }),
   created_at: timeShape,
   paid_at: timeShape.nullable(),
 };
@@ -35,6 +38,10 @@ const payment = {
   reason: z.string().nullable(),
   reference: z.string().nullable().meta({ description: 'The vendor’s id of it; null: nothing was begun there.' }),
   refunded: z.string().meta({ description: 'What was paid back at the vendor.' }),
+  is_automatic: z.boolean().meta({ description: 'A saved payment method is charged for it, without the customer.' }),
+  charged_at: timeShape
+    .nullable()
+    .meta({ description: 'Since when its saved method may have been charged, or its bank debit is under way.' }),
   late_paid_at: timeShape.nullable().meta({
     description:
       'It was paid at the vendor after it had failed or was cancelled here: the money paid the invoice if that was open, else it became credit.',

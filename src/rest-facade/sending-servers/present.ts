@@ -24,6 +24,8 @@ export function presentServer(server: RestSendingServerFragment) {
     fault: server.fault ?? null,
     settings: server.settings,
     webhook_url: server.webhookUrl ?? null,
+    bounces_come_by: server.bouncesComeBy?.toLowerCase() ?? null,
+    bounce_warning: server.bounceWarning ?? null,
     default_from_email: server.defaultFromEmail,
     connections: { now: server.connectionsNow, max: server.connectionsMax },
     quota_value: server.quotaValue ?? -1,

@@ -55,6 +55,14 @@ const serverShape = z
       description:
         'The address to enter at the vendor, which reports bounces there. It may contain a secret: only who may change servers sees it. Null: this type takes no reports.',
     }),
+    bounces_come_by: z.enum(['mail', 'reports']).nullable().meta({
+      description:
+        'How bounces come back: by mail to the return-path, or by reports of the vendor to `webhook_url`. Null: no active plugin provides its type.',
+    }),
+    bounce_warning: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why bounces may be lost, and what to do; null: all is well.' }),
     default_from_email: z.string(),
     connections: z.strictObject({
       now: z.int().meta({ description: 'How many it may use now, over all processes: grows by itself.' }),

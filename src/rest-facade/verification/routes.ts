@@ -85,6 +85,7 @@ function presentVerification(run: RestVerificationFragment) {
     undeliverable: run.undeliverable,
     risky: run.risky,
     unknown: run.unknown,
+    reused: run.reused,
     reason: run.reason ?? null,
     retry_at: restTime(run.retryAt),
     created_at: restTime(run.createdAt),

@@ -18,6 +18,9 @@ export const verificationShape = z
     undeliverable: countShape,
     risky: countShape,
     unknown: countShape,
+    reused: countShape.meta({
+      description: 'Of the processed those whose address was verified on another list not long ago: nobody was asked.',
+    }),
     reason: z.string().nullable().meta({ description: 'Why it is paused.' }),
     retry_at: timeShape
       .nullable()

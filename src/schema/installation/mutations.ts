@@ -13,7 +13,8 @@ const AfterHoldChoice = builder.enumType('AfterHold', {
     },
     CONTINUE: {
       value: 'continue',
-      description: 'Everything continues from the state in the backup: some people get mail twice.',
+      description:
+        'Everything continues from the state in the backup: some people get mail twice. Nobody is charged twice: renewals that were due before the end of the hold are paid on the page.',
     },
   } satisfies Record<string, { value: AfterHold; description: string }>,
 });

@@ -71,6 +71,12 @@ export const Invoice = builder.prismaObject('Invoice', {
       description: 'Of the period it pays for; null: it begins with the payment.',
     }),
     dueAt: t.expose('dueAt', { type: 'DateTime', nullable: true }),
+    nextChargeAt: t.expose('nextChargeAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'When a saved payment method is charged again after it was declined; null: it is not tried again. Each try is one of `payments`.',
+    }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     paidAt: t.expose('paidAt', { type: 'DateTime', nullable: true }),
     voidedAt: t.expose('voidedAt', { type: 'DateTime', nullable: true }),
@@ -109,6 +115,16 @@ export const PaymentIntent = builder.prismaObject('PaymentIntent', {
       description: 'What was paid back at the vendor.',
       select: { refundedMinor: true, currencyCode: true },
       resolve: ({ refundedMinor, currencyCode }) => ({ minor: refundedMinor, currencyCode }),
+    }),
+    isAutomatic: t.boolean({
+      description: 'A saved payment method is charged for it, without the customer.',
+      select: { methodId: true },
+      resolve: ({ methodId }) => methodId !== null,
+    }),
+    chargedAt: t.expose('chargedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when its saved method may have been charged, or its bank debit is under way.',
     }),
     latePaidAt: t.expose('latePaidAt', {
       type: 'DateTime',

@@ -1,8 +1,9 @@
 /** A sending domain as its owner sees it: the records to publish, what was found of them, its public keys. */
-import { siteOf } from '../../domain/sending/domains/domain-site.ts';
+import { siteForCustomer, type DomainSite } from '../../domain/sending/domains/domain-site.ts';
 import { domainChecks, publicKeyOf, type DomainChecks } from '../../domain/sending/domains/sending-domain.ts';
 import { shownRecords, type ShownRecord } from '../../domain/sending/domains/shown-records.ts';
 import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
 import {
   DkimKeyStatus,
   DmarcAlignment,
@@ -12,10 +13,15 @@ import {
   DnsRecordType,
   SendingDomainStatus,
 } from '../enums.ts';
+import { loadBy } from '../loaders/load-by.ts';
 
 /** A domain has two keys, four during a rotation. */
 const ORDERED = { orderBy: { id: 'asc' } } as const;
 const reading = { scope: 'sending-domains:read' } as const;
+
+function readSites(ctx: GraphqlContext, customerIds: readonly bigint[]): Promise<DomainSite[]> {
+  return Promise.all(customerIds.map((customerId) => siteForCustomer(ctx, customerId)));
+}
 
 const SendingDomainRecord = builder.objectRef<ShownRecord>('SendingDomainRecord').implement({
   description: 'A DNS record to publish, and what the last check found of it.',
@@ -104,8 +110,14 @@ export const SendingDomain = builder.prismaObject('SendingDomain', {
     }),
     records: t.field({
       type: [SendingDomainRecord],
-      select: { name: true, token: true, returnPathHost: true, trackingHost: true, checks: true, dkimKeys: ORDERED },
-      resolve: (domain, _args, ctx) => shownRecords(domain, domain.dkimKeys.map(publicKeyOf), siteOf(ctx.installation)),
+      select: {
+        ...{ customerId: true, name: true, token: true, returnPathHost: true, trackingHost: true },
+        ...{ checks: true, dkimKeys: ORDERED },
+      },
+      description:
+        'What to publish. Records of the return-path are left out where all vendors take bounces themselves.',
+      resolve: async (domain, _args, ctx) =>
+        shownRecords(domain, domain.dkimKeys.map(publicKeyOf), await loadBy(ctx, readSites).load(domain.customerId)),
     }),
     dkimKeys: t.relation('dkimKeys', { query: ORDERED }),
     spfLookups: t.int({

@@ -1,6 +1,7 @@
 /** The senders of a sending server's account at its vendor. */
 import {
   addServerIdentity,
+  addServerIdentityInput,
   checkServerIdentity,
   listServerIdentities,
   serverIdentityInput,
@@ -66,12 +67,23 @@ const changing = { type: Identity, authScopes: writing, typeOptions: { checks: s
 builder.mutationField('addSendingServerIdentity', (t) =>
   t.fieldWithInput({
     ...changing,
+    typeOptions: { checks: addServerIdentityInput.shape },
     description:
       'Adds a sender to the account at the vendor. For a domain the answer has the records to publish; an address gets a mail from the vendor.',
     input: {
       uid: t.input.string({ required: true, description: 'Of the server.' }),
       kind: t.input.field({ type: IdentityKind, required: true }),
       name: t.input.string({ required: true, description: 'A domain name or an address.' }),
+      mailSubject: t.input.string({
+        description:
+          "The mail to an address in your own words; the vendor adds the link at its end. With it `mailHtml` and both pages are needed. Absent: the vendor's own mail.",
+      }),
+      mailHtml: t.input.string(),
+      mailFromEmail: t.input.string({ description: "A verified sender of the account; absent: the server's default." }),
+      mailSuccessUrl: t.input.string({
+        description: 'The page that the reader comes to when the address is verified.',
+      }),
+      mailFailureUrl: t.input.string({ description: 'The same when it could not be verified.' }),
     },
     resolve: (_root, { input }, ctx) => addServerIdentity(ctx, input),
   }),

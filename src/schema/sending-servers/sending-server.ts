@@ -3,6 +3,7 @@ import { holdsScope } from '../../domain/accounts/scopes.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { serverFault } from '../../domain/sending/server-fault.ts';
 import { webhookAddressOf } from '../../domain/sending/webhook-servers.ts';
+import type { SenderRule } from '../../plugin-api/index.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus, QuotaUnit } from '../enums.ts';
 
@@ -60,6 +61,8 @@ interface ServerKind {
   readonly idempotencyKeySeconds?: number | undefined;
   readonly sendsParts?: boolean | undefined;
   readonly signsDkim?: boolean | undefined;
+  readonly replacesReturnPath?: boolean | undefined;
+  readonly senders?: SenderRule | undefined;
   readonly iconUrl?: string | undefined;
   readonly color?: string | undefined;
   readonly createUrl?: string | undefined;

@@ -47,7 +47,7 @@ const ConsentEvent = builder.objectRef<ConsentEventRow>('ConsentEvent').implemen
     status: t.expose('status', { type: SubscriberStatus, description: 'The subscriber’s status after it.' }),
     source: t.exposeString('source', {
       description:
-        'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `mail`, `undo`, `complaint`, `expiry`, `import:<uid>`.',
+        'Where it came from: `api`, `form`, `confirmation`, `link`, `one-click`, `mail`, `vendor`, `undo`, `complaint`, `expiry`, `import:<uid>`.',
     }),
     ipAddress: t.exposeString('ipAddress', { nullable: true }),
     fileName: t.exposeString('fileName', { nullable: true, description: 'Of an import: the name of its file.' }),

@@ -42,6 +42,9 @@ export const Verification = builder.prismaObject('Verification', {
     undeliverable: t.exposeInt('undeliverable'),
     risky: t.exposeInt('risky'),
     unknown: t.exposeInt('unknown'),
+    reused: t.exposeInt('reused', {
+      description: 'Of the processed those whose address was verified on another list not long ago: nobody was asked.',
+    }),
     progress: t.float({
       description: 'From 0 to 1.',
       select: { total: true, processed: true },

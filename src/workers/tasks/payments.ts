@@ -1,12 +1,32 @@
 /** The jobs of payments through gateways. */
 import { cancelIntent } from '../../domain/billing/cancel-intent.ts';
 import { chargeIntent } from '../../domain/billing/charge-intent.ts';
+import { cancelRemote } from '../../domain/billing/remote/cancel-remote.ts';
+import { changeRemotePlan } from '../../domain/billing/remote/change-remote-plan.ts';
+import { createRemote } from '../../domain/billing/remote/create-remote.ts';
+import { retryCharges } from '../../domain/billing/retry-charges.ts';
 import { syncPayments } from '../../domain/billing/sync-payments.ts';
-import { cancelIntentJob, chargeIntentJob, syncPaymentsJob } from '../../jobs/billing-jobs.ts';
+import {
+  cancelIntentJob,
+  cancelRemoteJob,
+  changeRemotePlanJob,
+  chargeIntentJob,
+  createRemoteJob,
+  retryChargesJob,
+  syncPaymentsJob,
+} from '../../jobs/billing-jobs.ts';
 import { defineTask } from '../task.ts';
 
 export const paymentTasks = [
   defineTask(syncPaymentsJob, syncPayments),
   defineTask(cancelIntentJob, cancelIntent),
   defineTask(chargeIntentJob, chargeIntent),
+  defineTask(retryChargesJob, retryCharges),
+  defineTask(createRemoteJob, createRemote),
+  defineTask(cancelRemoteJob, (ctx, payload) => cancelRemote(ctx, remoteKey(payload))),
+  defineTask(changeRemotePlanJob, (ctx, payload) => changeRemotePlan(ctx, remoteKey(payload))),
 ];
+
+function remoteKey({ customerId, remoteId }: { customerId: string; remoteId: string }) {
+  return { customerId: BigInt(customerId), id: BigInt(remoteId) };
+}

@@ -38,6 +38,7 @@ describe('a gate that cannot be asked', () => {
         keySeconds: undefined,
         signsDkim: false,
         permits,
+        senders: { prepare: () => undefined },
         line: new JobLine(),
       },
       driver: {

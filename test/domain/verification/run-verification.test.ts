@@ -10,6 +10,7 @@ import { deleteVerificationServer } from '../../../src/domain/verification/delet
 import { startVerification } from '../../../src/domain/verification/start-verification.ts';
 import { updateVerificationServer } from '../../../src/domain/verification/update-verification-server.ts';
 import { VerifierError } from '../../../src/plugin-api/index.ts';
+import { eventsAbout } from '../../support/event-followers.ts';
 import { worldsVerifier } from '../../support/insert-verification.ts';
 import { endPlan } from '../../support/plans.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
@@ -266,6 +267,28 @@ describe('a verification', () => {
     expect((await resultsOf(list))[0]).toMatchObject({ email: 'ADA@x.example', result: 'deliverable' });
     await updateSubscriber(ctx, { listUid: list.uid, subscriber: 'ada@x.example', email: 'lovelace@x.example' });
     expect((await resultsOf(list))[0]).toEqual({ email: 'lovelace@x.example', result: null, reasons: null, by: null });
+  });
+
+  test('tells each change of its state, with the results by then', async () => {
+    const { ctx, list } = await newOwner();
+    await addPeople(list, ['ada@x.example', 'gone@x.example', 'info@x.example']);
+    verifier.answer = () => {
+      throw new Error('away');
+    };
+    const started = await startVerification(ctx, { listUid: list.uid });
+    await run(ctx, started);
+    verifier.answer = usualAnswers;
+    await run(ctx, started);
+    const events = await eventsAbout(root.db, started.uid);
+    expect(events.map(({ kind }) => kind)).toEqual(Array.from({ length: 4 }, () => 'verification_status_changed'));
+    const none = { deliverable: 0, undeliverable: 0, risky: 0, unknown: 0 };
+    const about = { listUid: list.uid, importUid: null };
+    expect(events.map(({ data }) => data)).toEqual([
+      { from: 'queued', to: 'running', ...about, ...none },
+      { from: 'running', to: 'paused', ...about, ...none },
+      { from: 'paused', to: 'running', ...about, ...none },
+      { from: 'running', to: 'done', ...about, ...none, deliverable: 1, undeliverable: 1, risky: 1 },
+    ]);
   });
 
   test('is read with its people in one statement', async () => {

@@ -39,11 +39,13 @@ export function allGateways(db: Queryable): Promise<StoredGateway[]> {
   return db.query(GATEWAY_ROW, sql`SELECT ${selectList(storedGatewayColumns)} FROM payment_gateway ORDER BY id`);
 }
 
-/** Payments of the gateway whose state at the vendor is still read. */
+/** Payments of the gateway whose state at the vendor is still read, and subscriptions that its vendor keeps. */
 export async function countUnsettled(db: Queryable, { id }: StoredGateway): Promise<number> {
   const [row] = await db.query(
     { count: 'int' },
-    sql`SELECT count(*)::int AS count FROM payment_intent WHERE gateway_id = ${id} AND next_sync_at IS NOT NULL`,
+    sql`
+    SELECT ((SELECT count(*) FROM payment_intent WHERE gateway_id = ${id} AND next_sync_at IS NOT NULL)
+            + (SELECT count(*) FROM remote_subscription WHERE gateway_id = ${id} AND NOT is_ended))::int AS count`,
   );
   return row?.count ?? 0;
 }

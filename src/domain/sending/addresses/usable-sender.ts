@@ -12,6 +12,8 @@ export interface SenderFaultParams {
   /** Receivers would take it for the operator's own. */
   domain_of_installation: { readonly domain: string; readonly email: string };
   sender_not_verified: { readonly email: string };
+  /** The server's vendor has said so. */
+  sender_not_verified_at_vendor: { readonly email: string; readonly domain: string; readonly server: string };
 }
 export type SenderFault = CodedReason<SenderFaultParams>;
 
@@ -21,6 +23,8 @@ export const senderFaultTexts: ReasonTexts<SenderFaultParams> = {
   domain_of_installation: ({ domain, email }) =>
     `Receivers would think that it is mail of ${domain}, which is this installation's: verify the address ${email} first.`,
   sender_not_verified: ({ email }) => `Verify the from address ${email}, or its domain, first.`,
+  sender_not_verified_at_vendor: ({ email, domain, server }) =>
+    `The sending server "${server}" does not send for ${email}: its vendor has not verified the domain ${domain}. Add the domain there or through the server, publish its records, or choose another sender or server.`,
 };
 
 /**
@@ -47,9 +51,11 @@ export async function findSenderFault(
 /** The same as a sentence. */
 export async function senderFault(...asked: Parameters<typeof findSenderFault>): Promise<string | undefined> {
   const fault = await findSenderFault(...asked);
-  return fault && textOf(fault);
+  return fault && senderFaultText(fault);
 }
 
-function textOf<Code extends keyof SenderFaultParams>(fault: CodedReason<SenderFaultParams, Code>): string {
+export function senderFaultText<Code extends keyof SenderFaultParams>(
+  fault: CodedReason<SenderFaultParams, Code>,
+): string {
   return senderFaultTexts[fault.code](fault.params);
 }

@@ -1,6 +1,7 @@
 /** The installation's part in the records of its customers' domains: its host, its bounce domain, its SPF terms. */
-import type { Installation } from '../../context.ts';
+import type { Context, Installation } from '../../context.ts';
 import { createDnsQuery, type DnsQuery } from '../../../lib/dns-records.ts';
+import { doVendorsTakeBounces } from '../bounce-route.ts';
 
 export interface DomainSite {
   /** Host of the installation's address; null when no record can lead to it (`localhost`, an IP address). */
@@ -30,4 +31,16 @@ export function siteOf(installation: Installation): DomainSite {
   };
   sites.set(installation, site);
   return site;
+}
+
+/**
+ * The same for what a customer is asked to publish: where all vendors that may carry its mail set the sender of the envelope, a return-path
+ * and SPF of ours have no effect.
+ */
+export async function siteForCustomer(
+  ctx: Pick<Context, 'db' | 'hooks' | 'installation'>,
+  customerId: bigint,
+): Promise<DomainSite> {
+  const site = siteOf(ctx.installation);
+  return (await doVendorsTakeBounces(ctx, customerId)) ? { ...site, bounceDomain: null, spfTerms: [] } : site;
 }

@@ -1,0 +1,44 @@
+/** Writes what a vendor says about a subscription that it keeps, and how that is paid. */
+import { messageOf } from '../../../lib/errors.ts';
+import type { Context } from '../../context.ts';
+import { workOnCustomer } from '../billing-work.ts';
+import { methodData } from '../gateways/gateway-secrets.ts';
+import type { OpenGateway } from '../gateways/open-gateway.ts';
+import type { Payment } from '../payment-intent.ts';
+import { applyRemote } from './apply-remote.ts';
+import type { ReadRemote } from './remote-answers.ts';
+import { writeRemoteMethod, type Remote } from './remote-subscription-store.ts';
+
+const WORDS_LENGTH_MAX = 100;
+
+/** Writes what the vendor says, and how it is paid. */
+export async function applyFound(
+  ctx: Context,
+  open: OpenGateway,
+  { payment, remote, readsMethod = false }: { payment: Payment; remote: ReadRemote; readsMethod?: boolean },
+): Promise<void> {
+  const row = await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
+    applyRemote(work, { payment, remote }),
+  );
+  if (row && !row.isEnded && (readsMethod || row.methodTitle === '')) await readMethod(ctx, open, row);
+}
+
+/** Only words for the customer: one that cannot be read now is read another time. */
+async function readMethod(ctx: Context, open: OpenGateway, row: Remote): Promise<void> {
+  if (!open.can('getRemotePaymentMethod')) return;
+  try {
+    const answered = await open.call(async (service) => service.getRemotePaymentMethod?.(row.remoteId));
+    const read = methodData.safeParse(answered);
+    if (!read.success) return;
+    const title = open.ask((service) => shortWords(service.getMethodTitle(read.data)));
+    const info = open.ask((service) => shortWords(service.getMethodInfo(read.data)));
+    await writeRemoteMethod(ctx.db, row, { title, info });
+  } catch (error) {
+    ctx.log.warn('billing.remote_method_not_read', { remote: row.remoteId, message: messageOf(error) });
+  }
+}
+
+/** What comes from a plugin may be no text. */
+function shortWords(words: unknown): string {
+  return typeof words === 'string' ? words.replaceAll('\0', '').slice(0, WORDS_LENGTH_MAX) : '';
+}

@@ -1,0 +1,109 @@
+/** What a vendor says about a subscription that it keeps becomes the state of ours: paid periods, its end. Under the customer's lock. */
+import { recordEvent, type BillingWork } from '../billing-work.ts';
+import { endSubscription } from '../end-subscription.ts';
+import { findInvoice } from '../invoice-store.ts';
+import { readableMoney } from '../money.ts';
+import { isOpen } from '../payment-intent.ts';
+import { findPayment, writeReference } from '../payment-store.ts';
+import { planById } from '../plan-store.ts';
+import { frequencyOfPlan, type Plan } from '../plan.ts';
+import { findSubscription, saveSubscription } from '../subscription-store.ts';
+import { cancelled, type Subscription } from '../subscription.ts';
+import { isPeriodPaid, newlyPaid } from './paid-periods.ts';
+import { alignFirst, keepAsCredit, payPeriod, type Applying, type FoundRemote } from './pay-remote-period.ts';
+import type { ReadRemote } from './remote-answers.ts';
+import { findLinkOf } from './remote-plan-store.ts';
+import { remoteInForce } from './remote-in-force-read-model.ts';
+import { countPaid, noteRemote, writeRemote, type Remote } from './remote-subscription-store.ts';
+import { enqueueCancel } from './withdraw-remotes.ts';
+
+const TEN_MINUTES_MS = 10 * 60_000;
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Writes it down and applies it; repeating it changes nothing. What does not fit changes nothing and is noted for the administrator. */
+export async function applyRemote(
+  work: BillingWork,
+  { payment: key, remote }: FoundRemote,
+): Promise<Remote | undefined> {
+  const { db } = work.ctx;
+  const payment = await findPayment(db, key);
+  if (!payment || payment.gatewayId === null || payment.remotePlanId === null) return undefined;
+  const { customerId, gatewayId } = payment;
+  const invoice = await findInvoice(db, { customerId, id: payment.invoiceId });
+  const subscription = invoice && (await findSubscription(db, { customerId, id: invoice.subscriptionId }));
+  if (!invoice || !subscription) return undefined;
+  const inForce = await remoteInForce(db, subscription);
+  const isOurs = inForce?.intentUid === payment.uid && (inForce.remote?.remoteId ?? remote.id) === remote.id;
+  const owner = { customerId, gatewayId, subscriptionId: subscription.id, intentUid: payment.uid };
+  const row = await writeRemote(db, owner, { remote, at: work.at });
+  if (isOpen(payment)) {
+    // A process died between the vendor's answer and our record: from now on the payment is read by it.
+    if (payment.reference === null) await writeReference(db, payment, { reference: remote.id, nextSyncAt: work.at });
+    return finish(work, row, row.error);
+  }
+  const plan = await planAtVendor(work, row, subscription);
+  const counts = isOurs && subscription.status === 'active';
+  const mismatch = await applyPaid(work, { payment, remote, row, invoice, subscription, plan }, counts);
+  if (row.isEnded) await applyEnd(work, subscription, isOurs ? row : undefined);
+  else if (!counts) await enqueueCancel(work, row);
+  return finish(work, row, mismatch ?? (row.isEnded || counts ? null : row.error));
+}
+
+/** The plan whose price the vendor takes; that of our subscription if the vendor's is linked with none. */
+async function planAtVendor({ ctx }: BillingWork, { gatewayId, remotePlanId }: Remote, { planId }: Subscription) {
+  const link = remotePlanId === null ? undefined : await findLinkOf(ctx.db, { gatewayId, remotePlanId });
+  return planById(ctx.db, link?.planId ?? planId);
+}
+
+/** Undefined, or why the money is not that of the plan. */
+async function applyPaid(work: BillingWork, applying: Applying, counts: boolean): Promise<string | undefined> {
+  const { remote, row, payment, plan } = applying;
+  if (!isPeriodPaid(remote)) return undefined;
+  const frequency = frequencyOfPlan(plan);
+  const ends = newlyPaid(row, remote, { begunAt: payment.createdAt, frequency });
+  if (ends.length === 0) return undefined;
+  const mismatch = mismatchOf(plan, remote);
+  if (mismatch !== undefined) {
+    work.ctx.log.error('billing.remote_mismatch', { remote: remote.id, message: mismatch });
+    return mismatch;
+  }
+  let isFirst = row.paidUntil === null;
+  for (const end of ends) {
+    if (!(await countPaid(work.ctx.db, row, end))) continue;
+    // The payment that began it has paid the first one, or brings its own late money when its object is read.
+    if (isFirst && payment.reference !== null) await alignFirst(work, applying, counts ? end : null);
+    else if (counts) await payPeriod(work, applying, end);
+    else await keepAsCredit(work, applying);
+    isFirst = false;
+  }
+  return undefined;
+}
+
+function mismatchOf(plan: Plan, { periodPayment: paid }: ReadRemote): string | undefined {
+  if (!paid || (paid.amountMinor === plan.priceMinor && paid.currencyCode === plan.currencyCode)) return undefined;
+  const due = readableMoney({ minor: plan.priceMinor, currencyCode: plan.currencyCode });
+  return `The vendor got ${paid.amountMinor} ${paid.currencyCode} (minor units) for a period of the plan "${plan.name}", which costs ${due}. It is not counted.`;
+}
+
+/** It was ended at the vendor: ours runs to the end of what is paid. Undefined: it was not the one that pays ours, or its end is known. */
+async function applyEnd(work: BillingWork, key: Subscription, row: Remote | undefined): Promise<void> {
+  const { db } = work.ctx;
+  const subscription = await findSubscription(db, key);
+  if (row === undefined || subscription?.status !== 'active') return;
+  const note = `Ended at the vendor (${row.status}).`;
+  const { currentPeriodEndsAt: end, graceEndsAt } = subscription;
+  if (graceEndsAt !== null || (end !== null && end <= work.at)) {
+    await endSubscription(work, subscription, { event: 'ended', note });
+    return;
+  }
+  const next = await saveSubscription(db, cancelled(subscription), work.at);
+  await recordEvent(work, next, { event: 'cancelled', note });
+}
+
+/** Read again by itself: soon while money is due, else once a day; the vendor's list is read more often. */
+async function finish({ ctx, at }: BillingWork, row: Remote, error: string | null): Promise<Remote> {
+  const isDue = row.periodEndsAt === null || row.paidUntil === null || row.paidUntil <= at;
+  const nextSyncAt = row.isEnded ? null : new Date(at.getTime() + (isDue ? TEN_MINUTES_MS : DAY_MS));
+  await noteRemote(ctx.db, row, { error, nextSyncAt });
+  return { ...row, error };
+}

@@ -1,0 +1,67 @@
+/** The job that cancels a subscription at its vendor, because ours is cancelled, has ended or is paid in another way. */
+import { messageOf } from '../../../lib/errors.ts';
+import { GatewayError } from '../../../plugin-api/index.ts';
+import { installationHold } from '../../accounts/installation-hold-read-model.ts';
+import type { Context } from '../../context.ts';
+import { onHold } from '../billing-errors.ts';
+import { workOnCustomer } from '../billing-work.ts';
+import { gatewayOf } from '../gateways/gateway-of.ts';
+import type { OpenGateway } from '../gateways/open-gateway.ts';
+import { findPaymentByUid } from '../payment-store.ts';
+import { findSubscription } from '../subscription-store.ts';
+import { readRemote, type ReadRemote } from './remote-answers.ts';
+import { remoteInForce } from './remote-in-force-read-model.ts';
+import { endUnknownRemote, findRemote, noteRemote, type Remote, type RemoteKey } from './remote-subscription-store.ts';
+import { applyFound } from './apply-found-remote.ts';
+
+/** Rejects when the vendor cannot be asked: the queue tries again, and the administrator sees why. Nothing is done when ours goes on after all. */
+export async function cancelRemote(ctx: Context, key: RemoteKey): Promise<void> {
+  const row = await findRemote(ctx.db, key);
+  if (!row || row.isEnded || !(await isWithdrawn(ctx, row))) return;
+  await cancelAtVendor(ctx, row);
+}
+
+/** Whatever ours is: for a customer who is deleted. */
+export async function cancelAtVendor(ctx: Context, row: Remote): Promise<void> {
+  // In a restored copy the vendor's subscription is the original's.
+  if (await installationHold(ctx.db)) throw onHold();
+  try {
+    const open = await gatewayOf(ctx, row);
+    if (!open?.can('cancelRemoteSubscription')) throw new Error('The plugin of its payment gateway is not active.');
+    const remote = await cancelled(ctx, open, row);
+    const payment = await findPaymentByUid(ctx.db, row.intentUid);
+    if (remote && payment) await applyFound(ctx, open, { payment, remote });
+    else
+      await endUnknownRemote(ctx.db, row, {
+        error: 'The vendor does not know this subscription any more.',
+        at: ctx.clock.now(),
+      });
+  } catch (error) {
+    const message = `It could not be cancelled at the vendor: ${messageOf(error)}`;
+    ctx.log.error('billing.remote_not_cancelled', { remote: row.remoteId, message });
+    await noteRemote(ctx.db, row, { error: message, nextSyncAt: ctx.clock.now() });
+    throw error;
+  }
+}
+
+/** A vendor refuses what was cancelled before: reading it says so. Undefined: it knows none. */
+async function cancelled(ctx: Context, open: OpenGateway, { remoteId }: Remote): Promise<ReadRemote | undefined> {
+  try {
+    return readRemote([ctx, open], await open.call(async (service) => service.cancelRemoteSubscription?.(remoteId)));
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.kind !== 'refused' || !open.can('getRemoteSubscription')) throw error;
+    const answered = await open.call(async (service) => service.getRemoteSubscription?.(remoteId));
+    const remote = answered && readRemote([ctx, open], answered);
+    if (remote && !remote.isEnded) throw error;
+    return remote;
+  }
+}
+
+/** Ours is no longer active, or this one does not pay it. */
+function isWithdrawn(ctx: Context, row: Remote): Promise<boolean> {
+  return workOnCustomer({ ...ctx, viewer: null }, row.customerId, async ({ ctx: { db } }) => {
+    const subscription = await findSubscription(db, { customerId: row.customerId, id: row.subscriptionId });
+    if (subscription?.status !== 'active') return true;
+    return (await remoteInForce(db, subscription))?.remote?.id !== row.id;
+  });
+}

@@ -1,0 +1,28 @@
+/** The renewal of a subscription that a vendor keeps: the vendor takes the money, and the sync finds out. Nothing is charged here. */
+import type { BillingWork } from '../billing-work.ts';
+import { saveSubscription } from '../subscription-store.ts';
+import type { Subscription } from '../subscription.ts';
+import { noteRemote, type Remote } from './remote-subscription-store.ts';
+
+const HOUR_MS = 60 * 60 * 1_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Vendors take the money some hours after a period has begun, however short the days of grace are. */
+const DAYS_MIN = 1;
+/** A vendor that cannot be asked does not keep a subscription for longer. */
+const ASK_MS_MAX = 6 * HOUR_MS;
+
+/** The period is over: it may be paid at the vendor during the days of grace. */
+export async function leaveToVendor(work: BillingWork, subscription: Subscription, remote: Remote): Promise<boolean> {
+  const { ctx, at } = work;
+  const days = Math.max(DAYS_MIN, ctx.installation.limits.billingGraceDays);
+  const graceEndsAt = new Date(at.getTime() + days * DAY_MS);
+  await saveSubscription(ctx.db, { ...subscription, graceEndsAt }, at);
+  await noteRemote(ctx.db, remote, { error: remote.error, nextSyncAt: at });
+  return true;
+}
+
+/** Whether the vendor may have been paid, and was not asked since the time had come: we were down. */
+export function mayBePaidAtVendor({ syncedAt }: Remote, due: Date, at: Date): boolean {
+  if (at.getTime() - due.getTime() > ASK_MS_MAX) return false;
+  return syncedAt === null || syncedAt < due;
+}

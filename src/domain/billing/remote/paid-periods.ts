@@ -1,0 +1,33 @@
+/** Which periods of a vendor's subscription are paid and were not counted here. Pure. */
+import { periodEnd, type Frequency } from '../period.ts';
+import type { ReadRemote } from './remote-answers.ts';
+import type { Remote } from './remote-subscription-store.ts';
+
+/** More than a year of days. The next sync continues. */
+const PERIODS_MAX = 500;
+
+/** Whether the present period is paid, as far as the vendor says. */
+export function isPeriodPaid({ isActive, periodPayment }: ReadRemote): boolean {
+  return periodPayment === undefined ? isActive : periodPayment !== null;
+}
+
+/**
+ * The ends of the paid periods since the last one that was counted, in order; the last is the vendor's own. While we were down there may have been
+ * several. `begunAt` is the time of the first payment, for one that is seen for the first time.
+ */
+export function newlyPaid(
+  { paidUntil }: Pick<Remote, 'paidUntil'>,
+  { currentPeriodEndsAt: end }: Pick<ReadRemote, 'currentPeriodEndsAt'>,
+  { begunAt, frequency }: { readonly begunAt: Date; readonly frequency: Frequency },
+): Date[] {
+  if (end === null || (paidUntil !== null && end <= paidUntil)) return [];
+  const from = paidUntil ?? begunAt;
+  const ends: Date[] = [];
+  // Days may be given or taken by the vendor: what is nearer to the vendor's end than to the next one is the same period.
+  for (let count = 1; count < PERIODS_MAX; count += 1) {
+    const [one, next] = [periodEnd(from, frequency, count), periodEnd(from, frequency, count + 1)];
+    if (one.getTime() + (next.getTime() - one.getTime()) / 2 >= end.getTime()) break;
+    ends.push(one);
+  }
+  return [...ends, end];
+}

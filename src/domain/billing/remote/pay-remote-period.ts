@@ -1,0 +1,83 @@
+/** A period that a vendor has taken the money for: it pays our renewal, or becomes the customer's credit. Under the customer's lock. */
+import { newUid } from '../../../lib/ids.ts';
+import { assert } from '../../../lib/errors.ts';
+import { recordEvent, type BillingWork } from '../billing-work.ts';
+import { changeCredit } from '../credit-store.ts';
+import { findPendingInvoice, type Invoice } from '../invoice-store.ts';
+import type { Money } from '../money.ts';
+import { moveIntent } from '../move-intent.ts';
+import type { Payment } from '../payment-intent.ts';
+import { findOpenPayment, insertPayment } from '../payment-store.ts';
+import type { Plan } from '../plan.ts';
+import { settleInvoice } from '../settle-invoice.ts';
+import { findSubscription, saveSubscription } from '../subscription-store.ts';
+import { withPeriodEnd, type Subscription } from '../subscription.ts';
+import { voidInvoice, writeInvoice } from '../write-invoice.ts';
+import type { ReadRemote } from './remote-answers.ts';
+import { wantPlan, type Remote } from './remote-subscription-store.ts';
+
+/** One subscription of a vendor, with the payment that began it. */
+export interface FoundRemote {
+  readonly payment: Payment;
+  readonly remote: ReadRemote;
+}
+
+export interface Applying extends FoundRemote {
+  readonly row: Remote;
+  readonly invoice: Invoice;
+  readonly subscription: Subscription;
+  /** The plan that the vendor takes money for. */
+  readonly plan: Plan;
+}
+
+/** Our first period ends when the vendor's does. */
+export async function alignFirst(work: BillingWork, { subscription, plan }: Applying, end: Date | null): Promise<void> {
+  if (end === null) return;
+  await saveSubscription(work.ctx.db, withPeriodEnd(subscription, plan, end), work.at);
+}
+
+/** A renewal that the vendor has taken the money for: its invoice, paid, and the period. */
+export async function payPeriod(
+  work: BillingWork,
+  { subscription: key, payment, plan, row }: Applying,
+  end: Date,
+): Promise<void> {
+  const { db } = work.ctx;
+  const subscription = await findSubscription(db, key);
+  assert(subscription, 'a subscription is there while its customer is locked');
+  const invoice = await invoiceFor(work, subscription, plan);
+  const paid = await insertPayment(db, invoice, {
+    ...{ uid: newUid(), method: payment.method, gatewayId: payment.gatewayId, at: work.at, nextSyncAt: null },
+    note: `Taken by the vendor's subscription ${row.remoteId}, period to ${end.toISOString().slice(0, 10)}.`,
+  });
+  await moveIntent(work, paid, { to: 'SUCCEEDED' });
+  await settleInvoice(work, invoice);
+  const next = await findSubscription(db, key);
+  assert(next, 'a renewed subscription is there');
+  await saveSubscription(db, withPeriodEnd(next, plan, end), work.at);
+  if (row.wantedPlanId === plan.id) await wantPlan(db, row, null);
+}
+
+/** The whole price, because the vendor has taken it: no credit is used. One that waits for payment is paid by it if it is the same. */
+async function invoiceFor(work: BillingWork, subscription: Subscription, plan: Plan): Promise<Invoice> {
+  const pending = await findPendingInvoice(work.ctx.db, subscription);
+  const kind = plan.id === subscription.planId ? 'renewal' : 'change';
+  if (pending?.kind === kind && pending.planId === plan.id && pending.totalMinor === plan.priceMinor) {
+    const open = await findOpenPayment(work.ctx.db, pending);
+    if (open)
+      await moveIntent(work, open, { to: 'CANCELLED', reason: "The vendor's subscription has paid the invoice." });
+    return pending;
+  }
+  if (pending) await voidInvoice(work, pending, { evenIfClaimed: true });
+  const periodStartsAt = subscription.currentPeriodEndsAt;
+  return writeInvoice(work, subscription, { kind, plan, unused: null, periodStartsAt, dueAt: null, usesCredit: false });
+}
+
+/** Taken after our subscription was cancelled or replaced: it is the customer's. */
+export async function keepAsCredit(work: BillingWork, { subscription, invoice, plan, row }: Applying): Promise<void> {
+  const money: Money = { minor: plan.priceMinor, currencyCode: plan.currencyCode };
+  const { customerId } = subscription;
+  await changeCredit(work.ctx.db, { customerId, money, invoiceUid: invoice.uid, at: work.at });
+  const note = `The vendor's subscription ${row.remoteId} took money when ours was ${subscription.status}: it was kept as credit.`;
+  await recordEvent(work, subscription, { event: 'payment_credited', amount: money, invoiceUid: invoice.uid, note });
+}

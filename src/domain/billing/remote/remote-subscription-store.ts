@@ -1,0 +1,133 @@
+/** Subscriptions that vendors keep: writes, and the reads that the verbs need. */
+import { row, sql, type Queryable, type RowOf, type Sql } from '../../../db/database.ts';
+import type { ReadRemote } from './remote-answers.ts';
+
+const REMOTE_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  subscriptionId: 'bigint',
+  gatewayId: 'bigint',
+  intentUid: 'text',
+  remoteId: 'text',
+  remotePlanId: 'text?',
+  status: 'text',
+  isActive: 'bool',
+  isEnded: 'bool',
+  periodEndsAt: 'timestamptz?',
+  paidUntil: 'timestamptz?',
+  wantedPlanId: 'bigint?',
+  methodTitle: 'text',
+  syncedAt: 'timestamptz?',
+  error: 'text?',
+});
+export type Remote = RowOf<typeof REMOTE_ROW>;
+
+const COLUMNS = sql`
+  r.customer_id AS "customerId", r.id, r.subscription_id AS "subscriptionId", r.gateway_id AS "gatewayId",
+  r.intent_uid AS "intentUid", r.remote_id AS "remoteId", r.remote_plan_id AS "remotePlanId", r.status,
+  r.is_active AS "isActive", r.is_ended AS "isEnded", r.period_ends_at AS "periodEndsAt", r.paid_until AS "paidUntil",
+  r.wanted_plan_id AS "wantedPlanId", r.method_title AS "methodTitle", r.synced_at AS "syncedAt", r.error`;
+
+export type RemoteKey = Pick<Remote, 'customerId' | 'id'>;
+
+export interface RemoteOwner {
+  readonly customerId: bigint;
+  readonly subscriptionId: bigint;
+  readonly gatewayId: bigint;
+  readonly intentUid: string;
+}
+
+/** Writes what the vendor says, for the first time or again; one that has ended stays so. */
+export async function writeRemote(
+  db: Queryable,
+  owner: RemoteOwner,
+  { remote, at }: { readonly remote: ReadRemote; readonly at: Date },
+): Promise<Remote> {
+  const [written] = await db.query(
+    REMOTE_ROW,
+    sql`
+    INSERT INTO remote_subscription AS r (customer_id, subscription_id, gateway_id, intent_uid, remote_id, remote_plan_id, status,
+                                          is_active, is_ended, period_ends_at, synced_at, created_at)
+    VALUES (${owner.customerId}, ${owner.subscriptionId}, ${owner.gatewayId}, ${owner.intentUid}, ${remote.id}, ${remote.planId},
+            ${remote.status}, ${remote.isActive}, ${remote.isEnded}, ${remote.currentPeriodEndsAt}, ${at}, ${at})
+    ON CONFLICT (customer_id, gateway_id, remote_id) DO UPDATE
+       SET remote_plan_id = EXCLUDED.remote_plan_id, status = EXCLUDED.status, is_active = EXCLUDED.is_active,
+           is_ended = r.is_ended OR EXCLUDED.is_ended, period_ends_at = EXCLUDED.period_ends_at, synced_at = EXCLUDED.synced_at
+    RETURNING ${COLUMNS}`,
+  );
+  if (!written) throw new Error('A written subscription of a vendor came back empty.');
+  return written;
+}
+
+/** The period up to `until` is paid and counted; false when it was before. */
+export async function countPaid(db: Queryable, { customerId, id }: RemoteKey, until: Date): Promise<boolean> {
+  const counted = await db.execute(sql`
+    UPDATE remote_subscription SET paid_until = ${until}
+     WHERE customer_id = ${customerId} AND id = ${id} AND (paid_until IS NULL OR paid_until < ${until})`);
+  return counted === 1;
+}
+
+export async function noteRemote(
+  db: Queryable,
+  { customerId, id }: RemoteKey,
+  { error, nextSyncAt }: { readonly error: string | null; readonly nextSyncAt: Date | null },
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE remote_subscription SET error = ${error}, next_sync_at = ${nextSyncAt} WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+/** The vendor does not know it any more: nothing is taken by it. */
+export async function endUnknownRemote(
+  db: Queryable,
+  { customerId, id }: RemoteKey,
+  { error, at }: { readonly error: string; readonly at: Date },
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE remote_subscription SET is_active = false, is_ended = true, error = ${error}, synced_at = ${at}, next_sync_at = NULL
+     WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+/** Null: no change is wanted. */
+export async function wantPlan(db: Queryable, { customerId, id }: RemoteKey, planId: bigint | null): Promise<void> {
+  await db.execute(
+    sql`UPDATE remote_subscription SET wanted_plan_id = ${planId} WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+}
+
+export async function writeRemoteMethod(
+  db: Queryable,
+  { customerId, id }: RemoteKey,
+  { title, info }: { readonly title: string; readonly info: string },
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE remote_subscription SET method_title = ${title}, method_info = ${info} WHERE customer_id = ${customerId} AND id = ${id}`);
+}
+
+export function findRemote(db: Queryable, { customerId, id }: RemoteKey): Promise<Remote | undefined> {
+  return findOne(db, sql`r.customer_id = ${customerId} AND r.id = ${id}`);
+}
+
+/** Those that may still take money, of a subscription or of a customer. */
+export function liveRemotes(
+  db: Queryable,
+  { customerId, subscriptionId }: { readonly customerId: bigint; readonly subscriptionId?: bigint },
+): Promise<Remote[]> {
+  const ofOne = subscriptionId === undefined ? sql`` : sql`AND r.subscription_id = ${subscriptionId}`;
+  return db.query(
+    REMOTE_ROW,
+    sql`SELECT ${COLUMNS} FROM remote_subscription r WHERE r.customer_id = ${customerId} AND NOT r.is_ended ${ofOne} ORDER BY r.id`,
+  );
+}
+
+/** Of all customers, the oldest first. */
+export function dueRemotes(db: Queryable, at: Date, max: number): Promise<Remote[]> {
+  return db.query(
+    REMOTE_ROW,
+    sql`SELECT ${COLUMNS} FROM remote_subscription r WHERE r.next_sync_at <= ${at} ORDER BY r.next_sync_at LIMIT ${max}`,
+  );
+}
+
+async function findOne(db: Queryable, where: Sql): Promise<Remote | undefined> {
+  const [found] = await db.query(REMOTE_ROW, sql`SELECT ${COLUMNS} FROM remote_subscription r WHERE ${where} LIMIT 1`);
+  return found;
+}

@@ -1,0 +1,117 @@
+/** A campaign does not start from a sender that the vendor of its server has not verified, as far as the vendor says so. */
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { resumeCampaign } from '../../../src/domain/campaigns/resume-campaign.ts';
+import { scheduleCampaign } from '../../../src/domain/campaigns/schedule-campaign.ts';
+import { startCampaign, startScheduledCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { checkSender } from '../../../src/domain/sending/check-sender.ts';
+import { driverOf } from '../../../src/domain/sending/try-settings.ts';
+import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
+import { afterFile } from '../../support/after-file.ts';
+import { statusOf, type CampaignWorld } from '../../support/campaign-world.ts';
+import { sesError, startSesVendor } from '../../support/ses-vendor.ts';
+import { storedReason } from '../../support/stored-reason.ts';
+import { createTestContext, testInstallation } from '../../support/test-context.ts';
+import { vendorCampaign } from '../../support/vendor-campaign.ts';
+import { withDriver } from '../../support/with-hooks.ts';
+
+const ctx = await createTestContext({ installation: { ...testInstallation, outboundAllowHosts: ['127.0.0.1'] } });
+await loadPlugins(path.resolve('plugins'), ctx.hooks);
+// The same, for accounts that share their senders.
+const senders = { domains: 'vendor', addresses: 'vendor', areShared: true } as const;
+withDriver(ctx.hooks, { ...driverOf(ctx, 'amazon-api'), type: 'shared-api', senders });
+
+async function worldWith(identities: readonly string[], { type = 'amazon-api', from = 'news@sender.example' } = {}) {
+  const vendor = await startSesVendor({ identities });
+  afterFile(() => vendor.close());
+  const world = await vendorCampaign(ctx, { vendor, type, recipients: 2, fromEmail: from });
+  const lists = () => vendor.requests().filter(({ path: asked }) => asked === '/v2/email/identities').length;
+  return { vendor, world, lists };
+}
+
+const NOT_READY = {
+  code: 'CAMPAIGN_NOT_READY',
+  fields: { fromEmail: [expect.stringContaining('The sending server "Test" does not send for news@sender.example')] },
+};
+/** Another version of the server: what is known of it counts no more. */
+const touchServers = ({ ctx: { viewer } }: CampaignWorld) =>
+  ctx.db.execute(sql`UPDATE sending_server SET updated_at = now() WHERE customer_id = ${viewer?.customerId}`);
+
+test('the start names server and domain; after the domain was verified it works; the vendor is asked once', async () => {
+  const { vendor, world, lists } = await worldWith(['house.test']);
+  await expect(startCampaign(world.ctx, world.campaignUid)).rejects.toMatchObject(NOT_READY);
+  await expect(startCampaign(world.ctx, world.campaignUid)).rejects.toMatchObject(NOT_READY);
+  const { problems } = await checkSender(world.ctx, { email: 'news@sender.example' });
+  expect(problems[0]).toContain('its vendor has not verified the domain sender.example');
+  expect(lists()).toBe(1);
+  const EmailIdentities = [{ IdentityType: 'DOMAIN', IdentityName: 'Sender.Example', VerificationStatus: 'SUCCESS' }];
+  vendor.answerOthersBy(() => ({ status: 200, body: { EmailIdentities } }));
+  await touchServers(world);
+  await startCampaign(world.ctx, world.campaignUid);
+  expect(await statusOf(world)).toBe('queued');
+  expect((await checkSender(world.ctx, { email: 'x@deep.sender.example' })).problems.join()).not.toContain('vendor');
+});
+
+test.each([
+  ['a verified address', ['News@Sender.Example'], 'news@sender.example'],
+  ['a domain above it', ['sender.example'], 'news@deep.sender.example'],
+])('%s is enough', async (_what, identities, from) => {
+  const { world } = await worldWith(identities, { from });
+  await startCampaign(world.ctx, world.campaignUid);
+  expect(await statusOf(world)).toBe('queued');
+});
+
+test.each([
+  ['may not be asked', { status: 403, body: 'no' }],
+  ['is in trouble', sesError(503, 'ServiceUnavailable', 'away')],
+  ['answers nonsense', { status: 200, body: 'nonsense' }],
+])('a vendor that %s holds nobody up', async (_what, answer) => {
+  const { vendor, world } = await worldWith([]);
+  vendor.answerOthersBy(() => answer);
+  await startCampaign(world.ctx, world.campaignUid);
+  expect(await statusOf(world)).toBe('queued');
+});
+
+test('one that was scheduled is paused at its time, with the reason, and can be resumed', async () => {
+  const { vendor, world } = await worldWith(['sender.example']);
+  await scheduleCampaign(world.ctx, world.campaignUid, new Date(Date.now() + 60_000));
+  vendor.answerOthersBy(() => ({ status: 200, body: { EmailIdentities: [] } }));
+  await touchServers(world);
+  await ctx.db.execute(sql`UPDATE campaign SET delivery_at = now() WHERE id = ${world.campaignId}`);
+  const customerId = world.ctx.viewer?.customerId ?? 0n;
+  await startScheduledCampaign(ctx, { customerId, campaignId: world.campaignId });
+  expect(await statusOf(world)).toBe('paused');
+  expect(await storedReason(ctx.db, world.campaignId)).toContain('has not verified the domain sender.example');
+  await expect(resumeCampaign(world.ctx, world.campaignUid)).rejects.toMatchObject(NOT_READY);
+  vendor.answerOthersBy(undefined);
+  await touchServers(world);
+  await resumeCampaign(world.ctx, world.campaignUid);
+  expect(await statusOf(world)).toBe('queued');
+});
+
+async function addServer(from: CampaignWorld, to: CampaignWorld): Promise<void> {
+  // With the secrets of the first one, which are sealed for its uid.
+  await ctx.db.execute(sql`
+    INSERT INTO sending_server (customer_id, uid, name, type, settings, sealed_settings)
+    SELECT ${to.ctx.viewer?.customerId}, uid, 'Second', type, settings, sealed_settings FROM sending_server
+     WHERE customer_id = ${from.ctx.viewer?.customerId}`);
+  await ctx.db.execute(sql`
+    UPDATE campaign SET sending_servers = (SELECT jsonb_agg(jsonb_build_object('uid', s.uid, 'weight', 1)) FROM sending_server s
+                                            WHERE s.customer_id = campaign.customer_id)
+     WHERE id = ${to.campaignId}`);
+}
+
+test('each server that would send must know the sender, unless their accounts share senders', async () => {
+  for (const type of ['amazon-api', 'shared-api']) {
+    const { world } = await worldWith(['sender.example'], { type });
+    const { world: other } = await worldWith(['house.test'], { type });
+    await addServer(other, world);
+    const starting = startCampaign(world.ctx, world.campaignUid);
+    if (type === 'shared-api') await starting;
+    else
+      await expect(starting).rejects.toMatchObject({
+        fields: { fromEmail: [expect.stringContaining('The sending server "Second" does not send')] },
+      });
+  }
+});
