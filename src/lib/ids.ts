@@ -49,6 +49,16 @@ export function subscriberIdOf(uid: string): bigint {
   return (shifted * INVERSE) % UID_SPACE;
 }
 
+/** The uid of a message that is not of a campaign: its id, written in the same way. */
+export function messageUid(id: bigint): string {
+  return subscriberUid(id);
+}
+
+/** The id behind a message's uid. */
+export function messageIdOf(uid: string): bigint {
+  return subscriberIdOf(uid);
+}
+
 /** Newton's iteration: each round doubles the number of right bits of the inverse of an odd number. */
 function inverseModulo(odd: bigint, powerOfTwo: bigint): bigint {
   let inverse = 1n;

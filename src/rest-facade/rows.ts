@@ -35,6 +35,7 @@ import { subscriptionRows } from './subscriptions/routes.ts';
 import { verificationChoiceRows } from './verification/choice-routes.ts';
 import { verificationRows } from './verification/routes.ts';
 import { verificationServerRows } from './verification/server-routes.ts';
+import { messageLogRows } from './messages/routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 import { templateRows } from './templates/routes.ts';
 
@@ -54,6 +55,7 @@ export const rows: readonly Row[] = [
   ...listMailRows,
   ...personalDataRows,
   ...subscriberRows,
+  ...messageLogRows,
   ...suppressionRows,
   ...segmentRows,
   ...templateRows,

@@ -23,6 +23,7 @@ import './subscribers/queries.ts';
 import './subscribers/mutations.ts';
 import './subscribers/personal-data.ts';
 import './subscribers/sign-up.ts';
+import './messages/queries.ts';
 import './suppressions/queries.ts';
 import './suppressions/mutations.ts';
 import './files/queries.ts';

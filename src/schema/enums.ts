@@ -40,7 +40,11 @@ import type { quotaUnits } from '../domain/sending/sending-server.ts';
 import { builder } from './builder.ts';
 
 /** An enum with a sentence for each of the words. */
-function closedSet<Word extends string>(name: string, description: string, words: Readonly<Record<Word, string>>) {
+export function closedSet<Word extends string>(
+  name: string,
+  description: string,
+  words: Readonly<Record<Word, string>>,
+) {
   const values: Record<string, { description: string }> = Object.fromEntries(
     Object.entries<string>(words).map(([word, meaning]) => [word, { description: meaning }]),
   );

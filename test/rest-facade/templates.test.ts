@@ -171,6 +171,8 @@ describe('the index', () => {
     expect(await names('q=your order')).toHaveLength(3);
     expect(await names(`created_at[from]=${at(2)}`)).toEqual(['alpha 100%', 'Gamma']);
     expect(await names(`created_at[from]=${at(1)}&created_at[to]=${at(2)}`)).toEqual(['Beta', 'alpha 100%']);
+    expect(errorsOf(await find(`q=${'x'.repeat(256)}`))).toEqual(['q']);
+    expect(errorsOf(await find('q=a%00'))).toEqual(['q']);
     expect(errorsOf(await find('sort=size'))).toEqual(['sort']);
     expect(errorsOf(await find('direction=up&kind=urgent')).toSorted()).toEqual(['direction', 'kind']);
     expect(errorsOf(await find('created_at[from]=yesterday'))).toEqual(['created_at.from']);

@@ -31,6 +31,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'Subscriber.source': '`import:<uid>`',
   'CustomerContact.state': 'a part of an address',
   'Delivery.reason': 'a sentence',
+  'Message.reason': 'a sentence',
   'PaymentIntent.reason': 'a sentence',
   'InstallationHold.reason': 'a sentence',
   'RejectedImportLine.reason': 'a sentence',

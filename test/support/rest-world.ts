@@ -13,6 +13,7 @@ import type { RestApp, RestTenant } from './rest-app.ts';
 import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
 import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
+import { insertMessage, messageFilter } from './insert-message.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertMoney } from './insert-money.ts';
 import { insertTemplate } from './insert-template.ts';
@@ -44,6 +45,7 @@ export interface World extends RestTenant {
   readonly attachmentUid: string;
   readonly suppressedEmail: string;
   readonly erasureUid: string;
+  readonly messageUid: string;
   /** A plan that nobody has. */
   readonly planUid: string;
   /** Of a plan that limits nothing; its renewal is due. */
@@ -152,19 +154,14 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     INSERT INTO sending_server (customer_id, uid, name, type, settings, status, default_from_email)
     VALUES (${owner}, ${uids.server}, 'Server', 'smtp', ${JSON.stringify({ host: '127.0.0.1', port: smtp['port'], encryption: 'none' })}::jsonb, 'active', 'valid@sender.example')`);
   await insertDomain(app, owner, uids.domain);
-  await db.execute(
-    sql`INSERT INTO segment (customer_id, uid, list_id, name, rule) VALUES (${owner}, ${uids.segment}, ${listId}, 'Segment', '{"email": {"contains": "@"}}')`,
-  );
-  await db.execute(
-    sql`INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`,
-  );
+  await db.execute(sql`
+    INSERT INTO segment (customer_id, uid, list_id, name, rule) VALUES (${owner}, ${uids.segment}, ${listId}, 'Segment', '{"email": {"contains": "@"}}')`);
+  await db.execute(sql`
+    INSERT INTO mail_list_import (customer_id, uid, list_id, file_name, status) VALUES (${owner}, ${uids.import}, ${listId}, 'people.csv', 'queued')`);
   const [suppressedEmail, erasureUid] = [`${newUid()}@suppressed.example`, newUid()];
-  await db.execute(
-    sql`INSERT INTO suppression (customer_id, email_key, reason) VALUES (${owner}, ${suppressedEmail}, 'manual')`,
-  );
-  await db.execute(
-    sql`INSERT INTO erasure (customer_id, uid, status, subscriber_ids) VALUES (${owner}, ${erasureUid}, 'done', '{}')`,
-  );
+  await db.execute(sql`
+    WITH s AS (INSERT INTO suppression (customer_id, email_key, reason) VALUES (${owner}, ${suppressedEmail}, 'manual'))
+    INSERT INTO erasure (customer_id, uid, status, subscriber_ids) VALUES (${owner}, ${erasureUid}, 'done', '{}')`);
   const sent = { customerId: owner, listId, subscriberId: subscriber?.id ?? 0n };
   const { messageId } = await sentMessage(app.ctx, sent);
   await db.execute(sql`
@@ -192,6 +189,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     messageId,
     suppressedEmail,
     erasureUid,
+    messageUid: await insertMessage(db, { customerId: owner, listId, id: sent.subscriberId }),
     customerUid: customer?.uid ?? '',
     userUid: customer?.userUid ?? '',
     listUid: uids.list,
@@ -244,6 +242,7 @@ function slot(world: World, before: string, name: string): string {
     built_in_templates: 'welcome',
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
+    messages: world.messageUid,
     customers: world.customerUid,
     plans: world.planUid,
     'assign-plan': world.planUid,
@@ -335,6 +334,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     file_uid: world.pictureUid,
     inline: 0,
+    ...messageFilter(path, world.subscriberEmail),
     subscriber: world.subscriberUid,
     emails: [`${newUid()}@person.example`],
     ip_address: '192.0.2.1',

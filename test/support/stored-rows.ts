@@ -76,11 +76,11 @@ function changes(before: Snapshot, after: Snapshot): [string, Stored][] {
 }
 
 const FRESH =
-  /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token|hash|path|name|by|password|secret)$/;
+  /(^|_)(id|uid|at|key|email|tag|digest|cursor|bytes|block|until|expires|settings|columns|tags|mac|token|hash|path|name|by|password|secret|occurrence|cause|before)$/;
 
-/** Random domains of the worlds, selectors of keys, and places of files. */
+/** Random domains of the worlds, selectors of keys, places of files, and ids in contents of messages. */
 const FRESH_NAMES =
-  /[0-9a-f]{13}(?=\.example)|(?<="(?:uid|\w+Uid)":")[0-9a-f]{13}|mw[0-9a-f]{10}|\b[0-9a-f]{32}(?=\/)/g;
+  /(?<="(?:event|subscriber)Id":")\d+|[0-9a-f]{13}(?=\.example)|(?<="(?:uid|\w+Uid)":")[0-9a-f]{13}|mw[0-9a-f]{10}|\b[0-9a-f]{32}(?=\/)/g;
 
 /** The rows without what is fresh in every request: identities, times, random addresses, sealed bytes. */
 export function comparable(stored: readonly (readonly [string, Stored])[], besides: readonly string[] = []): string[] {

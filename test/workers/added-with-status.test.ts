@@ -57,10 +57,7 @@ const ADD =
 /** No mail of a list is waiting or being sent. */
 const listMailsOver = () =>
   until(async () => {
-    const waiting = await queryRows(
-      db,
-      sql`SELECT 1 FROM graphile_worker.jobs WHERE task_identifier LIKE 'audience.send-%'`,
-    );
+    const waiting = await queryRows(db, sql`SELECT 1 FROM hot.message_queue`);
     return waiting.length === 0 ? true : undefined;
   });
 

@@ -117,7 +117,7 @@ describe('while the first subscription waits for payment', () => {
     await until(async () => {
       const [{ open } = { open: 1 }] = await queryRows<{ open: number }>(
         app.ctx.db,
-        sql`SELECT count(*)::int AS open FROM graphile_worker.jobs WHERE task_identifier LIKE 'audience.%'`,
+        sql`SELECT count(*)::int AS open FROM hot.message_queue`,
       );
       return open === 0 ? true : undefined;
     });

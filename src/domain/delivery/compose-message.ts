@@ -36,7 +36,7 @@ export function composeMessage(ctx: Context, message: TakenMessage): Promise<Com
     case 'welcome':
     case 'goodbye':
       return composePersonMail(ctx, message, purpose);
-    case 'unsubscribe-notification':
+    case 'unsubscribe_notification':
       return composeDigest(ctx, message);
     case 'notice':
       return composeNotice(ctx, message);

@@ -16,7 +16,7 @@ export const MESSAGE_PURPOSES = [
   'confirmation',
   'welcome',
   'goodbye',
-  'unsubscribe-notification',
+  'unsubscribe_notification',
   'notice',
   'test',
 ] as const;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { BUILT_IN_TEMPLATES } from '../../domain/content/templates/built-in-templates.ts';
 import { findOwnedTemplate } from '../../domain/content/templates/find-owned-template.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
+import { optionalLine, parseInput } from '../../lib/text.ts';
 import { builder } from '../builder.ts';
 import { containing } from '../contains.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -35,14 +36,15 @@ const index = nounIndex('Template', Template, {
   find: (ctx, query) => ctx.prisma.template.findMany(query),
 });
 
-/** Longer than any name; what is longer finds nothing. */
+/** As long as a name. */
 const SEARCH_LENGTH_MAX = 255;
+const searchInput = z.object({ q: optionalLine(SEARCH_LENGTH_MAX).nullish() });
 
 function filterArgs() {
   return builder.args((t) => ({
     q: t.string({
       description: 'Only those with this text in their name or subject, in any case.',
-      check: z.string().trim().max(SEARCH_LENGTH_MAX),
+      check: searchInput.shape.q,
     }),
     kind: t.field({ type: TemplateKind }),
     createdFrom: t.field({ type: 'DateTime', description: 'Only those made at this time or later.' }),
@@ -57,8 +59,9 @@ interface Filter {
   readonly createdTo?: Date | null | undefined;
 }
 
+/** Throws ValidationError on `q`. */
 function matching(ctx: GraphqlContext, { q, kind, createdFrom, createdTo }: Filter): Where {
-  const text = q?.trim() ?? '';
+  const text = parseInput(searchInput, { q }).q ?? '';
   return {
     ...ownRows(ctx),
     ...(text === '' ? {} : { OR: [{ name: containing(text) }, { subject: containing(text) }] }),

@@ -57,7 +57,7 @@ export async function enqueueUnsubscribeDigest(ctx: Context, list: ListKey): Pro
         source: { customerId, sourceKind: SOURCE_KINDS.listMail, sourceId: id },
         to: { email: sender.contact.email || sender.from.email },
         kind: 'transactional',
-        purpose: 'unsubscribe-notification',
+        purpose: 'unsubscribe_notification',
         priority: PRIORITIES.list,
         cause: `unsubscribes ${id} ${lastId}`,
         content: { count, subscriberIds: subscriberIds.map(String) },
