@@ -12,6 +12,9 @@ const STRIPE = 'test/plugins/stripe.test.ts';
 const PAYPAL = 'test/plugins/paypal.test.ts';
 const SUBSCRIPTIONS = 'test/plugins/paypal-subscriptions.test.ts';
 
+const REMOTE = 'test/domain/billing/remote-subscriptions.test.ts';
+const NO_BROWSER = 'test/domain/billing/remote-without-browser.test.ts';
+
 const PARAMETERS = 'a gateway of a plugin in a folder is registered with all its parameters, at both processes';
 const RECORD =
   'its service is made from the gateway’s record and reads credentials by key; they are answered to nobody';
@@ -95,6 +98,22 @@ const interfaces: readonly Sentence[] = [
     PAYPAL,
     'a saved account that is declined leaves the invoice open with the reason; the customer pays at PayPal',
   ]),
+  one('4.13', 'Subscription: createSubscription begins one without a browser.', [
+    NO_BROWSER,
+    'without a browser: a saved card begins it, once for many requests and attempts',
+  ]),
+  one('4.13', 'createSubscription throws for vendors that only have a hosted checkout.', [
+    NO_BROWSER,
+    'without a browser: a decline and a vendor with a hosted checkout only fail with a sentence, and the page can be used',
+  ]),
+  one('4.13', 'Remote subscriptions: getRemotePaymentMethod answers the method of one.', [
+    SUBSCRIPTIONS,
+    KEPT_BY_PAYPAL,
+  ]),
+  one('4.13', 'Remote subscriptions: the vendor owns the state, and the host follows it.', [
+    REMOTE,
+    'overdue at the vendor: grace here, and paid in time it goes on; never paid, ours ends and the vendor takes no more',
+  ]),
   one('4.13', 'Remote subscriptions: getRemotePlans lists the vendor’s plans.', [
     SUBSCRIPTIONS,
     'all plans with a fixed price are listed, with the price after the trial',
@@ -143,6 +162,10 @@ const rules: readonly Sentence[] = [
   one('4.13', 'Amounts of currencies without decimals are sent as the vendor wants them.', [
     STRIPE,
     'currencies without decimals are sent whole; those of which nobody is sure are refused',
+  ]),
+  one('4.13', 'The host walks all remote subscriptions to the end of the list.', [
+    REMOTE,
+    'foreign and unknown ones are listed and left alone; the list is walked to its end',
   ]),
   one('4.13', 'getRemoteSubscriptions answers {data, has_more, next_cursor} and is walked until has_more is false.', [
     SUBSCRIPTIONS,
