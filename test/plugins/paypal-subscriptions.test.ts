@@ -1,4 +1,4 @@
-/** Subscriptions and plans that PayPal keeps, read by the gateway's own service from a double with PayPal's pages. */
+/** What PayPal keeps: subscriptions and plans by pages, and orders that it does not find; by the gateway's own service, at a double. */
 import { expect, test } from 'vitest';
 import { payPalGateway } from '../../plugins/mailwright/paypal/paypal-gateway.ts';
 import type { FetchAnswer, PluginServices } from '../../src/plugin-api/index.ts';
@@ -93,4 +93,27 @@ test('a saved account is removed at PayPal, once or twice', async () => {
   await service.removeMethod?.({ vault_id: 'v1' });
   await service.removeMethod?.({ vault_id: 'v1' });
   expect(paypal.vault.size).toBe(0);
+});
+
+test('a charge whose order PayPal does not find has not failed: nobody knows', async () => {
+  const intent = {
+    ...{
+      uid: 'u',
+      token: 't',
+      status: 'PENDING' as const,
+      amountMinor: 1_000n,
+      currencyCode: 'EUR',
+      currencyDigits: 2,
+    },
+    ...{
+      reference: 'GONE',
+      remotePlanId: null,
+      invoiceUid: 'i',
+      description: 'Pro',
+      customer: { uid: 'c', name: 'Ann' },
+    },
+  };
+  await expect(service.autoCharge?.(intent, { vault_id: 'v' })).rejects.toMatchObject({ kind: 'unavailable' });
+  // Reading it is one answer, and the host waits for another.
+  expect(await service.getIntentState(intent)).toMatchObject({ status: 'CANCELLED' });
 });

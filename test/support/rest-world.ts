@@ -14,13 +14,13 @@ import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PL
 import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { stageRelease } from './staged-release.ts';
-import { insertMoney } from './insert-money.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
+import { insertMoney, type MoneyUids } from './insert-money.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
 
-export interface World extends RestTenant {
+export interface World extends RestTenant, MoneyUids {
   readonly customerUid: string;
   readonly userUid: string;
   readonly listUid: string;
@@ -42,15 +42,6 @@ export interface World extends RestTenant {
   readonly attachmentUid: string;
   readonly suppressedEmail: string;
   readonly erasureUid: string;
-  /** A plan that nobody has. */
-  readonly planUid: string;
-  /** Of a plan that limits nothing; its renewal is due. */
-  readonly subscriptionUid: string;
-  /** Of that renewal. */
-  readonly invoiceUid: string;
-  /** A try to pay it that was rejected. */
-  readonly paymentUid: string;
-  readonly gatewayUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
   /** Made by hand, and not the one that asks. */
@@ -248,6 +239,7 @@ function slot(world: World, before: string, name: string): string {
     invoices: world.invoiceUid,
     payments: world.paymentUid,
     payment_gateways: world.gatewayUid,
+    payment_methods: world.methodUid,
     packages: world.packageUid,
     'by-email': world.email,
     api_tokens: world.apiTokenUid,
