@@ -88,6 +88,14 @@ test('all plans with a fixed price are listed, with the price after the trial', 
   });
 });
 
+test('a subscription is not begun without the payer', async () => {
+  const intent = {
+    ...{ uid: 'u', token: 't', status: 'PENDING', amountMinor: 100n, currencyCode: 'EUR', currencyDigits: 2 },
+    ...{ reference: null, invoiceUid: 'i', remotePlanId: 'P-1', description: 'x', customer: { uid: 'c', name: 'c' } },
+  } as const;
+  await expect(service.createSubscription?.(intent, { vault_id: 'v' })).rejects.toThrow('only on its own page');
+});
+
 test('a saved account is removed at PayPal, once or twice', async () => {
   paypal.vault.set('v1', 'pays');
   await service.removeMethod?.({ vault_id: 'v1' });

@@ -49,6 +49,9 @@ export function payPalGateway(
         throw error;
       }
     },
+    async createSubscription() {
+      throw new GatewayError('refused', 'PayPal begins subscriptions only on its own page, which the payer must agree to.');
+    },
     ...remoteSubscriptions(api),
   };
 }
