@@ -1,7 +1,7 @@
 /** What PayPal keeps: subscriptions and plans by pages, and orders that it does not find; by the gateway's own service, at a double. */
 import { expect, test } from 'vitest';
 import { payPalGateway } from '../../plugins/mailwright/paypal/paypal-gateway.ts';
-import type { FetchAnswer, PluginServices } from '../../src/plugin-api/index.ts';
+import type { FetchAnswer, PaymentIntent, PluginServices } from '../../src/plugin-api/index.ts';
 import { PAYER, PAYPAL_ID, PAYPAL_SECRET, PayPalVendor } from '../support/paypal-vendor.ts';
 
 const paypal = await new PayPalVendor().start();
@@ -89,10 +89,10 @@ test('all plans with a fixed price are listed, with the price after the trial', 
 });
 
 test('a subscription is not begun without the payer', async () => {
-  const intent = {
+  const intent: PaymentIntent = {
     ...{ uid: 'u', token: 't', status: 'PENDING', amountMinor: 100n, currencyCode: 'EUR', currencyDigits: 2 },
     ...{ reference: null, invoiceUid: 'i', remotePlanId: 'P-1', description: 'x', customer: { uid: 'c', name: 'c' } },
-  } as const;
+  };
   await expect(service.createSubscription?.(intent, { vault_id: 'v' })).rejects.toThrow('only on its own page');
 });
 

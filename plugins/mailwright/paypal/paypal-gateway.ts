@@ -50,7 +50,10 @@ export function payPalGateway(
       }
     },
     async createSubscription() {
-      throw new GatewayError('refused', 'PayPal begins subscriptions only on its own page, which the payer must agree to.');
+      throw new GatewayError(
+        'refused',
+        'PayPal begins subscriptions only on its own page, which the payer must agree to.',
+      );
     },
     ...remoteSubscriptions(api),
   };
