@@ -14,9 +14,6 @@ const SUBSCRIPTIONS = 'test/plugins/paypal-subscriptions.test.ts';
 const REMOTE = 'test/domain/billing/remote-subscriptions.test.ts';
 const WITHOUT_BROWSER = 'test/domain/billing/remote-without-browser.test.ts';
 
-const REMOTE = 'test/domain/billing/remote-subscriptions.test.ts';
-const NO_BROWSER = 'test/domain/billing/remote-without-browser.test.ts';
-
 const PARAMETERS = 'a gateway of a plugin in a folder is registered with all its parameters, at both processes';
 const RECORD =
   'its service is made from the gateway’s record and reads credentials by key; they are answered to nobody';
@@ -101,11 +98,11 @@ const interfaces: readonly Sentence[] = [
     'a saved account that is declined leaves the invoice open with the reason; the customer pays at PayPal',
   ]),
   one('4.13', 'Subscription: createSubscription begins one without a browser.', [
-    NO_BROWSER,
+    WITHOUT_BROWSER,
     'without a browser: a saved card begins it, once for many requests and attempts',
   ]),
   one('4.13', 'createSubscription throws for vendors that only have a hosted checkout.', [
-    NO_BROWSER,
+    WITHOUT_BROWSER,
     'without a browser: a decline and a vendor with a hosted checkout only fail with a sentence, and the page can be used',
   ]),
   one('4.13', 'Remote subscriptions: getRemotePaymentMethod answers the method of one.', [
