@@ -366,6 +366,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     per_page: 10,
     open: 'yes',
     click: 'no',
+    verification: 'unverified',
     mapping: {},
     next: '/inbox',
     // A form has files already, and takes no addresses beside them.
