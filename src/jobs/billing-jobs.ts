@@ -66,3 +66,17 @@ export const changeRemotePlanJob = defineJob({
   payload: ofRemote,
   attemptsMax: 10,
 });
+
+/** Deletes a saved payment method at its vendor. Ten tries are half a day. */
+export const removeMethodJob = defineJob({
+  name: 'billing.remove-method',
+  payload: z.looseObject({ customerId: z.string(), methodUid: z.string() }),
+  attemptsMax: 10,
+});
+
+/** Closes at the vendor what is left of a payment gateway, then deletes it. Ten tries are half a day. */
+export const closeGatewayJob = defineJob({
+  name: 'billing.close-gateway',
+  payload: z.looseObject({ gatewayUid: z.string() }),
+  attemptsMax: 10,
+});

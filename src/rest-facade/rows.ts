@@ -16,6 +16,7 @@ import { logRows } from './logs/routes.ts';
 import { notificationRows } from './notifications/routes.ts';
 import { invoiceRows } from './invoices/routes.ts';
 import { paymentGatewayRows } from './payment-gateways/routes.ts';
+import { paymentMethodRows } from './payment-methods/routes.ts';
 import { planRows } from './plans/routes.ts';
 import { extensionRows } from './plugins/extension-routes.ts';
 import { offeredPluginRows } from './plugins/offered-routes.ts';
@@ -78,4 +79,5 @@ export const rows: readonly Row[] = [
   ...subscriptionRows,
   ...invoiceRows,
   ...paymentGatewayRows,
+  ...paymentMethodRows,
 ];

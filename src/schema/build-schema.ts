@@ -73,6 +73,7 @@ import './invoices/checkout.ts';
 import './payment-gateways/queries.ts';
 import './payment-gateways/mutations.ts';
 import './payment-gateways/remote-plans.ts';
+import './payment-methods/payment-method.ts';
 import './installation/queries.ts';
 import './installation/queue.ts';
 import './installation/settings.ts';

@@ -1,7 +1,7 @@
-/** Subscriptions and plans that PayPal keeps, read by the gateway's own service from a double with PayPal's pages. */
+/** What PayPal keeps: subscriptions and plans by pages, and orders that it does not find; by the gateway's own service, at a double. */
 import { expect, test } from 'vitest';
 import { payPalGateway } from '../../plugins/mailwright/paypal/paypal-gateway.ts';
-import type { FetchAnswer, PluginServices } from '../../src/plugin-api/index.ts';
+import type { FetchAnswer, PaymentIntent, PluginServices } from '../../src/plugin-api/index.ts';
 import { PAYER, PAYPAL_ID, PAYPAL_SECRET, PayPalVendor } from '../support/paypal-vendor.ts';
 
 const paypal = await new PayPalVendor().start();
@@ -88,9 +88,40 @@ test('all plans with a fixed price are listed, with the price after the trial', 
   });
 });
 
+test('a subscription is not begun without the payer', async () => {
+  const intent: PaymentIntent = {
+    ...{ uid: 'u', token: 't', status: 'PENDING', amountMinor: 100n, currencyCode: 'EUR', currencyDigits: 2 },
+    ...{ reference: null, invoiceUid: 'i', remotePlanId: 'P-1', description: 'x', customer: { uid: 'c', name: 'c' } },
+  };
+  await expect(service.createSubscription?.(intent, { vault_id: 'v' })).rejects.toThrow('only on its own page');
+});
+
 test('a saved account is removed at PayPal, once or twice', async () => {
   paypal.vault.set('v1', 'pays');
   await service.removeMethod?.({ vault_id: 'v1' });
   await service.removeMethod?.({ vault_id: 'v1' });
   expect(paypal.vault.size).toBe(0);
+});
+
+test('a charge whose order PayPal does not find has not failed: nobody knows', async () => {
+  const intent = {
+    ...{
+      uid: 'u',
+      token: 't',
+      status: 'PENDING' as const,
+      amountMinor: 1_000n,
+      currencyCode: 'EUR',
+      currencyDigits: 2,
+    },
+    ...{
+      reference: 'GONE',
+      remotePlanId: null,
+      invoiceUid: 'i',
+      description: 'Pro',
+      customer: { uid: 'c', name: 'Ann' },
+    },
+  };
+  await expect(service.autoCharge?.(intent, { vault_id: 'v' })).rejects.toMatchObject({ kind: 'unavailable' });
+  // Reading it is one answer, and the host waits for another.
+  expect(await service.getIntentState(intent)).toMatchObject({ status: 'CANCELLED' });
 });

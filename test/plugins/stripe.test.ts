@@ -218,6 +218,9 @@ test('a bank debit is under way for days: nothing takes its place, and it is pai
   await syncAll();
   expect(await refresh(customers[0])).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
   expect(await refresh(customers[1])).toMatchObject({ status: 'pending', payments: [{ status: 'FAILED' }] });
+  // Believed when it is said again later: money was on its way.
+  expect(await refresh(customers[2])).toMatchObject({ status: 'pending', payments: [{ status: 'PENDING' }] });
+  await later('2 hours');
   expect(await refresh(customers[2])).toMatchObject({ status: 'pending', payments: [{ status: 'CANCELLED' }] });
 });
 

@@ -1,6 +1,7 @@
 /** SendGrid and SparkPost in a running program: settings that are tried, what arrives there, and the address of their reports. */
 import { describe, expect, test } from 'vitest';
 import { afterFile } from '../support/after-file.ts';
+import { callRest } from '../support/call-rest.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
 import { startProgram } from '../support/program.ts';
 import { SENDGRID_KEY, sendGridReport, startSendGridVendor } from '../support/sendgrid-vendor.ts';
@@ -21,14 +22,7 @@ afterFile(async () => {
 const { url } = await createTestDatabase();
 const program = await startProgram({ DATABASE_URL: url, DATA_DIR: newDataDir(), ROLES: 'web' });
 
-async function call(method: string, path: string, body?: object) {
-  const answer = await fetch(`${program.baseUrl}/api/v1${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${program.token}`, 'Content-Type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  return { status: answer.status, json: await answer.json() };
-}
+const call = callRest(program);
 
 const event = { sg_event_id: 'e1', sg_message_id: 'nobody.1', event: 'delivered' };
 const delivery = { msys: { message_event: { type: 'delivery', event_id: 'e1', transmission_id: '1' } } };

@@ -370,7 +370,9 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/payment_gateways/:uid', 'admin', 200, object('payment_gateway')],
     ['PATCH', '/payment_gateways/:uid', 'admin', 200, action('payment_gateway_uid', 'payment_gateway')],
     ['POST', '/payment_gateways/:uid/test', 'admin', 200, action('payment_gateway_uid', 'test')],
-    ['DELETE', '/payment_gateways/:uid', 'admin', 200, action('payment_gateway_uid')],
+    ['DELETE', '/payment_gateways/:uid', 'admin', 200, action('payment_gateway_uid', 'is_deleted')],
+    ['GET', '/payment_methods', 'token', 200, array],
+    ['DELETE', '/payment_methods/:uid', 'token', 200, action('payment_method_uid')],
   ),
 ];
 

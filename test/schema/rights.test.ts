@@ -101,6 +101,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'SubscriberVerification.reasons': 'VERIFICATION_REASONS_MAX of an answer',
   'Plan.verificationServers': 'VERIFICATION_SERVERS_PER_CUSTOMER_MAX of a plan',
   'Invoice.paymentGateways': 'at most a hundred (GATEWAYS_MAX)',
+  'PaymentMethodsSuccess.nodes': 'the newest hundred (METHODS_SHOWN_MAX)',
   'PaymentGatewayTypesSuccess.nodes': 'the gateways that active plugins provide',
   'PaymentGateway.remotePlanLinks': 'the plans of the installation (PLANS_MAX)',
   'PaymentGateway.unknownSubscriptions': 'cut at a thousand (UNKNOWN_MAX)',

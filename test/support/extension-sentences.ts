@@ -206,6 +206,14 @@ const drivers: readonly Sentence[] = [
     'test/inbound/reported-unsubscribes.test.ts',
     'a genuine report of $type unsubscribes from the list of its message, once',
   ]),
+  one('4.13', 'While reports cannot be taken, the vendor is answered what makes it come again, and nothing is lost.', [
+    'test/plugins/vendor-campaigns-running.test.ts',
+    'while the database is away every vendor is told to come again in its own way, and then nothing is lost',
+  ]),
+  one('4.13', 'What a driver says of a message is true, whatever the vendor or the network does.', [
+    'test/plugins/api-faults.test.ts',
+    'tells the truth about every message, loses none and leaves no socket, whatever the vendor does',
+  ]),
   one('4.13', 'Reports are looked up by runtimeMessageId, again for up to 5 seconds.', [
     WEBHOOK,
     'an event that comes before its message was recorded finds it within seconds; nobody waits for it',

@@ -28,7 +28,7 @@ export function gatewayCustomers({ ctx, rest, newTenant }: RestApp) {
     /** The next reading of the same payment is not held to be one at the same moment. */
     async later(interval: string): Promise<void> {
       await ctx.db.execute(
-        sql`UPDATE payment_intent SET synced_at = synced_at - ${interval}::interval, next_sync_at = now() - interval '1 second' WHERE next_sync_at IS NOT NULL`,
+        sql`UPDATE payment_intent SET synced_at = synced_at - ${interval}::interval, cancel_said_at = cancel_said_at - ${interval}::interval, next_sync_at = now() - interval '1 second' WHERE next_sync_at IS NOT NULL`,
       );
     },
     /** The next period of a customer who has paid with a saved method has begun; answers the charge and its invoice. */

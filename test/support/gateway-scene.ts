@@ -1,5 +1,6 @@
 /** Customers who pay through the gateway of pay-gateway.ts, without a browser. */
 import { expect } from 'vitest';
+import { sql } from '../../src/db/database.ts';
 import { changePlan } from '../../src/domain/billing/change-plan.ts';
 import { createGateway } from '../../src/domain/billing/gateways/save-gateway.ts';
 import { openCheckout, saveReference } from '../../src/domain/billing/open-checkout.ts';
@@ -55,5 +56,12 @@ export async function gatewayScene(world: BillingWorld, vendor: () => PayVendor)
     return customer;
   }
 
-  return { gateway, system, dueCustomer, start, begin, customerWithCard };
+  /** Each test is about its own payments: those of tests before are not read, renewed or tried again. */
+  async function nothingDue(): Promise<void> {
+    await admin.db.execute(sql`UPDATE payment_intent SET next_sync_at = NULL`);
+    await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL`);
+    await admin.db.execute(sql`UPDATE invoice SET next_charge_at = NULL`);
+  }
+
+  return { gateway, system, dueCustomer, start, begin, customerWithCard, nothingDue };
 }

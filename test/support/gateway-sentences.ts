@@ -11,6 +11,8 @@ const TROUBLES = 'test/domain/billing/gateway-troubles.test.ts';
 const STRIPE = 'test/plugins/stripe.test.ts';
 const PAYPAL = 'test/plugins/paypal.test.ts';
 const SUBSCRIPTIONS = 'test/plugins/paypal-subscriptions.test.ts';
+const REMOTE = 'test/domain/billing/remote-subscriptions.test.ts';
+const WITHOUT_BROWSER = 'test/domain/billing/remote-without-browser.test.ts';
 
 const PARAMETERS = 'a gateway of a plugin in a folder is registered with all its parameters, at both processes';
 const RECORD =
@@ -95,6 +97,22 @@ const interfaces: readonly Sentence[] = [
     PAYPAL,
     'a saved account that is declined leaves the invoice open with the reason; the customer pays at PayPal',
   ]),
+  one('4.13', 'Subscription: createSubscription begins one without a browser.', [
+    WITHOUT_BROWSER,
+    'without a browser: a saved card begins it, once for many requests and attempts',
+  ]),
+  one('4.13', 'createSubscription throws for vendors that only have a hosted checkout.', [
+    WITHOUT_BROWSER,
+    'without a browser: a decline and a vendor with a hosted checkout only fail with a sentence, and the page can be used',
+  ]),
+  one('4.13', 'Remote subscriptions: getRemotePaymentMethod answers the method of one.', [
+    SUBSCRIPTIONS,
+    KEPT_BY_PAYPAL,
+  ]),
+  one('4.13', 'Remote subscriptions: the vendor owns the state, and the host follows it.', [
+    REMOTE,
+    'overdue at the vendor: grace here, and paid in time it goes on; never paid, ours ends and the vendor takes no more',
+  ]),
   one('4.13', 'Remote subscriptions: getRemotePlans lists the vendor’s plans.', [
     SUBSCRIPTIONS,
     'all plans with a fixed price are listed, with the price after the trial',
@@ -144,10 +162,54 @@ const rules: readonly Sentence[] = [
     STRIPE,
     'currencies without decimals are sent whole; those of which nobody is sure are refused',
   ]),
+  one('4.13', 'The host walks all remote subscriptions to the end of the list.', [
+    REMOTE,
+    'foreign and unknown ones are listed and left alone; the list is walked to its end',
+  ]),
   one('4.13', 'getRemoteSubscriptions answers {data, has_more, next_cursor} and is walked until has_more is false.', [
     SUBSCRIPTIONS,
     WALKED,
   ]),
 ];
 
-export const gatewaySentences: readonly Sentence[] = [...states, ...registration, ...interfaces, ...rules];
+/** What the host does with the functions of vendors that own subscriptions. */
+const remote: readonly Sentence[] = [
+  one('4.13', 'The host links plans with those that getRemotePlans answers, and refuses what differs.', [
+    'test/domain/billing/remote-plans.test.ts',
+    'a plan is linked with a plan of the vendor; what differs is refused and named; unlinking ends it',
+  ]),
+  one('4.13', 'createSubscription is called for headless flows, once for all attempts.', [
+    WITHOUT_BROWSER,
+    'without a browser: a saved card begins it, once for many requests and attempts',
+  ]),
+  one(
+    '4.13',
+    'createSubscription throws for vendors with a hosted checkout only, and the payment fails with its sentence.',
+    [
+      WITHOUT_BROWSER,
+      'without a browser: a decline and a vendor with a hosted checkout only fail with a sentence, and the page can be used',
+    ],
+  ),
+  one('4.13', 'The periodic sync walks getRemoteSubscriptions to its end; what is unknown is left alone.', [
+    REMOTE,
+    'foreign and unknown ones are listed and left alone; the list is walked to its end',
+  ]),
+  one('4.13', 'Subscriptions are mapped back by the uid of the intent, and a paid period is counted once.', [
+    REMOTE,
+    'a paid period is counted once by many syncs at once, on the invoice of the renewal; the host charges nothing',
+  ]),
+  one('4.13', 'cancelRemoteSubscription is called when ours is cancelled, and again when it fails.', [
+    REMOTE,
+    'cancelling and terminating ours cancels the vendor’s once; a vendor that fails is asked again, and the operator sees it',
+  ]),
+  one('4.13', 'updateRemoteSubscriptionPlan is called when the plan changes.', [
+    REMOTE,
+    'another plan begins with the next period that the vendor takes the money for',
+  ]),
+  one('4.13', 'getRemotePaymentMethod says how the subscription is paid.', [
+    REMOTE,
+    'the first invoice begins a subscription at the vendor, which is known at once; an unlinked plan is a single payment',
+  ]),
+];
+
+export const gatewaySentences: readonly Sentence[] = [...states, ...registration, ...interfaces, ...rules, ...remote];

@@ -6,11 +6,16 @@ import { newUid } from '../../src/lib/ids.ts';
 import { takeUnlimitedPlan } from './plans.ts';
 
 export interface MoneyUids {
+  /** A plan that nobody has. */
   readonly planUid: string;
+  /** Of a plan that limits nothing; its renewal is due. */
   readonly subscriptionUid: string;
+  /** Of that renewal. */
   readonly invoiceUid: string;
+  /** A try to pay it that was rejected. */
   readonly paymentUid: string;
   readonly gatewayUid: string;
+  readonly methodUid: string;
 }
 
 /** Nothing that a plan may limit is limited, so that every other noun can be walked. */
@@ -49,12 +54,16 @@ export async function insertMoney(db: Queryable, customerId: bigint): Promise<Mo
     )
     INSERT INTO payment_intent (customer_id, uid, invoice_id, method, status, amount_minor, currency_code, decided_at)
     SELECT ${customerId}, ${uids.paymentUid}, i.id, 'offline', 'FAILED', 1000, 'EUR', now() FROM i`);
-  const gatewayUid = newUid();
+  const [gatewayUid, methodUid] = [newUid(), newUid()];
   await db.execute(
     sql`DELETE FROM payment_gateway WHERE name = 'World bank' AND id < (SELECT max(id) - 50 FROM payment_gateway)`,
   );
   await db.execute(sql`INSERT INTO payment_gateway (uid, type, name) VALUES (${gatewayUid}, 'offline', 'World bank')`);
-  return { ...uids, planUid: next.uid, gatewayUid };
+  await db.execute(
+    sql`INSERT INTO payment_method (customer_id, uid, gateway_id, title, info, sealed_data, digest)
+        SELECT ${customerId}, ${methodUid}, g.id, 'Visa', 'ends in 4242', '\\x00', ${methodUid} FROM payment_gateway g WHERE g.uid = ${gatewayUid}`,
+  );
+  return { ...uids, planUid: next.uid, gatewayUid, methodUid };
 }
 
 /** An active plan of this name; made when there is none (or none that is unused). There may be a thousand at most. */

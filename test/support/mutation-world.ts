@@ -272,6 +272,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.endsWith('Verification')) return world.verificationUid;
   if (mutation.includes('SendingServer')) return world.serverUid;
+  if (mutation === 'removePaymentMethod') return world.methodUid;
   if (mutation.includes('PaymentGateway')) return world.gatewayUid;
   if (mutation === 'refreshInvoice') return world.invoiceUid;
   if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;

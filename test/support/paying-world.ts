@@ -176,8 +176,6 @@ export async function openPayingWorld() {
   };
 }
 
-export type PayingWorld = Awaited<ReturnType<typeof openPayingWorld>>;
-
 function intentUidIn(metadata: unknown): string {
   return typeof metadata === 'object' && metadata !== null ? String(Reflect.get(metadata, 'intent_uid')) : '';
 }

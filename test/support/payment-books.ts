@@ -12,7 +12,7 @@ export async function faultsInBooks(db: Pick<Queryable, 'query'>, customerId: bi
     UNION ALL SELECT 'two open tries' FROM payment_intent p WHERE p.customer_id = ${customerId}
        AND p.status IN ('PENDING', 'REQUIRES_ACTION', 'AWAITING_ADMIN_APPROVAL') GROUP BY p.invoice_id HAVING count(*) > 1
     UNION ALL SELECT 'a payment without its invoice' FROM payment_intent p JOIN invoice i ON i.customer_id = p.customer_id AND i.id = p.invoice_id
-     WHERE p.customer_id = ${customerId} AND p.status = 'SUCCEEDED' AND i.status = 'pending' AND p.refunded_minor = 0
+     WHERE p.customer_id = ${customerId} AND p.status = 'SUCCEEDED' AND i.status <> 'paid' AND p.refunded_minor = 0
     UNION ALL SELECT 'an invoice paid by nobody' FROM invoice i WHERE i.customer_id = ${customerId} AND i.status = 'paid' AND i.total_minor > 0
        AND NOT EXISTS (SELECT 1 FROM payment_intent p WHERE p.customer_id = i.customer_id AND p.invoice_id = i.id
                           AND (p.status = 'SUCCEEDED' OR p.late_paid_at IS NOT NULL))
@@ -20,6 +20,8 @@ export async function faultsInBooks(db: Pick<Queryable, 'query'>, customerId: bi
      GROUP BY i.subscription_id HAVING count(*) > 1
     UNION ALL SELECT 'a period renewed twice' FROM subscription_event e WHERE e.customer_id = ${customerId} AND e.event = 'renewed' AND e.invoice_uid IS NOT NULL
      GROUP BY e.invoice_uid HAVING count(*) > 1
+    UNION ALL SELECT 'a renewal that was paid and has no effect' FROM invoice i WHERE i.customer_id = ${customerId} AND i.kind = 'renewal' AND i.status = 'paid'
+       AND NOT EXISTS (SELECT 1 FROM subscription_event e WHERE e.customer_id = i.customer_id AND e.event = 'renewed' AND e.invoice_uid = i.uid)
     UNION ALL SELECT 'another plan than was paid last' FROM subscription s
      WHERE s.customer_id = ${customerId} AND s.status IN ('active', 'cancelled') AND s.plan_id <> (
        SELECT i.plan_id FROM invoice i WHERE i.customer_id = ${customerId} AND i.subscription_id = s.id AND i.status = 'paid'

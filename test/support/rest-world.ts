@@ -15,14 +15,14 @@ import { insertAccess } from './insert-access.ts';
 import { insertDomain } from './insert-domain.ts';
 import { insertMessage, messageFilter } from './insert-message.ts';
 import { stageRelease } from './staged-release.ts';
-import { insertMoney } from './insert-money.ts';
 import { insertTemplate } from './insert-template.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
+import { insertMoney, type MoneyUids } from './insert-money.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
 
-export interface World extends RestTenant {
+export interface World extends RestTenant, MoneyUids {
   readonly customerUid: string;
   readonly userUid: string;
   readonly listUid: string;
@@ -46,15 +46,6 @@ export interface World extends RestTenant {
   readonly suppressedEmail: string;
   readonly erasureUid: string;
   readonly messageUid: string;
-  /** A plan that nobody has. */
-  readonly planUid: string;
-  /** Of a plan that limits nothing; its renewal is due. */
-  readonly subscriptionUid: string;
-  /** Of that renewal. */
-  readonly invoiceUid: string;
-  /** A try to pay it that was rejected. */
-  readonly paymentUid: string;
-  readonly gatewayUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
   /** Made by hand, and not the one that asks. */
@@ -251,6 +242,7 @@ function slot(world: World, before: string, name: string): string {
     invoices: world.invoiceUid,
     payments: world.paymentUid,
     payment_gateways: world.gatewayUid,
+    payment_methods: world.methodUid,
     packages: world.packageUid,
     'by-email': world.email,
     api_tokens: world.apiTokenUid,
@@ -379,6 +371,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     per_page: 10,
     open: 'yes',
     click: 'no',
+    verification: 'unverified',
     mapping: {},
     next: '/inbox',
     // A form has files already, and takes no addresses beside them.

@@ -43,6 +43,7 @@ export class StripeDouble {
   pay(sessionId: string, mood: CardMood = 'pays'): void {
     const session = this.sessions.get(sessionId);
     if (!session || session['status'] !== 'open') throw new Error('This checkout cannot be paid.');
+    if (session['mode'] === 'subscription') return this.#paySubscription(session);
     const card = this.#id('pm');
     const form = session['payment_intent_data'];
     const saves = typeof form === 'object' && form !== null && 'setup_future_usage' in form;
@@ -58,6 +59,38 @@ export class StripeDouble {
     });
     this.#paid(payment);
     Object.assign(session, { status: 'complete', payment_status: 'paid', payment_intent: payment['id'] });
+  }
+
+  /** The next period begins; its invoice is paid, or stays open. */
+  renew(id: string, isPaid: boolean): void {
+    const subscription = this.subscriptions.find((one) => one['id'] === id) ?? {};
+    const [item] = Object.values(objectOf(objectOf(subscription['items'])['data'])).map(objectOf);
+    const data = [{ ...item, current_period_end: Number(item?.['current_period_end']) + 30 * 86_400 }];
+    const amount = objectOf(item?.['price'])['unit_amount'];
+    const invoice = { ...objectOf(subscription['latest_invoice']), id: this.#id('in') };
+    const paid = isPaid ? { status: 'paid', amount_paid: amount } : { status: 'open', amount_paid: 0 };
+    const status = isPaid ? 'active' : 'past_due';
+    Object.assign(subscription, { status, items: { data }, latest_invoice: { ...invoice, ...paid } });
+  }
+
+  #paySubscription(session: Values): void {
+    const { id } = this.#subscribe(session['price'], session['subscription_metadata'], this.#id('cus'));
+    Object.assign(session, { status: 'complete', payment_status: 'paid', subscription: id });
+  }
+
+  #subscribe(priceId: unknown, metadata: unknown, customer: unknown): Values {
+    const price = this.prices.find((one) => one['id'] === priceId) ?? {};
+    const amount = price['unit_amount'];
+    const end = Math.floor(Date.now() / 1_000) + 30 * 86_400;
+    const made = {
+      ...{ id: this.#id('sub'), status: 'active', metadata, customer },
+      items: { data: [{ id: this.#id('si'), current_period_end: end, price }] },
+      latest_invoice: {
+        ...{ id: this.#id('in'), status: 'paid', amount_paid: amount, amount_due: amount, currency: price['currency'] },
+      },
+    };
+    this.subscriptions.push(made);
+    return made;
   }
 
   /** The payer gives a bank account instead of a card: `processing` for days, then `succeeded`, `requires_payment_method` or `canceled`. */
@@ -151,6 +184,13 @@ export class StripeDouble {
       case 'POST payment_methods/:id/detach':
         if (!this.cards.delete(id)) return missing(id);
         return ok({ id });
+      case 'POST subscriptions': {
+        const card = this.cards.get(String(form['default_payment_method']));
+        if (card?.mood !== 'pays')
+          return problem(402, { type: 'card_error', code: 'card_declined', message: 'Your card was declined.' });
+        const [item] = Object.values(objectOf(form['items'])).map(objectOf);
+        return ok(this.#subscribe(item?.['price'], form['metadata'], form['customer']));
+      }
       case 'GET subscriptions':
         return this.#page(this.subscriptions, form);
       case 'GET prices':
@@ -176,7 +216,9 @@ export class StripeDouble {
 
   #newSession(form: Values) {
     const [line] = Object.values(objectOf(form['line_items']));
-    const price = objectOf(objectOf(line)['price_data']);
+    const known = this.prices.find((one) => one['id'] === objectOf(line)['price']);
+    if ((form['mode'] === 'subscription') !== (known !== undefined)) return missing(String(objectOf(line)['price']));
+    const price = known ?? objectOf(objectOf(line)['price_data']);
     const amount = Number(price['unit_amount']);
     if (!Number.isInteger(amount) || amount < 50)
       return problem(400, {
@@ -188,6 +230,8 @@ export class StripeDouble {
     const session = {
       ...{ id, status: 'open', payment_status: 'unpaid', amount_total: amount, currency: price['currency'] },
       ...{ client_reference_id: form['client_reference_id'], metadata: form['metadata'], payment_intent: null },
+      ...{ mode: form['mode'], price: price['id'] },
+      subscription_metadata: objectOf(form['subscription_data'])['metadata'],
       ...{ payment_intent_data: form['payment_intent_data'], success_url: form['success_url'] },
       url: `http://${this.host}/c/pay/${id}`,
     };
@@ -256,6 +300,8 @@ export class StripeDouble {
   /** Only what is asked for with `expand` is an object; else it is an id. */
   #shown(object: Values, form: Values): Values {
     const expand = new Set(Object.values(objectOf(form['expand'])).map(String));
+    if (String(object['id']).startsWith('sub_') && !expand.has('latest_invoice'))
+      return { ...object, latest_invoice: objectOf(object['latest_invoice'])['id'] };
     const isSession = String(object['id']).startsWith('cs_');
     const inner = this.payments.get(String(object['payment_intent']));
     if (isSession && expand.has('payment_intent.payment_method') && inner)

@@ -49,6 +49,12 @@ export function payPalGateway(
         throw error;
       }
     },
+    async createSubscription() {
+      throw new GatewayError(
+        'refused',
+        'PayPal begins subscriptions only on its own page, which the payer must agree to.',
+      );
+    },
     ...remoteSubscriptions(api),
   };
 }
@@ -94,7 +100,8 @@ async function prepare(api: PayPalApi, intent: PaymentIntent): Promise<{ readonl
 /** Reads the order first: it may have been captured by an attempt whose answer was lost, longer ago than PayPal keeps keys. */
 async function charge(api: PayPalApi, intent: PaymentIntent, method: PaymentMethodData): Promise<VendorIntent> {
   const order = await readOrder(api, intent.reference ?? '');
-  if (!order) return { ...stateOfGone(intent), status: 'FAILED', reason: 'The PayPal order has expired.' };
+  // Not found right after it was made, or forgotten: only reading it again tells, and the host waits for that.
+  if (!order) throw new GatewayError('unavailable', 'PayPal does not find the order.');
   if (!isApproved(order) && textIn(order, 'status') !== 'CREATED') return stateOfOrder(order, intent);
   const source = { paypal: { vault_id: method['vault_id'] } };
   return stateAfter(await captureOrder(api, order, { intentUid: intent.uid, source }), { order, intent });

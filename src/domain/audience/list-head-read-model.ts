@@ -23,7 +23,7 @@ export interface ListHead extends PeopleCount {
   readonly people: readonly Subscriber[] | undefined;
 }
 
-export type ListHeadWindow = SubscriberWindow & Pick<SubscriberFilter, 'opened' | 'clicked'>;
+export type ListHeadWindow = SubscriberWindow & Pick<SubscriberFilter, 'opened' | 'clicked' | 'verification'>;
 
 const FIND_LIST_HEAD_ROW = row({
   id: 'bigint',
@@ -40,9 +40,9 @@ export async function findListHead(
   { customerId, uid }: { readonly customerId: bigint; readonly uid: string },
   window: ListHeadWindow,
 ): Promise<ListHead | undefined> {
-  const { offset, limit, opened, clicked } = window;
-  const people = isNearStart({ opened, clicked }, offset)
-    ? peopleAsJson({ customerId, list: { id: sql`l.id` }, opened, clicked }, { direction: 'forward', offset, limit })
+  const { offset, limit, ...filter } = window;
+  const people = isNearStart(filter, offset)
+    ? peopleAsJson({ customerId, list: { id: sql`l.id` }, ...filter }, { direction: 'forward', offset, limit })
     : sql`NULL::json`;
   const statement = sql`
     SELECT l.id, coalesce(c.subscribed + c.unsubscribed + c.unconfirmed + c.pending, 0) AS everybody,

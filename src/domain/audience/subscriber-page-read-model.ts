@@ -6,14 +6,17 @@
 import { sql, empty, preparedName, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import type { MailList } from './list-fields.ts';
+import type { VerificationWord } from './segments/segment.ts';
 import type { Subscriber } from './subscriber.ts';
 
-/** The people: of one list or of all lists of the customer; by what they ever did with a campaign. */
+/** The people: of one list or of all lists of the customer; by what they ever did with a campaign, and by what a verifier has said. */
 export interface SubscriberFilter {
   readonly customerId: bigint;
   readonly list?: Pick<MailList, 'id'> | undefined;
   readonly opened?: boolean | undefined;
   readonly clicked?: boolean | undefined;
+  /** One of these results; absent: any. */
+  readonly verification?: readonly VerificationWord[] | undefined;
 }
 
 /** The filter inside a statement, where the list may also be a column. */
@@ -46,11 +49,19 @@ const NEAR_OFFSET = 500;
 /** How many people the filter has, from counters: those given, or read here; with both filters from the blocks. */
 export async function countSubscribers(ctx: Context, filter: SubscriberFilter, known?: PeopleCount): Promise<number> {
   const { opened, clicked } = filter;
+  if (filter.verification) return countByKeys(ctx.db, filter);
   const { everybody, openers, clickers } = known ?? (await countPeople(ctx.db, filter));
   if (opened !== undefined && clicked !== undefined) return countInBlocks(ctx.db, filter);
   if (opened !== undefined) return opened ? openers : everybody - openers;
   if (clicked !== undefined) return clicked ? clickers : everybody - clickers;
   return everybody;
+}
+
+/** No counter knows results: their index is counted. */
+async function countByKeys(db: Queryable, filter: SubscriberFilter): Promise<number> {
+  const statement = sql`SELECT count(*)::int AS people FROM (${keysOf(filter, { direction: 'forward', limit: 0, offset: 0 })}) k`;
+  const [row] = await db.query({ people: 'int' }, statement, preparedName('audience.count_verified', statement));
+  return row?.people ?? 0;
 }
 
 async function countPeople(db: Queryable, filter: SubscriberFilter): Promise<PeopleCount> {
@@ -80,9 +91,15 @@ export async function subscriberPage(
   return rowsInOrder(ctx.db, filter, { direction: 'forward', limit, offset: offset - passed, within });
 }
 
-/** Whether an index scan from the start finds the page soon. People who never opened or clicked may be few and far apart. */
-export function isNearStart({ opened, clicked }: Omit<SubscriberFilter, 'customerId'>, offset: number): boolean {
-  return offset <= NEAR_OFFSET && opened !== false && clicked !== false;
+/**
+ * Whether the page is read by an index scan from the start. People who never opened or clicked may be few and far apart. By results there is no
+ * other way.
+ */
+export function isNearStart(
+  { opened, clicked, verification }: Omit<SubscriberFilter, 'customerId'>,
+  offset: number,
+): boolean {
+  return verification !== undefined || (offset <= NEAR_OFFSET && opened !== false && clicked !== false);
 }
 
 /** The blocks of a page. */
@@ -247,7 +264,7 @@ function keysOf(filter: Place, { after, before, within }: Reading): Sql {
     : sql`subscriber`;
   const from = after ? sql`AND ${comparison(filter, after, sql`>`)}` : empty;
   const to = before ? sql`AND ${comparison(filter, before, sql`<`)}` : empty;
-  const did = drivenByActivity ? sql`${didInRow(filter)}` : didNot(filter);
+  const did = sql`${drivenByActivity ? didInRow(filter) : didNot(filter)} ${verifiedAs(filter, drivenByActivity)}`;
   if (within)
     return sql`SELECT k.list_id, k.id FROM unnest(${[...within.listIds]}::bigint[], ${[...within.blocks]}::bigint[]) AS p (list_id, block)
       CROSS JOIN LATERAL (
@@ -280,6 +297,20 @@ function didNot({ opened, clicked }: Place): Sql {
     WHERE a.customer_id = k.customer_id AND a.list_id = k.list_id AND a.subscriber_id = k.id AND (${open} OR ${click})
     -- Keeps it a look-up. As a join it may read everybody who ever did something on the list, for one block.
     OFFSET 0)`;
+}
+
+function verifiedAs({ verification }: Place, drivenByActivity: boolean): Sql {
+  if (!verification) return empty;
+  const words = verification.filter((word) => word !== 'unverified');
+  const said = (row: Sql) => {
+    const isWord =
+      words.length === 1 ? sql`${row}.verification = ${words[0]}` : sql`${row}.verification = ANY (${words}::text[])`;
+    if (words.length === verification.length) return isWord;
+    return words.length === 0 ? sql`${row}.verification IS NULL` : sql`(${row}.verification IS NULL OR ${isWord})`;
+  };
+  if (!drivenByActivity) return sql`AND ${said(sql`k`)}`;
+  return sql`AND EXISTS (SELECT 1 FROM subscriber v
+    WHERE v.customer_id = k.customer_id AND v.list_id = k.list_id AND v.id = k.id AND ${said(sql`v`)} OFFSET 0)`;
 }
 
 function onList(alias: Sql, { list }: Place): Sql {

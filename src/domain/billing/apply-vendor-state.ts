@@ -9,7 +9,7 @@ import { methodData } from './gateways/gateway-secrets.ts';
 import { findInvoice } from './invoice-store.ts';
 import { moveIntent } from './move-intent.ts';
 import { isOpen, nextSyncAt, type Payment } from './payment-intent.ts';
-import { findPayment, markCharged, markPaidLate, noteSync, raiseRefund } from './payment-store.ts';
+import { findPayment, markCharged, markPaidLate, noteSync, raiseRefund, writeCancelSaid } from './payment-store.ts';
 import { receivePayment } from './receive-payment.ts';
 import { saveMethod } from './saved-methods.ts';
 import { findSubscription } from './subscription-store.ts';
@@ -20,6 +20,8 @@ const UNCONFIRMED_DAYS_MAX = 1;
 /** Nobody knows what became of the charge: the plugin is not active, or the vendor speaks of something else. Time to put that right. */
 const UNKNOWN_DAYS_MAX = 7;
 const DAY_MS = 24 * 60 * 60 * 1_000;
+/** A vendor that has just taken a charge may not find it for a moment. After this time, and said again, it is believed. */
+const CANCEL_CONFIRMED_MS = 60 * 60 * 1_000;
 
 /** An answer comes from a plugin: nobody has looked at it yet. */
 const vendorIntentShape = z.object({
@@ -99,10 +101,23 @@ export async function failPayment(
 async function applyUnpaid(work: BillingWork, intent: Payment, vendor: VendorIntent): Promise<void> {
   const { status, reason = null, isProcessing = false, isPermanent = false } = vendor;
   if (!isOpen(intent) || status === 'SUCCEEDED') return;
+  if (!(await isBelieved(work, intent, status))) return;
   const waits = status === 'PENDING' && !isProcessing;
   if (waits && isStuck(work, intent, UNCONFIRMED_DAYS_MAX)) return followCharge(work, await cancelStuck(work, intent));
   if (status !== intent.status) await applyOther(work, intent, { to: status, reason, isPermanent });
   if (status === 'PENDING' && isProcessing) await markCharged(work.ctx.db, intent, work.at);
+}
+
+/** That a charge is cancelled is believed when the vendor says so twice, an hour apart: the next try would charge a second time. */
+async function isBelieved({ ctx, at }: BillingWork, intent: Payment, status: VendorIntent['status']): Promise<boolean> {
+  const { chargedAt, cancelSaidAt } = intent;
+  if (chargedAt === null) return true;
+  if (status !== 'CANCELLED') {
+    if (cancelSaidAt !== null) await writeCancelSaid(ctx.db, intent, null);
+    return true;
+  }
+  if (cancelSaidAt === null) await writeCancelSaid(ctx.db, intent, at);
+  return cancelSaidAt !== null && at.getTime() - cancelSaidAt.getTime() >= CANCEL_CONFIRMED_MS;
 }
 
 /** A charge that the vendor neither makes nor refuses must not keep the subscription for ever. What is paid later is late money. */

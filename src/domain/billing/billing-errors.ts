@@ -44,6 +44,10 @@ export const foreignInvoice = () => new ForeignResourceError(...NO_INVOICE);
 export const invoiceNotPending = (status: string) =>
   new WrongStateError('INVOICE_NOT_PENDING', `This invoice is ${status}: there is nothing to pay.`);
 
+const NO_METHOD = ['PAYMENT_METHOD_NOT_FOUND', 'No saved payment method has this uid.'] as const;
+export const methodNotFound = () => new NotFoundError(...NO_METHOD);
+export const foreignMethod = () => new ForeignResourceError(...NO_METHOD);
+
 export const paymentNotFound = () => new NotFoundError('PAYMENT_NOT_FOUND', 'No payment has this uid.');
 export const paymentDecided = (status: string) =>
   new WrongStateError('PAYMENT_DECIDED', `This payment is ${status}: it was approved or rejected before.`);

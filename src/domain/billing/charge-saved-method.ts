@@ -3,11 +3,13 @@ import { installationHold, mayBeDoneElsewhere } from '../accounts/installation-h
 import { newUid } from '../../lib/ids.ts';
 import { chargeIntentJob } from '../../jobs/billing-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
+import type { Context } from '../context.ts';
 import type { BillingWork } from './billing-work.ts';
 import { offeredGateways } from './gateways/offered-gateways.ts';
 import type { Invoice } from './invoice-store.ts';
 import { nextSyncAt, type Payment } from './payment-intent.ts';
-import { methodsOf } from './payment-method-store.ts';
+import type { StoredGateway } from './gateways/payment-gateway.ts';
+import { methodsOf, type StoredMethod } from './payment-method-store.ts';
 import { findOpenPayment, insertPayment } from './payment-store.ts';
 
 /**
@@ -20,11 +22,7 @@ export async function chargeSavedMethod(work: BillingWork, invoice: Invoice): Pr
   if (work.customer.status !== 'active' || (await installationHold(ctx.db))) return undefined;
   if (await mayBeDoneElsewhere(ctx.db, invoice.periodStartsAt ?? invoice.createdAt)) return undefined;
   if (await findOpenPayment(ctx.db, invoice)) return undefined;
-  const methods = await methodsOf(ctx.db, invoice.customerId);
-  if (methods.length === 0) return undefined;
-  const gateways = await offeredGateways(ctx, invoice);
-  const method = methods.find(({ gatewayId }) => gateways.some(({ id }) => id === gatewayId));
-  const gateway = gateways.find(({ id }) => id === method?.gatewayId);
+  const { method, gateway } = (await chargedMethod(ctx, invoice)) ?? {};
   if (!method || !gateway) return undefined;
   const fresh = { gatewayId: gateway.id, reference: null, status: 'PENDING', createdAt: at, decidedAt: null } as const;
   const payment = await insertPayment(ctx.db, invoice, {
@@ -39,4 +37,19 @@ export async function chargeSavedMethod(work: BillingWork, invoice: Invoice): Pr
     { key: `charge-intent:${uid}` },
   );
   return payment;
+}
+
+/** The method that is charged for invoices of this plan and currency: the customer's newest one of a gateway that may be used for them. */
+export async function chargedMethod(
+  ctx: Context,
+  invoice: Pick<Invoice, 'customerId' | 'planId' | 'currencyCode'>,
+): Promise<{ readonly method: StoredMethod; readonly gateway: StoredGateway } | undefined> {
+  const methods = await methodsOf(ctx.db, invoice.customerId);
+  if (methods.length === 0) return undefined;
+  const gateways = await offeredGateways(ctx, invoice);
+  for (const method of methods) {
+    const gateway = gateways.find(({ id }) => id === method.gatewayId);
+    if (gateway) return { method, gateway };
+  }
+  return undefined;
 }

@@ -22,6 +22,18 @@ export async function chargeDeclinedAt(db: Queryable, customerId: bigint, at: Da
                       AND p.method_id IS NOT NULL AND p.status = 'FAILED')`);
 }
 
+/** A saved method was removed: what it was declined for is not charged again. */
+export async function stopTriesOf(
+  db: Queryable,
+  { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE invoice i SET next_charge_at = NULL
+     WHERE i.customer_id = ${customerId} AND i.status = 'pending' AND i.next_charge_at IS NOT NULL
+       AND ${id} = (SELECT p.method_id FROM payment_intent p WHERE p.customer_id = i.customer_id AND p.invoice_id = i.id
+                       AND p.method_id IS NOT NULL ORDER BY p.id DESC LIMIT 1)`);
+}
+
 /** The invoice, if its time to be charged again has come; that time is taken from it, so that nobody else charges it. */
 export async function takeDueCharge(
   db: Queryable,

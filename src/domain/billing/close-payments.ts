@@ -5,10 +5,10 @@ import type { Context } from '../context.ts';
 import { onHold } from './billing-errors.ts';
 import { workOnCustomer } from './billing-work.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
-import { unsealMethod } from './gateways/gateway-secrets.ts';
 import type { OpenGateway } from './gateways/open-gateway.ts';
 import { intentForGateway } from './intent-for-gateway.ts';
-import { deleteMethod, methodsOf, type StoredMethod } from './payment-method-store.ts';
+import { deleteMethod, methodsAtVendors } from './payment-method-store.ts';
+import { removeAtVendor } from './remove-method.ts';
 import { moveIntent } from './move-intent.ts';
 import type { Payment } from './payment-intent.ts';
 import { isOpen } from './payment-intent.ts';
@@ -46,8 +46,11 @@ export async function closePayments(
       await attempt(`payment ${payment.reference}`, () => cancelAtVendor(ctx, payment));
   for (const remote of isHeld ? [] : await liveRemotes(ctx.db, { customerId }))
     await attempt(`subscription ${remote.remoteId}`, () => cancelRemoteAtVendor(ctx, remote));
-  for (const method of isHeld ? [] : await methodsOf(ctx.db, customerId))
-    await attempt(`payment method ${method.uid}`, () => removeAtVendor(ctx, method));
+  for (const method of isHeld ? [] : await methodsAtVendors(ctx.db, customerId))
+    await attempt(`payment method ${method.uid}`, async () => {
+      await removeAtVendor(ctx, method);
+      await deleteMethod(ctx.db, method);
+    });
   if (left.length === 0) return;
   ctx.log.error('billing.not_closed', { customer: String(customerId), left, isLastTry });
   if (!isLastTry) throw new Error(`Not everything of the customer is closed at the vendors: ${left.join('; ')}`);
@@ -57,13 +60,6 @@ async function cancelAtVendor(ctx: Context, payment: Payment): Promise<void> {
   const open = await activeGateway(ctx, payment);
   const intent = await intentForGateway(ctx, payment);
   if (open.can('cancelIntent')) await open.call(async (service) => service.cancelIntent?.(intent));
-}
-
-async function removeAtVendor(ctx: Context, method: StoredMethod): Promise<void> {
-  const open = await activeGateway(ctx, method);
-  const data = unsealMethod(ctx.installation.secret, method.uid, method.sealedData);
-  if (open.can('removeMethod')) await open.call(async (service) => service.removeMethod?.(data));
-  await deleteMethod(ctx.db, method);
 }
 
 async function activeGateway(ctx: Context, of: { readonly gatewayId: bigint | null }): Promise<OpenGateway> {

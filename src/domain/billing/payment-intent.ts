@@ -30,6 +30,7 @@ export const PAYMENT_ROW = row({
   createdAt: 'timestamptz',
   decidedAt: 'timestamptz?',
   chargedAt: 'timestamptz?',
+  cancelSaidAt: 'timestamptz?',
   syncedAt: 'timestamptz?',
   latePaidAt: 'timestamptz?',
   refundedMinor: 'bigint',

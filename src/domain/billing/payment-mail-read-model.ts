@@ -40,7 +40,7 @@ export async function findTriedCharge(
       JOIN invoice i ON i.customer_id = p.customer_id AND i.id = p.invoice_id
       JOIN plan l ON l.id = i.plan_id
       JOIN customer c ON c.id = p.customer_id
-      LEFT JOIN payment_method m ON m.customer_id = p.customer_id AND m.id = p.method_id
+      LEFT JOIN payment_method m ON m.customer_id = p.customer_id AND m.id = p.method_id AND m.removed_at IS NULL
      WHERE p.customer_id = ${customerId} AND p.uid = ${uid} AND p.method_id IS NOT NULL`,
   );
   return charge;

@@ -19,7 +19,7 @@ export interface NewMethod extends Omit<StoredMethod, 'id'> {
   readonly at: Date;
 }
 
-/** Stores it; false when it is there. */
+/** Stores it; false when it is there, or was removed: the vendor's answers about old payments name it for weeks. */
 export async function insertMethod(db: Queryable, given: NewMethod): Promise<boolean> {
   const inserted = await db.execute(sql`
     INSERT INTO payment_method (customer_id, uid, gateway_id, title, info, sealed_data, digest, created_at)
@@ -29,11 +29,19 @@ export async function insertMethod(db: Queryable, given: NewMethod): Promise<boo
   return inserted === 1;
 }
 
-/** The newest first. */
+/** Those that may be charged, the newest first. */
 export function methodsOf(db: Queryable, customerId: bigint): Promise<StoredMethod[]> {
   return db.query(
     METHOD_ROW,
-    sql`SELECT ${COLUMNS} FROM payment_method WHERE customer_id = ${customerId} ORDER BY id DESC`,
+    sql`SELECT ${COLUMNS} FROM payment_method WHERE customer_id = ${customerId} AND removed_at IS NULL ORDER BY id DESC`,
+  );
+}
+
+/** Those that the vendors still have, also removed ones. */
+export function methodsAtVendors(db: Queryable, customerId: bigint): Promise<StoredMethod[]> {
+  return db.query(
+    METHOD_ROW,
+    sql`SELECT ${COLUMNS} FROM payment_method WHERE customer_id = ${customerId} AND sealed_data <> '' ORDER BY id DESC`,
   );
 }
 
@@ -43,9 +51,52 @@ export async function findMethod(
 ): Promise<StoredMethod | undefined> {
   const [method] = await db.query(
     METHOD_ROW,
-    sql`SELECT ${COLUMNS} FROM payment_method WHERE customer_id = ${customerId} AND id = ${id}`,
+    sql`SELECT ${COLUMNS} FROM payment_method WHERE customer_id = ${customerId} AND id = ${id} AND removed_at IS NULL`,
   );
   return method;
+}
+
+/** By uid, of any customer; none that was removed. */
+export async function findMethodByUid(db: Queryable, uid: string): Promise<StoredMethod | undefined> {
+  const [method] = await db.query(
+    METHOD_ROW,
+    sql`SELECT ${COLUMNS} FROM payment_method WHERE uid = ${uid} AND removed_at IS NULL`,
+  );
+  return method;
+}
+
+/** It is not charged any more; false when it was removed before. */
+export async function markRemoved(
+  db: Queryable,
+  { customerId, id }: Pick<StoredMethod, 'customerId' | 'id'>,
+  at: Date,
+): Promise<boolean> {
+  const marked = await db.execute(sql`
+    UPDATE payment_method SET removed_at = ${at} WHERE customer_id = ${customerId} AND id = ${id} AND removed_at IS NULL`);
+  return marked === 1;
+}
+
+/** One that was removed, and that its vendor still has. */
+export async function findRemoved(
+  db: Queryable,
+  { customerId, uid }: { customerId: bigint; uid: string },
+): Promise<StoredMethod | undefined> {
+  const [method] = await db.query(
+    METHOD_ROW,
+    sql`SELECT ${COLUMNS} FROM payment_method
+         WHERE customer_id = ${customerId} AND uid = ${uid} AND removed_at IS NOT NULL AND sealed_data <> ''`,
+  );
+  return method;
+}
+
+/** The vendor has deleted it: only what recognises it stays. */
+export async function eraseMethodData(
+  db: Queryable,
+  { customerId, id }: Pick<StoredMethod, 'customerId' | 'id'>,
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE payment_method SET sealed_data = '', title = '', info = ''
+     WHERE customer_id = ${customerId} AND id = ${id} AND removed_at IS NOT NULL`);
 }
 
 export async function deleteMethod(

@@ -9,7 +9,7 @@ import { PAYMENT_ROW, STATUSES_BEFORE, type Payment, type PaymentStatus } from '
 const COLUMNS = sql`
   p.customer_id AS "customerId", p.id, p.uid, p.invoice_id AS "invoiceId", p.method, p.gateway_id AS "gatewayId",
   p.method_id AS "methodId", p.status, p.amount_minor AS "amountMinor", p.currency_code AS "currencyCode", p.reference, p.remote_plan_id AS "remotePlanId",
-  p.created_at AS "createdAt", p.decided_at AS "decidedAt", p.charged_at AS "chargedAt", p.synced_at AS "syncedAt",
+  p.created_at AS "createdAt", p.decided_at AS "decidedAt", p.charged_at AS "chargedAt", p.cancel_said_at AS "cancelSaidAt", p.synced_at AS "syncedAt",
   p.late_paid_at AS "latePaidAt", p.refunded_minor AS "refundedMinor"`;
 const IS_OPEN = sql`p.status IN ('PENDING', 'REQUIRES_ACTION', 'AWAITING_ADMIN_APPROVAL')`;
 
@@ -90,6 +90,12 @@ export async function markCharged(db: Queryable, { customerId, id }: Key, at: Da
     UPDATE payment_intent AS p SET charged_at = coalesce(p.charged_at, ${at}), updated_at = ${at}
      WHERE p.customer_id = ${customerId} AND p.id = ${id} AND ${IS_OPEN}`);
   return marked === 1;
+}
+
+/** When the vendor has first said that a charge is cancelled; null: it says something else. */
+export async function writeCancelSaid(db: Queryable, { customerId, id }: Key, at: Date | null): Promise<void> {
+  await db.execute(sql`
+    UPDATE payment_intent SET cancel_said_at = ${at} WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
 export interface SyncNote {

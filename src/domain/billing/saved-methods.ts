@@ -19,7 +19,8 @@ const TEXT_LENGTH_MAX = 100;
 export async function saveMethod(work: BillingWork, payment: Payment, data: PaymentMethodData): Promise<void> {
   const { ctx, at } = work;
   const gateway = (await allGateways(ctx.db)).find(({ id }) => id === payment.gatewayId);
-  const open = gateway && opened(work, gateway);
+  // One that is being deleted keeps nothing any more.
+  const open = gateway?.deletingAt === null ? opened(work, gateway) : undefined;
   if (!open) return;
   const uid = newUid();
   const entries = Object.entries(data).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -10,7 +10,7 @@ export async function hasSomethingToSend(db: Queryable): Promise<boolean> {
   const rows = await db.execute(
     sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
            OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)
-           OR EXISTS (SELECT 1 FROM payment_method)`,
+           OR EXISTS (SELECT 1 FROM payment_method WHERE removed_at IS NULL)`,
   );
   return rows > 0;
 }

@@ -9,6 +9,7 @@ export function presentGateway(gateway: RestPaymentGatewayFragment) {
     type: gateway.type,
     status: gateway.status,
     fault: gateway.fault ?? null,
+    deleting_at: restTime(gateway.deletingAt),
     settings: gateway.settings,
     created_at: restTime(gateway.createdAt),
     updated_at: restTime(gateway.updatedAt),

@@ -114,11 +114,14 @@ export const paymentGatewayRows = [
     method: 'DELETE',
     path: '/payment_gateways/:uid',
     access: 'admin',
-    summary: 'Deletes a payment gateway about whose payments its vendor has nothing more to say.',
+    summary: 'Deletes a payment gateway, with its open payments and the methods that customers have saved with it.',
+    details:
+      'What its vendor still has is closed there first; `is_deleted` is false then, the gateway is inactive for good, and its `fault` says what is left. Refused while money may be moving.',
     answers: answersBody(gatewayDeletedShape),
     operation: 'DeletePaymentGateway',
     variables: (input) => ({ uid: input.param('uid') }),
-    present: ({ deletePaymentGateway: { uid } }) => done('Deleted', { payment_gateway_uid: uid }),
+    present: ({ deletePaymentGateway: { uid, isDeleted } }) =>
+      done(isDeleted ? 'Deleted' : 'Is being deleted', { payment_gateway_uid: uid, is_deleted: isDeleted }),
   }),
 ];
 

@@ -8,10 +8,10 @@ export const gatewayShape = z
     name: z.string(),
     type: z.string(),
     status: z.enum(['active', 'inactive']),
-    fault: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why nothing can be paid through it: no active plugin provides its type; null: one does.' }),
+    fault: z.string().nullable().meta({
+      description: 'Why nothing can be paid through it: it is being deleted, or no active plugin provides its type.',
+    }),
+    deleting_at: timeShape.nullable().meta({ description: 'Since when it is being deleted; null: it is not.' }),
     settings: z.record(z.string(), z.unknown()).meta({ description: 'As its plugin names them, without credentials.' }),
     created_at: timeShape,
     updated_at: timeShape,
@@ -20,7 +20,12 @@ export const gatewayShape = z
 
 export const oneGatewayShape = z.strictObject({ payment_gateway: gatewayShape });
 export const gatewayActionShape = actionShape({ payment_gateway_uid: uidShape, payment_gateway: gatewayShape });
-export const gatewayDeletedShape = actionShape({ payment_gateway_uid: uidShape });
+export const gatewayDeletedShape = actionShape({
+  payment_gateway_uid: uidShape,
+  is_deleted: z.boolean().meta({
+    description: 'False: its vendor still has payments or saved methods of it, which are closed there first.',
+  }),
+});
 export const gatewayTestedShape = actionShape({
   payment_gateway_uid: uidShape,
   test: z.strictObject({

@@ -29,17 +29,26 @@ const indexes = (['/subscribers', '/lists/:list_uid/subscribers'] as const).map(
     path,
     access: 'token',
     summary: 'Lists the subscribers of one list, or of all lists.',
+    details:
+      '`open`, `click`: only those who ever did, or never. `verification`: only those of whom a verifier said `deliverable`, `undeliverable`, `risky` or `unknown`, or nothing (`unverified`).',
     answers: answersPage(subscriberRowShape),
     operation: 'Subscribers',
     variables: (input) => ({
       listUid: listUid(input),
       opened: input.flag('open'),
       clicked: input.flag('click'),
+      verification: verificationWords(input),
       ...pageArguments(input),
     }),
     present: ({ subscribersPage }) => page(subscribersPage, presentSubscriberRow),
   }),
 );
+
+/** One of them: a rule of a segment takes several. */
+function verificationWords(input: Input) {
+  const word = input.choice('verification', ['deliverable', 'undeliverable', 'risky', 'unknown', 'unverified']);
+  return word === undefined ? undefined : [word];
+}
 
 const creates = (['/subscribers', '/lists/:list_uid/subscribers', '/lists/:list_uid/subscribers/store'] as const).map(
   (path) =>

@@ -1,11 +1,7 @@
 /** Setting up payment gateways: administrators only. */
 import { createGatewayInput, updateGatewayInput } from '../../domain/billing/gateways/payment-gateway.ts';
-import {
-  createGateway,
-  deleteGateway,
-  testStoredGateway,
-  updateGateway,
-} from '../../domain/billing/gateways/save-gateway.ts';
+import { deleteGateway, type DeletedGateway } from '../../domain/billing/gateways/delete-gateway.ts';
+import { createGateway, testStoredGateway, updateGateway } from '../../domain/billing/gateways/save-gateway.ts';
 import type { ConnectionTest } from '../../plugin-api/index.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus } from '../enums.ts';
@@ -51,16 +47,22 @@ builder.mutationField('updatePaymentGateway', (t) =>
   }),
 );
 
-const DeletedPaymentGateway = builder.objectRef<{ uid: string }>('DeletedPaymentGateway').implement({
+const DeletedPaymentGateway = builder.objectRef<DeletedGateway>('DeletedPaymentGateway').implement({
   authScopes: forAdministrators,
-  fields: (t) => ({ uid: t.exposeString('uid') }),
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    isDeleted: t.exposeBoolean('isDeleted', {
+      description:
+        'False: its vendor still has payments or saved methods of it. They are closed there first; until then it is inactive for good, and `fault` says what is left.',
+    }),
+  }),
 });
 
 builder.mutationField('deletePaymentGateway', (t) =>
   t.field({
     type: DeletedPaymentGateway,
     description:
-      'Refused while its vendor may still say something about a payment, and for the only one of type `offline`: make those inactive. Payment methods that customers have saved with it are deleted.',
+      'Open payments are cancelled, and payment methods that customers have saved with it are deleted, at the vendor and here. A vendor that does not answer holds this up for half a day at most; the log says what was left there then. Refused while money may be moving or its vendor keeps subscriptions, and for the only one of type `offline`: make those inactive.',
     authScopes: forAdministrators,
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteGateway(ctx, { uid }),

@@ -1,4 +1,5 @@
 /** Payment gateways as administrators see them, without credentials, which are not read. */
+import { deletionOf } from '../../domain/billing/gateways/delete-gateway.ts';
 import { missingGatewayType, type GatewayType } from '../../domain/billing/gateways/open-gateway.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus } from '../enums.ts';
@@ -22,8 +23,16 @@ export const PaymentGateway = builder.prismaObject('PaymentGateway', {
     }),
     fault: t.string({
       nullable: true,
-      description: 'Why nothing can be paid through it: no active plugin provides its type; null: one does.',
-      resolve: ({ type }, _args, ctx) => missingGatewayType(ctx, type),
+      description:
+        'Why nothing can be paid through it: it is being deleted, and what its vendor still has; or no active plugin provides its type. Null: there is no such reason.',
+      select: { uid: true, type: true, deletingAt: true },
+      resolve: async ({ uid, type, deletingAt }, _args, ctx) =>
+        deletingAt === null ? missingGatewayType(ctx, type) : deletionOf(ctx, uid),
+    }),
+    deletingAt: t.expose('deletingAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when it is being deleted; null: it is not.',
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),

@@ -13,8 +13,11 @@ import {
   type SubscriberPosition,
 } from '../../domain/audience/subscriber-page-read-model.ts';
 import type { Subscriber as SubscriberRow } from '../../domain/audience/subscriber.ts';
+import { conditionChecks } from '../../domain/audience/segments/conditions.ts';
+import { VERIFICATION_WORDS } from '../../domain/audience/segments/segment.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
+import { VerificationState } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { keyConnection, type ConnectionArgs, type KeyWindow } from '../key-connection.ts';
 import { MailList, readListCounters } from '../lists/mail-list.ts';
@@ -49,6 +52,11 @@ const activityArgs = () =>
   builder.args((t) => ({
     opened: t.boolean({ description: 'Only those who ever opened a mail of the list, or never did.' }),
     clicked: t.boolean({ description: 'Only those who ever clicked, or never did.' }),
+    verification: t.field({
+      type: [VerificationState],
+      description: 'Only those of whom a verifier has said one of these.',
+      check: conditionChecks.rule.verification,
+    }),
   }));
 
 builder.queryField('subscribersPage', (t) =>
@@ -103,6 +111,7 @@ builder.prismaObjectField(MailList, 'subscribers', (t) =>
 interface Activity {
   readonly opened?: boolean | null | undefined;
   readonly clicked?: boolean | null | undefined;
+  readonly verification?: readonly string[] | null | undefined;
 }
 
 function filterOf(
@@ -113,8 +122,10 @@ function filterOf(
   return { customerId: viewerOf(ctx).customerId, list, ...activityOf(activity) };
 }
 
-function activityOf({ opened, clicked }: Activity) {
-  return { opened: opened ?? undefined, clicked: clicked ?? undefined };
+function activityOf({ opened, clicked, verification }: Activity) {
+  // In one order: documents with the same words share a prepared statement.
+  const words = VERIFICATION_WORDS.filter((word) => verification?.includes(word));
+  return { opened: opened ?? undefined, clicked: clicked ?? undefined, verification: verification ? words : undefined };
 }
 
 function connection(ctx: GraphqlContext, filter: SubscriberFilter, args: ConnectionArgs) {

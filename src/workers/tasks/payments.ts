@@ -4,6 +4,8 @@ import { chargeIntent } from '../../domain/billing/charge-intent.ts';
 import { cancelRemote } from '../../domain/billing/remote/cancel-remote.ts';
 import { changeRemotePlan } from '../../domain/billing/remote/change-remote-plan.ts';
 import { createRemote } from '../../domain/billing/remote/create-remote.ts';
+import { closeGateway } from '../../domain/billing/close-gateway.ts';
+import { removeMethodLater } from '../../domain/billing/remove-method.ts';
 import { retryCharges } from '../../domain/billing/retry-charges.ts';
 import { syncPayments } from '../../domain/billing/sync-payments.ts';
 import {
@@ -11,7 +13,9 @@ import {
   cancelRemoteJob,
   changeRemotePlanJob,
   chargeIntentJob,
+  closeGatewayJob,
   createRemoteJob,
+  removeMethodJob,
   retryChargesJob,
   syncPaymentsJob,
 } from '../../jobs/billing-jobs.ts';
@@ -25,6 +29,12 @@ export const paymentTasks = [
   defineTask(createRemoteJob, createRemote),
   defineTask(cancelRemoteJob, (ctx, payload) => cancelRemote(ctx, remoteKey(payload))),
   defineTask(changeRemotePlanJob, (ctx, payload) => changeRemotePlan(ctx, remoteKey(payload))),
+  defineTask(removeMethodJob, (ctx, { customerId, methodUid }, { attempt, attemptsMax }) =>
+    removeMethodLater(ctx, { customerId: BigInt(customerId), methodUid, isLastTry: attempt >= attemptsMax }),
+  ),
+  defineTask(closeGatewayJob, (ctx, { gatewayUid }, { attempt, attemptsMax }) =>
+    closeGateway(ctx, { gatewayUid, isLastTry: attempt >= attemptsMax }),
+  ),
 ];
 
 function remoteKey({ customerId, remoteId }: { customerId: string; remoteId: string }) {

@@ -27,10 +27,7 @@ beforeEach(async () => {
   vendor = new PayVendor();
   vendor.chargeResult = 'FAILED';
   at('2026-03-01T10:00:00Z');
-  // Each test is about its own payments.
-  await admin.db.execute(sql`UPDATE payment_intent SET next_sync_at = NULL`);
-  await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL`);
-  await admin.db.execute(sql`UPDATE invoice SET next_charge_at = NULL`);
+  await scene.nothingDue();
 });
 
 /** Its renewal was written on 1 April, and its card charged. */

@@ -22,9 +22,7 @@ type Due = Awaited<ReturnType<typeof dueCustomer>>;
 beforeEach(async () => {
   vendor = new PayVendor();
   at('2026-03-01T10:00:00Z');
-  // Each test is about its own payments.
-  await admin.db.execute(sql`UPDATE payment_intent SET next_sync_at = NULL`);
-  await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL`);
+  await scene.nothingDue();
 });
 
 /** Has paid for March, and let the vendor save the card; it is April now. */
@@ -248,4 +246,31 @@ test.each<[string, number, () => void]>([
   await refreshInvoice(customer.ctx, { uid: customer.due.uid });
   expect(await latest(customer)).toMatchObject({ status: 'SUCCEEDED', invoice: 'paid', error: null });
   expect(await methodsOf(customer)).toHaveLength(methods);
+});
+
+test('a charge is not cancelled because the vendor says so once; said again an hour later it is, and is tried again', async () => {
+  const customer = await customerWithCard();
+  const renewal = await renewalOf(customer);
+  vendor.failures.set('charge', new GatewayError('unavailable', 'It is down.'));
+  await expect(chargeIntent(system, renewal)).rejects.toThrow('down');
+  vendor.failures.clear();
+  const object = [...vendor.objects.values()].at(-1) ?? { status: 'PENDING' };
+  const said = async (moment: string, status: 'CANCELLED' | 'PENDING') => {
+    at(moment);
+    object.status = status;
+    await syncPayments(system);
+    return (await latest(customer))?.status;
+  };
+  expect(await said('2026-04-01T10:05:00Z', 'CANCELLED')).toBe('PENDING');
+  expect(await said('2026-04-01T10:50:00Z', 'CANCELLED')).toBe('PENDING');
+  await expect(start(renewal)).rejects.toMatchObject(IN_PROGRESS);
+  // Another answer between them: the first was a mistake.
+  expect(await said('2026-04-01T11:10:00Z', 'PENDING')).toBe('PENDING');
+  expect(await said('2026-04-01T11:30:00Z', 'CANCELLED')).toBe('PENDING');
+  expect(await said('2026-04-01T12:20:00Z', 'CANCELLED')).toBe('PENDING');
+  expect(await said('2026-04-01T12:31:00Z', 'CANCELLED')).toBe('CANCELLED');
+  const [invoice] = await world.rows<{ next: Date | null }>(
+    sql`SELECT next_charge_at AS next FROM invoice WHERE uid = ${renewal.due.uid}`,
+  );
+  expect(invoice?.next).toEqual(new Date('2026-04-02T10:00:01Z'));
 });

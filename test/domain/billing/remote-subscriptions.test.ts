@@ -9,7 +9,7 @@ import {
   resumeSubscription,
   terminateSubscription,
 } from '../../../src/domain/billing/control-subscription.ts';
-import { deleteGateway } from '../../../src/domain/billing/gateways/save-gateway.ts';
+import { deleteGateway } from '../../../src/domain/billing/gateways/delete-gateway.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
 import { cancelRemote } from '../../../src/domain/billing/remote/cancel-remote.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';

@@ -106,9 +106,7 @@ test.each(
 )('copied when %s, and released with %s: the original alone charges the card', async (name, underWay) => {
   vendor = new PayVendor();
   at('2026-03-01T10:00:00Z');
-  await admin.db.execute(sql`UPDATE payment_intent SET next_sync_at = NULL`);
-  await admin.db.execute(sql`UPDATE subscription SET next_step_at = NULL`);
-  await admin.db.execute(sql`UPDATE invoice SET next_charge_at = NULL`);
+  await scene.nothingDue();
   await admin.db.execute(sql`DELETE FROM setting WHERE key LIKE 'installation.%'`);
   customer = await scene.customerWithCard();
   expect(await guardRestoredBackup(system, HERE)).toBeNull();

@@ -8,18 +8,22 @@ import { gatewayNotOffered } from './payment-gateway-errors.ts';
 import { allGateways } from './payment-gateway-store.ts';
 import type { StoredGateway } from './payment-gateway.ts';
 
-/** In their order. */
-export async function offeredGateways(ctx: Context, invoice: Invoice): Promise<StoredGateway[]> {
-  const { options } = await planById(ctx.db, invoice.planId);
+/** In their order; also for the next invoice of a plan, which is not written yet. */
+export async function offeredGateways(
+  ctx: Context,
+  { planId, currencyCode }: Pick<Invoice, 'planId' | 'currencyCode'>,
+): Promise<StoredGateway[]> {
+  const { options } = await planById(ctx.db, planId);
   return (await allGateways(ctx.db)).filter(
-    (gateway) => refusalOf(ctx, gateway, { invoice, allowed: options.payment_gateway }) === undefined,
+    (gateway) => refusalOf(ctx, gateway, { currencyCode, allowed: options.payment_gateway }) === undefined,
   );
 }
 
 /** Throws ValidationError `PAYMENT_GATEWAY_NOT_OFFERED` that says why the gateway cannot be used for this invoice. */
 export async function requireOffered(ctx: Context, gateway: StoredGateway, invoice: Invoice): Promise<void> {
   const { options } = await planById(ctx.db, invoice.planId);
-  const refusal = refusalOf(ctx, gateway, { invoice, allowed: options.payment_gateway });
+  const { currencyCode } = invoice;
+  const refusal = refusalOf(ctx, gateway, { currencyCode, allowed: options.payment_gateway });
   if (refusal !== undefined) throw gatewayNotOffered(refusal);
 }
 
@@ -34,7 +38,7 @@ export function allowedNames(option: unknown): readonly string[] {
 function refusalOf(
   ctx: Context,
   gateway: StoredGateway,
-  { invoice, allowed }: { readonly invoice: Invoice; readonly allowed: unknown },
+  { currencyCode, allowed }: { readonly currencyCode: string; readonly allowed: unknown },
 ): string | undefined {
   if (gateway.status !== 'active') return 'This payment gateway is inactive.';
   const names = allowedNames(allowed);
@@ -42,8 +46,8 @@ function refusalOf(
     return 'The plan cannot be paid through this payment gateway.';
   const type = findGatewayType(ctx, gateway.type);
   if (!type) return `No active plugin provides payment gateways of type "${gateway.type}".`;
-  if (!type.registration.currencies.includes(invoice.currencyCode))
-    return `This payment gateway does not take ${invoice.currencyCode}.`;
+  if (!type.registration.currencies.includes(currencyCode))
+    return `This payment gateway does not take ${currencyCode}.`;
   return undefined;
 }
 

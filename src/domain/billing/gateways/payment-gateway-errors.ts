@@ -32,7 +32,19 @@ export const offlineStays = () =>
 export const gatewayInUse = (payments: number) =>
   new WrongStateError(
     'PAYMENT_GATEWAY_IN_USE',
-    `The vendor may still say something about ${payments === 1 ? 'a payment' : `${payments} payments`} of this gateway. Make it inactive: it can be deleted later.`,
+    `${payments === 1 ? 'A payment' : `${payments} payments`} of this gateway ${payments === 1 ? 'is' : 'are'} under way at its vendor: money may be moving. Make it inactive, so that nothing more begins, and delete it when they have ended: a card takes minutes, a bank debit days.`,
+  );
+
+export const gatewayKeepsSubscriptions = (count: number) =>
+  new WrongStateError(
+    'PAYMENT_GATEWAY_IN_USE',
+    `Its vendor keeps ${count === 1 ? 'a subscription' : `${count} subscriptions`} and would go on to charge for ${count === 1 ? 'it' : 'them'}. End ${count === 1 ? 'it' : 'them'} first; an inactive gateway gets no new ones.`,
+  );
+
+export const gatewayBeingDeleted = () =>
+  new WrongStateError(
+    'PAYMENT_GATEWAY_DELETING',
+    'This payment gateway is being deleted: what it has at its vendor is closed. Set up another one.',
   );
 
 /** The gateway cannot pay this invoice now; `reason` says why. */

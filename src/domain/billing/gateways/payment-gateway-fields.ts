@@ -14,6 +14,7 @@ export const gatewayFields = {
   status: { column: 'status', type: typed<GatewayStatus>('text') },
   settings: { column: 'settings', type: typed<GatewayData>('json') },
   sealedSettings: { column: 'sealed_settings', type: 'bytea?' },
+  deletingAt: { column: 'deleting_at', type: 'timestamptz?' },
 } satisfies Fields;
 
 /** What is read. */

@@ -5,6 +5,9 @@ import { gatewayFields, storedGatewayColumns } from './payment-gateway-fields.ts
 import type { GatewayValues, StoredGateway } from './payment-gateway.ts';
 
 const GATEWAY_ROW = columnsOf(storedGatewayColumns);
+/** Open at the vendor, or ended here while the vendor may still take the money. Claims of transfers need no vendor. */
+const IS_PAYABLE = sql`(p.status IN ('PENDING', 'REQUIRES_ACTION')
+  OR (p.status IN ('FAILED', 'CANCELLED') AND p.reference IS NOT NULL AND p.next_sync_at IS NOT NULL))`;
 
 export async function insertGateway(db: Queryable, gateway: GatewayValues): Promise<StoredGateway> {
   const [row] = await db.query(
@@ -20,7 +23,11 @@ export async function updateGatewayRow(db: Queryable, { id }: StoredGateway, cha
   await db.execute(sql`UPDATE payment_gateway SET ${join([sql`updated_at = now()`, ...written])} WHERE id = ${id}`);
 }
 
+/** Its payments stay, and are not read at the vendor any more. */
 export async function deleteGatewayRow(db: Queryable, { id }: StoredGateway): Promise<void> {
+  await db.execute(
+    sql`UPDATE payment_intent SET next_sync_at = NULL WHERE gateway_id = ${id} AND next_sync_at IS NOT NULL`,
+  );
   await db.execute(sql`DELETE FROM payment_gateway WHERE id = ${id}`);
 }
 
@@ -39,13 +46,35 @@ export function allGateways(db: Queryable): Promise<StoredGateway[]> {
   return db.query(GATEWAY_ROW, sql`SELECT ${selectList(storedGatewayColumns)} FROM payment_gateway ORDER BY id`);
 }
 
-/** Payments of the gateway whose state at the vendor is still read, and subscriptions that its vendor keeps. */
-export async function countUnsettled(db: Queryable, { id }: StoredGateway): Promise<number> {
+/** Payments of the gateway whose money may be moving now. */
+export async function countCharging(db: Queryable, { id }: StoredGateway): Promise<number> {
   const [row] = await db.query(
     { count: 'int' },
-    sql`
-    SELECT ((SELECT count(*) FROM payment_intent WHERE gateway_id = ${id} AND next_sync_at IS NOT NULL)
-            + (SELECT count(*) FROM remote_subscription WHERE gateway_id = ${id} AND NOT is_ended))::int AS count`,
+    sql`SELECT count(*)::int AS count FROM payment_intent
+         WHERE gateway_id = ${id} AND status = 'PENDING' AND charged_at IS NOT NULL`,
   );
   return row?.count ?? 0;
+}
+
+/** Subscriptions that its vendor keeps and charges. */
+export async function countRemotes(db: Queryable, { id }: StoredGateway): Promise<number> {
+  const [row] = await db.query(
+    { count: 'int' },
+    sql`SELECT count(*)::int AS count FROM remote_subscription WHERE gateway_id = ${id} AND NOT is_ended`,
+  );
+  return row?.count ?? 0;
+}
+
+/** What its vendor still has: methods that customers have saved, and payments that can still be paid there. */
+export async function leftAtVendor(
+  db: Queryable,
+  { id }: StoredGateway,
+): Promise<{ methods: number; payments: number }> {
+  const [row] = await db.query(
+    { methods: 'int', payments: 'int' },
+    sql`
+    SELECT (SELECT count(*) FROM payment_method WHERE gateway_id = ${id} AND sealed_data <> '')::int AS methods,
+           (SELECT count(*) FROM payment_intent p WHERE p.gateway_id = ${id} AND ${IS_PAYABLE})::int AS payments`,
+  );
+  return row ?? { methods: 0, payments: 0 };
 }

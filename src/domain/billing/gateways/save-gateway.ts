@@ -6,19 +6,11 @@ import { endChecks, inTransaction, type Context } from '../../context.ts';
 import { requireAdministrator } from '../billing-rights.ts';
 import { gatewayData } from './gateway-secrets.ts';
 import { missingGatewayType, openGateway } from './open-gateway.ts';
-import { gatewayInUse, gatewayNotFound, offlineStays, tooManyGateways } from './payment-gateway-errors.ts';
-import {
-  allGateways,
-  countUnsettled,
-  deleteGatewayRow,
-  findGateway,
-  insertGateway,
-  updateGatewayRow,
-} from './payment-gateway-store.ts';
+import { gatewayBeingDeleted, gatewayNotFound, tooManyGateways } from './payment-gateway-errors.ts';
+import { allGateways, findGateway, insertGateway, updateGatewayRow } from './payment-gateway-store.ts';
 import {
   createGatewayInput,
   GATEWAYS_MAX,
-  OFFLINE,
   updateGatewayInput,
   type CreateGatewayInput,
   type StoredGateway,
@@ -40,12 +32,19 @@ export async function createGateway(ctx: Context, input: CreateGatewayInput): Pr
   if ((await allGateways(ctx.db)).length >= GATEWAYS_MAX) throw tooManyGateways();
   const tried = await tryGateway(ctx, given);
   const { name, status } = wanted;
-  return insertGateway(ctx.db, { uid, type: wanted.type, name, status: status ?? 'active', ...tried });
+  return insertGateway(ctx.db, {
+    uid,
+    type: wanted.type,
+    name,
+    status: status ?? 'active',
+    deletingAt: null,
+    ...tried,
+  });
 }
 
 /**
  * Changes the given values; other settings stay, credentials included. Throws ValidationError as above; NotFoundError
- * `PAYMENT_GATEWAY_NOT_FOUND`.
+ * `PAYMENT_GATEWAY_NOT_FOUND`; WrongStateError `PAYMENT_GATEWAY_DELETING`.
  */
 export async function updateGateway(
   ctx: Context,
@@ -61,22 +60,9 @@ export async function updateGateway(
   const tried = given ? await tryGateway(ctx, given) : {};
   return inTransaction(ctx, async (tx) => {
     const gateway = await knownGateway(tx, uid, true);
+    if (gateway.deletingAt !== null) throw gatewayBeingDeleted();
     await updateGatewayRow(tx.db, gateway, { name: wanted.name, status: wanted.status ?? undefined, ...tried });
     return gateway;
-  });
-}
-
-/** Deletes it. Throws WrongStateError `PAYMENT_GATEWAY_OFFLINE`, `PAYMENT_GATEWAY_IN_USE`; NotFoundError. */
-export async function deleteGateway(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
-  requireAdministrator(ctx);
-  return inTransaction(ctx, async (tx) => {
-    const gateway = await knownGateway(tx, uid, true);
-    const offline = (await allGateways(tx.db)).filter(({ type }) => type === OFFLINE);
-    if (gateway.type === OFFLINE && offline.length === 1) throw offlineStays();
-    const unsettled = await countUnsettled(tx.db, gateway);
-    if (unsettled > 0) throw gatewayInUse(unsettled);
-    await deleteGatewayRow(tx.db, gateway);
-    return { uid };
   });
 }
 

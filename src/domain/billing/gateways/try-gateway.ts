@@ -40,7 +40,7 @@ export async function tryGateway(ctx: Context, wanted: GivenGateway): Promise<Tr
   const settings = Object.fromEntries(Object.entries(data).filter((entry) => !isSecret(entry)));
   const secrets = Object.fromEntries(Object.entries(data).filter(isSecret));
   const sealedSettings = sealGatewaySecrets(ctx.installation.secret, wanted.uid, secrets);
-  const record = { id: 0n, status: 'inactive' as const, ...wanted, settings, sealedSettings };
+  const record = { id: 0n, status: 'inactive' as const, deletingAt: null, ...wanted, settings, sealedSettings };
   const result = await testGateway(openWith(ctx, type, record));
   if (!result.ok) throw gatewayTestFailed(result.message);
   return { settings, sealedSettings };

@@ -31,11 +31,6 @@ export async function takeDueWalks(
   return taken.map(({ id }) => id);
 }
 
-/** A payment has begun a subscription: the next run looks for it. */
-export async function walkSoon(db: Queryable, gatewayId: bigint): Promise<void> {
-  await db.execute(sql`UPDATE payment_gateway SET next_walk_at = NULL WHERE id = ${gatewayId}`);
-}
-
 export async function noteWalk(db: Queryable, gatewayId: bigint, error: string | null): Promise<void> {
   await db.execute(sql`UPDATE payment_gateway SET walk_error = ${error} WHERE id = ${gatewayId}`);
 }

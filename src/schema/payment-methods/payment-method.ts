@@ -1,0 +1,50 @@
+/** Payment methods that customers have saved with a gateway. What a gateway needs to charge them is never answered. */
+import { paymentMethods } from '../../domain/billing/list-methods.ts';
+import type { ShownMethod } from '../../domain/billing/method-read-model.ts';
+import { removePaymentMethod } from '../../domain/billing/remove-method.ts';
+import { builder } from '../builder.ts';
+import { readingMoney } from '../invoices/invoice.ts';
+
+const PaymentMethod = builder.objectRef<ShownMethod>('PaymentMethod').implement({
+  description: 'A card or an account that a customer has saved at a vendor, to pay renewals with.',
+  authScopes: readingMoney,
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    title: t.exposeString('title', { description: 'Such as `Visa`.' }),
+    info: t.exposeString('info', { description: 'Such as `ends in 4242, 12/2030`; may be empty.' }),
+    isUsed: t.exposeBoolean('isUsed', {
+      description:
+        'The next renewal is charged to it: it is the newest one that the plan and its currency allow. None is used while no renewal costs anything.',
+    }),
+    gatewayUid: t.exposeString('gatewayUid', { description: 'The payment gateway with which it was saved.' }),
+    gatewayName: t.exposeString('gatewayName'),
+    gatewayType: t.exposeString('gatewayType'),
+    createdAt: t.field({ type: 'DateTime', resolve: ({ createdAt }) => createdAt }),
+  }),
+});
+
+builder.queryField('paymentMethods', (t) =>
+  t.field({
+    type: [PaymentMethod],
+    description: 'The saved payment methods of a customer, the newest first; a hundred at most.',
+    authScopes: readingMoney,
+    args: { customerUid: t.arg.string({ description: 'For administrators: of this customer.' }) },
+    resolve: (_root, { customerUid }, ctx) => paymentMethods(ctx, customerUid),
+  }),
+);
+
+const RemovedPaymentMethod = builder.objectRef<{ uid: string }>('RemovedPaymentMethod').implement({
+  authScopes: readingMoney,
+  fields: (t) => ({ uid: t.exposeString('uid') }),
+});
+
+builder.mutationField('removePaymentMethod', (t) =>
+  t.field({
+    type: RemovedPaymentMethod,
+    description:
+      'Removes a saved payment method, here at once and at its vendor soon. Nothing is charged to it any more, and what it was declined for is not tried again: without another one, renewals are paid on the page of the invoice. Administrators may name that of any customer.',
+    authScopes: { scope: 'billing:write' },
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => removePaymentMethod(ctx, { uid }),
+  }),
+);
