@@ -16,7 +16,7 @@ import {
 } from './shapes.ts';
 
 const TEMPLATE =
-  '`template_uid` (needs the scope `templates:read`, too) or `plugin_template`: subject, html and plain text that are not given are copied from that template.';
+  '`template_uid` (needs the scope `templates:read`, too) or `plugin_template`: subject, preheader, html and plain text that are not given are copied from that template.';
 
 const launch = (path: '/campaigns/:uid/run' | '/campaigns/:uid/send') =>
   endpoint({

@@ -15,6 +15,8 @@ import { parseEmail } from './parse-email.ts';
 /** What only marketing mail has. */
 const OF_LISTS = /List-|Feedback-ID|Precedence|way out/;
 const BYTES_MAX = 30 * 1024;
+/** Its reminder is added at the end of marketing mail. */
+const LIST = { ...messageSource().list, remindMessage: 'You signed up at our fair in Graz.' };
 const ORDER: MailData = {
   ...{ order_number: 'A-1042', order_date: '12 March 2026', first_name: 'Ada', total: '€ 54.90' },
   order_url: 'https://shop.example/o/1042',
@@ -26,7 +28,7 @@ const ORDER: MailData = {
 
 async function composed(template: BuiltInTemplate, { data, firstName }: { data?: MailData; firstName?: string } = {}) {
   const message = await compileMessage(
-    messageSource({ kind: messageKind(template.kind), ...messageTexts(template), trackOpens: true }),
+    messageSource({ kind: messageKind(template.kind), ...messageTexts(template), list: LIST, trackOpens: true }),
   );
   const person = { ...recipient(firstName === undefined ? {} : { FIRST_NAME: firstName }), data };
   return { message, filled: await message.fill(person), texts: await message.texts(person) };
@@ -58,6 +60,7 @@ describe.each(BUILT_IN_TEMPLATES.map((template) => [template.name, template] as 
     // Its own footer has all that the law asks for, so none is added.
     if (template.kind === 'marketing') expect(html.match(/Hauptstraße 1/g)).toHaveLength(1);
     if (template.kind === 'marketing') expect(html.match(/>Unsubscribe</g)).toHaveLength(1);
+    if (template.kind === 'marketing') expect(html).toContain(LIST.remindMessage);
   });
 
   test('reads well without a name and without data', async () => {

@@ -26,6 +26,11 @@ test('values cannot become html, an address of script, or our own marks', async 
   expect(text).not.toContain('<img');
   expect(text).not.toMatch(/[\ufdd0-\ufdef]/);
   expect(text).toContain('{EMAIL}{{ 1 | plus: 1 }}');
+  // A mark of ours, as the author's merge tag is one while the message is composed.
+  const marked = { x: '\ufdd00\ufdd1', list: ['\ufdd00\ufdd1', { y: '\ufdd00\ufdd1' }] };
+  expect(await shown('{EMAIL}|{{ data.x }}|{{ data.list | first }}|{{ data.list[1].y }}', marked)).toBe(
+    'ada@example.com|0|0|0',
+  );
   expect(await shown('<a href="{{ data.x }}">y</a>', { x: 'javascript:alert(1)' })).not.toContain('javascript:');
   expect(await shown('{{ data }}{{ data.o }}', { o: { secret: 'x' } })).toBe('');
 });

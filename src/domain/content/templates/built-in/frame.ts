@@ -13,7 +13,9 @@ const LINE = '#d5dae1';
 const LINK = '#1d4ed8';
 const BUTTON = '#1d4ed8';
 
-/** `[data-ogsc]` and `[data-ogsb]` are how Outlook on the web marks text and backgrounds in its dark mode. */
+/**
+ * What the product adds to marketing mail (footer.ts) has the role `contentinfo`. `[data-ogsc]` and `[data-ogsb]` are how Outlook on the web marks text and backgrounds in its dark mode.
+ */
 const SHEET = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
@@ -23,6 +25,7 @@ const SHEET = `
   .muted { color: #aab4c0 !important; }
   .link { color: #9ec1ff !important; }
   .line { border-color: #3a424e !important; }
+  div[role=contentinfo], div[role=contentinfo] a { color: #aab4c0 !important; }
 }
 [data-ogsb] .page { background: #14171c !important; }
 [data-ogsb] .card { background: #1f242c !important; }
