@@ -37,7 +37,7 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   workers: { level: 11, may: ['domain/*', 'events', 'jobs', 'lib'] },
   'domain/automations': {
     level: 10,
-    may: ['campaigns', 'delivery', 'webhooks', 'audience', 'messages', 'content', 'accounts']
+    may: ['campaigns', 'delivery', 'webhooks', 'audience', 'messages', 'content', 'billing', 'accounts']
       .map(inDomain)
       .concat(means),
   },

@@ -42,7 +42,7 @@ export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z') {
     const entrants = ids.map((personId) => ({
       ...{ personId, entryKey: '', payload: null, depth: 0, reason: 'execute', ...more },
     }));
-    return inTransaction(as, (tx) => enterPeople(tx, live, entrants, now));
+    return inTransaction(as, (tx) => enterPeople(tx, live, { entrants, now }));
   };
 
   return {

@@ -94,7 +94,7 @@ async function giveTime(
     ...{ run, from: key.node, what: 'parked', port: null, reason: 'failed', to: null },
     details: { message: message.slice(0, MESSAGE_MAX) },
   };
-  await inTransaction(ctx, (tx) => moveRuns(tx.tx, key, [move], now));
+  await inTransaction(ctx, (tx) => moveRuns(tx.tx, key, { moves: [move], now }));
 }
 
 const MESSAGE_MAX = 500;
@@ -117,7 +117,7 @@ async function advanceDue(ctx: TransactionContext, key: NodeKey, batch: Batch): 
   const withPayload = node.type === 'condition';
   const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, withPayload });
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
-  if (due.length > 0) await moveRuns(ctx.tx, key, await movesOf(ctx, batch, zones, due), now);
+  if (due.length > 0) await moveRuns(ctx.tx, key, { moves: await movesOf(ctx, batch, zones, due), now });
   if (due.length < max || max === 1) await storeNextWake(ctx.tx, key);
   return due.length;
 }

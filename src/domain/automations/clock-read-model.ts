@@ -1,3 +1,4 @@
+/** The clock by which flows run. */
 import { sql, type Queryable } from '../../db/database.ts';
 
 /** The database's clock: all processes go by it, whatever their own clocks show. */

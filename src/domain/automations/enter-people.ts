@@ -46,8 +46,7 @@ export type EntryAnswer = { readonly runId: bigint } | { readonly refused: Refus
 export async function enterPeople(
   ctx: TransactionContext,
   live: LiveFlow,
-  entrants: readonly Entrant[],
-  now: Date,
+  { entrants, now }: { readonly entrants: readonly Entrant[]; readonly now: Date },
 ): Promise<readonly EntryAnswer[]> {
   const { key, listId, flow } = live;
   await findByKeys(ctx.tx);

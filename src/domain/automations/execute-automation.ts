@@ -42,7 +42,7 @@ export async function executeAutomation(
       ...{ personId: person.id, entryKey: keyOf(payload ?? null, live.flow.entry), payload: payload ?? null },
       ...{ depth: 0, reason: 'execute' },
     };
-    const [answer] = await enterPeople(tx, live, [entrant], await databaseNow(tx.db));
+    const [answer] = await enterPeople(tx, live, { entrants: [entrant], now: await databaseNow(tx.db) });
     if (!answer) throw new Error('An entry has no answer.');
     return answer;
   });

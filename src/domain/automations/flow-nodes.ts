@@ -157,7 +157,6 @@ export const wayOut = z
   .refine(({ event, person }) => (event === undefined) !== (person === undefined), {
     message: 'must have exactly one of: event, person',
   });
-export type WayOut = z.output<typeof wayOut>;
 
 /** The ports that an edge of this node may begin at. A port without an edge ends the flow for who leaves by it. */
 export function portsOf(given: FlowNode): readonly string[] {

@@ -88,7 +88,6 @@ export const trigger = z.discriminatedUnion('type', [
     ...onlyIf,
   }),
 ]);
-export type Trigger = z.output<typeof trigger>;
 
 /**
  * How often a person may enter (D70): once, again so many days after the last entry, again after the end, or several at once, one for

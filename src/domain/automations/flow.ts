@@ -24,7 +24,6 @@ const edge = z.strictObject({
   port: z.string().max(PORT_MAX).default('next'),
   to: nodeId,
 });
-export type Edge = z.output<typeof edge>;
 
 const place = z.strictObject({ x: z.number(), y: z.number() });
 

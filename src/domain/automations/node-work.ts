@@ -30,9 +30,6 @@ export interface NodeWork<Type extends NodeType = NodeType> {
   readonly answers: AnswersByQuestion;
 }
 
-/** For each of `runs`, in their order. */
-export type WorkOf<Type extends NodeType> = (work: NodeWork<Type>) => Promise<readonly Outcome[]>;
-
 export const NEXT: Outcome = { go: 'next' };
 
 /** By `error` where it leads somewhere: the fault is of the kind that trying again does not mend. Else parked (D87). */

@@ -79,14 +79,19 @@ export async function tryNode(tx: Transaction, { customerId, automationId, versi
   return answer?.isMine ?? false;
 }
 
+interface Moves {
+  readonly moves: readonly Move[];
+  readonly now: Date;
+}
+
 /** Writes the moves: rows, entries, history and counts. The rows are locked by this transaction. */
-export async function moveRuns(tx: Transaction, key: VersionKey, moves: readonly Move[], now: Date): Promise<void> {
+export async function moveRuns(tx: Transaction, key: VersionKey, { moves, now }: Moves): Promise<void> {
   if (moves.length === 0) return;
-  await writeMoves(tx, key, moves, now);
+  await writeMoves(tx, key, { moves, now });
   await countMoves(tx, key, moves);
 }
 
-async function writeMoves(tx: Queryable, key: VersionKey, moves: readonly Move[], now: Date): Promise<void> {
+async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves): Promise<void> {
   const { customerId, automationId, version } = key;
   const rows = moves.map(({ run, from, what, port, reason, details, to }) => ({
     ...{ id: String(run.id), person: String(run.personId), entry_key: run.entryKey, from, what, port, reason, details },

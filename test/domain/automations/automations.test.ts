@@ -1,0 +1,139 @@
+/** Automations as their owner handles them: draft, publication, states, requests to let a person in, limits, other customers. */
+import { expect, test } from 'vitest';
+import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
+import { executeAutomation } from '../../../src/domain/automations/execute-automation.ts';
+import { findOwnedAutomation } from '../../../src/domain/automations/find-owned-automation.ts';
+import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
+import { deleteAutomation, setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
+import { startFlowWorld } from '../../support/flow-world.ts';
+import { createTenant } from '../../support/tenant.ts';
+
+const world = await startFlowWorld();
+const { ctx, list } = world;
+const stranger = await createTenant({ ...ctx, viewer: null });
+
+const wait = { id: 'rest', type: 'wait', for: { hours: 1 } };
+const flow = { triggers: [{ type: 'execute' }], nodes: [wait], edges: [{ from: 'start', to: 'rest' }] };
+
+const make = async (draft: unknown = flow, name = 'Welcome') =>
+  (await createAutomation(ctx, { listUid: list.uid, name, flow: draft })).uid;
+const active = async (draft: unknown = flow) => {
+  const uid = await make(draft);
+  await publishAutomation(ctx, uid, 1);
+  await setAutomationStatus(ctx, uid, 'active');
+  return uid;
+};
+
+test('a draft may have faults, and is published only without them', async () => {
+  const uid = await make({ triggers: [], nodes: [] });
+  await expect(publishAutomation(ctx, uid, 1)).rejects.toMatchObject({
+    code: 'FLOW_HAS_FAULTS',
+    faults: [{ code: 'invalid', field: 'edges' }],
+  });
+  const empty = await make({ triggers: [], nodes: [], edges: [] });
+  await expect(publishAutomation(ctx, empty, 1)).rejects.toMatchObject({
+    faults: [
+      { code: 'no_trigger', field: 'triggers' },
+      { code: 'no_node', field: 'nodes' },
+    ],
+  });
+  await expect(setAutomationStatus(ctx, uid, 'active')).rejects.toMatchObject({ code: 'AUTOMATION_NOT_PUBLISHED' });
+  await updateAutomation(ctx, uid, { flow, draftVersion: 1, name: 'Hello' });
+  expect(await publishAutomation(ctx, uid, 2)).toEqual({
+    number: 1,
+    warnings: [expect.objectContaining({ code: 'nothing_follows' })],
+  });
+  expect(await findOwnedAutomation(ctx, uid)).toMatchObject({
+    name: 'Hello',
+    draftVersion: 2,
+    liveVersion: 1,
+    status: 'inactive',
+  });
+});
+
+test('two who edit the same draft do not overwrite each other', async () => {
+  const uid = await make();
+  await updateAutomation(ctx, uid, { flow, draftVersion: 1 });
+  await expect(updateAutomation(ctx, uid, { flow, draftVersion: 1 })).rejects.toMatchObject({
+    code: 'AUTOMATION_CHANGED',
+  });
+  await expect(updateAutomation(ctx, uid, { flow })).rejects.toMatchObject({
+    fields: { draftVersion: [expect.any(String)] },
+  });
+  await expect(publishAutomation(ctx, uid, 1)).rejects.toMatchObject({ code: 'AUTOMATION_CHANGED' });
+});
+
+test('nodes whose work is not built are refused, each by its name', async () => {
+  const mail = { id: 'mail', type: 'send_mail', templateUid: '0123456789abc' };
+  const uid = await make({ ...flow, nodes: [mail], edges: [{ from: 'start', to: 'mail' }] });
+  await expect(publishAutomation(ctx, uid, 1)).rejects.toMatchObject({
+    faults: [{ node: 'mail', field: 'type', code: 'not_available', message: expect.stringContaining('send_mail') }],
+  });
+});
+
+test.each([null, 'flow', [], { huge: 'x'.repeat(300_000) }])('what is no flow is refused: %.20j', async (draft) => {
+  if (draft === null) return expect(make(undefined)).resolves.toMatch(/^[0-9a-f]{13}$/);
+  await expect(make(draft)).rejects.toMatchObject({ fields: { flow: [expect.any(String)] } });
+});
+
+test('a request lets a person in by address, id or uid, once, and says why not', async () => {
+  const uid = await active();
+  const [one, two] = [await world.person(), await world.person()];
+  expect(await executeAutomation(ctx, uid, { subscriber: String(one), payload: { cart: 7 } })).toEqual({
+    runId: expect.anything(),
+  });
+  expect(await executeAutomation(ctx, uid, { subscriber: subscriberUid(two) })).toEqual({ runId: expect.anything() });
+  expect(await executeAutomation(ctx, uid, { subscriber: 'p1@example.org' })).toEqual({ refused: 'entered_before' });
+  await expect(executeAutomation(ctx, uid, { subscriber: 'nobody@example.org' })).rejects.toMatchObject({
+    code: 'SUBSCRIBER_NOT_FOUND',
+  });
+  await expect(
+    executeAutomation(ctx, uid, { subscriber: String(one), payload: { a: 'x'.repeat(65_536) } }),
+  ).rejects.toMatchObject({
+    fields: { payload: [expect.stringContaining('64 KiB')] },
+  });
+  await expect(executeAutomation(ctx, uid, { subscriber: String(one), payload: [1] })).rejects.toMatchObject({
+    fields: { payload: [expect.any(String)] },
+  });
+  await setAutomationStatus(ctx, uid, 'inactive');
+  await expect(executeAutomation(ctx, uid, { subscriber: String(one) })).rejects.toMatchObject({
+    code: 'AUTOMATION_NOT_ACTIVE',
+  });
+});
+
+test('the key of an entry comes from the payload', async () => {
+  const uid = await active({ ...flow, entry: { mode: 'per_key', key: 'cart.id' } });
+  const person = String(await world.person());
+  const enter = (payload: unknown) => executeAutomation(ctx, uid, { subscriber: person, payload });
+  expect(await enter({ cart: { id: 5 } })).toEqual({ runId: expect.anything() });
+  expect(await enter({ cart: { id: '6' } })).toEqual({ runId: expect.anything() });
+  expect(await enter({ cart: { id: '5' } })).toEqual({ refused: 'key_entered' });
+  expect(await enter({ cart: {} })).toEqual({ refused: 'no_key' });
+});
+
+test('a deleted automation is gone with everything of it', async () => {
+  const uid = await active();
+  const person = await world.person();
+  await executeAutomation(ctx, uid, { subscriber: String(person) });
+  await deleteAutomation(ctx, uid);
+  await expect(findOwnedAutomation(ctx, uid)).rejects.toMatchObject({ code: 'AUTOMATION_NOT_FOUND' });
+  expect(await world.steps(person)).toEqual([]);
+  expect(await world.run('2030-01-01T00:00:00Z')).toBe(0);
+});
+
+test('another customer finds, changes, publishes and runs nothing', async () => {
+  const uid = await active();
+  for (const act of [
+    () => findOwnedAutomation(stranger, uid),
+    () => updateAutomation(stranger, uid, { name: 'Mine' }),
+    () => publishAutomation(stranger, uid, 1),
+    () => setAutomationStatus(stranger, uid, 'inactive'),
+    () => executeAutomation(stranger, uid, { subscriber: '1' }),
+    () => deleteAutomation(stranger, uid),
+    () => createAutomation(stranger, { listUid: list.uid, name: 'Mine' }),
+  ])
+    await expect(act()).rejects.toThrow();
+  expect(await findOwnedAutomation(ctx, uid)).toMatchObject({ name: 'Welcome', status: 'active' });
+});
