@@ -14,6 +14,8 @@ import { disposable, settingsOf } from './settings-rules.ts';
 /** The driver is told to wait so long for a reply, also on a busy machine; where none comes, not so long. */
 const REPLY_MS_MAX = 10_000;
 const NO_REPLY_MS_MAX = 1_000;
+/** A connection that is opened too early is seen by then, also on a busy machine. */
+const EARLY_MS = 300;
 /** In which everything must have ended, also on a busy machine. */
 const END_MS_MAX = 20_000;
 const CONNECTIONS_MAX = 2;
@@ -87,7 +89,7 @@ async function inWorld(
 }
 
 async function opensNothing({ vendor }: World): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await new Promise((resolve) => setTimeout(resolve, EARLY_MS));
   requireThat(vendor.connections().ever === 0, 'connect() opens a connection: only send() and test() may.');
 }
 
