@@ -39,6 +39,7 @@ export interface VendorIdentities {
   readonly lists?: readonly VendorIdentity['kind'][];
   /** All of them, or the first 1,000. */
   list(): Promise<readonly VendorIdentity[]>;
+  /** Refuses a kind that is not in `adds`. */
   add(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;
   /** Adds an address with this mail in place of the vendor's own. Absent: the vendor has no such mail. */
   addWithMail?(email: string, mail: IdentityMail): Promise<VendorIdentity>;

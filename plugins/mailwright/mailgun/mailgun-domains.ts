@@ -43,7 +43,8 @@ export function mailgunDomains(settings: DriverSettings, options: DriverOptions)
       }
       return found;
     },
-    async add({ name }) {
+    async add({ kind, name }) {
+      if (kind !== 'domain') throw new Error(`${NAME} lets us add domains only.`);
       const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const body = new URLSearchParams({ name }).toString();
       const one = await read({ method: 'POST', path: '/v4/domains', headers, body }, oneShape);

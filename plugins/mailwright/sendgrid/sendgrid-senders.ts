@@ -55,7 +55,8 @@ export function sendGridSenders(settings: DriverSettings, options: DriverOptions
       }
       return [...found, ...(await senders())];
     },
-    async add({ name }) {
+    async add({ kind, name }) {
+      if (kind !== 'domain') throw new Error(`${NAME} lets us add domains only.`);
       const body = JSON.stringify({ domain: name, automatic_security: true, ...(region === 'eu' && { region }) });
       return domainOf(await read({ method: 'POST', path: DOMAINS, body }, domainShape));
     },

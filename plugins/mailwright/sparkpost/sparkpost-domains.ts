@@ -35,7 +35,8 @@ export function sparkPostDomains(settings: DriverSettings, options: DriverOption
       const { results } = await read({ method: 'GET', path: DOMAINS }, listShape);
       return results.map(({ domain, status }) => identityOf(domain, status));
     },
-    async add({ name }) {
+    async add({ kind, name }) {
+      if (kind !== 'domain') throw new Error(`${NAME} lets us add domains only.`);
       const body = JSON.stringify({ domain: name });
       const { results } = await read({ method: 'POST', path: DOMAINS, body }, addedShape);
       return identityOf(results.domain, NEW, results.dkim);
