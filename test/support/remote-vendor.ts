@@ -110,7 +110,7 @@ export class RemoteVendor {
     const { id, intentUid, status, planId, isPaid } = kept;
     return {
       ...{ id, intentUid, status, planId, isActive: status !== 'canceled', isEnded: status === 'canceled' },
-      currentPeriodEndsAt: this.endOf(kept),
+      ...{ currentPeriodEndsAt: this.endOf(kept), startedAt: kept.startedAt },
       periodPayment: isPaid && plan ? { amountMinor: plan.amountMinor, currencyCode: plan.currencyCode } : null,
     };
   }
@@ -187,7 +187,10 @@ function serviceOf(current: () => RemoteVendor) {
     getCheckoutUrl: ({ token }: PaymentIntent) => `/plugins/acme/subs/go/${token}`,
     getMethodTitle: (method: PaymentMethodData | null) => (method ? 'Visa' : 'Card'),
     getMethodInfo: () => 'ends in 4242',
-    getIntentState: async (intent: PaymentIntent) => stateOf(current(), intent),
+    async getIntentState(intent: PaymentIntent) {
+      current().note('read');
+      return stateOf(current(), intent);
+    },
     test: async () => ({ ok: true as const }),
     createSubscription: async (intent: PaymentIntent) => current().shown(current().create(intent)),
     async getRemotePlans() {

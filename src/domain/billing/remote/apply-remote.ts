@@ -60,7 +60,7 @@ async function applyPaid(work: BillingWork, applying: Applying, counts: boolean)
   const { remote, row, payment, plan } = applying;
   if (!isPeriodPaid(remote)) return undefined;
   const frequency = frequencyOfPlan(plan);
-  const ends = newlyPaid(row, remote, { begunAt: payment.createdAt, frequency });
+  const ends = newlyPaid(row, remote, { begunAt: remote.startedAt ?? payment.createdAt, frequency });
   if (ends.length === 0) return undefined;
   const mismatch = mismatchOf(plan, remote);
   if (mismatch !== undefined) {
