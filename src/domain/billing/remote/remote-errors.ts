@@ -51,6 +51,11 @@ export const newPeriodDiffers = (name: string) =>
     'REMOTE_PERIOD_DIFFERS',
     `${VENDOR_KEEPS} The plan "${name}" has a period of another length or another currency, which the vendor cannot change to. Cancel the subscription, and choose the plan when it has ended.`,
   );
+export const periodIsTheVendors = () =>
+  new WrongStateError(
+    'REMOTE_PERIOD_KEPT',
+    `${VENDOR_KEEPS} The vendor decides when its periods end, and each paid one would undo this change. Give the customer time at the vendor: its period is taken over here. Or cancel the subscription here, which cancels it at the vendor, and set the period then.`,
+  );
 export const remoteNotKnownYet = () =>
   new WrongStateError(
     'REMOTE_SUBSCRIPTION_NOT_KNOWN',
