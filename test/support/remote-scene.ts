@@ -93,12 +93,17 @@ export async function remoteScene(world: BillingWorld, vendor: () => RemoteVendo
     await world.rows(sql`UPDATE payment_gateway SET next_walk_at = NULL, walk_error = NULL`);
   }
 
+  /** Payments are single ones from now on. */
+  async function unlink(): Promise<void> {
+    await world.rows(sql`DELETE FROM remote_plan_link`);
+  }
+
   /** What the scheduled jobs do, in this order. */
   async function pass(): Promise<void> {
     await renewSubscriptions(system);
     await syncPayments(system);
   }
 
-  const people = { dueCustomer, begin, subscriber, forget };
+  const people = { dueCustomer, begin, subscriber, forget, unlink };
   return { ...people, gateway, system, small, large, at, linkPlans, remotesOf, runJobs, pass };
 }

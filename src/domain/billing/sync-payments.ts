@@ -64,6 +64,11 @@ export async function syncInvoice(ctx: Context, invoice: Pick<Invoice, 'customer
     if (payment.syncedAt === null || at - payment.syncedAt.getTime() >= FRESH_MS) await syncPayment(ctx, payment);
 }
 
+/** Reads all payments of an invoice about which a vendor may say something. What fails is noted in its row. */
+export async function syncContained(ctx: Context, invoice: Pick<Invoice, 'customerId' | 'id'>): Promise<void> {
+  for (const payment of await paymentsToSync(ctx.db, invoice, PER_INVOICE_MAX)) await syncOne(ctx, payment);
+}
+
 /** For the refresh button: reads the vendors' state of an invoice's payments. Throws NotFoundError, ForeignResourceError. */
 export async function refreshInvoice(ctx: Context, { uid }: { uid: string }): Promise<Invoice> {
   const invoice = await visibleInvoice(ctx, uid);
