@@ -80,6 +80,8 @@ test('without a browser: a decline and a vendor with a hosted checkout only fail
   await createRemote(system, { intentUid: declined.uid });
   expect(await stateOfPayment(declined.uid)).toEqual({ status: 'FAILED', reason: 'The card was declined.' });
   vendor.hostedOnly = true;
+  // A card that was declined rests for some minutes.
+  at('2026-03-01T10:10:00Z');
   const hosted = await start(customer);
   await createRemote(system, { intentUid: hosted.uid });
   expect(await stateOfPayment(hosted.uid)).toMatchObject({ reason: expect.stringContaining('only on its own page') });
