@@ -45,7 +45,7 @@ export async function applyRemote(
   const counts = isOurs && subscription.status === 'active';
   const mismatch = await applyPaid(work, { payment, remote, row, invoice, subscription, plan }, counts);
   if (row.isEnded) await applyEnd(work, subscription, isOurs ? row : undefined);
-  else if (!counts) await enqueueCancel(work, row);
+  else if (!counts || work.customer.status !== 'active') await enqueueCancel(work, row);
   return finish(work, row, mismatch ?? (row.isEnded || counts ? null : row.error));
 }
 
