@@ -45,6 +45,8 @@ export function sendGridSenders(settings: DriverSettings, options: DriverOptions
   };
   return {
     adds: ['domain'],
+    // A parent account may have assigned domains to this one.
+    hidesSome: true,
     async list() {
       const found: VendorIdentity[] = [];
       for (let page = 0; page < PAGES_MAX; page++) {
