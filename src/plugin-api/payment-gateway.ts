@@ -151,7 +151,7 @@ export interface RemoteSubscription {
   readonly startedAt?: Date;
   /**
    * What was paid for the period that ends at `currentPeriodEndsAt`; null: it is not paid yet. The host counts a period as paid only if amount and
-   * currency are those of the plan. Absent: it is paid while the subscription is active, and the amount is not compared.
+   * currency are those of the plan; other money is credit. Absent: it is paid while the subscription is active, and `planId` must be a linked plan.
    */
   readonly periodPayment?: { readonly amountMinor: bigint; readonly currencyCode: string } | null;
 }

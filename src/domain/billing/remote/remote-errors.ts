@@ -29,7 +29,7 @@ export const remotePlanNotLinked = () =>
 export const planIsLinked = () =>
   new WrongStateError(
     'REMOTE_PLAN_LINKED',
-    'A vendor takes the price of this plan: price, currency and period cannot change while it is linked. Unlink it first, then link a plan of the vendor with the new price.',
+    'A vendor takes the price of this plan: price, currency and period cannot change while it is linked. Unlink it first, then link a plan of the vendor with the new price. Subscriptions that the vendor keeps go on at the old price.',
   );
 
 /** The invoice cannot begin a subscription at the vendor; `reason` says why. */
@@ -61,3 +61,6 @@ export const remoteNotKnownYet = () =>
     'REMOTE_SUBSCRIPTION_NOT_KNOWN',
     'The vendor of the payment gateway has not shown this subscription yet. Try again in some minutes.',
   );
+
+/** How the errors begin that stay on a vendor's subscription until its plan is the wanted one. */
+export const PLAN_NOT_CHANGED = 'The vendor has not changed the plan';
