@@ -1,5 +1,6 @@
 /** A campaign does not start from a sender that the vendor of its server has not verified, as far as the vendor says so. */
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { resumeCampaign } from '../../../src/domain/campaigns/resume-campaign.ts';
@@ -23,6 +24,16 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 // The same, for accounts that share their senders.
 const senders = { domains: 'vendor', addresses: 'vendor', areShared: true } as const;
 withDriver(ctx.hooks, { ...driverOf(ctx, 'amazon-api'), type: 'shared-api', senders });
+
+// The same, of a vendor that takes its time.
+withDriver(ctx.hooks, {
+  ...{ ...driverOf(ctx, 'amazon-api'), type: 'slow-api' },
+  identities(...given) {
+    const shown = driverOf(ctx, 'amazon-api').identities?.(...given);
+    if (!shown) throw new Error('Amazon SES shows its identities.');
+    return { ...shown, list: () => shown.list().then((all) => sleep(1_000, all)) };
+  },
+});
 
 async function worldWith(identities: readonly string[], { type = 'amazon-api', from = 'news@sender.example' } = {}) {
   const vendor = await startSesVendor({ identities });
@@ -131,7 +142,7 @@ const sentence = async ({ ctx: own }: CampaignWorld, email = 'news@sender.exampl
   (await checkSender(own, { email })).problems.find((problem) => problem.includes('its vendor has not verified'));
 
 test('many who ask at once ask the vendor once, and each gets the answer', async () => {
-  const { world, lists } = await worldWith(['house.test']);
+  const { world, lists } = await worldWith(['house.test'], { type: 'slow-api' });
   const sentences = await Promise.all(Array.from({ length: 30 }, () => sentence(world)));
   expect(sentences.filter((found) => found !== undefined)).toHaveLength(30);
   expect(lists()).toBe(1);
