@@ -60,6 +60,13 @@ export const cancelRemoteJob = defineJob({
   attemptsMax: 10,
 });
 
+/** Begins to cancel at the vendors what they keep of a customer that was disabled. */
+export const withdrawRemotesJob = defineJob({
+  name: 'billing.withdraw-remotes-of-customer',
+  payload: z.looseObject({ customerId: z.string() }),
+  attemptsMax: 10,
+});
+
 /** Tells the vendor to change the plan of a subscription. After the last try the administrator sees why it failed. */
 export const changeRemotePlanJob = defineJob({
   name: 'billing.change-remote-plan',

@@ -21,3 +21,10 @@ export const verifyImportJob = defineJob({
   payload: z.object({ customerId: id, importId: id }),
   attemptsMax: ATTEMPTS_MAX,
 });
+
+/** Deletes what runs of processes that died have left. */
+export const sweepVerificationsJob = defineJob({
+  name: 'verifications.sweep',
+  payload: z.looseObject({}),
+  attemptsMax: 1,
+});

@@ -1,6 +1,10 @@
 /** Removes secrets from replies of other systems: such replies repeat what they did not understand, and are shown and logged. */
 
 const HIDDEN = '***';
+/** Of base64 (RFC 4648). */
+const BITS_PER_LETTER = 6;
+/** A shorter piece of base64 may be a coincidence. */
+const PIECE_LENGTH_MIN = 8;
 /** Fewer matching letters at the end of a cut text are a coincidence. */
 const CUT_LENGTH_MIN = 4;
 
@@ -26,6 +30,33 @@ export function formsOfPassword({ username, password }: { username: string; pass
     base64(plain),
     base64(`${username}${plain}`),
   ];
+}
+
+/**
+ * The forms in which a request carries a key: as it is, quoted, percent-encoded in an address or a form, in base64, and as the part of a
+ * longer base64 text that it determines, such as Basic authentication with any user name (RFC 7617).
+ */
+export function formsOfKey(key: string): string[] {
+  const encoded = [encodeURIComponent(key.toWellFormed()), new URLSearchParams({ '': key }).toString().slice(1)];
+  const small = encoded.map((form) => form.replace(/%[\dA-F]{2}/g, (code) => code.toLowerCase()));
+  const inBase64 = [base64(key), ...[0, 1, 2].map((before) => base64Piece(key, before))];
+  return [
+    ...[key, key.replace(/["\\]/g, String.raw`\$&`), JSON.stringify(key).slice(1, -1)],
+    ...[...encoded, ...small],
+    ...[...inBase64, ...inBase64.map(inAddress)].filter((form) => form.length >= PIECE_LENGTH_MIN),
+  ];
+}
+
+/** What base64 makes of `text` after so many other bytes: only the letters that depend on nothing else. */
+function base64Piece(text: string, bytesBefore: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);
+  const determined = Math.floor((bytes.length * 8) / BITS_PER_LETTER);
+  return bytes.toString('base64').slice(Math.ceil((bytesBefore * 8) / BITS_PER_LETTER), determined);
+}
+
+/** RFC 4648 5. */
+function inAddress(form: string): string {
+  return form.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
 function cutLengthOf(text: string, secret: string): number {

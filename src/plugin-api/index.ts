@@ -137,6 +137,7 @@ export {
   type SettingsInput,
 } from './sending-driver.ts';
 export { askVendor, failureByStatus, httpDriver, textOf, type AskVendor, type HttpVendor } from './http-driver.ts';
+export { readVendor, type ReadableVendor } from './read-vendor.ts';
 export {
   jsonOf,
   NoAnswerError,

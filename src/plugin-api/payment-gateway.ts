@@ -147,9 +147,11 @@ export interface RemoteSubscription {
   readonly isEnded?: boolean;
   readonly planId: string | null;
   readonly currentPeriodEndsAt: Date | null;
+  /** When its first period began. The host counts the periods that it has missed from here; absent: from when the payment was begun here. */
+  readonly startedAt?: Date;
   /**
    * What was paid for the period that ends at `currentPeriodEndsAt`; null: it is not paid yet. The host counts a period as paid only if amount and
-   * currency are those of the plan. Absent: it is paid while the subscription is active, and the amount is not compared.
+   * currency are those of the plan; other money is credit. Absent: it is paid while the subscription is active, and `planId` must be a linked plan.
    */
   readonly periodPayment?: { readonly amountMinor: bigint; readonly currencyCode: string } | null;
 }

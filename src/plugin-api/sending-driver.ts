@@ -122,7 +122,7 @@ export interface SendingDriver {
   /**
    * Called before the first message of a From address over this connection, with the bare address; not once per message. For what
    * the vendor needs first, or to learn that it does not send for this address. Sends nothing. Throws `SendingError`: `refused` about
-   * `sender` stops the campaign at once; any other failure counts as that of a message, and the address is asked about again.
+   * `sender` stops the campaign at once; any other failure counts as `unavailable`: the messages wait, and the address is asked about again.
    */
   prepareSender?(fromEmail: string): Promise<void>;
   /** How many connections this process may have open from now on; those beyond it end when their messages are done. */

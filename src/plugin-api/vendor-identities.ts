@@ -37,8 +37,14 @@ export interface VendorIdentities {
   readonly adds: readonly VendorIdentity['kind'][];
   /** Which kinds `list` shows. Absent: both. */
   readonly lists?: readonly VendorIdentity['kind'][];
+  /**
+   * The account may send for senders that `list` does not show, such as domains that another account has assigned to it. Then only a domain
+   * that is listed as not verified keeps a campaign from starting. Absent: it shows all of these kinds.
+   */
+  readonly hidesSome?: boolean;
   /** All of them, or the first 1,000. */
   list(): Promise<readonly VendorIdentity[]>;
+  /** Refuses a kind that is not in `adds`. */
   add(identity: Pick<VendorIdentity, 'kind' | 'name'>): Promise<VendorIdentity>;
   /** Adds an address with this mail in place of the vendor's own. Absent: the vendor has no such mail. */
   addWithMail?(email: string, mail: IdentityMail): Promise<VendorIdentity>;

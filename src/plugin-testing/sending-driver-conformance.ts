@@ -4,6 +4,7 @@
  */
 import type { SendingDriverRegistration } from '../plugin-api/index.ts';
 import type { ConformanceRule } from './conformance-rule.ts';
+import { identityRules } from './identity-rules.ts';
 import { sendingRules } from './sending-rules.ts';
 import { settingsRules } from './settings-rules.ts';
 import type { SendingDriverConformance } from './test-vendor.ts';
@@ -18,5 +19,6 @@ export function sendingDriverConformance(
     ...settingsRules(registration, conformance),
     ...sendingRules(registration, conformance),
     ...webhookRules(registration, conformance),
+    ...identityRules(registration, conformance),
   ];
 }

@@ -9,6 +9,7 @@ import { dropAbandonedUploadsJob } from '../jobs/file-jobs.ts';
 import { dropAbandonedImportsJob } from '../jobs/import-jobs.ts';
 import { runDueSlotsJob, sweepPluginJobsJob } from '../jobs/plugin-work-jobs.ts';
 import { recheckDomainsJob } from '../jobs/sending-jobs.ts';
+import { sweepVerificationsJob } from '../jobs/verification-jobs.ts';
 
 export const crontab = [
   { task: reviveCampaignsJob.name, match: '* * * * *' },
@@ -29,4 +30,5 @@ export const crontab = [
   { task: recheckDomainsJob.name, match: '*/10 * * * *' },
   { task: pollBounceHandlersJob.name, match: '* * * * *' },
   { task: sweepBouncesJob.name, match: '43 4 * * *' },
+  { task: sweepVerificationsJob.name, match: '23 * * * *' },
 ] as const;

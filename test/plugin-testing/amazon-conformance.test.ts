@@ -126,7 +126,8 @@ describe('amazon-api', () => {
     webhook: { settings: { region: SES_REGION, ...SES_KEY, sns_topic_arn: SES_TOPIC }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
+  test('are all rules for a driver with growing connections, a webhook and senders', () =>
+    expect(rules).toHaveLength(26));
 });
 
 describe('amazon-smtp', () => {

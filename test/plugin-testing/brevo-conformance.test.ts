@@ -83,7 +83,8 @@ describe('brevo-api', () => {
     webhook,
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
+  test('are all rules for a driver with growing connections, a webhook and senders', () =>
+    expect(rules).toHaveLength(26));
 });
 
 describe('brevo-smtp', () => {

@@ -51,7 +51,8 @@ describe('mailgun-api', () => {
     },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
+  test('are all rules for a driver with growing connections, a webhook and senders', () =>
+    expect(rules).toHaveLength(26));
 });
 
 describe('mailgun-smtp', () => {

@@ -52,7 +52,8 @@ describe('sparkpost-api', () => {
     webhook: { settings: { api_key: 'k', webhook_key: SPARKPOST_WEBHOOK_KEY }, cases },
   });
   test.each(rules)('$name', ({ check }) => check());
-  test('are all rules for a driver with growing connections and a webhook', () => expect(rules).toHaveLength(22));
+  test('are all rules for a driver with growing connections, a webhook and senders', () =>
+    expect(rules).toHaveLength(26));
 });
 
 describe('sparkpost-smtp', () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { connectAddressCheck, parseAddress } from '../../plugins/mailwright/address-check/address-verifier.ts';
 import { validateSettings } from '../../plugins/mailwright/address-check/settings.ts';
-import type { SettingsInput } from '../../src/plugin-api/index.ts';
+import type { EmailVerifier, SettingsInput } from '../../src/plugin-api/index.ts';
 import { startDnsServer } from '../support/dns-zone.ts';
 
 const dns = await startDnsServer();
@@ -182,6 +182,33 @@ describe('the name server', () => {
       { result: 'deliverable', reasons: [] },
     ]);
     expect(dns.queried.slice(length).filter((one) => one.includes('s38.'))).toEqual([]);
+  });
+
+  test.each<[string, number, (verifier: EmailVerifier, ending: AbortController) => unknown]>([
+    ['the time of the call ends', 1_000, () => undefined],
+    ['the verifier is closed', 60_000, (verifier) => verifier.close()],
+    ['nobody waits any more', 60_000, (_, ending) => ending.abort()],
+    ['nobody ever waited', 60_000, () => undefined],
+  ])('is asked for no further record when %s', { timeout: 30_000 }, async (how, answerMs, end) => {
+    const second = await startDnsServer(dns.zone);
+    dns.zone.set('MX deaf.example', ['a.deaf.example', 'b.deaf.example', 'c.deaf.example']);
+    for (const server of [dns, second]) server.behave('only MX');
+    const checked = validateSettings({ dns_timeout_seconds: 2 });
+    if (!checked.ok) throw new Error('The settings are wrong.');
+    const verifier = connectAddressCheck(checked.settings, { dnsServers: [dns.address, second.address] }, answerMs);
+    const ending = new AbortController();
+    if (how === 'nobody ever waited') ending.abort();
+    const began = performance.now();
+    const asked = verifier.verify(['ada@deaf.example'], { signal: ending.signal });
+    const timer = setTimeout(() => end(verifier, ending), 1_000);
+    expect(await asked).toEqual([{ result: 'unknown', reasons: ['dns_failed'] }]);
+    clearTimeout(timer);
+    // One question alone takes its time at each name server, and there are six.
+    expect(performance.now() - began).toBeLessThan(1_900);
+    expect(new Set([...dns.queried, ...second.queried])).toEqual(
+      new Set(how === 'nobody ever waited' ? [] : ['MX deaf.example', 'A a.deaf.example']),
+    );
+    second.close();
   });
 
   test('that answers for no domain of a batch stops it: nobody is called unknown for it', async () => {

@@ -1,6 +1,7 @@
 /** The senders of an account at Amazon SES, by GraphQL and REST on a running program. */
 import { expect, test } from 'vitest';
 import { afterFile } from '../support/after-file.ts';
+import { startBrevoVendor } from '../support/brevo-vendor.ts';
 import { startMailgunVendor } from '../support/mailgun-vendor.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
@@ -11,9 +12,11 @@ import { createTestDatabase } from '../support/test-database.ts';
 
 const ses = await startSesVendor();
 const mailgun = await startMailgunVendor();
+const brevo = await startBrevoVendor();
 afterFile(async () => {
   await ses.close();
   await mailgun.close();
+  await brevo.close();
 });
 const { url } = await createTestDatabase();
 const program = await startProgram({ DATABASE_URL: url, DATA_DIR: newDataDir(), ROLES: 'web' });
@@ -100,5 +103,14 @@ test('half a mail, one for a domain, one from a stranger and one at a vendor wit
   const other = await serverOf('mailgun-api', mailgun.settings);
   expect(await refused(other, { name: 'cid@else.test', ...mail })).toMatchObject({
     errors: { name: [expect.any(String)] },
+  });
+  // Brevo adds addresses, with a mail of its own.
+  const writing = await serverOf('brevo-api', brevo.settings);
+  expect(await refused(writing, { name: 'cid@else.test', ...mail })).toMatchObject({
+    errors: { mail_subject: [expect.stringContaining('This vendor writes the mail itself')] },
+  });
+  expect(brevo.requests().filter(({ method }) => method === 'POST')).toEqual([]);
+  expect(await refused(writing, { name: 'cid@else.test' })).toMatchObject({
+    identity: { kind: 'email', name: 'cid@else.test', verified: false },
   });
 });

@@ -1,5 +1,5 @@
 /** What arrives at Brevo, and what the test of its settings says. */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { plugin } from '../../plugins/mailwright/brevo/index.ts';
 import { openOutboundPool } from '../../src/lib/outbound-pool.ts';
 import type { SendingDriver } from '../../src/plugin-api/index.ts';
@@ -141,4 +141,55 @@ describe('the test of the settings', () => {
       errors: { api_key: [expect.stringContaining('SMTP key')] },
     });
   });
+});
+
+describe('the senders of the account', () => {
+  const checked = registration.validate(vendor.settings);
+  if (!checked.ok) throw new Error('the settings are right');
+  const senders = registration.identities?.(checked.settings, {
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool },
+  });
+  const ann = { kind: 'email', name: 'ann@house.test', isVerified: true, status: 'verified', records: [] } as const;
+  afterEach(() => vendor.answerOthersBy(undefined));
+
+  test('are its domains and addresses', async () => {
+    const house = { kind: 'domain', name: 'house.test', isVerified: true, status: 'verified', records: [] };
+    expect(await senders?.list()).toEqual([house, ann]);
+    expect(await senders?.check({ kind: 'email', name: 'Ann@house.test' })).toEqual(ann);
+  });
+
+  test('may be a domain that is added, and is verified when its records are there', async () => {
+    const wanted = { kind: 'domain', name: 'new.test' } as const;
+    const records = (isFound: boolean) => [
+      { type: 'TXT', name: 'mail._domainkey.new.test', value: 'k=rsa;p=MIGfMA0', isFound },
+      { type: 'TXT', name: 'new.test', value: 'brevo-code:1a2b', isFound },
+      { type: 'TXT', name: '_dmarc.new.test', value: 'v=DMARC1; p=none', isFound },
+    ];
+    const pending = { ...wanted, isVerified: false, status: 'pending', records: records(false) };
+    expect(await senders?.add(wanted)).toEqual(pending);
+    await expect(senders?.add(wanted)).rejects.toThrow('Brevo answered 400');
+    expect(await senders?.check(wanted)).toEqual(pending);
+    const verified = { ...wanted, isVerified: true, status: 'verified', records: records(true) };
+    expect(await senders?.check(wanted)).toEqual(verified);
+    await expect(senders?.check({ ...wanted, name: 'other.test' })).rejects.toThrow('Brevo answered 404');
+  });
+
+  test('may be an address that is added, and waits for its reader', async () => {
+    const wanted = { kind: 'email', name: 'bob@else.test' } as const;
+    const pending = { ...wanted, isVerified: false, status: 'pending', records: [] };
+    expect(await senders?.add(wanted)).toEqual(pending);
+    expect(await senders?.check(wanted)).toEqual(pending);
+    const ofHouse = { kind: 'email', name: 'news@house.test' } as const;
+    expect(await senders?.add(ofHouse)).toEqual({ ...ann, ...ofHouse });
+    await expect(senders?.check({ ...wanted, name: 'cid@else.test' })).rejects.toThrow('does not know cid@else.test');
+    expect(senders?.addWithMail).toBeUndefined();
+  });
+
+  test.each([[{ status: 200, body: '<html>' }], [{ status: 200, body: { domains: 'x' } }]])(
+    'are not known after the answer %j',
+    async (answer) => {
+      vendor.answerOthersBy(() => answer);
+      await expect(senders?.list()).rejects.toThrow('Brevo answered something else');
+    },
+  );
 });

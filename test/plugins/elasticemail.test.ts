@@ -1,6 +1,7 @@
 /** What arrives at Elastic Email, what the test of its settings says, and which of its webhooks are believed. */
 import { describe, expect, test } from 'vitest';
 import { plugin } from '../../plugins/mailwright/elasticemail/index.ts';
+import { openOutboundPool } from '../../src/lib/outbound-pool.ts';
 import { afterFile } from '../support/after-file.ts';
 import { driverOf } from '../support/drivers-of-plugin.ts';
 import {
@@ -142,4 +143,32 @@ describe('a webhook', () => {
   test.each(['{', 'null', '7', '[]', '"x"'])('with the body %j cannot be read', (posted) =>
     expect(async () => webhook.parse(elasticReport({}, { posted }), key)).rejects.toThrow(),
   );
+});
+
+test('the domains of the account are shown, added and checked', async () => {
+  const asked = await startElasticVendor();
+  const checked = registration.validate(asked.settings);
+  if (!checked.ok) throw new Error('the settings are right');
+  const domains = registration.identities?.(checked.settings, {
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool },
+  });
+  const verified = { isVerified: true, status: 'verified', records: [] };
+  expect(await domains?.list()).toEqual([{ kind: 'domain', name: 'house.test', ...verified }]);
+  const wanted = { kind: 'domain', name: 'new.test' } as const;
+  const missing = (what: string) => ({ ...wanted, isVerified: false, status: `missing: ${what}`, records: [] });
+  expect(await domains?.add(wanted)).toEqual(missing('SPF, DKIM'));
+  await expect(domains?.add(wanted)).rejects.toThrow('Elastic Email answered 400');
+  expect(await domains?.check(wanted)).toEqual(missing('DKIM'));
+  expect(await domains?.check(wanted)).toEqual({ ...wanted, ...verified });
+  await expect(domains?.check({ ...wanted, name: 'other.test' })).rejects.toThrow('Elastic Email answered 404');
+  // It tells nothing of addresses: these do not stop a campaign.
+  expect(domains?.lists).toEqual(['domain']);
+  const ann = { kind: 'email', name: 'ann@house.test' } as const;
+  await expect(domains?.add(ann)).rejects.toThrow('domains only');
+  await expect(domains?.check(ann)).rejects.toThrow('does not tell which addresses are verified');
+  asked.domainsAre({ status: 200, body: '<html>' });
+  await expect(domains?.list()).rejects.toThrow('answered something else');
+  asked.domainsAre(elasticError(403, 'Access denied'));
+  await expect(domains?.list()).rejects.toThrow('Access denied');
+  await asked.close();
 });

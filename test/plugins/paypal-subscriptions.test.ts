@@ -25,7 +25,7 @@ function addSubscriptions(count: number): void {
   for (let index = 1; index <= count; index += 1)
     paypal.subscriptions.push({
       ...{ id: `I-${index}`, plan_id: 'P-1', custom_id: `uid${index}`, status: index === 3 ? 'SUSPENDED' : 'ACTIVE' },
-      subscriber: { payer_id: PAYER },
+      ...{ start_time: '2026-11-24T10:00:00Z', subscriber: { payer_id: PAYER } },
       billing_info: {
         ...{ next_billing_time: '2026-12-24T10:00:00Z', failed_payments_count: 0 },
         outstanding_balance: { currency_code: 'EUR', value: '0.0' },
@@ -59,6 +59,7 @@ test('a subscription is read, cancelled, and moved to another plan', async () =>
   expect(await service.getRemoteSubscription?.('I-2')).toEqual({
     ...{ id: 'I-2', intentUid: 'uid2', status: 'ACTIVE', isActive: true, planId: 'P-1' },
     currentPeriodEndsAt: new Date('2026-12-24T10:00:00Z'),
+    startedAt: new Date('2026-11-24T10:00:00Z'),
   });
   expect(await service.getRemoteSubscription?.('I-3')).toMatchObject({ status: 'SUSPENDED', isActive: false });
   expect(await service.getRemoteSubscription?.('I-9')).toBeUndefined();

@@ -243,7 +243,7 @@ test('subscriptions that Stripe keeps are walked to the end, cancelled, and move
   });
   for (let index = 0; index < 250; index++)
     stripe.subscriptions.push({
-      ...{ id: `sub_${index}`, status: 'active', metadata: { intent_uid: '0123456789abc' } },
+      ...{ id: `sub_${index}`, status: 'active', start_date: 1_790_000_000, metadata: { intent_uid: '0123456789abc' } },
       items: { data: [{ id: `si_${index}`, current_period_end: 1_800_000_000, price: price('price_1', 101) }] },
     });
   const entry = ctx.hooks.owned('register_payment_gateway').find(({ value }) => value.type === 'stripe');
@@ -265,6 +265,7 @@ test('subscriptions that Stripe keeps are walked to the end, cancelled, and move
     ...{ id: 'sub_7', intentUid: '0123456789abc', status: 'active', isActive: true, planId: 'price_1' },
     ...{ isEnded: false, periodPayment: null },
     currentPeriodEndsAt: new Date(1_800_000_000_000),
+    startedAt: new Date(1_790_000_000_000),
   });
   expect(await service?.getRemoteSubscription?.('sub_none')).toBeUndefined();
   expect(await service?.updateRemoteSubscriptionPlan?.('sub_7', 'price_9')).toMatchObject({ planId: 'price_9' });

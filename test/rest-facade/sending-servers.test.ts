@@ -66,7 +66,7 @@ describe('creating', () => {
     const uid = uidOf(answer);
     expect((await app.rest(`/sending_servers/${uid}`)).body).toEqual({
       sending_server: {
-        ...{ uid, fault: null, webhook_url: null },
+        ...{ uid, fault: null, webhook_url: null, bounces_come_by: 'mail', bounce_warning: null },
         name: 'Post',
         type: 'smtp',
         status: 'active',

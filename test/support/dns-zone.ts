@@ -40,8 +40,8 @@ export interface DnsServer {
   readonly zone: Zone;
   /** `TYPE name` of every question. */
   readonly queried: string[];
-  /** How it answers from now on: by its zone, after some time, with a fault to everything, or not at all. */
-  behave(how: 'zone' | 'slow' | 'SERVFAIL' | 'REFUSED' | 'silent'): void;
+  /** How it answers from now on: by its zone, after some time, only questions for MX records, with a fault to everything, or not at all. */
+  behave(how: 'zone' | 'slow' | 'only MX' | 'SERVFAIL' | 'REFUSED' | 'silent'): void;
   close(): void;
 }
 
@@ -57,7 +57,7 @@ export async function startDnsServer(zone: Zone = new Map()): Promise<DnsServer>
     if (!question) return;
     const name = question.name.toLowerCase();
     queried.push(`${question.type} ${name}`);
-    if (how === 'silent') return;
+    if (how === 'silent' || (how === 'only MX' && question.type !== 'MX')) return;
     if (how === 'slow') await sleep(SLOW_MS);
     const asked = { id: query.id ?? 0, type: question.type, name, question };
     const answer = how === 'SERVFAIL' || how === 'REFUSED' ? faultOf(asked, how) : answerTo(zone, asked);

@@ -1,6 +1,6 @@
 /**
  * Elastic Email as its documents describe it. The shapes are those of `@elasticemail/elasticemail-client` 4.0.26, which is generated from the vendor's
- * OpenAPI file (EmailTransactionalMessageData, EmailContent, BodyPart, MessageAttachment, Options, EmailSend, DomainDetail).
+ * OpenAPI file (EmailTransactionalMessageData, EmailContent, BodyPart, MessageAttachment, Options, EmailSend, DomainDetail, DomainPayload, DomainData).
  */
 import { z } from 'zod';
 import type { WebhookRequest } from '../../src/plugin-api/index.ts';
@@ -39,7 +39,8 @@ export interface ElasticVendor extends ApiVendor {
 }
 
 export async function startElasticVendor(): Promise<ElasticVendor> {
-  let domains: ApiAnswer = { status: 200, body: [{ Domain: 'house.test', Spf: true, Dkim: true }] };
+  let domains: ApiAnswer | undefined;
+  const aboutDomains = knownDomains();
   const vendor = await startApiVendor({
     settings: (endpoint) => ({ api_key: ELASTIC_KEY, endpoint, webhook_key: ELASTIC_WEBHOOK_KEY }),
     refusalOf: ({ headers }) =>
@@ -48,12 +49,38 @@ export async function startElasticVendor(): Promise<ElasticVendor> {
     messageOf,
     accepted: ({ id }) => ({ status: 200, body: { TransactionID: `t-${id}`, MessageID: id } }),
     idOf: (number) => `message-id-${number}`,
-    other: ({ method, path }) =>
-      method === 'GET' && path === '/v4/domains' ? domains : elasticError(404, 'Not found'),
+    other: (request) =>
+      (request.method === 'GET' && request.path === '/v4/domains' ? domains : undefined) ?? aboutDomains(request),
     refuses: elasticError(400, 'Invalid recipient'),
     defers: { status: 429, headers: { 'Retry-After': '2' }, body: { Error: 'Too many requests' } },
   });
   return { ...vendor, domainsAre: (answer) => void (domains = answer) };
+}
+
+const addedDomain = z.strictObject({ Domain: z.string().min(1), SetAsDefault: z.boolean().optional() });
+
+/** The domains of the account: one that is verified, and those that are added. SPF of these is found at the first look, DKIM at the second. */
+function knownDomains(): (request: ApiRequest) => ApiAnswer {
+  const looks = new Map([['house.test', 2]]);
+  const detailOf = (name: string) => {
+    const seen = looks.get(name) ?? 0;
+    return { Domain: name, DefaultDomain: false, Spf: seen > 0, Dkim: seen > 1, MX: false, Verify: seen < 2 };
+  };
+  return ({ method, path, body, headers }) => {
+    const isJson = headers['content-type'] === 'application/json';
+    if (path === '/v4/domains' && method === 'GET') return { status: 200, body: [...looks.keys()].map(detailOf) };
+    if (path === '/v4/domains' && method === 'POST' && isJson) {
+      const { Domain: added } = addedDomain.parse(JSON.parse(body.toString('utf8')));
+      if (looks.has(added)) return elasticError(400, 'Domain already exists');
+      looks.set(added, 0);
+      return { status: 201, body: detailOf(added) };
+    }
+    const [, name = ''] = /^\/v4\/domains\/([^/]+)\/verification$/.exec(path) ?? [];
+    if (method !== 'PUT' || !isJson || !looks.has(name)) return elasticError(404, 'Domain not found');
+    if (typeof JSON.parse(body.toString('utf8')) !== 'string') return elasticError(400, 'Wrong tracking type');
+    looks.set(name, (looks.get(name) ?? 0) + 1);
+    return { status: 200, body: { ...detailOf(name), ValidationLog: '' } };
+  };
 }
 
 function messageOf({ headers, body }: ApiRequest): { to: string; content: string } | ApiAnswer {

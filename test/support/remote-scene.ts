@@ -1,6 +1,7 @@
 /** Customers whose plans are paid by a vendor's subscription, without a browser. */
 import { sql } from '../../src/db/database.ts';
 import { changePlan } from '../../src/domain/billing/change-plan.ts';
+import { terminateSubscription } from '../../src/domain/billing/control-subscription.ts';
 import { createGateway } from '../../src/domain/billing/gateways/save-gateway.ts';
 import { openCheckout, saveReference } from '../../src/domain/billing/open-checkout.ts';
 import { renewSubscriptions } from '../../src/domain/billing/renew-subscriptions.ts';
@@ -10,7 +11,7 @@ import { linkRemotePlan } from '../../src/domain/billing/remote/link-remote-plan
 import { startPayment } from '../../src/domain/billing/start-payment.ts';
 import { refreshInvoice, syncPayments } from '../../src/domain/billing/sync-payments.ts';
 import type { Context } from '../../src/domain/context.ts';
-import type { BillingWorld } from './billing-world.ts';
+import { subscriptionsOf, type BillingWorld } from './billing-world.ts';
 import { useRemoteVendor, type RemoteVendor } from './remote-vendor.ts';
 
 export interface RemoteRow {
@@ -71,6 +72,20 @@ export async function remoteScene(world: BillingWorld, vendor: () => RemoteVendo
     return { ...customer, kept };
   }
 
+  /** Has a saved card, and a new first invoice of a linked plan. */
+  async function cardHolder() {
+    const customer = await dueCustomer();
+    const checkout = await begin(customer);
+    checkout.saves = true;
+    vendor().pay(checkout.id);
+    await refreshInvoice(customer.ctx, { uid: customer.due.uid });
+    const paid = (await subscriptionsOf(world, customer.id)).at(-1);
+    await terminateSubscription(admin, { uid: paid?.uid ?? '' });
+    if (vendor().plans.length === 0) await linkPlans();
+    const { due } = await changePlan(customer.ctx, { planUid: small.uid });
+    return { ...customer, due: { uid: due?.uid ?? '' } };
+  }
+
   const remotesOf = (customerId: bigint) =>
     world.rows<RemoteRow>(sql`
       SELECT id, remote_id AS "remoteId", status, is_ended AS "isEnded", paid_until AS "paidUntil", method_title AS "methodTitle", error
@@ -93,12 +108,17 @@ export async function remoteScene(world: BillingWorld, vendor: () => RemoteVendo
     await world.rows(sql`UPDATE payment_gateway SET next_walk_at = NULL, walk_error = NULL`);
   }
 
+  /** Payments are single ones from now on. */
+  async function unlink(): Promise<void> {
+    await world.rows(sql`DELETE FROM remote_plan_link`);
+  }
+
   /** What the scheduled jobs do, in this order. */
   async function pass(): Promise<void> {
     await renewSubscriptions(system);
     await syncPayments(system);
   }
 
-  const people = { dueCustomer, begin, subscriber, forget };
+  const people = { dueCustomer, begin, subscriber, forget, unlink, cardHolder };
   return { ...people, gateway, system, small, large, at, linkPlans, remotesOf, runJobs, pass };
 }

@@ -23,8 +23,10 @@ export interface KeptSubscription {
   startedAt: Date;
   periods: number;
   isPaid: boolean;
-  /** What was taken for each period. */
+  /** How often money was taken. */
   takings: number;
+  /** What the present period costs: the price of its plan when the period began. */
+  due: RemoteSubscription['periodPayment'];
 }
 
 interface Checkout {
@@ -47,6 +49,8 @@ export class RemoteVendor {
   /** The page that a list without an end names again and again. */
   loops = false;
   hostedOnly = false;
+  /** It does not say what was paid for a period. */
+  hidesAmounts = false;
   declines = false;
   /** The payer must agree to another plan first. */
   waitsForPayer = false;
@@ -82,7 +86,7 @@ export class RemoteVendor {
   keep(given: { intentUid: string | null; planId: string }): KeptSubscription {
     const kept: KeptSubscription = {
       ...{ id: `sub_${this.subscriptions.length + 1}`, status: 'active', isPaid: true, takings: 1, periods: 1 },
-      ...{ ...given, startedAt: this.now },
+      ...{ ...given, startedAt: this.now, due: this.#priceOf(given) },
     };
     this.subscriptions.push(kept);
     return kept;
@@ -91,6 +95,7 @@ export class RemoteVendor {
   /** The next period begins; the vendor takes the money, or does not get it. */
   renew(kept: KeptSubscription, isPaid = true): void {
     kept.periods += 1;
+    kept.due = this.#priceOf(kept);
     kept.isPaid = isPaid;
     kept.status = isPaid ? 'active' : 'past_due';
     if (isPaid) kept.takings += 1;
@@ -105,13 +110,17 @@ export class RemoteVendor {
     return periodEnd(startedAt, { amount: 1, unit }, periods);
   }
 
+  #priceOf({ planId }: Pick<KeptSubscription, 'planId'>): KeptSubscription['due'] {
+    const plan = this.plans.find(({ id }) => id === planId);
+    return plan ? { amountMinor: plan.amountMinor, currencyCode: plan.currencyCode } : null;
+  }
+
   shown(kept: KeptSubscription): RemoteSubscription {
-    const plan = this.plans.find(({ id }) => id === kept.planId);
-    const { id, intentUid, status, planId, isPaid } = kept;
+    const { id, intentUid, status, planId, isPaid, due } = kept;
     return {
       ...{ id, intentUid, status, planId, isActive: status !== 'canceled', isEnded: status === 'canceled' },
-      currentPeriodEndsAt: this.endOf(kept),
-      periodPayment: isPaid && plan ? { amountMinor: plan.amountMinor, currencyCode: plan.currencyCode } : null,
+      ...{ currentPeriodEndsAt: this.endOf(kept), startedAt: kept.startedAt },
+      ...(!this.hidesAmounts && { periodPayment: isPaid && due ? due : null }),
     };
   }
 
@@ -187,7 +196,10 @@ function serviceOf(current: () => RemoteVendor) {
     getCheckoutUrl: ({ token }: PaymentIntent) => `/plugins/acme/subs/go/${token}`,
     getMethodTitle: (method: PaymentMethodData | null) => (method ? 'Visa' : 'Card'),
     getMethodInfo: () => 'ends in 4242',
-    getIntentState: async (intent: PaymentIntent) => stateOf(current(), intent),
+    async getIntentState(intent: PaymentIntent) {
+      current().note('read');
+      return stateOf(current(), intent);
+    },
     test: async () => ({ ok: true as const }),
     createSubscription: async (intent: PaymentIntent) => current().shown(current().create(intent)),
     async getRemotePlans() {

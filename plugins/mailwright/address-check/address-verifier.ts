@@ -64,6 +64,7 @@ export function connectAddressCheck(
       const lookup = presentLookup();
       const cancel = () => lookup.cancel();
       signal.addEventListener('abort', cancel, { once: true });
+      if (signal.aborted) cancel();
       const timer = setTimeout(cancel, answerMsMax);
       try {
         return await verifyAll(addresses, lookup, findings);

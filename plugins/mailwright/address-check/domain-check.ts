@@ -40,17 +40,19 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
   if (servers.length > 0) resolver.setServers(servers);
   const inPlace = places(lookupsMax);
   let isCancelled = false;
+  /** `cancel` of a resolver ends what is under way: a domain takes several questions, and the next ones must not be asked. */
+  const askInTime: Ask = async (look) => (isCancelled ? CANCELLED : ask(look));
   const known = new Map<string, Promise<DomainMail>>();
   const hosts = new Map<string, Promise<Answer>>();
   const hostAnswer = (host: string) =>
     remembered(
       hosts,
       host,
-      () => addressOf(resolver, host),
+      () => addressOf(resolver, host, askInTime),
       ({ status }) => status === 'failed',
     );
   const look = async (domain: string): Promise<DomainMail> => {
-    const mx = await ask(() => resolver.resolveMx(domain));
+    const mx = await askInTime(() => resolver.resolveMx(domain));
     if (mx.status === 'failed') return 'failed';
     if (mx.status === 'missing') return 'missing';
     if (mx.status === 'none') return BY_ADDRESS[(await hostAnswer(domain)).status];
@@ -71,7 +73,7 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
       return known.size;
     },
     async reach() {
-      const answer = await ask(() => resolver.resolveNs(KNOWN_NAME));
+      const answer = await askInTime(() => resolver.resolveNs(KNOWN_NAME));
       return answer.status === 'failed' ? answer.code : undefined;
     },
     cancel() {
@@ -92,6 +94,11 @@ type Answer<Value = unknown> =
   | { readonly status: 'missing' }
   | { readonly status: 'failed'; readonly code: string };
 
+type Ask = <Value>(look: () => Promise<readonly Value[]>) => Promise<Answer<Value>>;
+
+/** Also of a question that c-ares cancels. */
+const CANCELLED = { status: 'failed', code: 'ECANCELLED' } as const;
+
 /** One of the mail servers has an address. All without one: no mail arrives; a look-up that failed leaves it open. */
 async function anyReachable(
   exchanges: readonly string[],
@@ -106,10 +113,10 @@ async function anyReachable(
   return hasFailed ? 'failed' : 'none';
 }
 
-async function addressOf(resolver: Resolver, host: string): Promise<Answer> {
-  const v4 = await ask(() => resolver.resolve4(host));
+async function addressOf(resolver: Resolver, host: string, askInTime: Ask): Promise<Answer> {
+  const v4 = await askInTime(() => resolver.resolve4(host));
   if (v4.status === 'found' || v4.status === 'missing') return v4;
-  const v6 = await ask(() => resolver.resolve6(host));
+  const v6 = await askInTime(() => resolver.resolve6(host));
   return v6.status === 'none' ? v4 : v6;
 }
 

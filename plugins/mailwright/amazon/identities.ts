@@ -17,12 +17,15 @@ import { errorOf } from './failures.ts';
 import { encodedName, IDENTITIES_PATH } from './identity-path.ts';
 import { SES } from './settings.ts';
 
-/** Its largest page, and as many as the contract has identities. */
-const PAGE_MAX = 1_000;
+/** Its largest page, and as many as the contract has identities. A page may have fewer, and others follow. */
+const IDENTITIES_MAX = 1_000;
+/** SES takes about one request a second, and somebody waits. */
+const PAGES_MAX = 10;
 
 /** `MANAGED_DOMAIN` is a domain that another account has verified for this one. */
 const typeShape = z.enum(['EMAIL_ADDRESS', 'DOMAIN', 'MANAGED_DOMAIN']);
 const listShape = z.object({
+  NextToken: z.string().nullish(),
   EmailIdentities: z.array(
     z.object({
       IdentityType: typeShape,
@@ -58,15 +61,17 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
   return {
     adds: ['domain', 'email'],
     async list() {
-      const { EmailIdentities: found } = await read(
-        { method: 'GET', path: `${IDENTITIES_PATH}?PageSize=${PAGE_MAX}` },
-        listShape,
-      );
-      return found.map(({ IdentityType: type, IdentityName: name, SendingEnabled, VerificationStatus: status }) => ({
-        ...{ kind: kindOf(type), name, records: [] },
-        isVerified: status === undefined ? SendingEnabled === true : status === 'SUCCESS',
-        status: status ?? 'UNKNOWN',
-      }));
+      const found: VendorIdentity[] = [];
+      let token = '';
+      for (let page = 0; page < PAGES_MAX; page++) {
+        // In the order of the alphabet, for the signature.
+        const query = `${token && `NextToken=${encodedName(token)}&`}PageSize=${IDENTITIES_MAX}`;
+        const some = await read({ method: 'GET', path: `${IDENTITIES_PATH}?${query}` }, listShape);
+        found.push(...some.EmailIdentities.map((one) => listedOf(one)));
+        if (!some.NextToken || found.length >= IDENTITIES_MAX) return found.slice(0, IDENTITIES_MAX);
+        token = some.NextToken;
+      }
+      throw new Error(`${SES} has not shown all identities in ${PAGES_MAX} pages. Look into its console.`);
     },
     async add({ name }) {
       const headers = { 'Content-Type': 'application/json' };
@@ -100,16 +105,23 @@ export function amazonIdentities(given: DriverSettings, options: DriverOptions):
 }
 
 const TEMPLATES_PATH = '/v2/email/custom-verification-email-templates';
-const NEEDED =
-  ' (The key needs ses:ListEmailIdentities, ses:GetEmailIdentity and ses:CreateEmailIdentity; for a mail of your own ses:CreateCustomVerificationEmailTemplate and ses:SendCustomVerificationEmail.)';
+const ADVICE: readonly (readonly [string, string])[] = [
+  [
+    'AccessDenied',
+    ' (The key needs ses:ListEmailIdentities, ses:GetEmailIdentity and ses:CreateEmailIdentity; for a mail of your own ses:CreateCustomVerificationEmailTemplate and ses:SendCustomVerificationEmail.)',
+  ],
+  [
+    'LimitExceeded',
+    ' (Each text of a verification mail is a template there, and an account has at most 50. Use a text that was used before, or delete templates named mailwright-... whose mails were answered: aws sesv2 delete-custom-verification-email-template.)',
+  ],
+];
 
 const sentShape = z.object({ MessageId: z.string() });
 
 function refusal(answer: VendorAnswer): Error {
   const { type, words } = errorOf(answer);
-  return new Error(
-    `${SES} answered ${answer.status} ${type}: ${words}${type.startsWith('AccessDenied') ? NEEDED : ''}`,
-  );
+  const [, advice = ''] = ADVICE.find(([start]) => type.startsWith(start)) ?? [];
+  return new Error(`${SES} answered ${answer.status} ${type}: ${words}${advice}`);
 }
 
 /** A name for each text: an account has at most 50 templates, and the link of a mail needs its template for as long as it may be opened. */
@@ -119,6 +131,13 @@ function templateNameOf(mail: IdentityMail): string {
 
 function kindOf(type: z.output<typeof typeShape>): VendorIdentity['kind'] {
   return type === 'EMAIL_ADDRESS' ? 'email' : 'domain';
+}
+
+/** A verified one of which SES could not find the record again for a while has another status, and may send. */
+function listedOf(one: z.output<typeof listShape>['EmailIdentities'][number]): VendorIdentity {
+  const { IdentityType: type, IdentityName: name, SendingEnabled, VerificationStatus: status } = one;
+  const isVerified = SendingEnabled ?? status === 'SUCCESS';
+  return { kind: kindOf(type), name, records: [], isVerified, status: status ?? 'UNKNOWN' };
 }
 
 function identityOf(name: string, one: z.output<typeof oneShape>): VendorIdentity {

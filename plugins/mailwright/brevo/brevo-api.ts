@@ -22,6 +22,7 @@ import {
   type DriverSettings,
   type FailureMatter,
   type OutgoingMessage,
+  type ReadableVendor,
   type SendingDriver,
   type SettingsCheck,
   type SettingsInput,
@@ -30,7 +31,7 @@ import {
 } from '../../../src/plugin-api/index.ts';
 import { brevoMessage } from './brevo-message.ts';
 
-const NAME = 'Brevo';
+export const NAME = 'Brevo';
 const ORIGIN = 'https://api.brevo.com';
 /** Its limit for a mail with its attachments. */
 const CONTENT_BYTES_MAX = 20 * 1_048_576;
@@ -51,12 +52,17 @@ export function validateBrevo(input: SettingsInput): SettingsCheck {
   return checkSettings(settingsSchema, input);
 }
 
-export function connectBrevo(given: DriverSettings, options: DriverOptions): SendingDriver {
+/** What every request needs. */
+export function accountOf(given: DriverSettings): Pick<ReadableVendor, 'origin' | 'headers'> {
   const { api_key: key, endpoint } = settingsSchema.parse(given);
-  const headers = { 'api-key': key, Accept: 'application/json' };
+  return { origin: endpoint ?? ORIGIN, headers: { 'api-key': key, Accept: 'application/json' } };
+}
+
+export function connectBrevo(given: DriverSettings, options: DriverOptions): SendingDriver {
+  const { origin, headers } = accountOf(given);
   return httpDriver(options, {
     name: NAME,
-    origin: endpoint ?? ORIGIN,
+    origin,
     contentBytesMax: CONTENT_BYTES_MAX,
     prepare: (message) => requestFor(message, headers),
     idOf: (answer) => idShape.safeParse(jsonOf(answer)).data?.messageId.replace(/^<|>$/g, ''),

@@ -7,6 +7,7 @@ import {
   type SenderRule,
 } from '../../../src/plugin-api/index.ts';
 import { connectBrevo, validateBrevo } from './brevo-api.ts';
+import { brevoSenders } from './brevo-senders.ts';
 import { ownIdHeader } from './own-id.ts';
 import { webhook } from './webhook.ts';
 
@@ -29,6 +30,7 @@ export const plugin = definePlugin({
       sendsParts: true,
       validate: validateBrevo,
       connect: connectBrevo,
+      identities: brevoSenders,
       webhook,
     });
     hooks.add(

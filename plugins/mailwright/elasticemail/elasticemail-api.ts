@@ -18,6 +18,7 @@ import {
   type DriverSettings,
   type FailureMatter,
   type OutgoingMessage,
+  type ReadableVendor,
   type SendingDriver,
   type SettingsCheck,
   type SettingsInput,
@@ -26,7 +27,7 @@ import {
 } from '../../../src/plugin-api/index.ts';
 import { elasticMessage } from './elasticemail-message.ts';
 
-const NAME = 'Elastic Email';
+export const NAME = 'Elastic Email';
 const ORIGIN = 'https://api.elasticemail.com';
 /** The vendor documents no limit: this keeps the memory of a request in bounds, and larger mails are refused by most receivers. */
 const CONTENT_BYTES_MAX = 20 * 1_048_576;
@@ -44,12 +45,16 @@ export function validateElasticEmail(input: SettingsInput): SettingsCheck {
   return checkSettings(settingsSchema, input);
 }
 
-export function connectElasticEmail(given: DriverSettings, options: DriverOptions): SendingDriver {
+/** What every request needs. */
+export function accountOf(given: DriverSettings): Pick<ReadableVendor, 'origin' | 'headers'> {
   const { api_key: key, endpoint } = settingsSchema.parse(given);
-  const headers = { 'X-ElasticEmail-ApiKey': key, Accept: 'application/json' };
+  return { origin: endpoint ?? ORIGIN, headers: { 'X-ElasticEmail-ApiKey': key, Accept: 'application/json' } };
+}
+
+export function connectElasticEmail(given: DriverSettings, options: DriverOptions): SendingDriver {
+  const { origin, headers } = accountOf(given);
   return httpDriver(options, {
-    name: NAME,
-    origin: endpoint ?? ORIGIN,
+    ...{ name: NAME, origin },
     contentBytesMax: CONTENT_BYTES_MAX,
     prepare: (message) => requestFor(message, headers),
     idOf: (answer) => idShape.safeParse(jsonOf(answer)).data?.MessageID,
@@ -82,7 +87,7 @@ const MESSAGE_WORDS: readonly (readonly [words: RegExp, about: FailureMatter])[]
   [/\brecipients?\b/i, 'recipient'],
 ];
 
-function failureOf(answer: VendorAnswer): SendingError | undefined {
+export function failureOf(answer: VendorAnswer): SendingError | undefined {
   const { status: code } = answer;
   if (code >= 500 || code === 429) return undefined;
   const said = errorShape.safeParse(jsonOf(answer)).data?.Error;

@@ -7,6 +7,7 @@ import {
   type SenderRule,
 } from '../../../src/plugin-api/index.ts';
 import { connectElasticEmail, validateElasticEmail } from './elasticemail-api.ts';
+import { elasticDomains } from './elasticemail-domains.ts';
 import { webhook } from './webhook.ts';
 
 const SENDERS: SenderRule = { domains: 'vendor', addresses: 'vendor', areShared: false };
@@ -28,6 +29,7 @@ export const plugin = definePlugin({
       senders: SENDERS,
       validate: validateElasticEmail,
       connect: connectElasticEmail,
+      identities: elasticDomains,
       webhook,
     });
     hooks.add(

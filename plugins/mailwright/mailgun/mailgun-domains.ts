@@ -1,10 +1,7 @@
 /** The domains of an account at Mailgun, with the records that it asks for. */
 import { z } from 'zod';
 import {
-  askVendor,
-  failureByStatus,
-  jsonOf,
-  type AskVendor,
+  readVendor,
   type DriverOptions,
   type DriverSettings,
   type VendorIdentities,
@@ -33,44 +30,32 @@ const oneShape = z.object({
 
 export function mailgunDomains(settings: DriverSettings, options: DriverOptions): VendorIdentities {
   const { origin, authorization } = accountOf(settings);
-  const ask = askVendor(options, { origin, name: NAME });
-  const headers = { Authorization: authorization };
+  const read = readVendor(options, { name: NAME, origin, headers: { Authorization: authorization } });
   return {
     adds: ['domain'],
     async list() {
       const found: VendorIdentity[] = [];
       for (let page = 0; page < PAGES_MAX; page++) {
         const path = `/v4/domains?limit=${PAGE_MAX}&skip=${page * PAGE_MAX}`;
-        const { items } = await read(ask, { method: 'GET', path, headers }, pageShape);
+        const { items } = await read({ method: 'GET', path }, pageShape);
         found.push(...items.map((domain) => identityOf(domain, [])));
         if (items.length < PAGE_MAX) break;
       }
       return found;
     },
-    async add({ name }) {
-      const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
+    async add({ kind, name }) {
+      if (kind !== 'domain') throw new Error(`${NAME} lets us add domains only.`);
+      const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
       const body = new URLSearchParams({ name }).toString();
-      const one = await read(
-        ask,
-        { method: 'POST', path: '/v4/domains', headers: { ...headers, ...form }, body },
-        oneShape,
-      );
+      const one = await read({ method: 'POST', path: '/v4/domains', headers, body }, oneShape);
       return identityOf(one.domain, one.sending_dns_records);
     },
     async check({ name }) {
       const path = `/v4/domains/${encodeURIComponent(name)}/verify`;
-      const one = await read(ask, { method: 'PUT', path, headers }, oneShape);
+      const one = await read({ method: 'PUT', path }, oneShape);
       return identityOf(one.domain, one.sending_dns_records);
     },
   };
-}
-
-async function read<T>(ask: AskVendor, request: Parameters<AskVendor>[0], shape: z.ZodType<T>): Promise<T> {
-  const answer = await ask(request);
-  if (answer.status !== 200) throw failureByStatus(NAME, answer);
-  const { data } = shape.safeParse(jsonOf(answer));
-  if (data === undefined) throw new Error(`${NAME} answered something else than its documents say.`);
-  return data;
 }
 
 function identityOf(

@@ -94,6 +94,7 @@ function isUnit(unit: string | undefined): unit is RemotePlan['frequencyUnit'] {
 function subscriptionOf(subscription: Json): RemoteSubscription {
   const status = textIn(subscription, 'status') ?? 'unknown';
   const endsAt = new Date(textIn(objectIn(subscription, 'billing_info'), 'next_billing_time') ?? '');
+  const startedAt = new Date(textIn(subscription, 'start_time') ?? '');
   return {
     id: textIn(subscription, 'id') ?? '',
     intentUid: textIn(subscription, 'custom_id') ?? null,
@@ -101,6 +102,7 @@ function subscriptionOf(subscription: Json): RemoteSubscription {
     isActive: status === 'ACTIVE',
     planId: textIn(subscription, 'plan_id') ?? null,
     currentPeriodEndsAt: Number.isNaN(endsAt.getTime()) ? null : endsAt,
+    ...(!Number.isNaN(startedAt.getTime()) && { startedAt }),
   };
 }
 

@@ -4,15 +4,11 @@
  */
 import { z } from 'zod';
 import {
-  askVendor,
-  failureByStatus,
-  jsonOf,
-  type AskVendor,
+  readVendor,
   type DriverOptions,
   type DriverSettings,
   type VendorIdentities,
   type VendorIdentity,
-  type VendorRequest,
 } from '../../../src/plugin-api/index.ts';
 import { accountOf, NAME } from './sendgrid-api.ts';
 
@@ -42,13 +38,15 @@ const sendersShape = z.object({ results: z.array(z.looseObject({ from_email: z.s
 
 export function sendGridSenders(settings: DriverSettings, options: DriverOptions): VendorIdentities {
   const { origin, region, authorization } = accountOf(settings);
-  const read = readerFor(askVendor(options, { origin, name: NAME }), authorization);
+  const read = readVendor(options, { name: NAME, origin, headers: { Authorization: authorization } });
   const senders = async () => {
     const { results } = await read({ method: 'GET', path: `${SENDERS}?limit=1000` }, sendersShape);
     return results.map(({ from_email: name, verified }) => identityOf('email', { name, isVerified: verified }));
   };
   return {
     adds: ['domain'],
+    // A parent account may have assigned domains to this one.
+    hidesSome: true,
     async list() {
       const found: VendorIdentity[] = [];
       for (let page = 0; page < PAGES_MAX; page++) {
@@ -59,7 +57,8 @@ export function sendGridSenders(settings: DriverSettings, options: DriverOptions
       }
       return [...found, ...(await senders())];
     },
-    async add({ name }) {
+    async add({ kind, name }) {
+      if (kind !== 'domain') throw new Error(`${NAME} lets us add domains only.`);
       const body = JSON.stringify({ domain: name, automatic_security: true, ...(region === 'eu' && { region }) });
       return domainOf(await read({ method: 'POST', path: DOMAINS, body }, domainShape));
     },
@@ -79,17 +78,6 @@ export function sendGridSenders(settings: DriverSettings, options: DriverOptions
 
 function unknown(name: string): never {
   throw new Error(`${NAME} does not know ${name} in this account.`);
-}
-
-function readerFor(ask: AskVendor, authorization: string) {
-  return async <T>(request: VendorRequest, shape: z.ZodType<T>): Promise<T> => {
-    const type = request.body === undefined ? {} : { 'Content-Type': 'application/json' };
-    const answer = await ask({ ...request, headers: { Authorization: authorization, ...type } });
-    if (answer.status < 200 || answer.status > 299) throw failureByStatus(NAME, answer);
-    const parsed = shape.safeParse(jsonOf(answer));
-    if (!parsed.success) throw new Error(`${NAME} answered something else than its documents say.`);
-    return parsed.data;
-  };
 }
 
 function domainOf({ domain, valid, dns }: z.output<typeof domainShape>): VendorIdentity {

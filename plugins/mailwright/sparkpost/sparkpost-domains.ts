@@ -1,14 +1,11 @@
 /** The sending domains of an account at SparkPost, with the record of DKIM by which it verifies them. */
 import { z } from 'zod';
 import {
-  askVendor,
-  failureByStatus,
-  jsonOf,
+  readVendor,
   type DriverOptions,
   type DriverSettings,
   type VendorIdentities,
   type VendorIdentity,
-  type VendorRequest,
 } from '../../../src/plugin-api/index.ts';
 import { accountOf, NAME } from './sparkpost-api.ts';
 
@@ -31,22 +28,15 @@ const NEW: Status = { ownership_verified: false, dkim_status: 'unverified', comp
 
 export function sparkPostDomains(settings: DriverSettings, options: DriverOptions): VendorIdentities {
   const { origin, authorization } = accountOf(settings);
-  const ask = askVendor(options, { origin, name: NAME });
-  const read = async <T>(request: Omit<VendorRequest, 'headers'>, shape: z.ZodType<T>): Promise<T> => {
-    const headers = { Authorization: authorization, 'Content-Type': 'application/json' };
-    const answer = await ask({ ...request, headers });
-    if (answer.status !== 200) throw failureByStatus(NAME, answer);
-    const parsed = shape.safeParse(jsonOf(answer));
-    if (parsed.success) return parsed.data;
-    throw new Error(`${NAME} answered something else than its documents say.`);
-  };
+  const read = readVendor(options, { name: NAME, origin, headers: { Authorization: authorization } });
   return {
     adds: ['domain'],
     async list() {
       const { results } = await read({ method: 'GET', path: DOMAINS }, listShape);
       return results.map(({ domain, status }) => identityOf(domain, status));
     },
-    async add({ name }) {
+    async add({ kind, name }) {
+      if (kind !== 'domain') throw new Error(`${NAME} lets us add domains only.`);
       const body = JSON.stringify({ domain: name });
       const { results } = await read({ method: 'POST', path: DOMAINS, body }, addedShape);
       return identityOf(results.domain, NEW, results.dkim);

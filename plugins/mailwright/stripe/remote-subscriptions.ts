@@ -94,6 +94,7 @@ function subscriptionOf(subscription: Json): RemoteSubscription {
   const [item] = itemsOf(subscription);
   const price = item && objectIn(item, 'price');
   const endsAt = item && wholeIn(item, 'current_period_end');
+  const startedAt = wholeIn(subscription, 'start_date');
   const status = textIn(subscription, 'status') ?? 'unknown';
   return {
     id: textIn(subscription, 'id') ?? '',
@@ -104,6 +105,7 @@ function subscriptionOf(subscription: Json): RemoteSubscription {
     planId: (price && textIn(price, 'id')) ?? null,
     // The period's end stands on the items since 2025.
     currentPeriodEndsAt: endsAt === undefined ? null : new Date(Number(endsAt) * 1_000),
+    ...(startedAt !== undefined && { startedAt: new Date(Number(startedAt) * 1_000) }),
     ...periodPaymentOf(subscription),
   };
 }

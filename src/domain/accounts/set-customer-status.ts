@@ -1,9 +1,10 @@
 /**
  * Disabling and enabling a customer. A disabled customer's tokens are refused at once and its logins end; its campaigns are
  * paused and stay so, because last month's newsletter must not be sent automatically when the customer is enabled again (decision
- * record 0050). Clicks and web views of its mails stop (disabled-customers.ts); people can still unsubscribe.
+ * record 0050). Subscriptions that vendors keep for it are cancelled there (0450). Clicks and web views of its mails stop (disabled-customers.ts); people can still unsubscribe.
  */
 import { pauseCustomerCampaignsJob } from '../../jobs/account-jobs.ts';
+import { withdrawRemotesJob } from '../../jobs/billing-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { auditInTransaction } from './audit-trail.ts';
@@ -29,6 +30,8 @@ export async function disableCustomer(ctx: Context, { uid }: { uid: string }): P
       { customerId: String(customer.id) },
       { priority: PAUSE_PRIORITY, key: `pause-of-customer:${customer.id}` },
     );
+    const payload = { customerId: String(customer.id) };
+    await enqueue(inner.db, withdrawRemotesJob, payload, { key: `withdraw-remotes-of-customer:${customer.id}` });
     await auditInTransaction(inner, { customerId: customer.id, targetUid: uid });
     return { id: customer.id, uid };
   });

@@ -78,6 +78,12 @@ export const tooManyPayments = (max: number) =>
     'TOO_MANY_PAYMENTS',
     `Paying this invoice was begun ${max} times. Ask the operator of this service.`,
   );
+export const justDeclined = (retryAfterSeconds: number) =>
+  new RateLimitedError(
+    'PAYMENT_JUST_DECLINED',
+    'The saved payment method was declined a moment ago. Try again in some minutes, or use the checkout of the invoice.',
+    retryAfterSeconds,
+  );
 export const onHold = () =>
   new WrongStateError(
     'INSTALLATION_ON_HOLD',

@@ -124,7 +124,10 @@ function giveUp(
  * of it; if not, the original has made an object of its own, of which we know nothing. Then the customer pays on the page, if anything is unpaid.
  */
 async function leaveToOriginal(ctx: Context, payment: Payment): Promise<void> {
-  if (payment.reference !== null) return syncPayment(ctx, payment);
+  if (payment.reference !== null) {
+    await syncPayment(ctx, payment);
+    return;
+  }
   const reason = 'It was asked for before the backup was restored: the original may have charged it.';
   await workOnCustomer(ctx, payment.customerId, (work) => moveIntent(work, payment, { to: 'CANCELLED', reason }));
 }

@@ -1,5 +1,5 @@
 /**
- * The job that closes at its vendor what is left of a payment gateway: open payments are cancelled, saved payment methods are deleted. Then the
+ * The job that closes at its vendor what is left of a payment gateway: open payments and subscriptions are cancelled, saved methods deleted. Then the
  * gateway is deleted here. A vendor that does not answer does not keep it for ever: after the last try the log says what was left there.
  */
 import { messageOf } from '../../lib/errors.ts';
@@ -11,6 +11,7 @@ import { onHold } from './billing-errors.ts';
 import { workOnCustomer } from './billing-work.ts';
 import { stopTriesOf } from './charge-time-store.ts';
 import { methodsOfGateway, paymentsOfGateway, stopReading } from './close-gateway-store.ts';
+import { notSaid } from './close-payments.ts';
 import { isCharging } from './end-open-try.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { deleteGatewayRow, findGateway } from './gateways/payment-gateway-store.ts';
@@ -19,7 +20,10 @@ import { intentForGateway } from './intent-for-gateway.ts';
 import { moveIntent } from './move-intent.ts';
 import { isOpen, type Payment } from './payment-intent.ts';
 import { eraseMethodData, markRemoved, type StoredMethod } from './payment-method-store.ts';
-import { findPayment } from './payment-store.ts';
+import { findPayment, unshownPayments } from './payment-store.ts';
+import { cancelAtVendor } from './remote/cancel-remote.ts';
+import { showUnshown } from './remote/close-remotes.ts';
+import { liveRemotes } from './remote/remote-subscription-store.ts';
 import { removeAtVendor } from './remove-method.ts';
 import { syncPayment } from './sync-payments.ts';
 
@@ -44,6 +48,10 @@ export async function closeGateway(
   const open = await eachOf(payments, left, (payment) => closePayment(ctx, payment));
   // What is charging now has its end, which the sync finds through this gateway.
   if (open.includes('charging')) return again(ctx, gateway, 'charging');
+  await eachOf([gateway], left, async ({ id }) => showUnshown(ctx, await unshownPayments(ctx.db, { gatewayId: id })));
+  const remotes = await liveRemotes(ctx.db, { gatewayId: gateway.id });
+  const named = remotes.map((remote) => ({ ...remote, uid: remote.remoteId }));
+  await eachOf(named, left, (remote) => cancelAtVendor(ctx, remote));
   const methods = await methodsOfGateway(ctx.db, gateway, ITEMS_MAX);
   await eachOf(methods, left, (method) => closeMethod(ctx, method));
   if (left.length > 0 && !isLastTry) throw new Error(`Its vendor did not close everything: ${left[0]}`);
@@ -93,7 +101,7 @@ async function closePayment(ctx: Context, payment: Payment): Promise<'closed' | 
   if (!open) throw new Error('The plugin of the payment gateway is not active.');
   const intent = await intentForGateway(ctx, now);
   if (open.can('cancelIntent')) await open.call(async (service) => service.cancelIntent?.(intent));
-  await syncPayment(ctx, now);
+  if (!(await syncPayment(ctx, now)) && now.remotePlanId !== null) throw notSaid();
   await stopReading(ctx.db, now);
   return 'closed';
 }

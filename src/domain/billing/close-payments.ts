@@ -12,9 +12,11 @@ import { removeAtVendor } from './remove-method.ts';
 import { moveIntent } from './move-intent.ts';
 import type { Payment } from './payment-intent.ts';
 import { isOpen } from './payment-intent.ts';
-import { payableGatewayPayments } from './payment-store.ts';
+import { payableGatewayPayments, unshownPayments } from './payment-store.ts';
 import { cancelAtVendor as cancelRemoteAtVendor } from './remote/cancel-remote.ts';
+import { showUnshown } from './remote/close-remotes.ts';
 import { liveRemotes } from './remote/remote-subscription-store.ts';
+import { syncPayment } from './sync-payments.ts';
 
 /**
  * Closes everything of the customer at the vendors; repeating it is harmless. Throws when a vendor cannot be asked, so that the job tries
@@ -44,6 +46,8 @@ export async function closePayments(
   for (const payment of payments)
     if (payment.reference !== null && !isHeld)
       await attempt(`payment ${payment.reference}`, () => cancelAtVendor(ctx, payment));
+  for (const payment of isHeld ? [] : await unshownPayments(ctx.db, { customerId }))
+    await attempt(`subscription of the payment ${payment.uid}`, () => showUnshown(ctx, [payment]));
   for (const remote of isHeld ? [] : await liveRemotes(ctx.db, { customerId }))
     await attempt(`subscription ${remote.remoteId}`, () => cancelRemoteAtVendor(ctx, remote));
   for (const method of isHeld ? [] : await methodsAtVendors(ctx.db, customerId))
@@ -60,7 +64,11 @@ async function cancelAtVendor(ctx: Context, payment: Payment): Promise<void> {
   const open = await activeGateway(ctx, payment);
   const intent = await intentForGateway(ctx, payment);
   if (open.can('cancelIntent')) await open.call(async (service) => service.cancelIntent?.(intent));
+  // It may have been paid before: then the vendor keeps a subscription that is not known here yet.
+  if (payment.remotePlanId !== null && !(await syncPayment(ctx, payment))) throw notSaid();
 }
+
+export const notSaid = () => new Error('Its vendor did not say whether it was paid.');
 
 async function activeGateway(ctx: Context, of: { readonly gatewayId: bigint | null }): Promise<OpenGateway> {
   const open = await gatewayOf(ctx, of);

@@ -194,6 +194,37 @@ export async function countPayments(db: Queryable, invoice: Invoice, method?: st
   return row?.count ?? 0;
 }
 
+/** When a saved method was last declined for this invoice. */
+export async function lastDeclineOf(db: Queryable, { customerId, id }: Key): Promise<Date | null> {
+  const [row] = await db.query(
+    { at: 'timestamptz?' },
+    sql`
+    SELECT max(decided_at) AS at FROM payment_intent
+     WHERE customer_id = ${customerId} AND invoice_id = ${id} AND method_id IS NOT NULL AND status = 'FAILED'`,
+  );
+  return row?.at ?? null;
+}
+
+/**
+ * Payments that began a subscription at a vendor, or may have, of which the vendor has shown nothing yet: of a customer, or of a gateway. One
+ * that failed began none.
+ */
+export function unshownPayments(
+  db: Queryable,
+  of: { readonly customerId: bigint } | { readonly gatewayId: bigint },
+): Promise<Payment[]> {
+  const whose = 'customerId' in of ? sql`p.customer_id = ${of.customerId}` : sql`p.gateway_id = ${of.gatewayId}`;
+  return db.query(
+    PAYMENT_ROW,
+    sql`
+    SELECT ${COLUMNS} FROM payment_intent p
+     WHERE ${whose} AND p.gateway_id IS NOT NULL AND p.remote_plan_id IS NOT NULL
+       AND (p.status = 'SUCCEEDED' OR p.late_paid_at IS NOT NULL OR (p.charged_at IS NOT NULL AND p.status <> 'FAILED'))
+       AND NOT EXISTS (SELECT 1 FROM remote_subscription r WHERE r.customer_id = p.customer_id AND r.intent_uid = p.uid)
+     ORDER BY p.id`,
+  );
+}
+
 async function findOne(db: Queryable, where: Sql): Promise<Payment | undefined> {
   const [row] = await db.query(PAYMENT_ROW, sql`SELECT ${COLUMNS} FROM payment_intent p WHERE ${where} LIMIT 1`);
   return row;

@@ -11,10 +11,10 @@ import { endSubscription } from './end-subscription.ts';
 import { findPendingInvoice } from './invoice-store.ts';
 import { chargeSavedMethod } from './charge-saved-method.ts';
 import { isCharging } from './end-open-try.ts';
-import type { Payment } from './payment-intent.ts';
 import { findOpenPayment } from './payment-store.ts';
 import { planById } from './plan-store.ts';
-import { leaveToVendor, mayBePaidAtVendor } from './remote/leave-to-vendor.ts';
+import { readBeforeEnd, waitsForVendors } from './read-before-end.ts';
+import { leaveToVendor } from './remote/leave-to-vendor.ts';
 import { remoteInForce } from './remote/remote-in-force-read-model.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findDue, findSubscription, saveSubscription } from './subscription-store.ts';
@@ -24,20 +24,21 @@ import { voidInvoice } from './write-invoice.ts';
 const DUE_AT_ONCE_MAX = 100;
 /** Periods per transaction: more than a year of days. The next run continues. */
 const STEPS_MAX = 500;
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
-const ASK_MS_MAX = 6 * HOUR_MS;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Vendors that answer late must not keep a run for ever; the sync of payments reads the others meanwhile. */
+const ASK_MS_MAX = 240_000;
 
 /** Processes every due subscription; returns how many were changed and how many failed (logged). */
 export async function renewSubscriptions(ctx: Context): Promise<{ moved: number; failed: number }> {
   const at = ctx.clock.now();
   const counts = { moved: 0, failed: 0 };
+  const began = performance.now();
   let after: { at: Date; id: bigint } | null = null;
   for (;;) {
     const due: Awaited<ReturnType<typeof findDue>> = await findDue(ctx.db, { at, after, max: DUE_AT_ONCE_MAX });
     for (const key of due) {
       try {
-        if ((await moveSubscription(ctx, key)) > 0) counts.moved += 1;
+        if ((await moveSubscription(ctx, key, performance.now() - began < ASK_MS_MAX)) > 0) counts.moved += 1;
       } catch (error) {
         // One that fails must not stop the others.
         counts.failed += 1;
@@ -53,7 +54,12 @@ export async function renewSubscriptions(ctx: Context): Promise<{ moved: number;
 }
 
 /** Processes one subscription up to now; returns the number of steps. */
-function moveSubscription(ctx: Context, key: { customerId: bigint; id: bigint }): Promise<number> {
+async function moveSubscription(
+  ctx: Context,
+  key: { customerId: bigint; id: bigint },
+  mayAsk: boolean,
+): Promise<number> {
+  if (!(await readBeforeEnd({ ...ctx, viewer: null }, key, mayAsk))) return 0;
   return workOnCustomer(ctx, key.customerId, async (work) => {
     let steps = 0;
     let subscription = await findSubscription(work.ctx.db, key);
@@ -80,9 +86,8 @@ async function step(work: BillingWork, subscription: Subscription): Promise<bool
   // A customer who claims to have paid keeps the plan until an administrator's decision; one whose card is being charged, until the vendor
   // has answered. A checkout that was begun and left does not count.
   if (open && (open.status === 'AWAITING_ADMIN_APPROVAL' || isCharging(open))) return false;
-  if (open && mayBePaid(open, subscription, work.at)) return false;
+  if (await waitsForVendors(work, subscription)) return false;
   const remote = status === 'active' ? (await remoteInForce(db, subscription))?.remote : undefined;
-  if (remote && graceEndsAt && mayBePaidAtVendor(remote, graceEndsAt, work.at)) return false;
   if (endsAt && endsAt <= work.at && (!currentPeriodEndsAt || endsAt <= currentPeriodEndsAt || graceEndsAt))
     return end(work, subscription, { note: status === 'cancelled' ? 'Cancelled.' : 'Its end was set.', at: endsAt });
   if (status === 'pending') return end(work, subscription, { note: 'Never paid.', at: work.at });
@@ -92,16 +97,6 @@ async function step(work: BillingWork, subscription: Subscription): Promise<bool
   if (remote) return leaveToVendor(work, subscription, remote);
   if (invoice) await voidInvoice(work, invoice);
   return renew(work, subscription);
-}
-
-/**
- * Whether the customer may have paid at the vendor, and nobody has asked since the time had come: a tab was closed, or we were down. The sync
- * asks within the hour; a vendor that cannot be asked does not keep a subscription for longer.
- */
-function mayBePaid({ reference, syncedAt }: Payment, subscription: Subscription, at: Date): boolean {
-  const due = nextStepAt(subscription);
-  if (reference === null || due === null || at.getTime() - due.getTime() > ASK_MS_MAX) return false;
-  return syncedAt === null || syncedAt < due;
 }
 
 async function end(

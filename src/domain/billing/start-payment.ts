@@ -4,14 +4,12 @@
  */
 import { installationHold } from '../accounts/installation-hold-read-model.ts';
 import { newUid } from '../../lib/ids.ts';
-import { messageOf, PluginFailedError } from '../../lib/errors.ts';
-import { GatewayError } from '../../plugin-api/index.ts';
+import { PluginFailedError } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
-import { invoiceNotFound, invoiceNotPending, onHold, tooManyPayments } from './billing-errors.ts';
+import { invoiceNotFound, invoiceNotPending, onHold } from './billing-errors.ts';
 import { workOnCustomer, type BillingWork } from './billing-work.ts';
 import { checkoutPath } from './checkout-link.ts';
 import { endOpenTry, isCharging } from './end-open-try.ts';
-import { gatewayOf } from './gateways/gateway-of.ts';
 import { missingGatewayType, openGateway, type OpenGateway } from './gateways/open-gateway.ts';
 import { requireOffered } from './gateways/offered-gateways.ts';
 import { gatewayNotOffered } from './gateways/payment-gateway-errors.ts';
@@ -19,14 +17,12 @@ import { OFFLINE, type StoredGateway } from './gateways/payment-gateway.ts';
 import { knownGateway } from './gateways/save-gateway.ts';
 import { intentForGateway } from './intent-for-gateway.ts';
 import { findInvoice, type Invoice } from './invoice-store.ts';
+import { leaveOtherTry } from './leave-other-try.ts';
 import { nextSyncAt, type Payment } from './payment-intent.ts';
-import { countPayments, findOpenPayment, insertPayment } from './payment-store.ts';
+import { findOpenPayment, insertPayment } from './payment-store.ts';
 import { remotePlanFor } from './remote/begin-remote.ts';
-import { syncInvoice } from './sync-payments.ts';
+import { requireTriesLeft } from './tries-left.ts';
 import { visibleInvoice } from './visible-invoice.ts';
-
-/** Each try is kept; nobody needs more for one invoice. */
-const PAYMENTS_PER_INVOICE_MAX = 50;
 
 export interface StartedPayment {
   /** Null: the gateway needs none before the customer reports the payment. */
@@ -58,7 +54,7 @@ export async function startPaymentOf(ctx: Context, found: Invoice, gatewayUid: s
   if (gateway.type === OFFLINE) return { payment: null, path: returnPath };
   const open = openGateway(ctx, gateway);
   if (!open) throw gatewayNotOffered(missingGatewayType(ctx, gateway.type) ?? '');
-  await leaveOtherTry(ctx, found, gateway);
+  await leaveOtherTry(ctx, found, (other) => other.gatewayId === gateway.id && other.methodId === null);
   const payment = await workOnCustomer(ctx, found.customerId, (work) => beginTry(work, found, gateway));
   return { payment, path: await checkoutPathOf(ctx, open, { payment, returnPath }) };
 }
@@ -73,7 +69,7 @@ async function beginTry(work: BillingWork, { customerId, id }: Invoice, gateway:
   const open = await findOpenPayment(db, invoice);
   if (open && open.gatewayId === gateway.id && open.methodId === null && !isCharging(open)) return open;
   if (open) await endOpenTry(work, open, { reason: 'Another way to pay was chosen.' });
-  if ((await countPayments(db, invoice)) >= PAYMENTS_PER_INVOICE_MAX) throw tooManyPayments(PAYMENTS_PER_INVOICE_MAX);
+  await requireTriesLeft(db, invoice);
   const { at } = work;
   const remote = await remotePlanFor(db, invoice, gateway);
   const fresh = { gatewayId: gateway.id, reference: null, status: 'PENDING', createdAt: at, decidedAt: null } as const;
@@ -82,26 +78,6 @@ async function beginTry(work: BillingWork, { customerId, id }: Invoice, gateway:
     ...('remotePlanId' in remote && remote),
     nextSyncAt: nextSyncAt(fresh, at),
   });
-}
-
-/** Makes a try through another gateway unpayable first: the customer must not pay twice. What the vendor says then is applied. */
-async function leaveOtherTry(ctx: Context, invoice: Invoice, gateway: StoredGateway): Promise<void> {
-  const other = await findOpenPayment(ctx.db, invoice);
-  if (!other || other.gatewayId === null || other.reference === null) return;
-  if (other.gatewayId !== gateway.id || other.methodId !== null) await withdrawAtVendor(ctx, other);
-  await syncInvoice(ctx, invoice);
-}
-
-async function withdrawAtVendor(ctx: Context, payment: Payment): Promise<void> {
-  try {
-    const open = await gatewayOf(ctx, payment);
-    const intent = await intentForGateway(ctx, payment);
-    if (open?.can('cancelIntent')) await open.call(async (service) => service.cancelIntent?.(intent));
-  } catch (error) {
-    if (!(error instanceof GatewayError) && !(error instanceof PluginFailedError)) throw error;
-    // The job of the cancelled intent tries again.
-    ctx.log.warn('billing.cancel_failed', { payment: payment.uid, message: messageOf(error) });
-  }
 }
 
 async function checkoutPathOf(

@@ -48,6 +48,23 @@ export async function saveSubscription(db: Queryable, next: Subscription, at: Da
   return next;
 }
 
+/** Since when a vendor that may have been paid for it cannot be read; what was noted before it was due counts no more. */
+export async function noteVendorUnread(
+  db: Queryable,
+  { customerId, id }: { customerId: bigint; id: bigint },
+  { due, at }: { due: Date; at: Date },
+): Promise<Date> {
+  const [noted] = await db.query(
+    { since: 'timestamptz' },
+    sql`
+    UPDATE subscription
+       SET vendor_unread_since = CASE WHEN vendor_unread_since >= ${due} THEN vendor_unread_since ELSE ${at}::timestamptz END
+     WHERE customer_id = ${customerId} AND id = ${id}
+    RETURNING vendor_unread_since AS since`,
+  );
+  return noted?.since ?? at;
+}
+
 /** The customer's running subscription. */
 export function findRunning(db: Queryable, customerId: bigint): Promise<Subscription | undefined> {
   return findOne(db, sql`s.customer_id = ${customerId} AND s.status IN ('active', 'cancelled')`);

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { applyVendorState, noteGone, noteUnknown, readVendorIntent } from './apply-vendor-state.ts';
 import { workOnCustomer, type BillingWork } from './billing-work.ts';
+import { followCharge } from './follow-charge.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { missingGatewayType } from './gateways/open-gateway.ts';
 import { intentForGateway } from './intent-for-gateway.ts';
@@ -64,6 +65,11 @@ export async function syncInvoice(ctx: Context, invoice: Pick<Invoice, 'customer
     if (payment.syncedAt === null || at - payment.syncedAt.getTime() >= FRESH_MS) await syncPayment(ctx, payment);
 }
 
+/** Reads all payments of an invoice about which a vendor may say something. What fails is noted in its row. */
+export async function syncContained(ctx: Context, invoice: Pick<Invoice, 'customerId' | 'id'>): Promise<void> {
+  for (const payment of await paymentsToSync(ctx.db, invoice, PER_INVOICE_MAX)) await syncOne(ctx, payment);
+}
+
 /** For the refresh button: reads the vendors' state of an invoice's payments. Throws NotFoundError, ForeignResourceError. */
 export async function refreshInvoice(ctx: Context, { uid }: { uid: string }): Promise<Invoice> {
   const invoice = await visibleInvoice(ctx, uid);
@@ -73,8 +79,8 @@ export async function refreshInvoice(ctx: Context, { uid }: { uid: string }): Pr
 
 type Read = { readonly vendor: VendorIntent } | { readonly error: string } | 'gone';
 
-/** Reads the vendor's state of one payment, and applies it under the customer's lock. */
-export async function syncPayment(ctx: Context, payment: Payment): Promise<void> {
+/** Reads the vendor's state of one payment, and applies it under the customer's lock. False: the vendor did not say what it is. */
+export async function syncPayment(ctx: Context, payment: Payment): Promise<boolean> {
   const read = payment.reference === null ? undefined : await readState(ctx, payment);
   await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, async (work) => {
     if (read === undefined) return endUnbegun(work, payment);
@@ -85,6 +91,7 @@ export async function syncPayment(ctx: Context, payment: Payment): Promise<void>
   const begun =
     read !== undefined && read !== 'gone' && 'vendor' in read ? read.vendor.remoteSubscriptionId : undefined;
   if (begun !== undefined && payment.remotePlanId !== null) await syncBegunRemote(ctx, payment, begun);
+  return read === undefined || read === 'gone' || 'vendor' in read;
 }
 
 async function readState(ctx: Context, payment: Payment): Promise<Read> {
@@ -112,6 +119,10 @@ async function endUnbegun(work: BillingWork, key: Payment): Promise<void> {
   if (!payment) return;
   const isOld = at.getTime() - payment.createdAt.getTime() >= UNBEGUN_HOURS_MAX * HOUR_MS;
   if (payment.reference === null && isOpen(payment) && isOld)
-    await moveIntent(work, payment, { to: 'CANCELLED', reason: 'The payment was not begun.' });
+    // A saved method whose vendor was down all day: it is charged another day, and the customer is told.
+    await followCharge(
+      work,
+      await moveIntent(work, payment, { to: 'CANCELLED', reason: 'The payment was not begun.' }),
+    );
   else await noteSync(ctx.db, payment, { at, nextSyncAt: nextSyncAt(payment, at), error: null });
 }

@@ -10,6 +10,8 @@ import { frequencyAmount, frequencyUnits, type Frequency } from './period.ts';
 import { parsePlanOptions, parsePlanOptionsPatch } from './plan-options.ts';
 import { planById } from './plan-store.ts';
 import { checkFrequency, type Plan } from './plan.ts';
+import { periodIsTheVendors } from './remote/remote-errors.ts';
+import { remoteInForce } from './remote/remote-in-force-read-model.ts';
 import { findPending, findRunning, saveSubscription } from './subscription-store.ts';
 import { cancelled, frequencyOf, withPeriodEnd, YEARS_AHEAD_MAX, type Subscription } from './subscription.ts';
 import { voidPendingInvoice } from './write-invoice.ts';
@@ -28,7 +30,7 @@ export const frequencyInput = z.object({
   frequencyUnit: z.enum(frequencyUnits).nullish(),
 });
 
-/** Changes one subscription. Throws ValidationError; WrongStateError `SUBSCRIPTION_STATE`; NotFoundError. */
+/** Changes one subscription. Throws ValidationError; WrongStateError `SUBSCRIPTION_STATE`, `REMOTE_PERIOD_KEPT`; NotFoundError. */
 export async function updateSubscription(
   ctx: Context,
   { uid, ...changes }: SubscriptionChanges & { uid: string },
@@ -59,6 +61,7 @@ async function apply(
 ): Promise<Subscription> {
   const plan = await planById(work.ctx.db, subscription.planId);
   const wanted = read(work, { subscription, plan, changes });
+  await requireOwnPeriod(work, subscription, changes);
   let next: Subscription = { ...subscription, ...wanted };
   const { currentPeriodEndsAt } = changes;
   if (currentPeriodEndsAt) {
@@ -72,6 +75,17 @@ async function apply(
   const note = [...names.map(([name]) => name), ...cleared.map(([name]) => `${name} cleared`)].join(', ');
   if (note !== '') await recordEvent(work, saved, { event: 'updated', note });
   return saved;
+}
+
+/** The next period that a vendor takes the money for would undo it. Its end may be set: it cancels the vendor's subscription when it comes. */
+async function requireOwnPeriod(
+  { ctx }: BillingWork,
+  subscription: Subscription,
+  { currentPeriodEndsAt, frequencyAmount: amount, frequencyUnit: unit }: SubscriptionChanges,
+): Promise<void> {
+  const isMoved = [currentPeriodEndsAt, amount, unit].some((value) => value !== undefined && value !== null);
+  if (isMoved && subscription.status === 'active' && (await remoteInForce(ctx.db, subscription)))
+    throw periodIsTheVendors();
 }
 
 /** All given values, checked together. */

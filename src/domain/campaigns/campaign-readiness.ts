@@ -45,13 +45,10 @@ export async function missingForSending(
 
 /**
  * Asks the vendors of its servers whether they send for its sender, before the transaction that `missingForSending` is called in: a vendor
- * may take seconds.
+ * may take seconds. One that has begun is continued without this check.
  */
-export async function askAboutSender(
-  ctx: Context,
-  campaign: Pick<Campaign, 'customerId' | 'id' | 'fromEmail'> | undefined,
-): Promise<void> {
-  if (!campaign || campaign.fromEmail === '') return;
+export async function askAboutSender(ctx: Context, campaign: Campaign | undefined): Promise<void> {
+  if (!campaign || campaign.fromEmail === '' || hasBegun(campaign)) return;
   const { customerId, id: campaignId, fromEmail: email } = campaign;
   await askVendors(ctx, { customerId, campaignId, email });
 }

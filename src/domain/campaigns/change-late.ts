@@ -2,16 +2,18 @@
  * What may still change in a campaign that has begun (decision D22): its policies and servers while it is paused, at any time;
  * its content, as long as nobody has got the message.
  */
-import type { TransactionContext } from '../context.ts';
+import type { Context, TransactionContext } from '../context.ts';
 import { compileCampaign } from '../delivery/campaign-message.ts';
 import { ledgerOfCampaign } from '../delivery/delivery.ts';
 import { isUnsent } from '../delivery/ledger-read-model.ts';
+import { askVendors } from '../sending/vendor-senders.ts';
 import { registerCampaignLinks } from '../statistics/link-counter-store.ts';
 import { campaignNotReady } from './campaign-errors.ts';
 import { lateChangesOf, type UpdateCampaignInput } from './campaign-fields.ts';
 import { isEditable, lackingForSending } from './campaign-readiness.ts';
 import { lockContent } from './campaign-store.ts';
-import type { Campaign } from './campaign.ts';
+import { hasBegun, type Campaign } from './campaign.ts';
+import { findOwnedCampaign } from './find-owned-campaign.ts';
 import { fieldsOf } from './send-fault.ts';
 
 export async function mayChangeLate(
@@ -37,6 +39,14 @@ export async function mayChangeContent(tx: TransactionContext, campaign: Campaig
 
 export function isContent(input: UpdateCampaignInput): boolean {
   return namesGiven(input).some((name) => lateChangesOf(name).includes('unsent'));
+}
+
+/** Before the transaction in which `takeLateContent` is called, as `askAboutSender` before a start. */
+export async function askAboutLateSender(ctx: Context, uid: string, input: UpdateCampaignInput): Promise<void> {
+  if (ctx.tx || !isContent(input)) return;
+  const { customerId, id: campaignId, fromEmail, ...campaign } = await findOwnedCampaign(ctx, uid);
+  if (campaign.status !== 'paused' || !hasBegun(campaign)) return;
+  await askVendors(ctx, { customerId, campaignId, email: input.fromEmail ?? fromEmail });
 }
 
 /**

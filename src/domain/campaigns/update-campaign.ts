@@ -13,7 +13,7 @@ import { campaignFaults, isEditable } from './campaign-readiness.ts';
 import { withTemplate, type TemplateChoice } from './template-choice.ts';
 import { segmentToWrite } from './campaign-segment.ts';
 import { writeCampaign } from './campaign-store.ts';
-import { isContent, mayChangeLate, takeLateContent } from './change-late.ts';
+import { askAboutLateSender, isContent, mayChangeLate, takeLateContent } from './change-late.ts';
 import { findOwnedCampaign } from './find-owned-campaign.ts';
 
 /**
@@ -27,6 +27,7 @@ export async function updateCampaign(
   given: UpdateCampaignInput & TemplateChoice,
 ): Promise<{ uid: string }> {
   const input = await withTemplate(ctx, given);
+  await askAboutLateSender(ctx, uid, input);
   return inTransaction(ctx, async (tx) => {
     const campaign = await findOwnedCampaign(tx, uid, { lock: true });
     const { parsed, ...found } = await checkedChanges(tx, campaign, input);

@@ -12,6 +12,7 @@ import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { findOwnedSendingServer } from '../sending/find-owned-sending-server.ts';
+import { PreparedSenders } from '../sending/prepared-senders.ts';
 import { meaningOfError } from '../sending/replies/meaning-of-error.ts';
 import { countRequestedMails, requestedAddress } from '../sending/requested-mails.ts';
 import type { StoredServer } from '../sending/sending-server.ts';
@@ -83,12 +84,18 @@ interface TestMail {
 
 async function sendOne(connection: SendingDriver, { message, fromEmail }: TestMail): Promise<Outcome> {
   let timer: NodeJS.Timeout | undefined;
+  let mayHaveLeft = false;
   const late = new Promise<never>((_resolve, reject) => {
-    const text = `The server did not answer within ${SEND_TIMEOUT_MS / 1_000} seconds. The message may arrive.`;
-    timer = setTimeout(() => reject(new SendingError('unknown', text)), SEND_TIMEOUT_MS);
+    const text = `The server did not answer within ${SEND_TIMEOUT_MS / 1_000} seconds.`;
+    const error = () =>
+      mayHaveLeft
+        ? new SendingError('unknown', `${text} The message may arrive.`)
+        : new SendingError('unavailable', `${text} Nothing was sent.`);
+    timer = setTimeout(() => reject(error()), SEND_TIMEOUT_MS);
   });
   try {
-    await Promise.race([connection.prepareSender?.(fromEmail), late]);
+    await Promise.race([new PreparedSenders(connection).prepare(fromEmail), late]);
+    mayHaveLeft = true;
     const { reply } = await Promise.race([connection.send(message), late]);
     return { isAccepted: true, reply, advice: null };
   } catch (error) {

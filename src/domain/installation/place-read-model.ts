@@ -5,12 +5,17 @@
 import { sql, type Queryable } from '../../db/database.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 
-/** A campaign, a job of a customer, or a saved payment method, which a renewal would charge. */
+/**
+ * A campaign, a job of a customer, a saved payment method, which a renewal would charge, or a subscription that a vendor keeps, which our
+ * cancellation would end there.
+ */
 export async function hasSomethingToSend(db: Queryable): Promise<boolean> {
   const rows = await db.execute(
     sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
            OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)
-           OR EXISTS (SELECT 1 FROM payment_method WHERE removed_at IS NULL)`,
+           OR EXISTS (SELECT 1 FROM payment_method WHERE removed_at IS NULL)
+           OR EXISTS (SELECT 1 FROM remote_subscription WHERE NOT is_ended)
+           OR EXISTS (SELECT 1 FROM payment_intent WHERE remote_plan_id IS NOT NULL AND status IN ('PENDING', 'REQUIRES_ACTION'))`,
   );
   return rows > 0;
 }

@@ -13,8 +13,10 @@ const PREPARED_MS = 3_600_000;
 const FAILED_MS = 10_000;
 
 interface Known {
-  /** Undefined: the sender is ready. */
-  readonly preparing: Promise<void> | undefined;
+  /** Undefined: the asking has ended. */
+  readonly preparing?: Promise<void>;
+  /** Absent: the sender is ready, or it is not known yet. */
+  readonly failure?: SendingError;
   readonly endsAt: number;
 }
 
@@ -28,16 +30,23 @@ export class PreparedSenders {
     this.#now = now;
   }
 
-  /** Undefined: messages may be sent at once. The promise rejects with a SendingError, which is never `unknown`: nothing was sent. */
+  /**
+   * Undefined: messages may be sent at once. The promise rejects with a SendingError: `refused` about `sender`, else `unavailable`, because
+   * nothing was sent, and no recipient is the cause. Those who waited for one answer share its error, and the first of them is judged; who
+   * comes later gets an error of its own, else nobody would be judged any more.
+   */
   prepare(fromEmail: string): Promise<void> | undefined {
     if (!this.#driver.prepareSender) return undefined;
     const known = this.#known.get(fromEmail);
-    if (known && known.endsAt > this.#now()) return known.preparing;
+    if (known && known.endsAt > this.#now()) {
+      const { preparing, failure } = known;
+      return failure ? Promise.reject(new SendingError(failure.kind, failure.message, failure)) : preparing;
+    }
     const preparing = this.#ask(fromEmail);
     this.#keep(fromEmail, { preparing, endsAt: Infinity });
     preparing.then(
-      () => this.#keep(fromEmail, { preparing: undefined, endsAt: this.#now() + PREPARED_MS }),
-      () => this.#keep(fromEmail, { preparing, endsAt: this.#now() + FAILED_MS }),
+      () => this.#keep(fromEmail, { endsAt: this.#now() + PREPARED_MS }),
+      (failure: SendingError) => this.#keep(fromEmail, { failure, endsAt: this.#now() + FAILED_MS }),
     );
     return preparing;
   }
@@ -46,7 +55,7 @@ export class PreparedSenders {
     try {
       await this.#driver.prepareSender?.(fromEmail);
     } catch (error) {
-      if (error instanceof SendingError && error.kind !== 'unknown') throw error;
+      if (error instanceof SendingError && error.kind === 'refused' && error.about === 'sender') throw error;
       throw new SendingError('unavailable', messageOf(error), error instanceof SendingError ? error : {});
     }
   }

@@ -17,6 +17,8 @@ const ASK_MS_MAX = 5_000;
 const KNOWN_MS = 300_000;
 /** After an answer that stops a campaign somebody verifies the sender, and starts it again at once. */
 const REFUSED_MS = 10_000;
+/** So long such an answer counts, and so long a vendor that failed to answer is not asked again. */
+const MISSING_MS = 60_000;
 /** More servers than are used at the same time; each keeps at most 1,000 names. */
 const SERVERS_MAX = 200;
 /** A vendor lists no more: what is missing may be verified all the same. */
@@ -29,10 +31,22 @@ export interface SenderQuestion {
   readonly email: string;
 }
 
+interface Listed {
+  readonly verified: ReadonlySet<string>;
+  readonly unverified: ReadonlySet<string>;
+  /** Senders that are not listed may be verified all the same. */
+  readonly mayBeMore: boolean;
+}
+
 interface Known {
-  readonly at: number;
-  /** Undefined: the vendor did not say, or not all. */
-  readonly names: ReadonlySet<string> | undefined;
+  /** Undefined: the vendor did not say. A later question that failed does not change it. */
+  listed?: Listed | undefined;
+  listedAt: number;
+  /** When the last question ended. */
+  askedAt: number;
+  hasFailed: boolean;
+  /** Everybody who wants to know waits for the same question, also when the first of them no longer does. */
+  asking?: Promise<void> | undefined;
 }
 
 type RuledServer = RoutedServer & { readonly rule: SenderRule };
@@ -44,9 +58,9 @@ export async function askVendors(ctx: Context, question: SenderQuestion): Promis
   const servers = await ruledServers(ctx, question);
   await Promise.all(
     servers.map(async (server) => {
-      const known = knownOf(ctx, server);
-      const keptMs = known && verdictOf(known, question.email) === 'missing' ? REFUSED_MS : KNOWN_MS;
-      if (!known || known.at + keptMs < performance.now()) keep(ctx, server, await ask(ctx, server));
+      const known = keptFor(ctx, server);
+      if (!known.asking && isDue(known, question.email)) known.asking = ask(ctx, server, known);
+      return known.asking && withinTime(known.asking);
     }),
   );
 }
@@ -55,14 +69,17 @@ export async function askVendors(ctx: Context, question: SenderQuestion): Promis
 export async function vendorSenderFaults(ctx: Context, question: SenderQuestion): Promise<SenderFault[]> {
   const { email } = question;
   const servers = await ruledServers(ctx, question);
-  const refuses = (server: RuledServer): boolean => verdictOf(knownOf(ctx, server), email) === 'missing';
+  const refuses = (server: RuledServer): boolean => isRefused(knownOf(ctx, server), email);
   return servers
     .filter(({ weight, place }) => weight !== null || place === 1)
     .filter(refuses)
     .filter(({ type, rule }) => !rule.areShared || servers.every((other) => other.type !== type || refuses(other)))
-    .map(({ name }) => ({
+    .map(({ name, rule }) => ({
       code: 'sender_not_verified_at_vendor' as const,
-      params: { email, domain: asciiDomainOf(email), server: name },
+      params: {
+        ...{ email, domain: asciiDomainOf(email), server: name },
+        ...(rule.addresses === 'vendor' && { isAddressEnough: true as const }),
+      },
     }));
 }
 
@@ -75,29 +92,59 @@ async function ruledServers(ctx: Context, { customerId, campaignId }: SenderQues
   });
 }
 
-function verdictOf(known: Known | undefined, email: string): 'verified' | 'missing' | 'unknown' {
-  if (!known?.names) return 'unknown';
-  const { names } = known;
-  const labels = asciiDomainOf(email).split('.');
-  // Some vendors send for names below a verified domain, too: nobody is stopped for that.
-  const domains = labels.map((_label, no) => labels.slice(no).join('.'));
-  return [nameOf('email', email), ...domains].some((name) => names.has(name)) ? 'verified' : 'missing';
+function isDue({ listed, askedAt, hasFailed }: Known, email: string): boolean {
+  const keptMs = hasFailed ? MISSING_MS : listed && isMissing(listed, email) ? REFUSED_MS : KNOWN_MS;
+  return askedAt + keptMs < performance.now();
 }
 
-async function ask(ctx: Context, server: RuledServer): Promise<ReadonlySet<string> | undefined> {
+/** Whether the vendor has said a short while ago that it does not send for the address. */
+function isRefused(known: Known | undefined, email: string): boolean {
+  if (!known?.listed || known.listedAt + MISSING_MS < performance.now()) return false;
+  return isMissing(known.listed, email);
+}
+
+function isMissing({ verified, unverified, mayBeMore }: Listed, email: string): boolean {
+  const domain = asciiDomainOf(email);
+  const labels = domain.split('.');
+  // Amazon sends for labels of a verified address, and some vendors for names below a verified domain: nobody is stopped for that.
+  const domains = labels.map((_label, no) => labels.slice(no).join('.'));
+  const addresses = [email, email.replace(/(?<=.)\+.*@/s, '@')].map((address) => nameOf('email', address));
+  if ([...addresses, ...domains].some((name) => verified.has(name))) return false;
+  return !mayBeMore || unverified.has(domain);
+}
+
+/** Never rejects. */
+async function ask(ctx: Context, server: RuledServer, known: Known): Promise<void> {
   try {
-    const { uid, type, settings, sealed_settings: sealedSettings, is_system: isSystem } = server;
-    const identities = await openIdentities(ctx, { uid, type, settings, sealedSettings, isSystem });
-    if (!identities || !showsAll(identities, server.rule)) return undefined;
-    const end = new AbortController();
-    const late = sleep(ASK_MS_MAX, undefined, { signal: end.signal }).catch(() => undefined);
-    const listed = await Promise.race([identities.list(), late]).finally(() => end.abort());
-    if (!listed || listed.length >= LISTED_MAX) return undefined;
-    return new Set(listed.filter(({ isVerified }) => isVerified).map(({ kind, name }) => nameOf(kind, name)));
+    known.listed = await listed(ctx, server);
+    known.listedAt = performance.now();
+    known.hasFailed = false;
   } catch {
     // A key that may not list them, or a vendor in trouble: the message itself will tell.
-    return undefined;
+    known.hasFailed = true;
+  } finally {
+    known.askedAt = performance.now();
+    known.asking = undefined;
   }
+}
+
+/** An answer that comes later is kept for the next one who asks. */
+async function withinTime(asking: Promise<void>): Promise<void> {
+  const end = new AbortController();
+  const late = sleep(ASK_MS_MAX, undefined, { signal: end.signal }).catch(() => undefined);
+  await Promise.race([asking, late]).finally(() => end.abort());
+}
+
+/** Undefined: the vendor does not say, or not all. */
+async function listed(ctx: Context, server: RuledServer): Promise<Listed | undefined> {
+  const { uid, type, settings, sealed_settings: sealedSettings, is_system: isSystem } = server;
+  const identities = await openIdentities(ctx, { uid, type, settings, sealedSettings, isSystem });
+  if (!identities || !showsAll(identities, server.rule)) return undefined;
+  const found = await identities.list();
+  if (found.length >= LISTED_MAX) return undefined;
+  const namesOf = (isVerified: boolean) =>
+    new Set(found.filter((one) => one.isVerified === isVerified).map(({ kind, name }) => nameOf(kind, name)));
+  return { verified: namesOf(true), unverified: namesOf(false), mayBeMore: identities.hidesSome === true };
 }
 
 function showsAll({ lists = ['domain', 'email'] }: VendorIdentities, { addresses }: SenderRule): boolean {
@@ -113,9 +160,13 @@ function knownOf({ hooks }: Context, { id, version }: RoutedServer): Known | und
   return answers.get(hooks)?.get(`${id} ${version}`);
 }
 
-function keep({ hooks }: Context, { id, version }: RoutedServer, names: Known['names']): void {
-  const known = answers.get(hooks) ?? new Map<string, Known>();
-  answers.set(hooks, known);
-  if (known.size >= SERVERS_MAX) known.clear();
-  known.set(`${id} ${version}`, { at: performance.now(), names });
+function keptFor(ctx: Context, server: RoutedServer): Known {
+  const all = answers.get(ctx.hooks) ?? new Map<string, Known>();
+  answers.set(ctx.hooks, all);
+  const known = knownOf(ctx, server) ?? { listedAt: -Infinity, askedAt: -Infinity, hasFailed: false };
+  const [oldest] = all.keys();
+  const key = `${server.id} ${server.version}`;
+  if (oldest !== undefined && all.size >= SERVERS_MAX && !all.has(key)) all.delete(oldest);
+  all.set(key, known);
+  return known;
 }

@@ -3,7 +3,7 @@
  * servers): fields first, then a real test that verifies no address.
  */
 import { messageOf, type FieldErrors } from '../../lib/errors.ts';
-import { hideSecrets } from '../../lib/hide-secrets.ts';
+import { formsOfKey, hideSecrets } from '../../lib/hide-secrets.ts';
 import { openOutboundPool } from '../../lib/outbound-pool.ts';
 import { addressGuard } from '../../lib/public-address.ts';
 import {
@@ -122,7 +122,7 @@ function openVerifier(
   });
   return withoutSecrets(
     verifier,
-    registration.secretKeys.map((key) => String(settings[key] ?? '')),
+    registration.secretKeys.flatMap((key) => formsOfKey(String(settings[key] ?? ''))),
   );
 }
 
@@ -138,13 +138,20 @@ function withoutSecrets(verifier: EmailVerifier, secrets: readonly string[]): Em
       }
     },
     async test() {
-      const tested = await verifier
-        .test()
-        .catch((error: unknown) => ({ ok: false, message: messageOf(error) }) as const);
+      const tested = await testOf(verifier);
       return tested.ok ? tested : { ok: false, message: hideSecrets(tested.message, secrets) };
     },
-    close: () => verifier.close(),
+    close: async () => verifier.close(),
   };
+}
+
+/** Whatever a plugin does: it may throw before it gives a promise. */
+async function testOf(verifier: EmailVerifier): Promise<ConnectionTest> {
+  try {
+    return await verifier.test();
+  } catch (error) {
+    return { ok: false, message: messageOf(error) };
+  }
 }
 
 /** A misspelt name would silently leave a setting at its default. */

@@ -138,7 +138,8 @@ async function store(ctx: Context, run: Verification, { known, answers, doneTo, 
     await releaseAddresses(db, run);
     return advanceVerification(db, run, {
       ...{ from: run.afterId, to: doneTo, counts: countsOf(people), reused: known.length },
-      isWhole: answers.failure === undefined,
+      // A step that asked nobody says nothing about the verifier.
+      isWhole: answers.people.length > 0 && answers.failure === undefined,
     });
   });
 }

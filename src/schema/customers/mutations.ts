@@ -101,7 +101,7 @@ builder.mutationField('disableCustomer', (t) =>
   t.prismaField({
     type: Customer,
     description:
-      'Shuts a customer out: logins end, tokens are refused, campaigns are paused. Its data and the links in its mails stay.',
+      'Shuts a customer out: logins end, tokens are refused, campaigns are paused, subscriptions that vendors keep for it are cancelled there. Its data and the links in its mails stay.',
     authScopes: ADMIN,
     args: { uid: t.arg.string({ required: true }) },
     resolve: async (query, _root, { uid }, ctx) => reread(query, await disableCustomer(ctx, { uid }), ctx),

@@ -5,6 +5,7 @@ import { cancelRemote } from '../../domain/billing/remote/cancel-remote.ts';
 import { changeRemotePlan } from '../../domain/billing/remote/change-remote-plan.ts';
 import { createRemote } from '../../domain/billing/remote/create-remote.ts';
 import { closeGateway } from '../../domain/billing/close-gateway.ts';
+import { withdrawRemotesOf } from '../../domain/billing/remote/withdraw-remotes.ts';
 import { removeMethodLater } from '../../domain/billing/remove-method.ts';
 import { retryCharges } from '../../domain/billing/retry-charges.ts';
 import { syncPayments } from '../../domain/billing/sync-payments.ts';
@@ -18,6 +19,7 @@ import {
   removeMethodJob,
   retryChargesJob,
   syncPaymentsJob,
+  withdrawRemotesJob,
 } from '../../jobs/billing-jobs.ts';
 import { defineTask } from '../task.ts';
 
@@ -29,6 +31,7 @@ export const paymentTasks = [
   defineTask(createRemoteJob, createRemote),
   defineTask(cancelRemoteJob, (ctx, payload) => cancelRemote(ctx, remoteKey(payload))),
   defineTask(changeRemotePlanJob, (ctx, payload) => changeRemotePlan(ctx, remoteKey(payload))),
+  defineTask(withdrawRemotesJob, (ctx, { customerId }) => withdrawRemotesOf(ctx, { customerId: BigInt(customerId) })),
   defineTask(removeMethodJob, (ctx, { customerId, methodUid }, { attempt, attemptsMax }) =>
     removeMethodLater(ctx, { customerId: BigInt(customerId), methodUid, isLastTry: attempt >= attemptsMax }),
   ),

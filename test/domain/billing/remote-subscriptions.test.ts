@@ -17,6 +17,7 @@ import { linkRemotePlan, unlinkRemotePlan } from '../../../src/domain/billing/re
 import { refreshSubscription } from '../../../src/domain/billing/remote/sync-remotes.ts';
 import { startPayment } from '../../../src/domain/billing/start-payment.ts';
 import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { updateSubscription } from '../../../src/domain/billing/update-subscription.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import {
   creditOf,
@@ -363,6 +364,23 @@ test('a customer who is deleted is cancelled at the vendor; a gateway with live 
   await expect(deleteGateway(admin, { uid: gateway.uid })).rejects.toMatchObject({ code: 'PAYMENT_GATEWAY_IN_USE' });
   await closePayments(system, { customerId: id, isLastTry: false });
   expect(kept.status).toBe('canceled');
+});
+
+test('the period of one that the vendor keeps is not moved here; its end and options are set, and the period when it is cancelled', async () => {
+  await linkPlans();
+  const { id, ctx } = await subscriber();
+  const uid = (await present(id))?.uid ?? '';
+  const currentPeriodEndsAt = new Date('2026-06-01T10:00:00Z');
+  for (const changes of [{ currentPeriodEndsAt }, { frequencyAmount: 2 }, { frequencyUnit: 'week' }])
+    await expect(updateSubscription(admin, { uid, ...changes })).rejects.toMatchObject({
+      code: 'REMOTE_PERIOD_KEPT',
+      message: expect.stringContaining('cancel the subscription here'),
+    });
+  expect(await endOf(id)).toBe('2026-04-01T10:00:00.000Z');
+  await updateSubscription(admin, { uid, endsAt: new Date('2026-12-01T10:00:00Z'), options: { list_max: 3 } });
+  await cancelSubscription(ctx, { uid });
+  await updateSubscription(admin, { uid, currentPeriodEndsAt });
+  expect(await endOf(id)).toBe('2026-06-01T10:00:00.000Z');
 });
 
 test('cancelling is not done for a subscription that was resumed before the job ran', async () => {

@@ -1,8 +1,6 @@
 /** Subscriptions that begin at a vendor without the customer's browser, with a payment method that was saved there. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
-import { terminateSubscription } from '../../../src/domain/billing/control-subscription.ts';
 import { createRemote } from '../../../src/domain/billing/remote/create-remote.ts';
 import { linkRemotePlan, remotePlans, unlinkRemotePlan } from '../../../src/domain/billing/remote/link-remote-plan.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';
@@ -15,7 +13,7 @@ import { RemoteVendor } from '../../support/remote-vendor.ts';
 
 let vendor = new RemoteVendor();
 const world = await openBillingWorld('2026-03-01T10:00:00Z');
-const { gateway, system, small, at, linkPlans, dueCustomer, begin, remotesOf, forget } = await remoteScene(
+const { gateway, system, small, at, dueCustomer, begin, cardHolder, remotesOf, forget } = await remoteScene(
   world,
   () => vendor,
 );
@@ -29,18 +27,6 @@ beforeEach(async () => {
 
 const present = async (id: bigint) => (await subscriptionsOf(world, id)).at(-1);
 
-/** Has a saved card, and a new first invoice of a linked plan. */
-async function cardHolder() {
-  const customer = await dueCustomer();
-  const checkout = await begin(customer);
-  checkout.saves = true;
-  vendor.pay(checkout.id);
-  await refreshInvoice(customer.ctx, { uid: customer.due.uid });
-  await terminateSubscription(admin, { uid: (await present(customer.id))?.uid ?? '' });
-  if (vendor.plans.length === 0) await linkPlans();
-  const { due } = await changePlan(customer.ctx, { planUid: small.uid });
-  return { ...customer, due: { uid: due?.uid ?? '' } };
-}
 type CardHolder = Awaited<ReturnType<typeof cardHolder>>;
 
 const start = ({ ctx, due }: CardHolder) =>
@@ -80,6 +66,8 @@ test('without a browser: a decline and a vendor with a hosted checkout only fail
   await createRemote(system, { intentUid: declined.uid });
   expect(await stateOfPayment(declined.uid)).toEqual({ status: 'FAILED', reason: 'The card was declined.' });
   vendor.hostedOnly = true;
+  // A card that was declined rests for some minutes.
+  at('2026-03-01T10:10:00Z');
   const hosted = await start(customer);
   await createRemote(system, { intentUid: hosted.uid });
   expect(await stateOfPayment(hosted.uid)).toMatchObject({ reason: expect.stringContaining('only on its own page') });

@@ -1,15 +1,18 @@
 /** A campaign does not start from a sender that the vendor of its server has not verified, as far as the vendor says so. */
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { resumeCampaign } from '../../../src/domain/campaigns/resume-campaign.ts';
 import { scheduleCampaign } from '../../../src/domain/campaigns/schedule-campaign.ts';
 import { startCampaign, startScheduledCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
+import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
 import { checkSender } from '../../../src/domain/sending/check-sender.ts';
 import { driverOf } from '../../../src/domain/sending/try-settings.ts';
 import { loadPlugins } from '../../../src/plugin-host/load-plugins.ts';
 import { afterFile } from '../../support/after-file.ts';
 import { statusOf, type CampaignWorld } from '../../support/campaign-world.ts';
+import { startSendGridVendor } from '../../support/sendgrid-vendor.ts';
 import { sesError, startSesVendor } from '../../support/ses-vendor.ts';
 import { storedReason } from '../../support/stored-reason.ts';
 import { createTestContext, testInstallation } from '../../support/test-context.ts';
@@ -21,6 +24,16 @@ await loadPlugins(path.resolve('plugins'), ctx.hooks);
 // The same, for accounts that share their senders.
 const senders = { domains: 'vendor', addresses: 'vendor', areShared: true } as const;
 withDriver(ctx.hooks, { ...driverOf(ctx, 'amazon-api'), type: 'shared-api', senders });
+
+// The same, of a vendor that takes its time.
+withDriver(ctx.hooks, {
+  ...{ ...driverOf(ctx, 'amazon-api'), type: 'slow-api' },
+  identities(...given) {
+    const shown = driverOf(ctx, 'amazon-api').identities?.(...given);
+    if (!shown) throw new Error('Amazon SES shows its identities.');
+    return { ...shown, list: () => shown.list().then((all) => sleep(1_000, all)) };
+  },
+});
 
 async function worldWith(identities: readonly string[], { type = 'amazon-api', from = 'news@sender.example' } = {}) {
   const vendor = await startSesVendor({ identities });
@@ -55,6 +68,7 @@ test('the start names server and domain; after the domain was verified it works;
 
 test.each([
   ['a verified address', ['News@Sender.Example'], 'news@sender.example'],
+  ['a verified address, with a label', ['news@sender.example'], 'news+may@sender.example'],
   ['a domain above it', ['sender.example'], 'news@deep.sender.example'],
 ])('%s is enough', async (_what, identities, from) => {
   const { world } = await worldWith(identities, { from });
@@ -114,4 +128,88 @@ test('each server that would send must know the sender, unless their accounts sh
         fields: { fromEmail: [expect.stringContaining('The sending server "Second" does not send')] },
       });
   }
+});
+
+/** Time goes on, and nothing else happens. */
+function passes() {
+  const now = performance.now.bind(performance);
+  let passed = 0;
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  onTestFinished(() => spy.mockRestore());
+  return (seconds: number) => void (passed += seconds * 1_000);
+}
+const sentence = async ({ ctx: own }: CampaignWorld, email = 'news@sender.example') =>
+  (await checkSender(own, { email })).problems.find((problem) => problem.includes('its vendor has not verified'));
+
+test('many who ask at once ask the vendor once, and each gets the answer', async () => {
+  const { world, lists } = await worldWith(['house.test'], { type: 'slow-api' });
+  const sentences = await Promise.all(Array.from({ length: 30 }, () => sentence(world)));
+  expect(sentences.filter((found) => found !== undefined)).toHaveLength(30);
+  expect(lists()).toBe(1);
+});
+
+test('a failed question leaves the answer, for a minute; what is older stops nobody', async () => {
+  const { vendor, world, lists } = await worldWith(['house.test']);
+  const pass = passes();
+  expect(await sentence(world)).toContain('nor the address');
+  vendor.answerOthersBy(() => sesError(429, 'TooManyRequestsException', 'slower'));
+  pass(11);
+  expect(await sentence(world)).toBeDefined();
+  expect(lists()).toBe(2);
+  pass(20);
+  expect(await sentence(world)).toBeDefined();
+  // A vendor in trouble is left alone.
+  expect(lists()).toBe(2);
+  pass(41);
+  await startCampaign(world.ctx, world.campaignUid);
+  expect(await statusOf(world)).toBe('queued');
+});
+
+/** As somebody does while nobody has got it. */
+async function pausedUnsent(identities: readonly string[]) {
+  const made = await worldWith(identities);
+  await startCampaign(made.world.ctx, made.world.campaignUid);
+  await ctx.db.execute(sql`
+    UPDATE campaign SET status = 'paused', snapshot_at = now(), snapshot_on = current_date WHERE id = ${made.world.campaignId}`);
+  return made;
+}
+
+test('a late change of the sender asks the vendor, as a start does', async () => {
+  const { vendor, world } = await pausedUnsent(['sender.example']);
+  const pass = passes();
+  // What was known is too old to count.
+  pass(301);
+  const change = () => updateCampaign(world.ctx, world.campaignUid, { fromEmail: 'news@other.example' });
+  await expect(change()).rejects.toMatchObject({
+    ...{ code: 'CAMPAIGN_NOT_READY', fields: { fromEmail: [expect.stringContaining('news@other.example')] } },
+  });
+  const EmailIdentities = [{ IdentityType: 'DOMAIN', IdentityName: 'other.example', SendingEnabled: true }];
+  vendor.answerOthersBy(() => ({ status: 200, body: { EmailIdentities } }));
+  pass(11);
+  await change();
+});
+
+test('resuming one that has begun asks nobody: nothing would read the answer', async () => {
+  const { world, lists } = await pausedUnsent(['sender.example']);
+  passes()(301);
+  await resumeCampaign(world.ctx, world.campaignUid);
+  expect(lists()).toBe(1);
+});
+
+test('at a vendor that does not show all senders only a domain that is listed as not verified stops a campaign', async () => {
+  const vendor = await startSendGridVendor();
+  afterFile(() => vendor.close());
+  const domain = { id: 2, domain: 'pending.example', valid: false, dns: {} };
+  vendor.answerOthersBy(({ path: asked }) =>
+    asked === '/v3/whitelabel/domains' ? { status: 200, body: [domain] } : undefined,
+  );
+  const worldFrom = (fromEmail: string) =>
+    vendorCampaign(ctx, { vendor, type: 'sendgrid-api', recipients: 2, fromEmail });
+  for (const from of ['news@assigned.example', 'news@deep.pending.example', 'ann@house.test']) {
+    const world = await worldFrom(from);
+    await startCampaign(world.ctx, world.campaignUid);
+    expect(await statusOf(world)).toBe('queued');
+  }
+  const world = await worldFrom('news@pending.example');
+  await expect(startCampaign(world.ctx, world.campaignUid)).rejects.toMatchObject({ code: 'CAMPAIGN_NOT_READY' });
 });

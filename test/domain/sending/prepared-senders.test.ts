@@ -29,7 +29,7 @@ test('a failure is that of all who wait, asked again after seconds, and never un
   const { asked, senders: prepared, pass } = senders(() => Promise.reject(error));
   const ends = await Promise.allSettled([prepared.prepare('a@house.test'), prepared.prepare('a@house.test')]);
   expect(ends).toMatchObject(Array.from({ length: 2 }, () => ({ reason: { kind: 'refused', about: 'sender' } })));
-  await expect(prepared.prepare('a@house.test')).rejects.toBe(error);
+  await expect(prepared.prepare('a@house.test')).rejects.toEqual(error);
   expect(asked).toHaveLength(1);
   pass(10_001);
   error = new SendingError('unknown', 'no answer');
@@ -38,6 +38,35 @@ test('a failure is that of all who wait, asked again after seconds, and never un
   error = new Error('a fault of the driver');
   await expect(prepared.prepare('a@house.test')).rejects.toMatchObject({ kind: 'unavailable' });
   expect(asked).toHaveLength(3);
+});
+
+test('those who waited share an error, and each who comes later has one of its own: each is judged', async () => {
+  const failure = new SendingError('unavailable', 'away', { code: 503, about: 'server', retryAfterSeconds: 7 });
+  const { asked, senders: prepared } = senders(() => Promise.reject(failure));
+  const errorOf = async () => prepared.prepare('a@house.test')?.catch((error: unknown) => error);
+  const [first, second] = await Promise.all([errorOf(), errorOf()]);
+  expect(second).toBe(first);
+  const later = [await errorOf(), await errorOf()];
+  expect(new Set([first, ...later]).size).toBe(3);
+  for (const error of later)
+    expect(error).toMatchObject({
+      kind: 'unavailable',
+      message: 'away',
+      code: 503,
+      about: 'server',
+      retryAfterSeconds: 7,
+    });
+  expect(asked).toHaveLength(1);
+});
+
+test.each([
+  ['deferred', 'rate'],
+  ['refused', 'recipient'],
+  ['refused', undefined],
+  ['unknown', 'sender'],
+] as const)('%s about %s is the fault of no recipient and of no campaign: unavailable', async (kind, about) => {
+  const { senders: prepared } = senders(() => Promise.reject(new SendingError(kind, 'no', { about })));
+  await expect(prepared.prepare('a@house.test')).rejects.toMatchObject({ kind: 'unavailable', about, message: 'no' });
 });
 
 test('its memory is bounded: the oldest addresses are asked about again', async () => {

@@ -172,6 +172,26 @@ describe('a verification', () => {
     await expect(resumeVerification(ctx, started.uid)).rejects.toMatchObject({ code: 'VERIFICATION_NOT_PAUSED' });
   });
 
+  test('counts on through steps that asked nobody: they say nothing about the verifier', async () => {
+    const { ctx, list } = await newOwner(3);
+    await addPeople(list, some(3));
+    verifier.answer = () => {
+      throw new Error('away');
+    };
+    const started = await startVerification(ctx, { listUid: list.uid });
+    for (let failures = 1; failures <= 10; failures++) {
+      await run(ctx, started);
+      expect(await stateOf(started)).toMatchObject({ status: 'paused', failures });
+      if (failures === 10) break;
+      // Nothing is left of this minute.
+      await run(ctx, started);
+      expect(await stateOf(started)).toMatchObject({ status: 'running', failures });
+      await root.db.execute(sql`DELETE FROM hot.rate_window WHERE key LIKE 'verifications:%'`);
+    }
+    expect(verifier.calls).toHaveLength(10);
+    expect(await stateOf(started)).toMatchObject({ retry_at: null });
+  });
+
   test.each<[string, (addresses: readonly string[]) => unknown, RegExp]>([
     ['too few answers', (addresses) => usualAnswers(addresses).slice(1), /answered what it must not/],
     ['an unknown word', (addresses) => addresses.map(() => ({ result: 'fine', reasons: [] })), /0\.result/],

@@ -7,6 +7,9 @@ import { erasePerson } from '../../../src/domain/audience/erasing/erase-person.t
 import type { Context } from '../../../src/domain/context.ts';
 import { startVerification } from '../../../src/domain/verification/start-verification.ts';
 import type { Verification } from '../../../src/domain/verification/verification.ts';
+import { sweepVerificationsJob } from '../../../src/jobs/verification-jobs.ts';
+import { crontab } from '../../../src/workers/crontab.ts';
+import { verificationTasks } from '../../../src/workers/tasks/verifications.ts';
 import { worldsVerifier } from '../../support/insert-verification.ts';
 import { newList } from '../../support/tenant.ts';
 import { some, startVerificationWorld, usualAnswers } from '../../support/verification-world.ts';
@@ -135,6 +138,29 @@ test('a run waits for an address that another one is asking about, without a wor
   await run(ctx, started);
   expect(verifier.calls).toEqual([['bob@x.example'], ['ada@x.example']]);
   expect(await stateOf(started)).toMatchObject({ status: 'done', processed: 2, reused: 0 });
+});
+
+test('claims of dead processes go by schedule, also of a customer with no further run; held ones stay', async () => {
+  const { list, ctx } = await newOwner();
+  const dead = await startVerification(ctx, { listUid: list.uid });
+  await root.db.execute(sql`
+    INSERT INTO hot.address_claim
+    SELECT ${list.customerId}, ${worldsVerifier.type}, no, ${dead.id}, now() + make_interval(secs => no * 60 - 90) FROM generate_series(1, 3) AS no`);
+  const [scheduled] = crontab.filter(({ task }) => task === sweepVerificationsJob.name);
+  expect(scheduled?.match).toMatch(/^\d+ \* /);
+  const [sweep] = verificationTasks.filter(({ name }) => name === scheduled?.task);
+  await sweep?.run(
+    root,
+    {},
+    {
+      ...{ abortSignal: new AbortController().signal, workerId: 'w', jobId: '1', attempt: 1, attemptsMax: 1 },
+    },
+  );
+  const left = await queryRows(
+    root.db,
+    sql`SELECT address::int AS no FROM hot.address_claim WHERE run_id = ${dead.id} ORDER BY address`,
+  );
+  expect(left).toEqual([{ no: 2 }, { no: 3 }]);
 });
 
 test('a run whose own process died asks again at once', async () => {

@@ -194,6 +194,39 @@ describe('a server', () => {
     await expect(testVerificationServer(ctx, { uid })).rejects.toMatchObject({ code: 'TOO_MANY_TESTS' });
   });
 
+  test.each<[string, (key: string) => string]>([
+    ['as-it-is', (key) => key],
+    ['percent-encoded', encodeURIComponent],
+    ['in-a-form', (key) => new URLSearchParams({ key }).toString()],
+    ['in-base64', (key) => Buffer.from(key).toString('base64')],
+    ['as-user-name', (key) => Buffer.from(`${key}:`).toString('base64')],
+    ['as-password', (key) => Buffer.from(`api:${key}`).toString('base64')],
+    ['as-another-password', (key) => Buffer.from(`user:${key}`).toString('base64url')],
+    ['in-json', (key) => JSON.stringify(key)],
+  ])('never shows its key, %s, when its plugin throws before it gives a promise', async (how, form) => {
+    const key = String.raw`k/9+cana"r\y=Zw7 k?`;
+    const type = `failing-${how}`;
+    const fail = () => {
+      throw new Error(`No entry for <${form(key)}>`);
+    };
+    const connect = () => ({ verify: fail, test: fail, close: fail });
+    withHooks(root.hooks, {
+      register: (hooks) => hooks.add('register_email_verifier', { ...worldsVerifier, type, connect }),
+    });
+    const ctx = await createTenant(root);
+    const settings = { api_key: key };
+    const refused = await createVerificationServer(ctx, input({ type, settings })).catch((error) => error);
+    const { uid } = await createVerificationServer(ctx, input({ settings }));
+    const { verifier } = openStoredVerifier(ctx, { ...(await findOwnedVerificationServer(ctx, uid)), type });
+    const { signal } = new AbortController();
+    const asked = async () => verifier.verify(['a@b.example'], { signal });
+    const failed = await asked().then(() => 'It did not fail.', String);
+    for (const said of [String(refused.fields.connection), failed]) {
+      expect(said).toMatch(/No entry for <.*\*\*\*.*>/);
+      for (let at = 0; at + 8 <= form(key).length; at++) expect(said).not.toContain(form(key).slice(at, at + 8));
+    }
+  });
+
   test('runs as its plugin, whoever calls', async () => {
     const ctx = await createTenant(root);
     const server = await createVerificationServer(ctx, input());

@@ -56,11 +56,20 @@ export async function countCharging(db: Queryable, { id }: StoredGateway): Promi
   return row?.count ?? 0;
 }
 
-/** Subscriptions that its vendor keeps and charges. */
+/** A payment began a subscription at the vendor, which has not shown it yet. */
+const IS_UNSHOWN = sql`(p.status = 'SUCCEEDED' AND p.remote_plan_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM remote_subscription r WHERE r.customer_id = p.customer_id AND r.intent_uid = p.uid))`;
+
+/** Subscriptions that its vendor keeps and charges, also those that it has not shown yet while ours is active. */
 export async function countRemotes(db: Queryable, { id }: StoredGateway): Promise<number> {
   const [row] = await db.query(
     { count: 'int' },
-    sql`SELECT count(*)::int AS count FROM remote_subscription WHERE gateway_id = ${id} AND NOT is_ended`,
+    sql`
+    SELECT (SELECT count(*) FROM remote_subscription WHERE gateway_id = ${id} AND NOT is_ended)::int
+         + (SELECT count(*) FROM payment_intent p
+              JOIN invoice i ON i.customer_id = p.customer_id AND i.id = p.invoice_id
+              JOIN subscription s ON s.customer_id = i.customer_id AND s.id = i.subscription_id
+             WHERE p.gateway_id = ${id} AND s.status = 'active' AND ${IS_UNSHOWN})::int AS count`,
   );
   return row?.count ?? 0;
 }
@@ -74,7 +83,7 @@ export async function leftAtVendor(
     { methods: 'int', payments: 'int' },
     sql`
     SELECT (SELECT count(*) FROM payment_method WHERE gateway_id = ${id} AND sealed_data <> '')::int AS methods,
-           (SELECT count(*) FROM payment_intent p WHERE p.gateway_id = ${id} AND ${IS_PAYABLE})::int AS payments`,
+           (SELECT count(*) FROM payment_intent p WHERE p.gateway_id = ${id} AND (${IS_PAYABLE} OR ${IS_UNSHOWN}))::int AS payments`,
   );
   return row ?? { methods: 0, payments: 0 };
 }

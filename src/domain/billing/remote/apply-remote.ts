@@ -2,19 +2,17 @@
 import { recordEvent, type BillingWork } from '../billing-work.ts';
 import { endSubscription } from '../end-subscription.ts';
 import { findInvoice } from '../invoice-store.ts';
-import { readableMoney } from '../money.ts';
 import { isOpen } from '../payment-intent.ts';
 import { findPayment, writeReference } from '../payment-store.ts';
-import { planById } from '../plan-store.ts';
-import { frequencyOfPlan, type Plan } from '../plan.ts';
+import { frequencyOfPlan } from '../plan.ts';
 import { findSubscription, saveSubscription } from '../subscription-store.ts';
 import { cancelled, type Subscription } from '../subscription.ts';
 import { isPeriodPaid, newlyPaid } from './paid-periods.ts';
 import { alignFirst, keepAsCredit, payPeriod, type Applying, type FoundRemote } from './pay-remote-period.ts';
-import type { ReadRemote } from './remote-answers.ts';
-import { findLinkOf } from './remote-plan-store.ts';
+import { priceAtVendor } from './remote-price.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
 import { countPaid, noteRemote, writeRemote, type Remote } from './remote-subscription-store.ts';
+import { planErrorOf } from './wanted-remote-plan.ts';
 import { enqueueCancel } from './withdraw-remotes.ts';
 
 const TEN_MINUTES_MS = 10 * 60_000;
@@ -41,48 +39,36 @@ export async function applyRemote(
     if (payment.reference === null) await writeReference(db, payment, { reference: remote.id, nextSyncAt: work.at });
     return finish(work, row, row.error);
   }
-  const plan = await planAtVendor(work, row, subscription);
+  const price = await priceAtVendor(db, { row, remote, subscription });
   const counts = isOurs && subscription.status === 'active';
-  const mismatch = await applyPaid(work, { payment, remote, row, invoice, subscription, plan }, counts);
+  const mismatch = await applyPaid(work, { payment, remote, row, invoice, subscription, price }, counts);
   if (row.isEnded) await applyEnd(work, subscription, isOurs ? row : undefined);
-  else if (!counts) await enqueueCancel(work, row);
-  return finish(work, row, mismatch ?? (row.isEnded || counts ? null : row.error));
+  else if (!counts || work.customer.status !== 'active') await enqueueCancel(work, row);
+  const earlier = counts ? await planErrorOf(db, row) : row.error;
+  return finish(work, row, mismatch ?? (row.isEnded ? null : earlier));
 }
 
-/** The plan whose price the vendor takes; that of our subscription if the vendor's is linked with none. */
-async function planAtVendor({ ctx }: BillingWork, { gatewayId, remotePlanId }: Remote, { planId }: Subscription) {
-  const link = remotePlanId === null ? undefined : await findLinkOf(ctx.db, { gatewayId, remotePlanId });
-  return planById(ctx.db, link?.planId ?? planId);
-}
-
-/** Undefined, or why the money is not that of the plan. */
+/** Undefined, or why the money does not pay the plan. */
 async function applyPaid(work: BillingWork, applying: Applying, counts: boolean): Promise<string | undefined> {
-  const { remote, row, payment, plan } = applying;
+  const { remote, row, payment, price } = applying;
   if (!isPeriodPaid(remote)) return undefined;
+  const { plan, taken, mismatch } = price;
   const frequency = frequencyOfPlan(plan);
-  const ends = newlyPaid(row, remote, { begunAt: payment.createdAt, frequency });
-  if (ends.length === 0) return undefined;
-  const mismatch = mismatchOf(plan, remote);
-  if (mismatch !== undefined) {
+  const ends = newlyPaid(row, remote, { begunAt: remote.startedAt ?? payment.createdAt, frequency });
+  if (mismatch !== undefined && ends.length > 0)
     work.ctx.log.error('billing.remote_mismatch', { remote: remote.id, message: mismatch });
-    return mismatch;
-  }
+  if (taken === undefined) return mismatch;
   let isFirst = row.paidUntil === null;
+  const renews = counts && mismatch === undefined;
   for (const end of ends) {
     if (!(await countPaid(work.ctx.db, row, end))) continue;
     // The payment that began it has paid the first one, or brings its own late money when its object is read.
-    if (isFirst && payment.reference !== null) await alignFirst(work, applying, counts ? end : null);
-    else if (counts) await payPeriod(work, applying, end);
-    else await keepAsCredit(work, applying);
+    if (isFirst && payment.reference !== null) await alignFirst(work, applying, renews ? end : null);
+    else if (renews) await payPeriod(work, applying, end);
+    else await keepAsCredit(work, applying, { money: taken });
     isFirst = false;
   }
-  return undefined;
-}
-
-function mismatchOf(plan: Plan, { periodPayment: paid }: ReadRemote): string | undefined {
-  if (!paid || (paid.amountMinor === plan.priceMinor && paid.currencyCode === plan.currencyCode)) return undefined;
-  const due = readableMoney({ minor: plan.priceMinor, currencyCode: plan.currencyCode });
-  return `The vendor got ${paid.amountMinor} ${paid.currencyCode} (minor units) for a period of the plan "${plan.name}", which costs ${due}. It is not counted.`;
+  return counts ? mismatch : undefined;
 }
 
 /** It was ended at the vendor: ours runs to the end of what is paid. Undefined: it was not the one that pays ours, or its end is known. */

@@ -57,9 +57,10 @@ async function cancelled(ctx: Context, open: OpenGateway, { remoteId }: Remote):
   }
 }
 
-/** Ours is no longer active, or this one does not pay it. */
+/** Ours is no longer active, this one does not pay it, or the customer is disabled. */
 function isWithdrawn(ctx: Context, row: Remote): Promise<boolean> {
-  return workOnCustomer({ ...ctx, viewer: null }, row.customerId, async ({ ctx: { db } }) => {
+  return workOnCustomer({ ...ctx, viewer: null }, row.customerId, async ({ ctx: { db }, customer }) => {
+    if (customer.status !== 'active') return true;
     const subscription = await findSubscription(db, { customerId: row.customerId, id: row.subscriptionId });
     if (subscription?.status !== 'active') return true;
     return (await remoteInForce(db, subscription))?.remote?.id !== row.id;

@@ -3,7 +3,7 @@
  * asked, its uid is in the vendor's subscription, and one idempotency key makes all attempts one. A process may die between any two steps.
  */
 import { GatewayError } from '../../../plugin-api/index.ts';
-import { installationHold } from '../../accounts/installation-hold-read-model.ts';
+import { installationHold, mayBeDoneElsewhere } from '../../accounts/installation-hold-read-model.ts';
 import type { Context } from '../../context.ts';
 import { applyVendorState, failPayment, readVendorIntent } from '../apply-vendor-state.ts';
 import { onHold } from '../billing-errors.ts';
@@ -13,12 +13,16 @@ import { unsealMethod } from '../gateways/gateway-secrets.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
 import { intentForGateway } from '../intent-for-gateway.ts';
 import { findInvoice } from '../invoice-store.ts';
+import { moveIntent } from '../move-intent.ts';
 import { findMethod } from '../payment-method-store.ts';
 import { isOpen, nextSyncAt, type Payment } from '../payment-intent.ts';
 import { findPayment, findPaymentByUid, markCharged, writeReference } from '../payment-store.ts';
 import { readRemote, type ReadRemote } from './remote-answers.ts';
 import { applyFound } from './apply-found-remote.ts';
 import { findAtVendor } from './walk-remotes.ts';
+
+/** Vendors keep idempotency keys for a day or less, and the queue may have stood still: then the vendor's list is looked through first. */
+const KEY_AGE_MS_MAX = 3 * 60 * 60 * 1_000;
 
 /** The job. Rejects when the vendor cannot be asked: the queue tries again. A payment that is closed is not changed. */
 export async function createRemote(ctx: Context, { intentUid }: { intentUid: string }): Promise<void> {
@@ -27,11 +31,16 @@ export async function createRemote(ctx: Context, { intentUid }: { intentUid: str
   const open = await gatewayOf(ctx, found);
   if (!open?.can('createSubscription') || !open.can('getRemoteSubscriptions'))
     throw new Error('The plugin of its payment gateway is not active.');
+  // Asked for before this copy was released: the original may have begun it. What the vendor has is read, and none is begun.
+  const isElsewhere = await mayBeDoneElsewhere(ctx.db, found.createdAt);
+  if (isElsewhere && found.reference === null && !(await findAtVendor(ctx, open, found.uid)))
+    return leaveToOriginal(ctx, found);
   const payment = await markBegun(ctx, found);
   if (!payment) return;
+  const isOld = ctx.clock.now().getTime() - payment.createdAt.getTime() >= KEY_AGE_MS_MAX;
   const remote =
     payment.reference === null
-      ? await createAtVendor(ctx, open, { payment, isRepeated: found.chargedAt !== null })
+      ? await createAtVendor(ctx, open, { payment, mayExist: isElsewhere || isOld || found.chargedAt !== null })
       : undefined;
   const reference = payment.reference ?? remote?.id;
   if (reference === undefined) return;
@@ -44,6 +53,14 @@ export async function createRemote(ctx: Context, { intentUid }: { intentUid: str
     );
   }
   if (remote) await applyFound(ctx, open, { payment, remote });
+}
+
+/** The customer pays on the page, if anything is unpaid. What the original begins later is found by the vendor's list, and its money is credit. */
+async function leaveToOriginal(ctx: Context, payment: Payment): Promise<void> {
+  const reason = 'It was asked for before the backup was restored: the original may have begun it.';
+  await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
+    moveIntent(work, payment, { to: 'CANCELLED', reason }),
+  );
 }
 
 /** From now on the vendor may have taken money. Undefined: it was closed, its invoice is not open, or the customer is disabled. */
@@ -63,10 +80,10 @@ function markBegun(ctx: Context, key: Payment): Promise<Payment | undefined> {
 async function createAtVendor(
   ctx: Context,
   open: OpenGateway,
-  { payment, isRepeated }: { readonly payment: Payment; readonly isRepeated: boolean },
+  { payment, mayExist }: { readonly payment: Payment; readonly mayExist: boolean },
 ): Promise<ReadRemote | undefined> {
-  // Vendors keep idempotency keys for a day or less: what an attempt before has made is looked for first.
-  const known = isRepeated ? await findAtVendor(ctx, open, payment.uid) : undefined;
+  // What an attempt before has made, or another installation.
+  const known = mayExist ? await findAtVendor(ctx, open, payment.uid) : undefined;
   const remote = known ?? (await askVendor(ctx, open, payment));
   if (!remote) return undefined;
   await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, ({ ctx: { db }, at }) =>

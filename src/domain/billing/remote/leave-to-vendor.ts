@@ -4,12 +4,9 @@ import { saveSubscription } from '../subscription-store.ts';
 import type { Subscription } from '../subscription.ts';
 import { noteRemote, type Remote } from './remote-subscription-store.ts';
 
-const HOUR_MS = 60 * 60 * 1_000;
-const DAY_MS = 24 * HOUR_MS;
+const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Vendors take the money some hours after a period has begun, however short the days of grace are. */
 const DAYS_MIN = 1;
-/** A vendor that cannot be asked does not keep a subscription for longer. */
-const ASK_MS_MAX = 6 * HOUR_MS;
 
 /** The period is over: it may be paid at the vendor during the days of grace. */
 export async function leaveToVendor(work: BillingWork, subscription: Subscription, remote: Remote): Promise<boolean> {
@@ -19,10 +16,4 @@ export async function leaveToVendor(work: BillingWork, subscription: Subscriptio
   await saveSubscription(ctx.db, { ...subscription, graceEndsAt }, at);
   await noteRemote(ctx.db, remote, { error: remote.error, nextSyncAt: at });
   return true;
-}
-
-/** Whether the vendor may have been paid, and was not asked since the time had come: we were down. */
-export function mayBePaidAtVendor({ syncedAt }: Remote, due: Date, at: Date): boolean {
-  if (at.getTime() - due.getTime() > ASK_MS_MAX) return false;
-  return syncedAt === null || syncedAt < due;
 }

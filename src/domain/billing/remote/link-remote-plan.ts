@@ -20,7 +20,14 @@ import {
   unknownRemotePlan,
   vendorFailed,
 } from './remote-errors.ts';
-import { deleteLink, findLinkOf, linksOfGateway, writeLink, type RemotePlanLink } from './remote-plan-store.ts';
+import {
+  deleteLink,
+  findLinkOf,
+  linksOfGateway,
+  retireLink,
+  writeLink,
+  type RemotePlanLink,
+} from './remote-plan-store.ts';
 
 export const remotePlanInput = z.object({ remotePlanId: z.string().min(1).max(REMOTE_ID_LENGTH_MAX) });
 
@@ -71,19 +78,22 @@ export async function linkRemotePlan(
     const taken = await findLinkOf(tx.db, { gatewayId: gateway.id, remotePlanId });
     if (taken && taken.planId !== plan.id) throw remotePlanTaken((await planById(tx.db, taken.planId)).name);
     const link = { planId: plan.id, gatewayId: gateway.id, remotePlanId, remoteName: remote.name };
+    await retireLink(tx.db, { ...link, nextId: remotePlanId });
     await writeLink(tx.db, link);
     return link;
   });
 }
 
-/** Subscriptions that the vendor keeps go on; nobody begins another one. Throws WrongStateError `REMOTE_PLAN_NOT_LINKED`; NotFoundError. */
+/** Subscriptions that the vendor keeps go on at the price that they have; nobody begins another one. Throws WrongStateError `REMOTE_PLAN_NOT_LINKED`; NotFoundError. */
 export async function unlinkRemotePlan(ctx: Context, { gatewayUid, planUid }: PlanAtGateway): Promise<PlanAtGateway> {
   requireAdministrator(ctx);
   return inTransaction(ctx, async (tx) => {
     const gateway = await knownGateway(tx, gatewayUid);
     const plan = await findPlan(tx.db, planUid);
     if (!plan) throw planNotFound();
-    if (!(await deleteLink(tx.db, { planId: plan.id, gatewayId: gateway.id }))) throw remotePlanNotLinked();
+    const link = { planId: plan.id, gatewayId: gateway.id };
+    await retireLink(tx.db, { ...link, nextId: null });
+    if (!(await deleteLink(tx.db, link))) throw remotePlanNotLinked();
     return { gatewayUid, planUid };
   });
 }

@@ -13,7 +13,7 @@ export function isPeriodPaid({ isActive, periodPayment }: ReadRemote): boolean {
 
 /**
  * The ends of the paid periods since the last one that was counted, in order; the last is the vendor's own. While we were down there may have been
- * several. `begunAt` is the time of the first payment, for one that is seen for the first time.
+ * several. `begunAt` is when the first one began, for a subscription that is seen for the first time.
  */
 export function newlyPaid(
   { paidUntil }: Pick<Remote, 'paidUntil'>,

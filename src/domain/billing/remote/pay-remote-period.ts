@@ -14,7 +14,9 @@ import { findSubscription, saveSubscription } from '../subscription-store.ts';
 import { withPeriodEnd, type Subscription } from '../subscription.ts';
 import { voidInvoice, writeInvoice } from '../write-invoice.ts';
 import type { ReadRemote } from './remote-answers.ts';
+import type { RemotePrice } from './remote-price.ts';
 import { wantPlan, type Remote } from './remote-subscription-store.ts';
+import { enqueuePlanChange } from './wanted-remote-plan.ts';
 
 /** One subscription of a vendor, with the payment that began it. */
 export interface FoundRemote {
@@ -26,20 +28,23 @@ export interface Applying extends FoundRemote {
   readonly row: Remote;
   readonly invoice: Invoice;
   readonly subscription: Subscription;
-  /** The plan that the vendor takes money for. */
-  readonly plan: Plan;
+  readonly price: RemotePrice;
 }
 
 /** Our first period ends when the vendor's does. */
-export async function alignFirst(work: BillingWork, { subscription, plan }: Applying, end: Date | null): Promise<void> {
+export async function alignFirst(
+  work: BillingWork,
+  { subscription, price }: Applying,
+  end: Date | null,
+): Promise<void> {
   if (end === null) return;
-  await saveSubscription(work.ctx.db, withPeriodEnd(subscription, plan, end), work.at);
+  await saveSubscription(work.ctx.db, withPeriodEnd(subscription, price.plan, end), work.at);
 }
 
 /** A renewal that the vendor has taken the money for: its invoice, paid, and the period. */
 export async function payPeriod(
   work: BillingWork,
-  { subscription: key, payment, plan, row }: Applying,
+  { subscription: key, payment, price: { plan }, row }: Applying,
   end: Date,
 ): Promise<void> {
   const { db } = work.ctx;
@@ -56,6 +61,7 @@ export async function payPeriod(
   assert(next, 'a renewed subscription is there');
   await saveSubscription(db, withPeriodEnd(next, plan, end), work.at);
   if (row.wantedPlanId === plan.id) await wantPlan(db, row, null);
+  else if (row.wantedPlanId !== null) await enqueuePlanChange(db, row);
 }
 
 /** The whole price, because the vendor has taken it: no credit is used. One that waits for payment is paid by it if it is the same. */
@@ -73,11 +79,17 @@ async function invoiceFor(work: BillingWork, subscription: Subscription, plan: P
   return writeInvoice(work, subscription, { kind, plan, unused: null, periodStartsAt, dueAt: null, usesCredit: false });
 }
 
-/** Taken after our subscription was cancelled or replaced: it is the customer's. */
-export async function keepAsCredit(work: BillingWork, { subscription, invoice, plan, row }: Applying): Promise<void> {
-  const money: Money = { minor: plan.priceMinor, currencyCode: plan.currencyCode };
+/** Taken after our subscription was cancelled or replaced, or at another price: it is the customer's. */
+export async function keepAsCredit(
+  work: BillingWork,
+  { subscription, invoice, row, price }: Applying,
+  { money }: { readonly money: Money },
+): Promise<void> {
+  if (money.minor === 0n) return;
   const { customerId } = subscription;
   await changeCredit(work.ctx.db, { customerId, money, invoiceUid: invoice.uid, at: work.at });
-  const note = `The vendor's subscription ${row.remoteId} took money when ours was ${subscription.status}: it was kept as credit.`;
+  const why =
+    price.mismatch === undefined ? `when ours was ${subscription.status}` : 'that is not the price of the plan';
+  const note = `The vendor's subscription ${row.remoteId} took money ${why}: it was kept as credit.`;
   await recordEvent(work, subscription, { event: 'payment_credited', amount: money, invoiceUid: invoice.uid, note });
 }

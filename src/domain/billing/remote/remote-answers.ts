@@ -34,6 +34,7 @@ const subscriptionShape = z
     isEnded: z.boolean().optional(),
     planId: text.nullable(),
     currentPeriodEndsAt: z.date().nullable(),
+    startedAt: z.date().optional(),
     periodPayment: z.object({ amountMinor: z.bigint(), currencyCode }).nullable().optional(),
   })
   .transform((read) => ({ ...read, isEnded: read.isEnded ?? !read.isActive }));

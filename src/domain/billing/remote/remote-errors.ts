@@ -29,7 +29,7 @@ export const remotePlanNotLinked = () =>
 export const planIsLinked = () =>
   new WrongStateError(
     'REMOTE_PLAN_LINKED',
-    'A vendor takes the price of this plan: price, currency and period cannot change while it is linked. Unlink it first, then link a plan of the vendor with the new price.',
+    'A vendor takes the price of this plan: price, currency and period cannot change while it is linked. Unlink it first, then link a plan of the vendor with the new price. Subscriptions that the vendor keeps go on at the old price.',
   );
 
 /** The invoice cannot begin a subscription at the vendor; `reason` says why. */
@@ -51,8 +51,16 @@ export const newPeriodDiffers = (name: string) =>
     'REMOTE_PERIOD_DIFFERS',
     `${VENDOR_KEEPS} The plan "${name}" has a period of another length or another currency, which the vendor cannot change to. Cancel the subscription, and choose the plan when it has ended.`,
   );
+export const periodIsTheVendors = () =>
+  new WrongStateError(
+    'REMOTE_PERIOD_KEPT',
+    `${VENDOR_KEEPS} The vendor decides when its periods end, and each paid one would undo this change. Give the customer time at the vendor: its period is taken over here. Or cancel the subscription here, which cancels it at the vendor, and set the period then.`,
+  );
 export const remoteNotKnownYet = () =>
   new WrongStateError(
     'REMOTE_SUBSCRIPTION_NOT_KNOWN',
     'The vendor of the payment gateway has not shown this subscription yet. Try again in some minutes.',
   );
+
+/** How the errors begin that stay on a vendor's subscription until its plan is the wanted one. */
+export const PLAN_NOT_CHANGED = 'The vendor has not changed the plan';

@@ -1,4 +1,4 @@
-/** Which of our plans is which plan of a vendor. */
+/** Which of our plans is which plan of a vendor, now and before. */
 import { row, sql, type Queryable, type RowOf, type Sql } from '../../../db/database.ts';
 
 const LINK_ROW = row({ planId: 'bigint', gatewayId: 'bigint', remotePlanId: 'text', remoteName: 'text' });
@@ -6,6 +6,16 @@ export type RemotePlanLink = RowOf<typeof LINK_ROW>;
 
 const COLUMNS = sql`
   l.plan_id AS "planId", l.gateway_id AS "gatewayId", l.remote_plan_id AS "remotePlanId", l.remote_name AS "remoteName"`;
+
+const RETIRED_ROW = row({
+  planId: 'bigint',
+  priceMinor: 'bigint',
+  currencyCode: 'text',
+  frequencyAmount: 'int',
+  frequencyUnit: 'text',
+});
+/** What a plan cost while it was linked. */
+export type RetiredRemotePlan = RowOf<typeof RETIRED_ROW>;
 
 /** Links the plan; a plan has one link at a gateway, so that another one takes its place. */
 export async function writeLink(db: Queryable, { planId, gatewayId, remotePlanId, remoteName }: RemotePlanLink) {
@@ -24,6 +34,46 @@ export async function deleteLink(
     sql`DELETE FROM remote_plan_link WHERE plan_id = ${planId} AND gateway_id = ${gatewayId}`,
   );
   return deleted === 1;
+}
+
+/**
+ * Keeps what the linked plan costs, before its link is deleted or replaced by one with `nextId`: the vendor keeps subscriptions at that price,
+ * whatever the plan costs later.
+ */
+export async function retireLink(
+  db: Queryable,
+  {
+    planId,
+    gatewayId,
+    nextId,
+  }: { readonly planId: bigint; readonly gatewayId: bigint; readonly nextId: string | null },
+): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO retired_remote_plan (gateway_id, remote_plan_id, plan_id, price_minor, currency_code, frequency_amount, frequency_unit)
+    SELECT l.gateway_id, l.remote_plan_id, p.id, p.price_minor, p.currency_code, p.frequency_amount, p.frequency_unit
+      FROM remote_plan_link l JOIN plan p ON p.id = l.plan_id
+     WHERE l.plan_id = ${planId} AND l.gateway_id = ${gatewayId} AND l.remote_plan_id IS DISTINCT FROM ${nextId}::text
+    ON CONFLICT (gateway_id, remote_plan_id) DO UPDATE
+       SET plan_id = EXCLUDED.plan_id, price_minor = EXCLUDED.price_minor, currency_code = EXCLUDED.currency_code,
+           frequency_amount = EXCLUDED.frequency_amount, frequency_unit = EXCLUDED.frequency_unit, retired_at = now()`);
+}
+
+/** Those that were this plan of the vendor (at most one), or this plan of ours; the latest first. */
+export function findRetired(
+  db: Queryable,
+  {
+    gatewayId,
+    ...of
+  }: { readonly gatewayId: bigint } & ({ readonly remotePlanId: string } | { readonly planId: bigint }),
+): Promise<RetiredRemotePlan[]> {
+  const which = 'planId' in of ? sql`r.plan_id = ${of.planId}` : sql`r.remote_plan_id = ${of.remotePlanId}`;
+  return db.query(
+    RETIRED_ROW,
+    sql`
+    SELECT r.plan_id AS "planId", r.price_minor AS "priceMinor", r.currency_code AS "currencyCode",
+           r.frequency_amount AS "frequencyAmount", r.frequency_unit AS "frequencyUnit"
+      FROM retired_remote_plan r WHERE r.gateway_id = ${gatewayId} AND ${which} ORDER BY r.retired_at DESC, r.remote_plan_id`,
+  );
 }
 
 export function findLink(

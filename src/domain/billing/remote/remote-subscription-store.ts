@@ -107,15 +107,17 @@ export function findRemote(db: Queryable, { customerId, id }: RemoteKey): Promis
   return findOne(db, sql`r.customer_id = ${customerId} AND r.id = ${id}`);
 }
 
-/** Those that may still take money, of a subscription or of a customer. */
+/** Those that may still take money, of a subscription, of a customer, or of a gateway. */
 export function liveRemotes(
   db: Queryable,
-  { customerId, subscriptionId }: { readonly customerId: bigint; readonly subscriptionId?: bigint },
+  of: { readonly customerId: bigint; readonly subscriptionId?: bigint } | { readonly gatewayId: bigint },
 ): Promise<Remote[]> {
-  const ofOne = subscriptionId === undefined ? sql`` : sql`AND r.subscription_id = ${subscriptionId}`;
+  const whose = 'gatewayId' in of ? sql`r.gateway_id = ${of.gatewayId}` : sql`r.customer_id = ${of.customerId}`;
+  const ofOne =
+    'gatewayId' in of || of.subscriptionId === undefined ? sql`` : sql`AND r.subscription_id = ${of.subscriptionId}`;
   return db.query(
     REMOTE_ROW,
-    sql`SELECT ${COLUMNS} FROM remote_subscription r WHERE r.customer_id = ${customerId} AND NOT r.is_ended ${ofOne} ORDER BY r.id`,
+    sql`SELECT ${COLUMNS} FROM remote_subscription r WHERE ${whose} AND NOT r.is_ended ${ofOne} ORDER BY r.id`,
   );
 }
 

@@ -44,12 +44,20 @@ export async function syncRemotes(ctx: Context): Promise<void> {
 export async function refreshSubscription(ctx: Context, { uid }: { uid: string }): Promise<Subscription> {
   const subscription = await visibleSubscription(ctx, uid);
   if (await installationHold(ctx.db)) return subscription;
-  const { customerId, id } = subscription;
+  await syncRemotesOf(ctx, subscription, { readsMethod: true });
+  return subscription;
+}
+
+/** Reads the vendor's subscriptions of one of ours, unless that was done a moment ago. What fails is noted in its row. */
+export async function syncRemotesOf(
+  ctx: Context,
+  { customerId, id }: Pick<Subscription, 'customerId' | 'id'>,
+  { readsMethod = false } = {},
+): Promise<void> {
   const at = ctx.clock.now().getTime();
   for (const row of await liveRemotes(ctx.db, { customerId, subscriptionId: id }))
     if (row.syncedAt === null || at - row.syncedAt.getTime() >= FRESH_MS)
-      await contained(ctx, row, () => syncRemote(ctx, row, { readsMethod: true }));
-  return subscription;
+      await contained(ctx, row, () => syncRemote(ctx, row, { readsMethod }));
 }
 
 /** The subscription that a payment has begun, by the vendor's id. Never throws for a vendor that fails: the list has it, too. */

@@ -13,7 +13,13 @@ export interface SenderFaultParams {
   domain_of_installation: { readonly domain: string; readonly email: string };
   sender_not_verified: { readonly email: string };
   /** The server's vendor has said so. */
-  sender_not_verified_at_vendor: { readonly email: string; readonly domain: string; readonly server: string };
+  sender_not_verified_at_vendor: {
+    readonly email: string;
+    readonly domain: string;
+    readonly server: string;
+    /** The vendor verifies single addresses, too. */
+    readonly isAddressEnough?: true;
+  };
 }
 export type SenderFault = CodedReason<SenderFaultParams>;
 
@@ -23,8 +29,8 @@ export const senderFaultTexts: ReasonTexts<SenderFaultParams> = {
   domain_of_installation: ({ domain, email }) =>
     `Receivers would think that it is mail of ${domain}, which is this installation's: verify the address ${email} first.`,
   sender_not_verified: ({ email }) => `Verify the from address ${email}, or its domain, first.`,
-  sender_not_verified_at_vendor: ({ email, domain, server }) =>
-    `The sending server "${server}" does not send for ${email}: its vendor has not verified the domain ${domain}. Add the domain there or through the server, publish its records, or choose another sender or server.`,
+  sender_not_verified_at_vendor: ({ email, domain, server, isAddressEnough }) =>
+    `The sending server "${server}" does not send for ${email}: its vendor has not verified the domain ${domain}${isAddressEnough ? ', nor the address' : ''}. Add the domain there or through the server, publish its records, ${isAddressEnough ? 'or have the vendor verify the one address, ' : ''}or choose another sender or server.`,
 };
 
 /**
