@@ -241,6 +241,11 @@ test('subscriptions that Stripe keeps are walked to the end, cancelled, and move
   stripe.prices.push(...Array.from({ length: 130 }, (_, index) => price(`price_${index}`, 100 + index)), {
     id: 'by_use',
   });
+  // A price by use with an amount for each unit, and three digits after the point.
+  stripe.prices.push(
+    { ...price('metered', 5), recurring: { interval: 'month', interval_count: 1, usage_type: 'metered' } },
+    { ...price('dinars', 5_000), currency: 'kwd' },
+  );
   for (let index = 0; index < 250; index++)
     stripe.subscriptions.push({
       ...{ id: `sub_${index}`, status: 'active', start_date: 1_790_000_000, metadata: { intent_uid: '0123456789abc' } },

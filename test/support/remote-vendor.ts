@@ -48,6 +48,8 @@ export class RemoteVendor {
   readonly failures = new Map<string, Error>();
   /** The page that a list without an end names again and again. */
   loops = false;
+  /** A slow vendor: its list is answered after that. */
+  listWaits: Promise<void> | undefined;
   hostedOnly = false;
   /** It does not say what was paid for a period. */
   hidesAmounts = false;
@@ -211,7 +213,11 @@ function serviceOf(current: () => RemoteVendor) {
       const found = current().subscriptions.find((one) => one.id === id);
       return found && current().shown(found);
     },
-    getRemoteSubscriptions: async (cursor: string | null) => current().page(cursor),
+    async getRemoteSubscriptions(cursor: string | null) {
+      const page = current().page(cursor);
+      await current().listWaits;
+      return page;
+    },
     async cancelRemoteSubscription(id: string) {
       current().note('cancel');
       const kept = current().get(id);

@@ -6,7 +6,7 @@ import type {
   RemoteSubscription,
   RemoteSubscriptionGateway,
 } from '../../../src/plugin-api/index.ts';
-import { toIsoCurrency } from './amounts.ts';
+import { CURRENCIES, toIsoCurrency } from './amounts.ts';
 import { listIn, objectIn, StripeError, textIn, wholeIn, type Form, type Json, type StripeApi } from './stripe-api.ts';
 import { wordsOfMethod } from './vendor-state.ts';
 
@@ -74,12 +74,14 @@ function pageAfter(cursor: string | null): Form {
   return { limit: PAGE, ...(cursor !== null && { starting_after: cursor }) };
 }
 
-/** Prices without a fixed amount, such as those by use, are left out. */
+/** Prices by use or without a fixed amount are left out, and those in a currency whose digits we are not sure of. */
 function planOf(price: Json): RemotePlan[] {
   const [id, amountMinor, currency] = [textIn(price, 'id'), wholeIn(price, 'unit_amount'), textIn(price, 'currency')];
   const recurring = objectIn(price, 'recurring');
   const unit = recurring && textIn(recurring, 'interval');
   if (id === undefined || amountMinor === undefined || currency === undefined || !isUnit(unit)) return [];
+  const isByUse = recurring !== undefined && textIn(recurring, 'usage_type') === 'metered';
+  if (isByUse || !CURRENCIES.includes(toIsoCurrency(currency))) return [];
   const product = objectIn(price, 'product');
   const name = textIn(price, 'nickname') ?? (product && textIn(product, 'name')) ?? id;
   const frequencyAmount = Number((recurring && wholeIn(recurring, 'interval_count')) ?? 1n);

@@ -22,7 +22,7 @@ export async function chargeDeclinedAt(db: Queryable, customerId: bigint, at: Da
                       AND p.method_id IS NOT NULL AND p.status = 'FAILED')`);
 }
 
-/** A saved method was removed: what it was declined for is not charged again. */
+/** A saved method was removed: what it was declined for is not charged again, unless the customer has another one, which is charged then. */
 export async function stopTriesOf(
   db: Queryable,
   { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
@@ -31,7 +31,8 @@ export async function stopTriesOf(
     UPDATE invoice i SET next_charge_at = NULL
      WHERE i.customer_id = ${customerId} AND i.status = 'pending' AND i.next_charge_at IS NOT NULL
        AND ${id} = (SELECT p.method_id FROM payment_intent p WHERE p.customer_id = i.customer_id AND p.invoice_id = i.id
-                       AND p.method_id IS NOT NULL ORDER BY p.id DESC LIMIT 1)`);
+                       AND p.method_id IS NOT NULL ORDER BY p.id DESC LIMIT 1)
+       AND NOT EXISTS (SELECT 1 FROM payment_method m WHERE m.customer_id = i.customer_id AND m.removed_at IS NULL)`);
 }
 
 /** The invoice, if its time to be charged again has come; that time is taken from it, so that nobody else charges it. */

@@ -33,7 +33,7 @@ const RemoteSubscription = builder.prismaObject('RemoteSubscription', {
       description: 'The plan to which the vendor changes with the next period; null: none.',
       select: { wantedPlanId: true },
       resolve: (query, { wantedPlanId }, _args, ctx) =>
-        wantedPlanId === null ? null : ctx.prisma.plan.findUniqueOrThrow({ ...query, where: { id: wantedPlanId } }),
+        wantedPlanId === null ? null : ctx.prisma.plan.findUnique({ ...query, where: { id: wantedPlanId } }),
     }),
     error: t.exposeString('error', {
       nullable: true,

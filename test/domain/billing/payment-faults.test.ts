@@ -3,8 +3,12 @@ import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { HOLD_KEY, RELEASED_KEY } from '../../../src/domain/accounts/installation-hold-read-model.ts';
 import { disableCustomer, enableCustomer } from '../../../src/domain/accounts/set-customer-status.ts';
+import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
 import { closeGateway } from '../../../src/domain/billing/close-gateway.ts';
 import { closePayments } from '../../../src/domain/billing/close-payments.ts';
+import { removePaymentMethod } from '../../../src/domain/billing/remove-method.ts';
+import { sealMethod } from '../../../src/domain/billing/gateways/gateway-secrets.ts';
+import { newUid } from '../../../src/lib/ids.ts';
 import { deleteGateway } from '../../../src/domain/billing/gateways/delete-gateway.ts';
 import { paymentMail } from '../../../src/domain/billing/payment-mail.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
@@ -126,6 +130,25 @@ test('a saved card whose vendor was down all day is charged another day, and the
   at('2026-04-04T10:05:00Z');
   await retryCharges(system);
   expect(await triesOf(customer)).toHaveLength(2);
+});
+
+test('a declined card that is removed leaves the renewal to the older one', async () => {
+  const customer = await cards.customerWithCard();
+  const uid = newUid();
+  await world.rows(sql`
+    INSERT INTO payment_method (customer_id, uid, gateway_id, title, info, sealed_data, digest)
+    SELECT ${customer.id}, ${uid}, id, 'Visa', '', ${sealMethod(admin.installation.secret, uid, { card: 'card_2' })}, ${uid}
+      FROM payment_gateway WHERE uid = ${cards.gateway.uid}`);
+  payVendor.chargeResult = 'FAILED';
+  at('2026-04-01T10:00:00Z');
+  await renewSubscriptions(system);
+  await chargeIntent(system, { intentUid: (await triesOf(customer))[0]?.uid ?? '' });
+  await removePaymentMethod(customer.ctx, { uid });
+  payVendor.chargeResult = 'SUCCEEDED';
+  at('2026-04-02T10:05:00Z');
+  await retryCharges(system);
+  await chargeIntent(system, { intentUid: (await triesOf(customer))[1]?.uid ?? '' });
+  expect((await triesOf(customer)).map(({ status }) => status)).toEqual(['FAILED', 'SUCCEEDED']);
 });
 
 test('a gateway is not deleted while its vendor keeps a subscription that it has not shown yet', async () => {

@@ -316,6 +316,8 @@ test('a vendor that no longer knows it: ours goes on and is renewed by an invoic
   vendor.subscriptions.length = 0;
   at('2026-03-10T10:00:00Z');
   await refreshSubscription(ctx, { uid: (await present(id))?.uid ?? '' });
+  at('2026-03-10T11:00:00Z');
+  await pass();
   expect(await remotesOf(id)).toMatchObject([{ isEnded: true, error: expect.stringContaining('does not know') }]);
   at('2026-04-01T10:05:00Z');
   await pass();

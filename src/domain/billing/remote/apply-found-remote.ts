@@ -11,16 +11,17 @@ import { writeRemoteMethod, type Remote } from './remote-subscription-store.ts';
 
 const WORDS_LENGTH_MAX = 100;
 
-/** Writes what the vendor says, and how it is paid. */
+/** Writes what the vendor says, and how it is paid. False: it belongs to nothing here. */
 export async function applyFound(
   ctx: Context,
   open: OpenGateway,
   { payment, remote, readsMethod = false }: { payment: Payment; remote: ReadRemote; readsMethod?: boolean },
-): Promise<void> {
+): Promise<boolean> {
   const row = await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
     applyRemote(work, { payment, remote }),
   );
   if (row && !row.isEnded && (readsMethod || row.methodTitle === '')) await readMethod(ctx, open, row);
+  return row !== undefined;
 }
 
 /** Only words for the customer: one that cannot be read now is read another time. */

@@ -7,16 +7,24 @@ import { findPayment, writeReference } from '../payment-store.ts';
 import { frequencyOfPlan } from '../plan.ts';
 import { findSubscription, saveSubscription } from '../subscription-store.ts';
 import { cancelled, type Subscription } from '../subscription.ts';
-import { isPeriodPaid, newlyPaid } from './paid-periods.ts';
+import { isPeriodPaid, newlyPaid, reaches } from './paid-periods.ts';
 import { alignFirst, keepAsCredit, payPeriod, type Applying, type FoundRemote } from './pay-remote-period.ts';
 import { priceAtVendor } from './remote-price.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
-import { countPaid, noteRemote, writeRemote, type Remote } from './remote-subscription-store.ts';
+import {
+  countPaid,
+  hasPaidSibling,
+  noteRemote,
+  reviveGone,
+  writeRemote,
+  type Remote,
+} from './remote-subscription-store.ts';
 import { planErrorOf } from './wanted-remote-plan.ts';
 import { enqueueCancel } from './withdraw-remotes.ts';
 
 const TEN_MINUTES_MS = 10 * 60_000;
-const DAY_MS = 24 * 60 * 60_000;
+const HOUR_MS = 60 * 60_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Writes it down and applies it; repeating it changes nothing. What does not fit changes nothing and is noted for the administrator. */
 export async function applyRemote(
@@ -30,6 +38,7 @@ export async function applyRemote(
   const invoice = await findInvoice(db, { customerId, id: payment.invoiceId });
   const subscription = invoice && (await findSubscription(db, { customerId, id: invoice.subscriptionId }));
   if (!invoice || !subscription) return undefined;
+  await reviveGone(db, { customerId, gatewayId }, remote.id);
   const inForce = await remoteInForce(db, subscription);
   const isOurs = inForce?.intentUid === payment.uid && (inForce.remote?.remoteId ?? remote.id) === remote.id;
   const owner = { customerId, gatewayId, subscriptionId: subscription.id, intentUid: payment.uid };
@@ -43,9 +52,10 @@ export async function applyRemote(
   const counts = isOurs && subscription.status === 'active';
   const mismatch = await applyPaid(work, { payment, remote, row, invoice, subscription, price }, counts);
   if (row.isEnded) await applyEnd(work, subscription, isOurs ? row : undefined);
-  else if (!counts || work.customer.status !== 'active') await enqueueCancel(work, row);
+  const isWithdrawn = !counts || work.customer.status !== 'active';
+  if (!row.isEnded && isWithdrawn) await enqueueCancel(work, row);
   const earlier = counts ? await planErrorOf(db, row) : row.error;
-  return finish(work, row, mismatch ?? (row.isEnded ? null : earlier));
+  return finish(work, row, mismatch ?? (row.isEnded ? null : earlier), isWithdrawn);
 }
 
 /** Undefined, or why the money does not pay the plan. */
@@ -58,17 +68,24 @@ async function applyPaid(work: BillingWork, applying: Applying, counts: boolean)
   if (mismatch !== undefined && ends.length > 0)
     work.ctx.log.error('billing.remote_mismatch', { remote: remote.id, message: mismatch });
   if (taken === undefined) return mismatch;
-  let isFirst = row.paidUntil === null;
+  // A second one of the same payment has taken its own money.
+  let isFirst = row.paidUntil === null && !(await hasPaidSibling(work.ctx.db, row));
   const renews = counts && mismatch === undefined;
   for (const end of ends) {
     if (!(await countPaid(work.ctx.db, row, end))) continue;
     // The payment that began it has paid the first one, or brings its own late money when its object is read.
     if (isFirst && payment.reference !== null) await alignFirst(work, applying, renews ? end : null);
-    else if (renews) await payPeriod(work, applying, end);
+    else if (renews && !(await isPaidHere(work, applying, end))) await payPeriod(work, applying, end);
     else await keepAsCredit(work, applying, { money: taken });
     isFirst = false;
   }
   return counts ? mismatch : undefined;
+}
+
+/** Whether the period was paid in another way, as by an invoice while the vendor did not know the subscription. */
+async function isPaidHere({ ctx }: BillingWork, { subscription, price }: Applying, end: Date): Promise<boolean> {
+  const until = (await findSubscription(ctx.db, subscription))?.currentPeriodEndsAt ?? null;
+  return until !== null && reaches(until, end, frequencyOfPlan(price.plan));
 }
 
 /** It was ended at the vendor: ours runs to the end of what is paid. Undefined: it was not the one that pays ours, or its end is known. */
@@ -86,10 +103,19 @@ async function applyEnd(work: BillingWork, key: Subscription, row: Remote | unde
   await recordEvent(work, next, { event: 'cancelled', note });
 }
 
-/** Read again by itself: soon while money is due, else once a day; the vendor's list is read more often. */
-async function finish({ ctx, at }: BillingWork, row: Remote, error: string | null): Promise<Remote> {
+/**
+ * Read again by itself: soon while money is due, else once a day; the vendor's list is read more often. While it is being cancelled, once an hour:
+ * each reading begins the tries of that job anew.
+ */
+async function finish(
+  { ctx, at }: BillingWork,
+  row: Remote,
+  error: string | null,
+  isWithdrawn = false,
+): Promise<Remote> {
   const isDue = row.periodEndsAt === null || row.paidUntil === null || row.paidUntil <= at;
-  const nextSyncAt = row.isEnded ? null : new Date(at.getTime() + (isDue ? TEN_MINUTES_MS : DAY_MS));
+  const pause = isWithdrawn ? HOUR_MS : isDue ? TEN_MINUTES_MS : DAY_MS;
+  const nextSyncAt = row.isEnded ? null : new Date(at.getTime() + pause);
   await noteRemote(ctx.db, row, { error, nextSyncAt });
   return { ...row, error };
 }

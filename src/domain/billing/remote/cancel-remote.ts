@@ -11,13 +11,18 @@ import { findPaymentByUid } from '../payment-store.ts';
 import { findSubscription } from '../subscription-store.ts';
 import { readRemote, type ReadRemote } from './remote-answers.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
-import { endUnknownRemote, findRemote, noteRemote, type Remote, type RemoteKey } from './remote-subscription-store.ts';
+import { GONE, noteGone } from './note-gone-remote.ts';
+import { findRemote, noteRemote, type Remote, type RemoteKey } from './remote-subscription-store.ts';
 import { applyFound } from './apply-found-remote.ts';
+
+/** The job has its own tries; the sync enqueues it anew, which starts them again from the first. */
+const CANCEL_AGAIN_MS = 60 * 60 * 1_000;
 
 /** Rejects when the vendor cannot be asked: the queue tries again, and the administrator sees why. Nothing is done when ours goes on after all. */
 export async function cancelRemote(ctx: Context, key: RemoteKey): Promise<void> {
   const row = await findRemote(ctx.db, key);
-  if (!row || row.isEnded || !(await isWithdrawn(ctx, row))) return;
+  // One that the vendor did not know may be there with the right keys.
+  if (!row || (row.isEnded && row.goneSaidAt === null) || !(await isWithdrawn(ctx, row))) return;
   await cancelAtVendor(ctx, row);
 }
 
@@ -31,15 +36,14 @@ export async function cancelAtVendor(ctx: Context, row: Remote): Promise<void> {
     const remote = await cancelled(ctx, open, row);
     const payment = await findPaymentByUid(ctx.db, row.intentUid);
     if (remote && payment) await applyFound(ctx, open, { payment, remote });
-    else
-      await endUnknownRemote(ctx.db, row, {
-        error: 'The vendor does not know this subscription any more.',
-        at: ctx.clock.now(),
-      });
+    else if (!(await noteGone(ctx, row))) throw new Error(`${GONE} It is asked again in an hour.`);
   } catch (error) {
     const message = `It could not be cancelled at the vendor: ${messageOf(error)}`;
     ctx.log.error('billing.remote_not_cancelled', { remote: row.remoteId, message });
-    await noteRemote(ctx.db, row, { error: message, nextSyncAt: ctx.clock.now() });
+    await noteRemote(ctx.db, row, {
+      error: message,
+      nextSyncAt: new Date(ctx.clock.now().getTime() + CANCEL_AGAIN_MS),
+    });
     throw error;
   }
 }

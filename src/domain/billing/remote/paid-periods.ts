@@ -31,3 +31,9 @@ export function newlyPaid(
   }
   return [...ends, end];
 }
+
+/** Whether a period that ends at `until` is the one that ends at `end`, or a later one: days may be given or taken by the vendor. */
+export function reaches(until: Date, end: Date, frequency: Frequency): boolean {
+  const next = periodEnd(until, frequency, 1);
+  return until.getTime() + (next.getTime() - until.getTime()) / 2 >= end.getTime();
+}

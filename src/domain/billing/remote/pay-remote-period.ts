@@ -79,7 +79,7 @@ async function invoiceFor(work: BillingWork, subscription: Subscription, plan: P
   return writeInvoice(work, subscription, { kind, plan, unused: null, periodStartsAt, dueAt: null, usesCredit: false });
 }
 
-/** Taken after our subscription was cancelled or replaced, or at another price: it is the customer's. */
+/** Taken after our subscription was cancelled or replaced, at another price, or for what is paid already: it is the customer's. */
 export async function keepAsCredit(
   work: BillingWork,
   { subscription, invoice, row, price }: Applying,
@@ -88,8 +88,9 @@ export async function keepAsCredit(
   if (money.minor === 0n) return;
   const { customerId } = subscription;
   await changeCredit(work.ctx.db, { customerId, money, invoiceUid: invoice.uid, at: work.at });
-  const why =
-    price.mismatch === undefined ? `when ours was ${subscription.status}` : 'that is not the price of the plan';
+  const others =
+    subscription.status === 'active' ? 'for what is paid in another way' : `when ours was ${subscription.status}`;
+  const why = price.mismatch === undefined ? others : 'that is not the price of the plan';
   const note = `The vendor's subscription ${row.remoteId} took money ${why}: it was kept as credit.`;
   await recordEvent(work, subscription, { event: 'payment_credited', amount: money, invoiceUid: invoice.uid, note });
 }

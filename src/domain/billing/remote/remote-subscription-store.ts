@@ -19,6 +19,7 @@ const REMOTE_ROW = row({
   methodTitle: 'text',
   syncedAt: 'timestamptz?',
   error: 'text?',
+  goneSaidAt: 'timestamptz?',
 });
 export type Remote = RowOf<typeof REMOTE_ROW>;
 
@@ -26,7 +27,8 @@ const COLUMNS = sql`
   r.customer_id AS "customerId", r.id, r.subscription_id AS "subscriptionId", r.gateway_id AS "gatewayId",
   r.intent_uid AS "intentUid", r.remote_id AS "remoteId", r.remote_plan_id AS "remotePlanId", r.status,
   r.is_active AS "isActive", r.is_ended AS "isEnded", r.period_ends_at AS "periodEndsAt", r.paid_until AS "paidUntil",
-  r.wanted_plan_id AS "wantedPlanId", r.method_title AS "methodTitle", r.synced_at AS "syncedAt", r.error`;
+  r.wanted_plan_id AS "wantedPlanId", r.method_title AS "methodTitle", r.synced_at AS "syncedAt", r.error,
+  r.gone_said_at AS "goneSaidAt"`;
 
 export type RemoteKey = Pick<Remote, 'customerId' | 'id'>;
 
@@ -76,15 +78,52 @@ export async function noteRemote(
     UPDATE remote_subscription SET error = ${error}, next_sync_at = ${nextSyncAt} WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
-/** The vendor does not know it any more: nothing is taken by it. */
-export async function endUnknownRemote(
+/**
+ * The vendor says that it does not know it. It ends when that was said before `confirmed` already, and is read at `again` if not. True: it has
+ * ended. What the vendor itself has called ended stays so.
+ */
+export async function writeGone(
   db: Queryable,
   { customerId, id }: RemoteKey,
-  { error, at }: { readonly error: string; readonly at: Date },
+  times: { readonly error: string; readonly at: Date; readonly confirmed: Date; readonly again: Date },
+): Promise<boolean> {
+  const { error, at, confirmed, again } = times;
+  const [written] = await db.query(
+    { isEnded: 'bool' },
+    sql`
+    UPDATE remote_subscription r
+       SET gone_said_at = coalesce(r.gone_said_at, ${at}), is_ended = g.is_believed, is_active = r.is_active AND NOT g.is_believed,
+           synced_at = CASE WHEN g.is_believed THEN ${at}::timestamptz ELSE r.synced_at END,
+           next_sync_at = CASE WHEN g.is_believed THEN NULL ELSE ${again}::timestamptz END, error = ${error}
+      FROM (SELECT x.id, x.is_ended OR coalesce(x.gone_said_at <= ${confirmed}, false) AS is_believed
+              FROM remote_subscription x WHERE x.customer_id = ${customerId} AND x.id = ${id}) g
+     WHERE r.customer_id = ${customerId} AND r.id = g.id AND (NOT r.is_ended OR r.gone_said_at IS NOT NULL)
+    RETURNING r.is_ended AS "isEnded"`,
+  );
+  return written?.isEnded ?? true;
+}
+
+/** The vendor shows it: what it said about not knowing it was wrong, as with other keys. */
+export async function reviveGone(
+  db: Queryable,
+  { customerId, gatewayId }: Pick<RemoteOwner, 'customerId' | 'gatewayId'>,
+  remoteId: string,
 ): Promise<void> {
   await db.execute(sql`
-    UPDATE remote_subscription SET is_active = false, is_ended = true, error = ${error}, synced_at = ${at}, next_sync_at = NULL
-     WHERE customer_id = ${customerId} AND id = ${id}`);
+    UPDATE remote_subscription SET is_ended = false, gone_said_at = NULL
+     WHERE customer_id = ${customerId} AND gateway_id = ${gatewayId} AND remote_id = ${remoteId} AND gone_said_at IS NOT NULL`);
+}
+
+/** Whether another subscription at the vendor, begun by the same payment, has paid a period. */
+export async function hasPaidSibling(
+  db: Queryable,
+  { customerId, gatewayId, intentUid, id }: Remote,
+): Promise<boolean> {
+  const found = await db.execute(sql`
+    SELECT 1 FROM remote_subscription r
+     WHERE r.customer_id = ${customerId} AND r.gateway_id = ${gatewayId} AND r.intent_uid = ${intentUid} AND r.id <> ${id}
+       AND r.paid_until IS NOT NULL LIMIT 1`);
+  return found > 0;
 }
 
 /** Null: no change is wanted. */
@@ -107,7 +146,10 @@ export function findRemote(db: Queryable, { customerId, id }: RemoteKey): Promis
   return findOne(db, sql`r.customer_id = ${customerId} AND r.id = ${id}`);
 }
 
-/** Those that may still take money, of a subscription, of a customer, or of a gateway. */
+/**
+ * Those that may still take money, of a subscription, of a customer, or of a gateway. One that the vendor says not to know is among them: with the
+ * right keys it may be there.
+ */
 export function liveRemotes(
   db: Queryable,
   of: { readonly customerId: bigint; readonly subscriptionId?: bigint } | { readonly gatewayId: bigint },
@@ -117,7 +159,8 @@ export function liveRemotes(
     'gatewayId' in of || of.subscriptionId === undefined ? sql`` : sql`AND r.subscription_id = ${of.subscriptionId}`;
   return db.query(
     REMOTE_ROW,
-    sql`SELECT ${COLUMNS} FROM remote_subscription r WHERE ${whose} AND NOT r.is_ended ${ofOne} ORDER BY r.id`,
+    sql`SELECT ${COLUMNS} FROM remote_subscription r
+         WHERE ${whose} AND (NOT r.is_ended OR r.gone_said_at IS NOT NULL) ${ofOne} ORDER BY r.id`,
   );
 }
 

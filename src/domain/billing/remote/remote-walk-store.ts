@@ -5,24 +5,15 @@ import type { ReadRemote } from './remote-answers.ts';
 /** An account that is used for other things as well has many; more are not looked through by hand. */
 export const UNKNOWN_MAX = 1_000;
 
-/**
- * Takes the gateways whose list is due, for this process alone: those with linked plans, or with payments that began subscriptions. One whose
- * paid subscription is not known yet is due at `soon`, the others at `later`.
- */
+/** Takes the gateways whose list is due, for this process alone, until then: those with linked plans, or with payments that began subscriptions. */
 export async function takeDueWalks(
   db: Queryable,
-  { at, soon, later }: { readonly at: Date; readonly soon: Date; readonly later: Date },
+  { at, until }: { readonly at: Date; readonly until: Date },
 ): Promise<bigint[]> {
   const taken = await db.query(
     { id: 'bigint' },
     sql`
-    UPDATE payment_gateway g
-       SET next_walk_at = CASE WHEN EXISTS (
-             SELECT 1 FROM payment_intent p
-              WHERE p.gateway_id = g.id AND p.remote_plan_id IS NOT NULL AND p.created_at > ${at}::timestamptz - interval '1 day'
-                AND (p.status = 'SUCCEEDED' OR p.charged_at IS NOT NULL)
-                AND NOT EXISTS (SELECT 1 FROM remote_subscription r WHERE r.customer_id = p.customer_id AND r.intent_uid = p.uid))
-           THEN ${soon}::timestamptz ELSE ${later}::timestamptz END
+    UPDATE payment_gateway g SET next_walk_at = ${until}
      WHERE (g.next_walk_at IS NULL OR g.next_walk_at <= ${at})
        AND (EXISTS (SELECT 1 FROM remote_plan_link l WHERE l.gateway_id = g.id)
             OR EXISTS (SELECT 1 FROM payment_intent p WHERE p.gateway_id = g.id AND p.remote_plan_id IS NOT NULL))
@@ -31,8 +22,35 @@ export async function takeDueWalks(
   return taken.map(({ id }) => id);
 }
 
-export async function noteWalk(db: Queryable, gatewayId: bigint, error: string | null): Promise<void> {
-  await db.execute(sql`UPDATE payment_gateway SET walk_error = ${error} WHERE id = ${gatewayId}`);
+/** The walk goes on: no other process begins one before then. */
+export async function keepWalk(db: Queryable, gatewayId: bigint, until: Date): Promise<void> {
+  await db.execute(sql`UPDATE payment_gateway SET next_walk_at = ${until} WHERE id = ${gatewayId}`);
+}
+
+/**
+ * The walk has ended. The next one begins at `soon` while a payment of the last day may have begun a subscription that is not known yet, else at
+ * `later`. A payment that was declined has begun none.
+ */
+export async function endWalk(
+  db: Queryable,
+  gatewayId: bigint,
+  {
+    error,
+    at,
+    soon,
+    later,
+  }: { readonly error: string | null; readonly at: Date; readonly soon: Date; readonly later: Date },
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE payment_gateway g
+       SET walk_error = ${error},
+           next_walk_at = CASE WHEN EXISTS (
+             SELECT 1 FROM payment_intent p
+              WHERE p.gateway_id = g.id AND p.remote_plan_id IS NOT NULL AND p.created_at > ${at}::timestamptz - interval '1 day'
+                AND (p.status = 'SUCCEEDED' OR (p.charged_at IS NOT NULL AND p.status <> 'FAILED'))
+                AND NOT EXISTS (SELECT 1 FROM remote_subscription r WHERE r.customer_id = p.customer_id AND r.intent_uid = p.uid))
+           THEN ${soon}::timestamptz ELSE ${later}::timestamptz END
+     WHERE g.id = ${gatewayId}`);
 }
 
 /** Keeps those of the last whole walk. */

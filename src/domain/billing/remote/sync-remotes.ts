@@ -14,15 +14,15 @@ import { findPaymentByUid } from '../payment-store.ts';
 import type { Subscription } from '../subscription.ts';
 import { applyFound } from './apply-found-remote.ts';
 import { readRemote, type ReadRemote } from './remote-answers.ts';
-import { dueRemotes, endUnknownRemote, liveRemotes, noteRemote, type Remote } from './remote-subscription-store.ts';
+import { noteGone } from './note-gone-remote.ts';
+import { dueRemotes, liveRemotes, noteRemote, type Remote } from './remote-subscription-store.ts';
 import { takeDueWalks } from './remote-walk-store.ts';
-import { walkGateway } from './walk-gateway.ts';
+import { walkGateway, walkLeaseEnd } from './walk-gateway.ts';
 
 const AT_ONCE = 8;
 /** The next run comes in a minute; one of them must not run into many. */
 const RUN_MS_MAX = 240_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
+const HOUR_MS = 60 * 60_000;
 /** A page that is loaded again at once does not ask again. */
 const FRESH_MS = 2_000;
 
@@ -36,8 +36,8 @@ export async function syncRemotes(ctx: Context): Promise<void> {
     if (due.length === 0) break;
     await Promise.all(due.map((row) => contained(ctx, row, () => syncRemote(ctx, row))));
   }
-  const [soon, later] = [new Date(at.getTime() + MINUTE_MS), new Date(at.getTime() + HOUR_MS)];
-  for (const gatewayId of await takeDueWalks(ctx.db, { at, soon, later })) await walkGateway(ctx, gatewayId);
+  for (const gatewayId of await takeDueWalks(ctx.db, { at, until: walkLeaseEnd(at) }))
+    await walkGateway(ctx, gatewayId);
 }
 
 /** Reads the vendor's subscriptions of one of ours now. Throws NotFoundError, ForeignResourceError. */
@@ -73,23 +73,26 @@ export async function syncBegunRemote(ctx: Context, payment: Payment, remoteId: 
 }
 
 async function syncRemote(ctx: Context, row: Remote, { readsMethod = false } = {}): Promise<void> {
-  const at = ctx.clock.now();
   const payment = await findPaymentByUid(ctx.db, row.intentUid);
   const open = await gatewayOf(ctx, row);
   if (!payment || !open?.can('getRemoteSubscription'))
     return later(ctx, row, 'The plugin of its payment gateway is not active.');
   const remote = await readOne(ctx, open, row.remoteId);
-  if (remote?.intentUid === row.intentUid) return applyFound(ctx, open, { payment, remote, readsMethod });
-  if (remote) return later(ctx, row, `The vendor's subscription "${row.remoteId}" carries another payment.`);
-  const error = 'The vendor does not know this subscription any more.';
-  ctx.log.error('billing.remote_gone', { remote: row.remoteId, message: error });
-  // As after a change of the gateway's keys: ours is renewed by invoices then, and nothing is ended.
-  await endUnknownRemote(ctx.db, row, { error, at });
+  if (!remote) return void (await noteGone(ctx, row));
+  if (remote.intentUid !== row.intentUid)
+    return later(ctx, row, `The vendor's subscription "${row.remoteId}" carries another payment.`);
+  const applied = await applyFound(ctx, open, { payment, remote, readsMethod });
+  if (!applied) await later(ctx, row, 'The payment that began it is no longer one of this gateway and subscription.');
 }
 
 async function readOne(ctx: Context, open: OpenGateway, id: string): Promise<ReadRemote | undefined> {
   const answered = await open.call(async (service) => service.getRemoteSubscription?.(id));
-  return answered === undefined ? undefined : readRemote([ctx, open], answered);
+  if (answered === undefined) return undefined;
+  const remote = readRemote([ctx, open], answered);
+  // Written as a second one, it would leave the one that was asked for as it is.
+  if (remote.id !== id)
+    throw new GatewayError('unavailable', `The plugin was asked for "${id}" and answered with "${remote.id}".`);
+  return remote;
 }
 
 async function later(ctx: Context, row: Remote, error: string): Promise<void> {

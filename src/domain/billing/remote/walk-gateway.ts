@@ -7,29 +7,47 @@ import type { Payment } from '../payment-intent.ts';
 import { findPaymentByUid } from '../payment-store.ts';
 import { applyFound } from './apply-found-remote.ts';
 import type { ReadRemote } from './remote-answers.ts';
-import { noteWalk, UNKNOWN_MAX, writeUnknown } from './remote-walk-store.ts';
+import { endWalk, keepWalk, UNKNOWN_MAX, writeUnknown } from './remote-walk-store.ts';
 import { walkRemotes } from './walk-remotes.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** A walk says this often that it goes on: 50 pages of the vendor with the smallest ones are far less than an hour. */
+const KEPT_EACH = 1_000;
+
+/** A walk whose process died is begun anew then. */
+export function walkLeaseEnd(at: Date): Date {
+  return new Date(at.getTime() + HOUR_MS);
+}
 
 /** The whole list of a vendor. What belongs to nothing here is listed for the administrator, and left alone. */
 export async function walkGateway(ctx: Context, gatewayId: bigint): Promise<void> {
+  const error = await walk(ctx, gatewayId).catch((thrown: unknown) => {
+    ctx.log.error('billing.remote_walk_failed', { gateway: String(gatewayId), message: messageOf(thrown) });
+    return messageOf(thrown);
+  });
+  const at = ctx.clock.now();
+  const [soon, later] = [new Date(at.getTime() + MINUTE_MS), new Date(at.getTime() + HOUR_MS)];
+  await endWalk(ctx.db, gatewayId, { error, at, soon, later });
+}
+
+/** Null, or why it could not be done. */
+async function walk(ctx: Context, gatewayId: bigint): Promise<string | null> {
   const unknown: ReadRemote[] = [];
   const at = ctx.clock.now();
-  try {
-    const open = await gatewayOf(ctx, { gatewayId });
-    if (!open?.can('getRemoteSubscriptions'))
-      return await noteWalk(ctx.db, gatewayId, 'The plugin of the payment gateway is not active.');
-    for await (const remote of walkRemotes(ctx, open)) {
-      const payment = remote.intentUid === null ? undefined : await findPaymentByUid(ctx.db, remote.intentUid);
-      if (payment?.gatewayId === gatewayId && payment.remotePlanId !== null)
-        await applyListed(ctx, open, { payment, remote });
-      else if (unknown.length < UNKNOWN_MAX) unknown.push(remote);
-    }
-    await writeUnknown(ctx.db, { gatewayId, unknown, at });
-    await noteWalk(ctx.db, gatewayId, null);
-  } catch (error) {
-    ctx.log.error('billing.remote_walk_failed', { gateway: String(gatewayId), message: messageOf(error) });
-    await noteWalk(ctx.db, gatewayId, messageOf(error));
+  const open = await gatewayOf(ctx, { gatewayId });
+  if (!open?.can('getRemoteSubscriptions')) return 'The plugin of the payment gateway is not active.';
+  let seen = 0;
+  for await (const remote of walkRemotes(ctx, open)) {
+    const payment = remote.intentUid === null ? undefined : await findPaymentByUid(ctx.db, remote.intentUid);
+    seen += 1;
+    if (seen % KEPT_EACH === 0) await keepWalk(ctx.db, gatewayId, walkLeaseEnd(ctx.clock.now()));
+    if (payment?.gatewayId === gatewayId && payment.remotePlanId !== null)
+      await applyListed(ctx, open, { payment, remote });
+    else if (unknown.length < UNKNOWN_MAX) unknown.push(remote);
   }
+  await writeUnknown(ctx.db, { gatewayId, unknown, at });
+  return null;
 }
 
 async function applyListed(
