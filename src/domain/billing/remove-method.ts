@@ -62,6 +62,7 @@ export async function removeMethodLater(
 export async function removeAtVendor(ctx: Context, method: StoredMethod): Promise<void> {
   const open = await gatewayOf(ctx, method);
   if (!open) throw new Error('The plugin of its payment gateway is not active.');
+  if (!open.can('removeMethod')) return;
   const data = unsealMethod(ctx.installation.secret, method.uid, method.sealedData);
-  if (open.can('removeMethod')) await open.call(async (service) => service.removeMethod?.(data));
+  await open.call(async (service) => service.removeMethod?.(data));
 }
