@@ -4,7 +4,7 @@
  */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...['automations', 'campaigns', 'countries', 'currencies', 'customers', 'diagnostics', 'erasures', 'file'],
-  ...['files', 'invoices', 'languages', 'license', 'lists', 'login-token', 'me', 'notification'],
+  ...['files', 'invoices', 'languages', 'license', 'lists', 'login-token', 'me', 'messages', 'notification'],
   ...['notifications', 'payments', 'plans', 'plugins', 'public', 'segments', 'settings', 'subscribers'],
-  ...['subscriptions', 'suppressions', 'upgrade', 'user', 'verifications', 'webhooks'],
+  ...['subscriptions', 'suppressions', 'templates', 'upgrade', 'user', 'verifications', 'webhooks'],
 ]);

@@ -45,6 +45,8 @@ describe('an index', () => {
     // Some go forward only, by `after`.
     const { names } = await declarationOf(row);
     const [pages, paging] = names.has('after') ? ['per_page, after', ''] : ['per_page, page', '&page=0'];
+    // Where an index sorts, what it sorts by is known, and its form is wrong in both dialects.
+    const sorts = names.has('sort');
     const asked = `${path}?mood=good&sort[by]=name&per_page=10${paging}&_=17&_method=GET`;
     const refused = await ask('standard', asked, { token });
     expect(refused, refused.text).toMatchObject({
@@ -53,8 +55,9 @@ describe('an index', () => {
     });
     expect(Object.keys(Object(Object(refused.body).errors))).toEqual(['mood', 'sort']);
     const classic = await ask('classic', asked, { token });
-    expect([classic.status, classic.headers.get('X-Ignored-Parameters')]).toEqual([200, 'mood, sort']);
-    if (paging !== '') expect(classic.body).toBeInstanceOf(Array);
+    const answer = [classic.status, classic.headers.get('X-Ignored-Parameters')];
+    expect(answer).toEqual(sorts ? [422, 'mood'] : [200, 'mood, sort']);
+    if (paging !== '' && !sorts) expect(classic.body).toBeInstanceOf(Array);
     const plain = await ask('standard', `${path}?api_token=${token}${paging}&per_page=5000&_=17`, { token: null });
     expect([plain.status, plain.headers.get('X-Ignored-Parameters')]).toEqual([200, null]);
   });

@@ -142,11 +142,14 @@ test('fifty sign-ups at once, over lists of many customers, send three mails a d
       JOIN subscriber s ON s.id = e.subscriber_id WHERE s.email = ${EMAIL} AND e.status = 'pending'`,
   );
   // What the job asks before it sends, all of them at the same time, and again as a repeated job does.
-  const send = () => Promise.all(causes.map((cause) => personMail(app.ctx, { ...cause, kind: 'confirmation' })));
-  expect((await send()).filter(Boolean)).toHaveLength(3);
-  expect((await send()).filter(Boolean)).toHaveLength(3);
+  const send = async () => {
+    const answers = await Promise.all(causes.map((cause) => personMail(app.ctx, { ...cause, kind: 'confirmation' })));
+    return answers.filter((answer) => typeof answer !== 'string');
+  };
+  expect(await send()).toHaveLength(3);
+  expect(await send()).toHaveLength(3);
   await app.ctx.db.execute(sql`UPDATE hot.confirmation_mail SET at = at - interval '25 hours'`);
-  expect((await send()).filter(Boolean).length).toBeGreaterThan(0);
+  expect((await send()).length).toBeGreaterThan(0);
 });
 
 describe('the page', () => {

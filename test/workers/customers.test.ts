@@ -74,12 +74,7 @@ async function fillHotTables(customerId: bigint): Promise<void> {
   for (const name of new Set(columns.map((one) => one.name))) {
     const own = columns.filter((one) => one.name === name);
     if (!own.some(({ column }) => column === 'customer_id')) continue;
-    // The claims of a verification refer to it.
-    const run = sql`(SELECT max(id) FROM verification WHERE customer_id = ${customerId})`;
-    const values = own.map(({ column, type }) => {
-      if (column === 'customer_id') return sql`${customerId}`;
-      return column === 'run_id' ? run : anyOf(type);
-    });
+    const values = own.map(({ column, type }) => (column === 'customer_id' ? sql`${customerId}` : anyOf(type)));
     await db.execute(sql`INSERT INTO ${raw(name)} (${raw(own.map(({ column }) => column).join(', '))})
                          VALUES (${join(values)}) ON CONFLICT DO NOTHING`);
   }

@@ -76,7 +76,7 @@ BEGIN
 END $$;
 
 -- Closes messages that were waiting before a moment, without sending them: after a backup was restored the original installation has
--- sent them. One that is being handed over keeps its course.
+-- sent them. One that was being handed over when the backup was made is `unknown`; one that is being handed over now keeps its course.
 CREATE OR REPLACE FUNCTION hot.drop_messages(before timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   dropped integer;
@@ -85,10 +85,13 @@ BEGIN
     SELECT m.* FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
      WHERE m.created_at < before ORDER BY q.message_id FOR UPDATE OF q
   ), closed AS (
-    UPDATE hot.delivery d SET state = 'skipped', reason = 'restored_from_backup', not_before = NULL, owner = NULL, updated_at = now()
+    UPDATE hot.delivery d
+       SET state = CASE d.state WHEN 'queued' THEN 'skipped' ELSE 'unknown' END::hot.delivery_state, reason = 'restored_from_backup',
+           not_before = NULL, owner = NULL, lease_expires_at = NULL, updated_at = now()
       FROM old o
      WHERE d.snapshot_on = o.snapshot_on AND d.customer_id = o.customer_id AND d.source_kind = o.source_kind AND d.source_id = o.source_id
-       AND d.recipient_id = o.recipient_id AND d.occurrence = o.id AND d.state = 'queued'
+       AND d.recipient_id = o.recipient_id AND d.occurrence = o.id
+       AND (d.state = 'queued' OR d.state = 'sending' AND d.lease_expires_at < now())
     RETURNING d.occurrence
   ), gone AS (
     DELETE FROM hot.message_queue q USING closed c WHERE q.message_id = c.occurrence

@@ -9,6 +9,5 @@ CREATE UNLOGGED TABLE hot.address_claim (
   address     bigint      NOT NULL,
   run_id      bigint      NOT NULL,
   ends_at     timestamptz NOT NULL,
-  PRIMARY KEY (customer_id, verified_by, address),
-  FOREIGN KEY (customer_id, run_id) REFERENCES verification (customer_id, id) ON DELETE CASCADE
+  PRIMARY KEY (customer_id, verified_by, address)
 );

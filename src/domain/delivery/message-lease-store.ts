@@ -20,7 +20,7 @@ export async function freeMessagesOfDead(db: Queryable): Promise<number> {
   );
 }
 
-/** Renews the leases of messages that `owner` has under way. Skips rows that are being written: these are being settled now. */
+/** Renews the leases of messages that `owner` has under way, also those that it seemed to have lost for a moment. Skips rows that are being written: these are being settled now. */
 export async function renewMessages(
   db: Queryable,
   { owner, leaseSeconds }: Leaseholder,
@@ -29,9 +29,9 @@ export async function renewMessages(
   await db.execute(
     sql`WITH mine AS (
           SELECT q.message_id, q.customer_id FROM hot.message_queue q
-           WHERE q.message_id = ANY (${[...ids]}::bigint[]) AND q.owner = ${owner}::uuid ORDER BY q.message_id FOR UPDATE SKIP LOCKED
+           WHERE q.message_id = ANY (${[...ids]}::bigint[]) AND (q.owner = ${owner}::uuid OR q.owner IS NULL) ORDER BY q.message_id FOR UPDATE SKIP LOCKED
         ), renewed AS (
-          UPDATE hot.message_queue q SET not_before = now() + make_interval(secs => ${leaseSeconds}) FROM mine WHERE q.message_id = mine.message_id
+          UPDATE hot.message_queue q SET owner = ${owner}::uuid, not_before = now() + make_interval(secs => ${leaseSeconds}) FROM mine WHERE q.message_id = mine.message_id
         )
         UPDATE hot.delivery d SET lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
           FROM mine JOIN hot.message m ON m.customer_id = mine.customer_id AND m.id = mine.message_id

@@ -25,6 +25,11 @@ export class MessagePlaces {
     return [...this.#underWay.keys()];
   }
 
+  /** It has not ended yet. */
+  has(id: bigint): boolean {
+    return this.#underWay.has(id);
+  }
+
   /** What may be taken now; undefined: nothing. */
   next(): Omit<Taking, 'holder'> | undefined {
     const places = Math.min(ROUND_MAX, UNDER_WAY_MAX - this.#underWay.size);

@@ -55,6 +55,7 @@ class Sender implements MessageSender {
   #isWanted = false;
   /** The last look left something behind. */
   #isFull = false;
+  #tests: Promise<void> = Promise.resolve();
   #tick: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
@@ -138,14 +139,30 @@ class Sender implements MessageSender {
     if (this.#isStopping || this.#reasons.size > 0 || !next) return false;
     const taken = await takeMessages(this.#means.ctx.db, { holder: this.#holder, ...next });
     this.#isFull = taken.length > 0;
-    for (const message of taken) void this.#places.hold(message, this.#send(message)).then(() => this.wake());
+    for (const message of taken) {
+      // Its lease was lost for a moment, as when the database restarts: the work on it goes on, and it has its lease again.
+      if (this.#places.has(message.id)) continue;
+      void this.#places.hold(message, this.#begin(message)).then(() => this.wake());
+    }
     return true;
+  }
+
+  /** Tests may be as large as a campaign's message with all its files: one at a time. */
+  #begin(message: TakenMessage): Promise<void> {
+    if (message.purpose !== 'test') return this.#send(message);
+    this.#tests = this.#tests.then(() => this.#send(message));
+    return this.#tests;
   }
 
   /** Never rejects: what goes wrong here is decided when the lease ends. */
   async #send(message: TakenMessage): Promise<void> {
     const { ctx, drivers } = this.#means;
-    const tools = { ctx, drivers, recorder: this.#recorder, isStopping: () => this.#isStopping };
+    const tools = {
+      ctx,
+      drivers,
+      recorder: this.#recorder,
+      isStopping: () => this.#isStopping || this.#reasons.size > 0,
+    };
     try {
       const outcome = await sendMessage(tools, message);
       if (outcome === 'again') await returnMessages(ctx.db, this.#holder.owner, [message.id]);

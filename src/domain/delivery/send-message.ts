@@ -3,7 +3,7 @@
  * it. If a server certainly did not accept it and is at fault itself, the next one is tried.
  */
 import { domainOf } from '../../lib/mail-domain.ts';
-import { messageOf } from '../../lib/errors.ts';
+import { ExpectedError, messageOf, RateLimitedError } from '../../lib/errors.ts';
 import { SendingError } from '../../plugin-api/index.ts';
 import { hasRunningPlan } from '../billing/require-allowed.ts';
 import { faultSentence } from '../content/template-fault.ts';
@@ -13,10 +13,11 @@ import { PRIORITIES } from '../messages/message.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { isAboutSetUp } from '../sending/replies/judge-reply.ts';
 import { composeMessage, type MessageToSend } from './compose-message.ts';
-import { NOT_COMPOSED, REPLY_LENGTH_MAX, untried } from './delivery.ts';
+import { NOT_COMPOSED, untried } from './delivery.ts';
 import type { MessageRecorder } from './message-recorder.ts';
 import type { MessageHandover, MessageOutcome, TakenMessage } from './message-queue-store.ts';
 import { isPassing } from './outcome-recorder.ts';
+import { waitSeconds } from './message-tries.ts';
 import { PermissionToSend } from './permission-to-send.ts';
 import { closed, judged, ofMessage, rowOf, storable, waits } from './message-outcome.ts';
 
@@ -39,15 +40,26 @@ export async function sendMessage(tools: MessageTools, message: TakenMessage): P
   try {
     composed = await composeMessage(ctx, message);
   } catch (error) {
-    if (isPassing(error)) throw error;
-    const failed = closed(message, 'failed', NOT_COMPOSED);
-    return { ...failed, isTry: true, reply: faultSentence(error).slice(0, REPLY_LENGTH_MAX) };
+    return notComposed(ctx, message, error);
   }
   if (composed === 'again') return 'again';
   if ('skip' in composed) return closed(message, 'skipped', composed.skip);
   const channel = await drivers.channelFor(ctx, customerId, composed.campaignId);
   if (!channel) return waits(message, 'no_server');
   return handOver(tools, { message, composed, channel });
+}
+
+/**
+ * Throws when the database is away: then the message comes again. The process may be busy for a moment. Everything else is the message's
+ * fault; so is what goes on for longer than a message is tried, whatever its text says.
+ */
+function notComposed(ctx: Context, message: TakenMessage, error: unknown): MessageOutcome {
+  const isOld = waitSeconds(message) === undefined;
+  if (!isOld && isPassing(error) && !(error instanceof ExpectedError)) throw error;
+  const reply = storable(faultSentence(error));
+  if (!isOld && error instanceof RateLimitedError) return { ...waits(message, NOT_COMPOSED), reply };
+  ctx.log.warn('messages.not_composed', { messageId: String(message.id), message: reply });
+  return { ...closed(message, 'failed', NOT_COMPOSED), isTry: true, reply };
 }
 
 /** The program's own mails need none. */
@@ -100,8 +112,9 @@ async function sendThrough(tools: MessageTools, handing: Handing, isMarked: bool
   while (permits.tryTake(1) === 0) await permits.whenFree();
   try {
     const handover: MessageHandover = { ...message, email: composed.email, serverId: channel.serverId };
-    // Only what is not marked yet can be put back without a word.
-    if (!isMarked && (tools.isStopping() || !(await recorder.mark(handover)))) return 'again';
+    // Only what is not marked yet can be put back without a word. For each server it is marked anew: its reader may have changed.
+    if (!isMarked && tools.isStopping()) return 'again';
+    if (!(await recorder.mark(handover))) return isMarked ? { outcome: changed(message) } : 'again';
     const permission = new PermissionToSend(() => recorder.mark(handover));
     return await attempt(ctx, { ...handing, permission }, content);
   } finally {
@@ -120,10 +133,12 @@ async function attempt(
   { message, composed, channel, permission }: Handing & { readonly permission: PermissionToSend },
   content: FilledMessage,
 ): Promise<Attempt> {
-  const { driver, senders, gate, serverId } = channel;
+  const { driver, gate, serverId } = channel;
   const domain = domainOf(composed.filled.envelope.to);
+  const unfit = await unfitSender({ message, composed, channel });
+  if (unfit) return unfit;
+  if (!(await permission.isGood())) return { outcome: changed(message) };
   try {
-    await senders.prepare(composed.fromEmail);
     const { reply, runtimeMessageId } = await driver.send({ ...content, mayStillLeave: () => permission.isGood() });
     const { recipient } = gate.judgeOutcome(ctx, domain, undefined);
     const outcome = judged(ctx, { message, channel, verdict: recipient, reply: storable(reply) });
@@ -131,10 +146,7 @@ async function attempt(
   } catch (thrown) {
     // A driver that throws anything else broke its contract; the message may have been sent.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
-    if (permission.isWithdrawn && error.kind !== 'unknown')
-      return {
-        outcome: ofMessage(message, untried(rowOf(message), { state: 'queued', reason: 'recipient_changed' }), null),
-      };
+    if (permission.isWithdrawn && error.kind !== 'unknown') return { outcome: changed(message) };
     const { recipient } = gate.judgeOutcome(ctx, domain, error);
     if (recipient.kind === 'unavailable')
       return {
@@ -145,5 +157,24 @@ async function attempt(
         },
       };
     return { error, outcome: judged(ctx, { message, channel, verdict: recipient, reply: storable(error.message) }) };
+  }
+}
+
+/** Back into the queue: it is taken again with its reader as they are now. */
+function changed(message: TakenMessage): MessageOutcome {
+  return ofMessage(message, untried(rowOf(message), { state: 'queued', reason: 'recipient_changed' }), null);
+}
+
+/** The vendor does not send for this sender, or cannot be asked: another server may, and the message waits for one. */
+async function unfitSender({ message, composed, channel }: Handing): Promise<Attempt | undefined> {
+  try {
+    await channel.senders.prepare(composed.fromEmail);
+    return undefined;
+  } catch (thrown) {
+    const error = new SendingError('unavailable', messageOf(thrown));
+    return {
+      error,
+      outcome: { ...waits(message, 'server_unavailable', channel.serverId), reply: storable(error.message) },
+    };
   }
 }

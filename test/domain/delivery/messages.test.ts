@@ -139,6 +139,24 @@ it('who leaves while messages wait for a slow server gets none', async () => {
   ]);
 });
 
+it('a process whose lease seemed lost for a moment does not begin with its own messages a second time', async () => {
+  await using server = await scriptedSmtpServer({
+    write: (reply, { socket }) => void setTimeout(() => socket.destroyed || socket.write(reply), 100),
+  });
+  // Two go at once, and the third waits for a connection: taken again, it would follow itself at once.
+  const world = await newWorld(server, 3);
+  const { ctx, welcomes } = world;
+  await enqueueMessages(ctx.db, welcomes);
+  await using sender = await runSender(ctx);
+  const underWay = async () => (await messageRows(ctx)).filter(({ state }) => state === 'sending').length;
+  await vi.waitFor(async () => expect(await underWay()).toBeGreaterThan(0), { timeout: 20_000, interval: 5 });
+  // As when the database restarts, or the connection that proves the process alive breaks.
+  await ctx.db.execute(sql`UPDATE hot.message_queue SET owner = NULL, not_before = now()`);
+  sender.wake();
+  await untilClosed(world);
+  expect([...copiesByRecipient(server.accepted).values()]).toEqual([1, 1, 1]);
+});
+
 it('20,000 of the last priority do not delay one of the first, nor another customer’s', async () => {
   await using server = await scriptedSmtpServer();
   const { ctx, customerId, people, notice } = await newWorld(server);
