@@ -9,6 +9,7 @@ import { z } from 'zod';
 import type { Context } from '../context.ts';
 import { applyVendorState, noteGone, noteUnknown, readVendorIntent } from './apply-vendor-state.ts';
 import { workOnCustomer, type BillingWork } from './billing-work.ts';
+import { writeNextCharge } from './charge-time-store.ts';
 import { followCharge } from './follow-charge.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { missingGatewayType } from './gateways/open-gateway.ts';
@@ -112,17 +113,17 @@ async function readState(ctx: Context, payment: Payment): Promise<Read> {
   }
 }
 
-/** Nothing was ever asked for at the vendor, so nothing can be paid there. */
+/** Nothing is known of it at the vendor. */
 async function endUnbegun(work: BillingWork, key: Payment): Promise<void> {
   const { ctx, at } = work;
   const payment = await findPayment(ctx.db, key);
   if (!payment) return;
   const isOld = at.getTime() - payment.createdAt.getTime() >= UNBEGUN_HOURS_MAX * HOUR_MS;
-  if (payment.reference === null && isOpen(payment) && isOld)
+  if (payment.reference === null && isOpen(payment) && isOld) {
+    const ended = await moveIntent(work, payment, { to: 'CANCELLED', reason: 'The payment was not begun.' });
     // A saved method whose vendor was down all day: it is charged another day, and the customer is told.
-    await followCharge(
-      work,
-      await moveIntent(work, payment, { to: 'CANCELLED', reason: 'The payment was not begun.' }),
-    );
-  else await noteSync(ctx.db, payment, { at, nextSyncAt: nextSyncAt(payment, at), error: null });
+    if (payment.chargedAt === null) await followCharge(work, ended);
+    // The vendor was asked for a subscription, which may be there: the program takes no other money for it by itself.
+    else await writeNextCharge(ctx.db, { customerId: payment.customerId, id: payment.invoiceId }, null);
+  } else await noteSync(ctx.db, payment, { at, nextSyncAt: nextSyncAt(payment, at), error: null });
 }

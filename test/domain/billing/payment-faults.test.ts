@@ -132,6 +132,24 @@ test('a saved card whose vendor was down all day is charged another day, and the
   expect(await triesOf(customer)).toHaveLength(2);
 });
 
+test('a saved card is not charged again for a subscription that its vendor was asked for and may have begun', async () => {
+  const customer = await cardHolder();
+  const first = await start(customer);
+  vendor.failures.set('after create', new GatewayError('unavailable', 'The answer was lost.'));
+  await expect(createRemote(system, { intentUid: first.uid })).rejects.toThrow('lost');
+  // Its invoice is that of a renewal which was declined before.
+  await world.rows(sql`
+    UPDATE invoice SET kind = 'renewal', due_at = '2026-03-08T10:00:00Z', next_charge_at = '2026-03-02T10:00:00Z' WHERE uid = ${customer.due.uid}`);
+  // Nor does the vendor show it.
+  vendor.subscriptions.length = 0;
+  at('2026-03-02T10:05:00Z');
+  await syncPayments(system);
+  expect((await triesOf(customer)).map(({ status }) => status)).toEqual(['CANCELLED']);
+  at('2026-03-06T10:05:00Z');
+  await retryCharges(system);
+  expect(await triesOf(customer)).toHaveLength(1);
+});
+
 test('a declined card that is removed leaves the renewal to the older one', async () => {
   const customer = await cards.customerWithCard();
   const uid = newUid();
