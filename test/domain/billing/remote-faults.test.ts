@@ -108,6 +108,50 @@ test('a period that was paid here while the vendor did not know the subscription
   });
 });
 
+test('unknown at the vendor in its days of grace: an invoice is written, with days of its own', async () => {
+  await linkPlans();
+  const { id } = await subscriber();
+  at('2026-04-01T10:05:00Z');
+  await pass();
+  expect(await invoicesOf(world, id)).toHaveLength(1);
+  wrongKeys();
+  for (const time of ['12:00', '13:00', '13:01']) {
+    at(`2026-04-01T${time}:00Z`);
+    await pass();
+  }
+  const renewal = (await invoicesOf(world, id)).at(-1);
+  expect(renewal).toMatchObject({ kind: 'renewal', status: 'pending' });
+  // Read again and again, it is not written anew, and its days end.
+  const days = admin.installation.limits.billingGraceDays;
+  at(new Date(Date.UTC(2026, 3, 1 + days, 12, 59)).toISOString());
+  await pass();
+  expect(await present(id)).toMatchObject({ status: 'active' });
+  at(new Date(Date.UTC(2026, 3, 1 + days, 13, 2)).toISOString());
+  await pass();
+  expect(await present(id)).toMatchObject({ status: 'ended' });
+  expect(await invoicesOf(world, id)).toHaveLength(2);
+});
+
+test('unknown at the vendor in its days of grace, while another one of the same payment is there: no other days', async () => {
+  await linkPlans();
+  const { id, kept } = await subscriber();
+  vendor.keep({ intentUid: kept.intentUid, planId: 'p_small' });
+  at('2026-03-01T12:30:00Z');
+  await pass();
+  at('2026-04-01T10:05:00Z');
+  await pass();
+  const grace = () => world.rows(sql`SELECT grace_ends_at AS at FROM subscription WHERE customer_id = ${id}`);
+  const given = await grace();
+  vendor.subscriptions.shift();
+  for (const time of ['12:00', '13:00', '13:01']) {
+    at(`2026-04-01T${time}:00Z`);
+    await pass();
+  }
+  expect((await remotesOf(id)).map(({ isEnded }) => isEnded)).toEqual([true, false]);
+  expect(await grace()).toEqual(given);
+  expect(await invoicesOf(world, id)).toHaveLength(1);
+});
+
 test('cancelled while the vendor did not know it: with the right keys it is cancelled there', async () => {
   await linkPlans();
   const [first, second] = [await subscriber(), await subscriber()];
