@@ -152,6 +152,52 @@ test('unknown at the vendor in its days of grace, while another one of the same 
   expect(await invoicesOf(world, id)).toHaveLength(1);
 });
 
+test.each([false, true])(
+  'days given at the vendor move our period, without an invoice or credit (amounts hidden: %s)',
+  async (hidesAmounts) => {
+    await linkPlans();
+    vendor.hidesAmounts = hidesAmounts;
+    const { id, kept } = await subscriber();
+    for (const day of ['11', '15']) {
+      kept.startedAt = new Date(`2026-03-${day}T10:00:00Z`);
+      at(`2026-03-${day}T12:00:00Z`);
+      await pass();
+      expect(await present(id)).toMatchObject({ status: 'active', periodEndsAt: new Date(`2026-04-${day}T10:00:00Z`) });
+    }
+    expect([await creditOf(world, id), await invoicesOf(world, id)]).toMatchObject([0n, [{ kind: 'start' }]]);
+    vendor.renew(kept);
+    at('2026-04-15T10:05:00Z');
+    await pass();
+    expect(await present(id)).toMatchObject({ status: 'active', periodEndsAt: new Date('2026-05-15T10:00:00Z') });
+    expect([await creditOf(world, id), await invoicesOf(world, id)]).toMatchObject([0n, [{}, { kind: 'renewal' }]]);
+  },
+);
+
+test('days given at the vendor do not shorten what was paid here while it did not know the subscription', async () => {
+  await linkPlans();
+  const { id, kept } = await subscriber();
+  const rightKeys = await goneForAnHour();
+  at('2026-04-01T10:05:00Z');
+  await pass();
+  await recordPayment(admin, { invoiceUid: (await invoicesOf(world, id)).at(-1)?.uid ?? '' });
+  rightKeys();
+  kept.startedAt = new Date('2026-03-11T10:00:00Z');
+  at('2026-04-01T12:05:00Z');
+  await pass();
+  expect(await present(id)).toMatchObject({ status: 'active', periodEndsAt: new Date('2026-05-01T10:00:00Z') });
+  expect(await creditOf(world, id)).toBe(0n);
+});
+
+test('money of another plan that comes with some days is kept as credit', async () => {
+  await linkPlans();
+  const { id, kept } = await subscriber();
+  kept.startedAt = new Date('2026-03-11T10:00:00Z');
+  Object.assign(kept, { planId: 'p_large', due: { amountMinor: 2_500n, currencyCode: 'EUR' } });
+  at('2026-03-11T12:00:00Z');
+  await pass();
+  expect(await creditOf(world, id)).toBe(2_500n);
+});
+
 test('cancelled while the vendor did not know it: with the right keys it is cancelled there', async () => {
   await linkPlans();
   const [first, second] = [await subscriber(), await subscriber()];

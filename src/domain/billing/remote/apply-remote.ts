@@ -8,7 +8,7 @@ import { frequencyOfPlan } from '../plan.ts';
 import { findSubscription, saveSubscription } from '../subscription-store.ts';
 import { cancelled, type Subscription } from '../subscription.ts';
 import { isPeriodPaid, newlyPaid, reaches } from './paid-periods.ts';
-import { alignFirst, keepAsCredit, payPeriod, type Applying, type FoundRemote } from './pay-remote-period.ts';
+import { alignPeriod, keepAsCredit, payPeriod, type Applying, type FoundRemote } from './pay-remote-period.ts';
 import { priceAtVendor } from './remote-price.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
 import {
@@ -73,13 +73,29 @@ async function applyPaid(work: BillingWork, applying: Applying, counts: boolean)
   const renews = counts && mismatch === undefined;
   for (const end of ends) {
     if (!(await countPaid(work.ctx.db, row, end))) continue;
+    if (isSamePeriod(applying, end)) {
+      if (renews) await extend(work, applying, end);
+      continue;
+    }
     // The payment that began it has paid the first one, or brings its own late money when its object is read.
-    if (isFirst && payment.reference !== null) await alignFirst(work, applying, renews ? end : null);
+    if (isFirst && payment.reference !== null) await alignPeriod(work, applying, renews ? end : null);
     else if (renews && !(await isPaidHere(work, applying, end))) await payPeriod(work, applying, end);
     else await keepAsCredit(work, applying, { money: taken });
     isFirst = false;
   }
   return counts ? mismatch : undefined;
+}
+
+/** Whether it is the period that was counted before, to which the vendor has given days. Money that does not fit, or pays another plan, is new. */
+function isSamePeriod({ row, price: { plan, mismatch }, subscription }: Applying, end: Date): boolean {
+  if (row.paidUntil === null || mismatch !== undefined || plan.id !== subscription.planId) return false;
+  return reaches(row.paidUntil, end, frequencyOfPlan(plan));
+}
+
+/** Ours gets the days, too, if it is in the same period: no money was taken for them. */
+async function extend(work: BillingWork, applying: Applying, end: Date): Promise<void> {
+  const until = applying.subscription.currentPeriodEndsAt;
+  if (until !== null && until < end && (await isPaidHere(work, applying, end))) await alignPeriod(work, applying, end);
 }
 
 /** Whether the period was paid in another way, as by an invoice while the vendor did not know the subscription. */

@@ -31,8 +31,8 @@ export interface Applying extends FoundRemote {
   readonly price: RemotePrice;
 }
 
-/** Our first period ends when the vendor's does. */
-export async function alignFirst(
+/** Our present period ends when the vendor's does. */
+export async function alignPeriod(
   work: BillingWork,
   { subscription, price }: Applying,
   end: Date | null,
