@@ -83,8 +83,12 @@ test.for(lost)(
     // The button may have come before the charge: then the customer pays where it leads.
     const open = (await world.intentsOf(customer)).find(({ status }) => status === 'PENDING');
     if (open) {
-      const answer = await fetch(await world.checkout(vendor, invoice), { redirect: 'manual' });
-      await fetch(world.payAtVendor(vendor, answer.headers.get('location') ?? ''), { redirect: 'manual' });
+      const url = await world.checkout(vendor, invoice);
+      // On a busy machine the charge may have come first all the same.
+      if (URL.canParse(url)) {
+        const answer = await fetch(url, { redirect: 'manual' });
+        await fetch(world.payAtVendor(vendor, answer.headers.get('location') ?? ''), { redirect: 'manual' });
+      }
       await world.runSync();
       await world.untilIdle();
     }

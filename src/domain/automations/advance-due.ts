@@ -4,7 +4,7 @@
  */
 import type { Context } from '../context.ts';
 import { advanceNode } from './advance-node.ts';
-import { dueNodes } from './run-store.ts';
+import { dueNodes } from './node-store.ts';
 
 /** Nodes of one round. Those that are overdue for longest come first. */
 const NODES_AT_ONCE = 100;

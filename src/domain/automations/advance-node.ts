@@ -13,7 +13,8 @@ import type { Zones } from './zones.ts';
 import type { Outcome, PresentRun } from './node-work.ts';
 import { placeAt } from './place-at.ts';
 import type { DueRun, Move, NodeKey, Passes } from './run.ts';
-import { delayRuns, findByKeys, lockDue, moveRuns, storeNextWake, tryNode } from './run-store.ts';
+import { storeNextWake, tryNode } from './node-store.ts';
+import { delayRuns, findByKeys, lockDue, moveRuns } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 import { workOfNode } from './work-of-node.ts';
 

@@ -7,7 +7,8 @@ import type { FlowPayload } from './flow-payload.ts';
 import { firstNode, type LiveFlow } from './live-flow.ts';
 import { placeAt } from './place-at.ts';
 import type { RunPerson } from './run.ts';
-import { findByKeys, insertRuns, type NewRun } from './run-store.ts';
+import { insertRuns, type NewRun } from './new-run-store.ts';
+import { findByKeys } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 
 /** More entries of one person into one flow in a day are a loop (D83). */

@@ -3,7 +3,8 @@ import { calendarDays, START, type Duration } from './flow-parts.ts';
 import { flowFault, type FlowFault } from './flow-fault.ts';
 import { groupedTargets, reaches } from './flow-ways.ts';
 import type { Flow, FlowGraph } from './flow.ts';
-import { portsOf, type FlowNode } from './flow-nodes.ts';
+import type { FlowNode } from './flow-nodes.ts';
+import { portsOf } from './flow-ports.ts';
 
 const MINUTES_OF_HOUR = 60;
 

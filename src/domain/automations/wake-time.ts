@@ -7,8 +7,9 @@ import type { FlowNode } from './flow-nodes.ts';
 import { calendarDays, type Duration } from './flow-parts.ts';
 import { anniversaryIn, dayAfter, dayAt, instantOf, timeAt, weekdayOf } from './local-time.ts';
 
-/** After a time of day. */
-const OWN_ZONE = /:.*(Z|UTC|[+-]\d{2}:?\d{2})$/i;
+/** At the end of a day with a time. */
+const OWN_ZONE = /(Z|UTC|[+-]\d{2}:?\d{2})$/i;
+const DAY_LENGTH = 'YYYY-MM-DD'.length;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 /** What is later than that is skipped (D76). */
@@ -74,14 +75,14 @@ function notLate(at: number, now: number): UntilDate {
 /** The day in a field's value, as it is written; of one with a zone of its own the day in the person's zone. */
 export function dayOfField(value: string | undefined, zone: string): string | undefined {
   if (value === undefined || !isDateTime(value)) return undefined;
-  if (!OWN_ZONE.test(value)) return value.slice(0, 'YYYY-MM-DD'.length);
+  if (value.length === DAY_LENGTH || !OWN_ZONE.test(value)) return value.slice(0, DAY_LENGTH);
   return dayAt(zone, Date.parse(asIso(value)));
 }
 
 /** The usual spellings, as `Date` reads them. */
 function asIso(value: string): string {
   const time = value.slice('YYYY-MM-DDT'.length).replace(' ', '').replace(/UTC$/i, 'Z').replace(':60', ':59');
-  return `${value.slice(0, 'YYYY-MM-DD'.length)}T${time}`;
+  return `${value.slice(0, DAY_LENGTH)}T${time}`;
 }
 
 function nextWeekday(weekdays: readonly number[], time: string, { since, zone }: WaitFrom): number {

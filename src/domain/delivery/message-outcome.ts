@@ -63,3 +63,8 @@ function policyOf({ kind, ambiguousCount }: TakenMessage): UnknownPolicy {
 export function storable(text: string): string {
   return text.replaceAll('\0', ' ').slice(0, REPLY_LENGTH_MAX);
 }
+
+/** Back into the queue: it is taken again with its reader as they are now. */
+export function changed(message: TakenMessage): MessageOutcome {
+  return ofMessage(message, untried(rowOf(message), { state: 'queued', reason: 'recipient_changed' }), null);
+}

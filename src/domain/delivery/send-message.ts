@@ -3,23 +3,20 @@
  * it. If a server certainly did not accept it and is at fault itself, the next one is tried.
  */
 import { domainOf } from '../../lib/mail-domain.ts';
-import { ExpectedError, messageOf, RateLimitedError } from '../../lib/errors.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { SendingError } from '../../plugin-api/index.ts';
 import { hasRunningPlan } from '../billing/require-allowed.ts';
-import { faultSentence } from '../content/template-fault.ts';
 import type { FilledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { PRIORITIES } from '../messages/message.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { isAboutSetUp } from '../sending/replies/judge-reply.ts';
 import { composeMessage, type MessageToSend } from './compose-message.ts';
-import { NOT_COMPOSED, untried } from './delivery.ts';
+import { notComposed } from './message-not-composed.ts';
 import type { MessageRecorder } from './message-recorder.ts';
 import type { MessageHandover, MessageOutcome, TakenMessage } from './message-queue-store.ts';
-import { isPassing } from './outcome-recorder.ts';
-import { waitSeconds } from './message-tries.ts';
 import { PermissionToSend } from './permission-to-send.ts';
-import { closed, judged, ofMessage, rowOf, storable, waits } from './message-outcome.ts';
+import { changed, closed, judged, storable, waits } from './message-outcome.ts';
 
 export interface MessageTools {
   readonly ctx: Context;
@@ -47,19 +44,6 @@ export async function sendMessage(tools: MessageTools, message: TakenMessage): P
   const channel = await drivers.channelFor(ctx, customerId, composed.campaignId);
   if (!channel) return waits(message, 'no_server');
   return handOver(tools, { message, composed, channel });
-}
-
-/**
- * Throws when the database is away: then the message comes again. The process may be busy for a moment. Everything else is the message's
- * fault; so is what goes on for longer than a message is tried, whatever its text says.
- */
-function notComposed(ctx: Context, message: TakenMessage, error: unknown): MessageOutcome {
-  const isOld = waitSeconds(message) === undefined;
-  if (!isOld && isPassing(error) && !(error instanceof ExpectedError)) throw error;
-  const reply = storable(faultSentence(error));
-  if (!isOld && error instanceof RateLimitedError) return { ...waits(message, NOT_COMPOSED), reply };
-  ctx.log.warn('messages.not_composed', { messageId: String(message.id), message: reply });
-  return { ...closed(message, 'failed', NOT_COMPOSED), isTry: true, reply };
 }
 
 /** The program's own mails need none. */
@@ -158,11 +142,6 @@ async function attempt(
       };
     return { error, outcome: judged(ctx, { message, channel, verdict: recipient, reply: storable(error.message) }) };
   }
-}
-
-/** Back into the queue: it is taken again with its reader as they are now. */
-function changed(message: TakenMessage): MessageOutcome {
-  return ofMessage(message, untried(rowOf(message), { state: 'queued', reason: 'recipient_changed' }), null);
 }
 
 /** The vendor does not send for this sender, or cannot be asked: another server may, and the message waits for one. */

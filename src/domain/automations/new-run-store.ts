@@ -1,0 +1,52 @@
+/** Puts people into flows: their runs, payloads, first steps and counts, in one statement for a thousand. */
+import { sql, type Transaction } from '../../db/database.ts';
+import type { FlowPayload } from './flow-payload.ts';
+import { addToNodes, type NodeChange } from './node-store.ts';
+import type { Place, Run, VersionKey } from './run.ts';
+
+export interface NewRun {
+  readonly run: Run;
+  readonly to: Place;
+  readonly payload: FlowPayload | null;
+  /** The trigger that brought the person. */
+  readonly reason: string;
+}
+
+/** Puts people in at their first node; their entries are made already (entry-store.ts). */
+export async function insertRuns(tx: Transaction, key: VersionKey, runs: readonly NewRun[]): Promise<void> {
+  if (runs.length === 0) return;
+  const { customerId, automationId, version } = key;
+  const rows = runs.map(({ run, to, payload, reason }) => ({
+    ...{ id: String(run.id), person: String(run.personId), entered: run.enteredAt, depth: run.depth, test: run.isTest },
+    ...{ entry_key: run.entryKey, node: to.node, state: to.state, wake: to.wakeAt, payload, reason },
+    passes: run.passes,
+  }));
+  await tx.execute(
+    sql`WITH m AS MATERIALIZED (
+          SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+            AS m (id bigint, person bigint, entered timestamptz, depth smallint, test boolean, entry_key text, node text,
+                  state hot.flow_state, wake timestamptz, payload jsonb, reason text, passes jsonb)
+        ), run AS (
+          INSERT INTO hot.flow_run (customer_id, automation_id, id, person_id, entered_at, since, wake_at, version, state, depth, is_test, node, entry_key, passes)
+          SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, m.entered, m.wake, ${version}, m.state, m.depth, m.test, m.node, m.entry_key, nullif(m.passes, 'null') FROM m
+        ), payload AS (
+          INSERT INTO hot.flow_payload (customer_id, automation_id, run_id, payload)
+          SELECT ${customerId}, ${automationId}, m.id, m.payload FROM m WHERE jsonb_typeof(m.payload) = 'object'
+        )
+        INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, reason)
+        SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, ${version}, (m.entered AT TIME ZONE 'UTC')::date, m.node, 'entered', m.reason FROM m`,
+    'automations.insert_runs',
+  );
+  const changes = new Map<string, NodeChange>();
+  for (const { to } of runs) {
+    const known = changes.get(to.node) ?? { entered: 0, waiting: 0, passed: 0, left: 0, parked: 0, nextWakeAt: null };
+    const isEarlier = to.wakeAt !== null && (known.nextWakeAt === null || to.wakeAt < known.nextWakeAt);
+    changes.set(to.node, {
+      ...known,
+      entered: known.entered + 1,
+      waiting: known.waiting + 1,
+      nextWakeAt: isEarlier ? to.wakeAt : known.nextWakeAt,
+    });
+  }
+  await addToNodes(tx, key, changes);
+}
