@@ -7,8 +7,6 @@ import type { FlowNode } from './flow-nodes.ts';
 import { calendarDays, type Duration } from './flow-parts.ts';
 import { anniversaryIn, dayAfter, dayAt, instantOf, timeAt, weekdayOf } from './local-time.ts';
 
-/** At the end of a day with a time. */
-const OWN_ZONE = /(Z|UTC|[+-]\d{2}:?\d{2})$/i;
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -75,7 +73,9 @@ function notLate(at: number, now: number): UntilDate {
 /** The day in a field's value, as it is written; of one with a zone of its own the day in the person's zone. */
 export function dayOfField(value: string | undefined, zone: string): string | undefined {
   if (value === undefined || !isDateTime(value)) return undefined;
-  if (value.length === DAY_LENGTH || !OWN_ZONE.test(value)) return value.slice(0, DAY_LENGTH);
+  const time = value.slice(DAY_LENGTH).toUpperCase();
+  const hasZone = time.endsWith('Z') || time.endsWith('UTC') || time.includes('+') || time.includes('-');
+  if (!hasZone) return value.slice(0, DAY_LENGTH);
   return dayAt(zone, Date.parse(asIso(value)));
 }
 
