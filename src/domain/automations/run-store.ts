@@ -5,7 +5,7 @@
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import { countMoves } from './node-store.ts';
-import type { DueRun, Move, NodeKey, Passes, Run, RunPerson, VersionKey } from './run.ts';
+import type { DueRun, Move, NodeKey, Passes, RunPerson, VersionKey } from './run.ts';
 
 const RUN_ROW = row({
   id: 'bigint',

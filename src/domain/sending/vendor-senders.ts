@@ -108,9 +108,16 @@ function isMissing({ verified, unverified, mayBeMore }: Listed, email: string): 
   const labels = domain.split('.');
   // Amazon sends for labels of a verified address, and some vendors for names below a verified domain: nobody is stopped for that.
   const domains = labels.map((_label, no) => labels.slice(no).join('.'));
-  const addresses = [email, email.replace(/(?<=.)\+.*@/s, '@')].map((address) => nameOf('email', address));
+  const addresses = [email, withoutLabel(email)].map((address) => nameOf('email', address));
   if ([...addresses, ...domains].some((name) => verified.has(name))) return false;
   return !mayBeMore || unverified.has(domain);
+}
+
+/** `ann@example.com` of `ann+news@example.com`. */
+function withoutLabel(email: string): string {
+  const at = email.lastIndexOf('@');
+  const label = email.indexOf('+');
+  return label > 0 && label < at ? email.slice(0, label) + email.slice(at) : email;
 }
 
 /** Never rejects. */
