@@ -1,4 +1,5 @@
 /** Removes secrets from replies of other systems: such replies repeat what they did not understand, and are shown and logged. */
+import { withoutTrailing } from './without-trailing.ts';
 
 const HIDDEN = '***';
 /** Of base64 (RFC 4648). */
@@ -56,7 +57,7 @@ function base64Piece(text: string, bytesBefore: number): string {
 
 /** RFC 4648 5. */
 function inAddress(form: string): string {
-  return form.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+  return withoutTrailing(form.replaceAll('+', '-').replaceAll('/', '_'), /=/);
 }
 
 function cutLengthOf(text: string, secret: string): number {

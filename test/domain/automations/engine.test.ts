@@ -154,6 +154,19 @@ test('a person enters again after the end, and several times at once by keys', a
   expect(await world.enter(carts, [person])).toEqual([{ refused: 'no_key' }]);
 });
 
+test('a tag is removed in whatever case it is written, and others stay', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'less', type: 'remove_tag', tag: 'VIP' }],
+    edges: line('start', 'less'),
+  });
+  const [tagged, plain] = [await world.person({ tags: ['new', 'vip', 'gold'] }), await world.person({ tags: ['new'] })];
+  await world.enter(flow, [tagged, plain]);
+  await world.run();
+  expect((await world.personRow(tagged))?.tags).toEqual(['new', 'gold']);
+  expect((await world.personRow(plain))?.tags).toEqual(['new']);
+});
+
 test('50 at once enter once', async () => {
   const flow = await world.publish({
     triggers,
