@@ -13,7 +13,7 @@ import type { ApiVendor } from '../support/api-vendor.ts';
 import { onBusyMachine } from '../support/busy-machine.ts';
 import { startFreezingProxy } from '../support/freezing-proxy.ts';
 import { startLocalSns } from '../support/local-sns.ts';
-import { callRest } from '../support/call-rest.ts';
+import { programRest } from '../support/program-rest.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
 import { startProgram } from '../support/program.ts';
 import { startSns } from '../support/sns.ts';
@@ -39,7 +39,7 @@ const program = await startProgram({
   ...(await startLocalSns(certificate)),
 });
 
-const call = callRest(program);
+const call = programRest(program);
 
 interface Scene {
   readonly type: string;

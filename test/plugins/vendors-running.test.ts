@@ -1,7 +1,7 @@
 /** SendGrid and SparkPost in a running program: settings that are tried, what arrives there, and the address of their reports. */
 import { describe, expect, test } from 'vitest';
 import { afterFile } from '../support/after-file.ts';
-import { callRest } from '../support/call-rest.ts';
+import { programRest } from '../support/program-rest.ts';
 import { newDataDir } from '../support/plugin-folder.ts';
 import { startProgram } from '../support/program.ts';
 import { SENDGRID_KEY, sendGridReport, startSendGridVendor } from '../support/sendgrid-vendor.ts';
@@ -22,7 +22,7 @@ afterFile(async () => {
 const { url } = await createTestDatabase();
 const program = await startProgram({ DATABASE_URL: url, DATA_DIR: newDataDir(), ROLES: 'web' });
 
-const call = callRest(program);
+const call = programRest(program);
 
 const event = { sg_event_id: 'e1', sg_message_id: 'nobody.1', event: 'delivered' };
 const delivery = { msys: { message_event: { type: 'delivery', event_id: 'e1', transmission_id: '1' } } };
