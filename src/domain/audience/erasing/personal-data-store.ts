@@ -137,6 +137,11 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.runtime_message', ofMessages, 'rows'),
   // The ledger must balance: its row stays, without a person. These two last, because they say which campaigns to search.
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
+  // The key of an entry and a payload may name the person. The place in the flow stays until the engine finds nobody there.
+  place('hot.flow_payload', inFlows, 'rows'),
+  place('hot.flow_step', ofPerson, 'rows'),
+  place('hot.flow_entry', ofPerson, 'rows'),
+  place('hot.flow_run', ofPerson, () => sql`entry_key = ''`),
   place('hot.former_address', formerly, 'rows'),
   // Last, and not before all answers of servers have come: it leads to the messages.
   { ...place('hot.message_recipient', byKey, 'rows'), waits: true },
@@ -153,6 +158,17 @@ function byKey(person: Somebody): Sql {
 /** Tests that went to the address, or used the person's values. */
 function tested(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND (lower(t.email) = ${person.emailKey} OR t.subscriber_id = ANY (${[...person.subscriberIds]}::bigint[]))`;
+}
+
+function ofPerson(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND t.person_id = ANY (${[...person.subscriberIds]}::bigint[])`;
+}
+
+/** What the person's runs began with. */
+function inFlows(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND (t.customer_id, t.automation_id, t.run_id) IN (
+    SELECT r.customer_id, r.automation_id, r.id FROM hot.flow_run r
+     WHERE r.customer_id = ANY (${[...person.customerIds]}::bigint[]) AND r.person_id = ANY (${[...person.subscriberIds]}::bigint[]))`;
 }
 
 /** Messages to the person that are not of a campaign. */
