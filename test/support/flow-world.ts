@@ -83,10 +83,22 @@ export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z') {
         ]),
       );
     },
-    personRow: async (personId: bigint) => {
-      const [row] = await queryRows<{ status: string; tags: string[]; fields: Record<string, string> }>(
+    /** Tables that still have something of the person, or of any automation without its row. */
+    leftOf: async (personId: bigint): Promise<string[]> => {
+      const rows = await queryRows<{ table: string }>(
         ctx.db,
-        sql`SELECT status, tags, fields FROM subscriber WHERE customer_id = ${list.customerId} AND id = ${personId}`,
+        sql`SELECT 'run' AS table FROM hot.flow_run WHERE person_id = ${personId}
+            UNION ALL SELECT 'step' FROM hot.flow_step WHERE person_id = ${personId}
+            UNION ALL SELECT 'entry' FROM hot.flow_entry WHERE person_id = ${personId}
+            UNION ALL SELECT 'node' FROM hot.flow_node n WHERE NOT EXISTS (SELECT 1 FROM automation a WHERE a.id = n.automation_id)
+            UNION ALL SELECT 'payload' FROM hot.flow_payload p WHERE NOT EXISTS (SELECT 1 FROM automation a WHERE a.id = p.automation_id)`,
+      );
+      return rows.map(({ table }) => table);
+    },
+    personRow: async (personId: bigint) => {
+      const [row] = await queryRows<{ email: string; status: string; tags: string[]; fields: Record<string, string> }>(
+        ctx.db,
+        sql`SELECT email, status, tags, fields FROM subscriber WHERE customer_id = ${list.customerId} AND id = ${personId}`,
       );
       return row;
     },

@@ -14,28 +14,27 @@ import type { Outcome, PresentRun } from './node-work.ts';
 import { placeAt } from './place-at.ts';
 import type { DueRun, Move, NodeKey, Passes } from './run.ts';
 import { storeNextWake, tryNode } from './node-store.ts';
-import { delayRuns, findByKeys, lockDue, moveRuns } from './run-store.ts';
+import { oneByOne } from './one-by-one.ts';
+import { findByKeys, lockDue, moveRuns } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 import { workOfNode } from './work-of-node.ts';
 
 /** One transaction of some 100 ms. */
 export const RUNS_AT_ONCE = 1_000;
-/** A run that failed so often at a node is parked (D88). */
-const FAILURES_MAX = 5;
-const RETRY_MS = 60_000;
 
 /** How many were moved. Repeating is harmless. */
 export async function advanceNode(ctx: Context, key: NodeKey, now: Date): Promise<number> {
   const live = await liveFlow(ctx.db, key);
   const node = live?.graph.nodes.get(key.node);
-  if (!live || !node) return 0;
-  const answers = await answersFor(ctx, live, node);
-  const step = { live, node, now, answers };
+  if (!live || !node) throw new Error('The version of the flow, or its node, is gone.');
+  const step = { live, node, now, answers: await answersFor(ctx, live, node) };
   try {
-    return await inTransaction(ctx, (tx) => advanceDue(tx, key, { ...step, max: RUNS_AT_ONCE }));
+    return await inTransaction(ctx, (tx) => moveDue(tx, key, { ...step, max: RUNS_AT_ONCE }));
   } catch (error) {
-    ctx.log.warn('automations.step_failed', { ...named(key), message: messageOf(error) });
-    return advanceOneByOne(ctx, key, step);
+    ctx.log.warn('automations.step_failed', { ...key, message: messageOf(error) });
+    return oneByOne(ctx, { key, now, tries: RUNS_AT_ONCE }, (tx, onFound) =>
+      moveDue(tx, key, { ...step, max: 1, onFound }),
+    );
   }
 }
 
@@ -58,58 +57,12 @@ async function answersFor(ctx: Context, { key, listId }: LiveFlow, node: FlowNod
   return answersTo(ctx, { customerId: key.customerId, listId, rule });
 }
 
-/** What fails together is tried alone: one run that cannot be moved holds nobody up. */
-async function advanceOneByOne(ctx: Context, key: NodeKey, step: Step): Promise<number> {
-  let moved = 0;
-  const skipped: bigint[] = [];
-  for (let tries = 0; tries < RUNS_AT_ONCE; tries++) {
-    const tried: { run?: DueRun } = {};
-    try {
-      const count = await inTransaction(ctx, (tx) =>
-        advanceDue(tx, key, { ...step, max: 1, onFound: (run) => void (tried.run = run) }),
-      );
-      if (count === 0) break;
-      moved += count;
-    } catch (error) {
-      if (!tried.run) throw error;
-      skipped.push(tried.run.id);
-      await giveTime(ctx, key, step, { run: tried.run, message: messageOf(error) });
-    }
-  }
-  if (skipped.length > 0) ctx.log.warn('automations.runs_failed', { ...named(key), runs: skipped.length });
-  return moved;
-}
-
-/** A run that failed comes again later, and is parked after the fifth time. */
-async function giveTime(
-  ctx: Context,
-  key: NodeKey,
-  { now }: Step,
-  { run, message }: { run: DueRun; message: string },
-): Promise<void> {
-  if (run.failures + 1 < FAILURES_MAX) {
-    const wakeAt = new Date(now.getTime() + RETRY_MS * 2 ** run.failures);
-    return delayRuns(ctx.db, key, { ids: [run.id], wakeAt });
-  }
-  const move: Move = {
-    ...{ run, from: key.node, what: 'parked', port: null, reason: 'failed', to: null },
-    details: { message: message.slice(0, MESSAGE_MAX) },
-  };
-  await inTransaction(ctx, (tx) => moveRuns(tx.tx, key, { moves: [move], now }));
-}
-
-const MESSAGE_MAX = 500;
-
-function named({ customerId, automationId, version, node }: NodeKey) {
-  return { customerId, automationId, version, node };
-}
-
 interface Batch extends Step {
   readonly max: number;
   readonly onFound?: (run: DueRun) => void;
 }
 
-async function advanceDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<number> {
+async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<number> {
   const { live, node, now, max } = batch;
   if (!(await tryNode(ctx.tx, key))) return 0;
   await findByKeys(ctx.tx);
@@ -159,7 +112,7 @@ function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Paramet
   const step = { port: outcome.go, reason: outcome.reason ?? null, details: outcome.details ?? null };
   if (!next || !arrival) return { ...still, ...step, what: 'passed' };
   const passes = passesAt(next.id, run.passes, arrival.live);
-  if ((passes?.[next.id] ?? 1) > arrival.live.flow.passesMax)
+  if (timesAt(passes, next.id) > arrival.live.flow.passesMax)
     return { ...still, what: 'left', reason: 'too_many_passes' };
   return { ...still, ...step, run: { ...run, passes }, what: 'passed', to: placeAt(next, arrival) };
 }
@@ -167,5 +120,10 @@ function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Paramet
 /** Only nodes that are part of a way round are counted. */
 function passesAt(node: string, passes: Passes | null, { repeated }: LiveFlow): Passes | null {
   if (!repeated.has(node)) return passes;
-  return { ...passes, [node]: (passes?.[node] ?? 0) + 1 };
+  return { ...passes, [node]: timesAt(passes, node) + 1 };
+}
+
+/** Ids of nodes are the caller's: only own names count. */
+function timesAt(passes: Passes | null, node: string): number {
+  return passes && Object.hasOwn(passes, node) ? (passes[node] ?? 0) : 0;
 }

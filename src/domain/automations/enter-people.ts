@@ -47,14 +47,16 @@ export type EntryAnswer = { readonly runId: bigint } | { readonly refused: Refus
 export async function enterPeople(
   ctx: TransactionContext,
   live: LiveFlow,
-  { entrants, now }: { readonly entrants: readonly Entrant[]; readonly now: Date },
+  { entrants: given, now }: { readonly entrants: readonly Entrant[]; readonly now: Date },
 ): Promise<readonly EntryAnswer[]> {
   const { key, listId, flow } = live;
+  const entrants = flow.entry.mode === 'per_key' ? given : given.map((one) => ({ ...one, entryKey: '' }));
   await findByKeys(ctx.tx);
   const ids = [...new Set(entrants.map(({ personId }) => personId))];
   const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
   const since = new Date(now.getTime() - DAY_MS);
-  const frequent = await frequentPeople(ctx.db, key, { ids, since, max: ENTRIES_A_DAY_MAX });
+  const mayRepeat = flow.entry.mode !== 'once';
+  const frequent = mayRepeat ? await frequentPeople(ctx.db, key, { ids, since, max: ENTRIES_A_DAY_MAX }) : [];
   const tooOften = new Set(frequent.map(({ personId }) => personId));
   const seen = new Set<string>();
   const refusals = entrants.map((one): Refusal | undefined => {

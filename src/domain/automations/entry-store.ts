@@ -58,7 +58,7 @@ export function frequentPeople(
   return db.query(
     FREQUENT_ROW,
     sql`SELECT s.person_id AS "personId" FROM hot.flow_step s
-         WHERE s.customer_id = ${customerId} AND s.person_id = ANY (${[...ids]}::bigint[]) AND s.at > ${since}
+         WHERE s.customer_id = ${customerId} AND s.person_id = ANY (${[...ids]}::bigint[]) AND s.at > ${since} AND s.happened_on >= (${since}::timestamptz AT TIME ZONE 'UTC')::date
            AND s.automation_id = ${automationId} AND s.what = 'entered'
          GROUP BY s.person_id HAVING count(*) >= ${max}::int`,
   );

@@ -4,6 +4,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { parseInput } from '../../lib/text.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { isStorable } from './checked-draft.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { notActive } from './automation-errors.ts';
 import { enterPeople, type EntryAnswer } from './enter-people.ts';
@@ -31,6 +32,8 @@ export async function executeAutomation(
   const { payload } = parseInput(input, { payload: given.payload });
   if (Buffer.byteLength(JSON.stringify(payload ?? {})) > PAYLOAD_BYTES_MAX)
     throw new ValidationError({ payload: [`The payload may not be larger than ${PAYLOAD_BYTES_MAX / 1024} KiB.`] });
+  if (payload && !isStorable(payload))
+    throw new ValidationError({ payload: ['The payload must not contain NUL or half of a character.'] });
   return inTransaction(ctx, async (tx) => {
     const automation = await findOwnedAutomation(tx, uid);
     const { customerId, id: automationId, listUid, status, liveVersion: version } = automation;

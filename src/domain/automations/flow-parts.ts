@@ -75,7 +75,10 @@ export const tagName = z
   .trim()
   .min(1)
   .max(TAG_LENGTH_MAX)
-  .refine(isOneLine, 'must not contain line breaks or control characters');
+  .refine(
+    (name) => isOneLine(name) && !name.includes(','),
+    'must not contain commas, line breaks or control characters',
+  );
 
 export const fieldTag = conditionChecks.field.tag;
 

@@ -3,16 +3,12 @@
  * each node of a version.
  */
 import { sql, row, type Queryable, type Transaction } from '../../db/database.ts';
+import { tryLockUntilCommit } from '../../db/lock.ts';
 import type { Move, NodeKey, VersionKey } from './run.ts';
 
 /** Only one process at a time does the work of a node. */
-export async function tryNode(tx: Transaction, { customerId, automationId, version, node }: NodeKey): Promise<boolean> {
-  const [answer] = await tx.query(
-    { isMine: 'bool' },
-    sql`SELECT pg_try_advisory_xact_lock(hashtextextended('flow_node', ${automationId}) # hashtextextended(${`${customerId} ${version} ${node}`}, 0)) AS "isMine"`,
-    'automations.try_node',
-  );
-  return answer?.isMine ?? false;
+export function tryNode(tx: Transaction, { customerId, automationId, version, node }: NodeKey): Promise<boolean> {
+  return tryLockUntilCommit(tx, `mailwright:flow-node:${customerId}:${automationId}:${version}:${node}`);
 }
 
 /** Changes of a node's counts. */
@@ -107,5 +103,17 @@ export function dueNodes(db: Queryable, now: Date, max: number): Promise<NodeKey
           JOIN automation a ON a.customer_id = n.customer_id AND a.id = n.automation_id AND a.status = 'active'
          WHERE n.next_wake_at <= ${now} ORDER BY n.next_wake_at LIMIT ${max}`,
     'automations.due_nodes',
+  );
+}
+
+/** Nothing of the node is tried before this time: its work failed as a whole, as when a plugin that it asks is away. */
+export async function postponeNode(
+  db: Queryable,
+  { customerId, automationId, version, node }: NodeKey,
+  until: Date,
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.flow_node SET next_wake_at = greatest(next_wake_at, ${until})
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND version = ${version} AND node = ${node} AND next_wake_at IS NOT NULL`,
   );
 }

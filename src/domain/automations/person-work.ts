@@ -2,6 +2,7 @@
 import { lockPeople, setFieldOfPeople, tagPeople, untagPeople } from '../audience/people-store.ts';
 import { afterUnsubscribes } from '../audience/mails/person-mail.ts';
 import { unsubscribePeople } from '../audience/subscriber-store.ts';
+import { endUndoOfPeople } from '../audience/undo-store.ts';
 import { failed, NEXT, type NodeWork, type Outcome } from './node-work.ts';
 
 function peopleOf({ live, runs }: Pick<NodeWork, 'live' | 'runs'>) {
@@ -28,7 +29,9 @@ export async function unsubscribe(work: NodeWork<'unsubscribe'>): Promise<readon
   const { customerId, listId, ids } = peopleOf(work);
   await lockPeople(work.ctx.db, { customerId, listId, ids });
   const people = ids.map((id) => ({ customerId, listId, id }));
-  const left = await unsubscribePeople(work.ctx.db, people, { source: 'flow', ipAddress: null });
+  const entry = { source: 'flow', ipAddress: null } as const;
+  await endUndoOfPeople(work.ctx.db, people, entry);
+  const left = await unsubscribePeople(work.ctx.db, people, entry);
   await afterUnsubscribes(work.ctx.db, left);
   return work.runs.map(() => NEXT);
 }

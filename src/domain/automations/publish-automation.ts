@@ -5,8 +5,8 @@ import { insertVersion } from './automation-store.ts';
 import type { PublishedVersion } from './automation.ts';
 import { checkFlow } from './check-flow.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
-import { flowFault } from './flow-fault.ts';
-import { UNBUILT_TYPES } from './work-of-node.ts';
+import { referenceFaults } from './flow-references.ts';
+import { unbuiltParts } from './unbuilt-parts.ts';
 
 /**
  * Throws FlowFaultsError `FLOW_HAS_FAULTS`, WrongStateError `AUTOMATION_CHANGED` when the draft is another one than `draftVersion`,
@@ -17,12 +17,10 @@ export async function publishAutomation(ctx: Context, uid: string, draftVersion:
     const automation = await findOwnedAutomation(tx, uid, 'change');
     if (automation.draftVersion !== draftVersion) throw draftChanged(automation.draftVersion);
     const { flow, faults, warnings } = checkFlow(automation.draft);
-    const unbuilt = (flow?.nodes ?? [])
-      .filter(({ type }) => UNBUILT_TYPES.includes(type))
-      .map(({ id, type }) =>
-        flowFault('not_available', `Nodes of the type ${type} are not available yet.`, id, 'type'),
-      );
-    if (!flow || faults.length + unbuilt.length > 0) throw new FlowFaultsError([...faults, ...unbuilt]);
+    if (!flow || faults.length > 0) throw new FlowFaultsError(faults);
+    const list = { customerId: automation.customerId, id: automation.listId };
+    const further = [...unbuiltParts(flow), ...(await referenceFaults(tx, list, flow))];
+    if (further.length > 0) throw new FlowFaultsError(further);
     const number = await insertVersion(tx.db, automation, { flow, publishedBy: viewerOf(tx).userUid });
     return { number, warnings };
   });

@@ -125,15 +125,24 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
   );
 }
 
-/** Runs that failed at this node are tried again later, one by one (D87). */
-export async function delayRuns(
-  db: Queryable,
-  key: NodeKey,
-  { ids, wakeAt }: { readonly ids: readonly bigint[]; readonly wakeAt: Date },
+/** Locks the run if it still is at the node as it was when it failed. */
+export async function holdsRun(tx: Transaction, key: NodeKey, { id, failures }: DueRun): Promise<boolean> {
+  const held = await tx.execute(
+    sql`SELECT 1 FROM hot.flow_run r
+         WHERE r.customer_id = ${key.customerId} AND r.automation_id = ${key.automationId} AND r.id = ${id} AND r.version = ${key.version}
+           AND r.node = ${key.node} AND r.failures = ${failures} AND r.wake_at IS NOT NULL FOR NO KEY UPDATE`,
+  );
+  return held > 0;
+}
+
+/** A run that failed at this node is tried again later (D87). */
+export async function delayRun(
+  tx: Transaction,
+  { customerId, automationId }: NodeKey,
+  { id, wakeAt }: { readonly id: bigint; readonly wakeAt: Date },
 ): Promise<void> {
-  await db.execute(
+  await tx.execute(
     sql`UPDATE hot.flow_run r SET failures = r.failures + 1, wake_at = ${wakeAt}
-         WHERE r.customer_id = ${key.customerId} AND r.automation_id = ${key.automationId} AND r.id = ANY (${[...ids]}::bigint[])
-           AND r.node = ${key.node} AND r.version = ${key.version}`,
+         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ${id}`,
   );
 }

@@ -27,8 +27,8 @@ export async function endWaitsForDates({
     const end = endOfWaitUntil(node, from, value);
     if ('port' in end) return { go: end.port, reason: end.port, details: { value: value ?? null } };
     if (end.at > now.getTime()) return { waitUntil: new Date(end.at) };
-    // The field may name an earlier date now than when the person came.
-    if (now.getTime() - end.at > LATE_MS && end.at < run.since.getTime()) return { go: 'late', reason: 'late' };
+    // The field may name an earlier date now than when the person came, or nobody worked for a day.
+    if (node.weekdays === undefined && now.getTime() - end.at > LATE_MS) return { go: 'late', reason: 'late' };
     return NEXT;
   });
 }

@@ -1,15 +1,9 @@
 /** The work of each type of node. */
 import { unreachable } from '../../lib/errors.ts';
 import { chooseByCondition, split } from './choice-work.ts';
-import type { NodeType } from './flow-nodes.ts';
 import type { NodeWork, Outcome } from './node-work.ts';
 import { addTag, removeTag, setField, unsubscribe } from './person-work.ts';
 import { endWaits, endWaitsForDates, endWaitsForEvents } from './wait-work.ts';
-
-/** Types whose work is not built yet: a flow with one of them cannot be published. */
-export const UNBUILT_TYPES: readonly NodeType[] = [
-  ...(['send_mail', 'notify', 'webhook', 'start_flow', 'copy_to_list', 'move_to_list'] as const),
-];
 
 export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly Outcome[]> {
   switch (node.type) {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';
+import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 
@@ -11,7 +12,7 @@ await addListField(world.ctx, world.list.uid, { type: 'date', label: 'Ends', tag
 await addListField(world.ctx, world.list.uid, { type: 'text', label: 'Level', tag: 'LEVEL' });
 
 const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
-const triggers = [{ type: 'subscribed' }];
+const triggers = [{ type: 'execute' }];
 
 test('a person waits for calendar days, is judged then, and gets what the way says', async () => {
   const flow = await world.publish({
@@ -145,7 +146,7 @@ test('a person enters again after the end, and several times at once by keys', a
   await world.run(new Date(world.now().getTime() + 3_600_000).toISOString());
   expect(await world.enter(again, [person])).toEqual([{ runId: expect.anything() }]);
   const carts = await world.publish({
-    ...{ triggers: [{ type: 'event', name: 'cart_updated' }], nodes, edges: line('start', 'rest') },
+    ...{ triggers, nodes, edges: line('start', 'rest') },
     entry: { mode: 'per_key', key: 'cart' },
   });
   expect(await world.enter(carts, [person], { entryKey: 'a' })).toEqual([{ runId: expect.anything() }]);
@@ -225,4 +226,60 @@ test('a flow that is stopped moves nobody, and goes on afterwards', async () => 
   await setAutomationStatus(world.ctx, flow.uid, 'active');
   await world.run(later);
   expect(await world.counts(flow)).toEqual({ rest: 'entered 1, passed 1' });
+});
+
+test('a date that the field moved back by more than a day is late when the person wakes', async () => {
+  const { updateSubscriber } = await import('../../../src/domain/audience/update-subscriber.ts');
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'ends', type: 'wait_until', field: 'ENDS', at: '09:00' },
+      { id: 'soon', type: 'add_tag', tag: 'on the day' },
+    ],
+    edges: line('start', 'ends', 'soon'),
+  });
+  const person = await world.person({ fieldValues: { ENDS: '2027-01-20' } });
+  await world.run('2026-12-20T09:00:00Z');
+  await world.enter(flow, [person]);
+  const changed = { subscriber: subscriberUid(person), listUid: world.list.uid, fieldValues: { ENDS: '2027-01-10' } };
+  await updateSubscriber(world.ctx, changed);
+  await world.run('2027-01-20T09:00:00Z');
+  expect(await world.steps(person)).toEqual(['ends entered execute', 'ends passed late late']);
+});
+
+test('a run that fails is tried again later, then parked; others go on, and counts balance', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'mark', type: 'add_tag', tag: 'marked' }],
+    edges: line('start', 'mark'),
+  });
+  const [bad, good] = [await world.person(), await world.person()];
+  await world.ctx.db.execute(sql`
+    CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`);
+  await world.ctx.db.execute(
+    sql([
+      `CREATE TRIGGER refuse_one BEFORE UPDATE ON subscriber FOR EACH ROW WHEN (OLD.id = ${bad}) EXECUTE FUNCTION refuse_one()`,
+    ]),
+  );
+  await world.enter(flow, [bad, good]);
+  let at = world.now().getTime();
+  for (let tries = 0; tries < 5; tries++, at += 3_600_000) await world.run(new Date(at).toISOString());
+  await world.ctx.db.execute(sql`DROP TRIGGER refuse_one ON subscriber`);
+  expect((await world.steps(bad)).at(-1)).toBe('mark parked failed');
+  expect((await world.personRow(good))?.tags).toEqual(['marked']);
+  expect(await world.counts(flow)).toEqual({ mark: 'entered 2, passed 1, parked 1' });
+});
+
+test('a node that cannot be worked on as a whole holds up no other, and is tried again', async () => {
+  const nodes = [{ id: 'mark', type: 'add_tag', tag: 'other' }];
+  const broken = await world.publish({ triggers, nodes, edges: line('start', 'mark') });
+  const well = await world.publish({ triggers, nodes, edges: line('start', 'mark') });
+  const [one, two] = [await world.person(), await world.person()];
+  await world.enter(broken, [one]);
+  await world.ctx.db.execute(
+    sql`UPDATE hot.flow_node SET node = 'gone' WHERE automation_id = ${broken.key.automationId}`,
+  );
+  await world.enter(well, [two]);
+  await world.run();
+  expect((await world.personRow(two))?.tags).toEqual(['other']);
 });

@@ -311,9 +311,14 @@ export async function peopleAmong(
   { rule, ...list }: RuleOfList,
   { ids, asOf, answers }: { readonly ids: readonly bigint[]; readonly asOf: Date; readonly answers: AnswersByQuestion },
 ): Promise<ReadonlySet<bigint>> {
+  const [first = 0n] = ids;
+  const range = ids.reduce(({ from, to }, id) => ({ from: id < from ? id : from, to: id > to ? id : to }), {
+    from: first,
+    to: first,
+  });
   const rows = await db.query(
     { id: 'bigint' },
-    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers })} AND s.id = ANY (${[...ids]}::bigint[])`,
+    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers, ids: range })} AND s.id = ANY (${[...ids]}::bigint[])`,
   );
   return new Set(rows.map(({ id }) => id));
 }

@@ -1,0 +1,65 @@
+/** What a flow refers to on its list: fields that exist and take the value, and rules whose fields, tags and campaigns exist (D91). */
+import { ValidationError } from '../../lib/errors.ts';
+import { FIELD_VALUE_FAULTS, readFieldValue } from '../audience/field-value.ts';
+import { fieldsOfList } from '../audience/list-field-store.ts';
+import { checkedRule } from '../audience/segments/check-rule.ts';
+import type { SegmentRule } from '../audience/segments/segment.ts';
+import type { Context } from '../context.ts';
+import { questionsOf } from './flow-condition.ts';
+import { flowFault, type FlowFault } from './flow-fault.ts';
+import type { FlowNode } from './flow-nodes.ts';
+import type { Flow } from './flow.ts';
+
+interface ListKey {
+  readonly customerId: bigint;
+  readonly id: bigint;
+}
+
+type Fields = ReadonlyMap<string, Awaited<ReturnType<typeof fieldsOfList>>[number]>;
+
+const DATE_TYPES: readonly string[] = ['date', 'datetime'];
+
+/** The faults; throws what checking a rule throws for campaigns that do not exist or are another customer's. */
+export async function referenceFaults(ctx: Context, list: ListKey, { nodes }: Flow): Promise<FlowFault[]> {
+  const fields: Fields = new Map((await fieldsOfList(ctx.db, list)).map((field) => [field.tag, field]));
+  const faults = nodes.flatMap((node) => fieldFaults(node, fields));
+  for (const node of nodes) {
+    if (node.type !== 'condition') continue;
+    for (const question of questionsOf(node.if))
+      if ('person' in question) faults.push(...(await ruleFaults(ctx, list, node.id, question.person)));
+  }
+  return faults;
+}
+
+function fieldFaults(node: FlowNode, fields: Fields): FlowFault[] {
+  if ((node.type !== 'set_field' && node.type !== 'wait_until') || node.field === undefined) return [];
+  const field = fields.get(node.field);
+  if (!field) return [flowFault('unknown_field', `The list has no field ${node.field}.`, node.id, 'field')];
+  if (node.type === 'wait_until')
+    return DATE_TYPES.includes(field.type)
+      ? []
+      : [
+          flowFault(
+            'no_date_field',
+            `The field ${node.field} is of the type ${field.type}: it has no dates.`,
+            node.id,
+            'field',
+          ),
+        ];
+  if (node.value === '') return [];
+  const read = readFieldValue(field, node.value);
+  if (read.fault === undefined) return [];
+  return [flowFault('wrong_value', `The field ${node.field} ${FIELD_VALUE_FAULTS[read.fault]}.`, node.id, 'value')];
+}
+
+async function ruleFaults(ctx: Context, list: ListKey, node: string, rule: SegmentRule): Promise<FlowFault[]> {
+  try {
+    await checkedRule(ctx, list, rule);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    return Object.entries(error.fields).flatMap(([place, sentences]) =>
+      sentences.map((sentence) => flowFault('unknown_reference', sentence, node, place.replace(/^rule/, 'if.person'))),
+    );
+  }
+}

@@ -1,0 +1,58 @@
+/** What fails together is tried alone: one run that cannot be moved holds nobody up, and is parked after some tries (D87, D88). */
+import { messageOf } from '../../lib/errors.ts';
+import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import type { DueRun, NodeKey } from './run.ts';
+import { delayRun, holdsRun, moveRuns } from './run-store.ts';
+import { tryNode } from './node-store.ts';
+
+/** A run that failed so often at a node is parked. */
+const FAILURES_MAX = 5;
+const RETRY_MS = 60_000;
+const MESSAGE_MAX = 500;
+
+interface Node {
+  readonly key: NodeKey;
+  readonly now: Date;
+  /** So many runs are tried. */
+  readonly tries: number;
+}
+
+/** `moveOne` moves the next due run, tells which one before, and returns how many it moved. Returns how many were moved. */
+export async function oneByOne(
+  ctx: Context,
+  node: Node,
+  moveOne: (tx: TransactionContext, onFound: (run: DueRun) => void) => Promise<number>,
+): Promise<number> {
+  let moved = 0;
+  let failed = 0;
+  for (let tries = 0; tries < node.tries; tries++) {
+    const tried: { run?: DueRun } = {};
+    try {
+      const count = await inTransaction(ctx, (tx) => moveOne(tx, (run) => void (tried.run = run)));
+      if (count === 0) break;
+      moved += count;
+    } catch (error) {
+      if (!tried.run) throw error;
+      failed += 1;
+      await giveTime(ctx, node, { run: tried.run, message: messageOf(error) });
+    }
+  }
+  if (failed > 0) ctx.log.warn('automations.runs_failed', { ...node.key, runs: failed });
+  return moved;
+}
+
+/** It comes again later, or is parked: only if nobody has moved it since it failed. */
+async function giveTime(
+  ctx: Context,
+  { key, now }: Node,
+  { run, message }: { readonly run: DueRun; readonly message: string },
+): Promise<void> {
+  await inTransaction(ctx, async ({ tx }) => {
+    if (!(await tryNode(tx, key)) || !(await holdsRun(tx, key, run))) return;
+    if (run.failures + 1 < FAILURES_MAX)
+      return delayRun(tx, key, { id: run.id, wakeAt: new Date(now.getTime() + RETRY_MS * 2 ** run.failures) });
+    const details = { message: message.slice(0, MESSAGE_MAX) };
+    const parked = { run, from: key.node, what: 'parked', port: null, reason: 'failed', details, to: null } as const;
+    await moveRuns(tx, key, { moves: [parked], now });
+  });
+}

@@ -1,0 +1,24 @@
+/** Parts of flows whose work is not built yet: a flow with one of them cannot be published, and says so. */
+import { flowFault, type FlowFault } from './flow-fault.ts';
+import type { NodeType } from './flow-nodes.ts';
+import type { Flow } from './flow.ts';
+
+const UNBUILT_NODES: readonly NodeType[] = [
+  ...(['send_mail', 'notify', 'webhook', 'start_flow', 'copy_to_list', 'move_to_list'] as const),
+  ...(['wait_for_event', 'api_call'] as const),
+];
+
+export function unbuiltParts({ triggers, nodes, goals, exits }: Flow): FlowFault[] {
+  const faultOf = (what: string, node: string | null, field: string) =>
+    flowFault('not_available', `${what} are not available yet.`, node, field);
+  return [
+    ...triggers.flatMap(({ type }, no) =>
+      type === 'execute' ? [] : [faultOf(`Triggers of the type ${type}`, null, `triggers.${no}`)],
+    ),
+    ...nodes
+      .filter(({ type }) => UNBUILT_NODES.includes(type))
+      .map(({ id, type }) => faultOf(`Nodes of the type ${type}`, id, 'type')),
+    ...goals.map(({ id }) => faultOf('Goals', id, 'id')),
+    ...exits.map(({ id }) => faultOf('Exits', id, 'id')),
+  ];
+}
