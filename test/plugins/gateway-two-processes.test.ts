@@ -80,19 +80,20 @@ test.for(lost)(
       [10, (index) => ask(index, page)],
     ]);
     await world.untilIdle();
-    // The button may have come before the charge: then the customer pays where it leads.
-    const open = (await world.intentsOf(customer)).find(({ status }) => status === 'PENDING');
-    if (open) {
-      const url = await world.checkout(vendor, invoice);
-      // On a busy machine the charge may have come first all the same.
-      if (URL.canParse(url)) {
-        const answer = await fetch(url, { redirect: 'manual' });
-        await fetch(world.payAtVendor(vendor, answer.headers.get('location') ?? ''), { redirect: 'manual' });
+    // The button may have come before the charge: then the customer pays where it leads. A charge under way refuses it until it is known.
+    const payOpen = async () => {
+      if ((await world.intentsOf(customer)).some(({ status }) => status === 'PENDING')) {
+        const url = await world.checkout(vendor, invoice);
+        if (URL.canParse(url)) {
+          const answer = await fetch(url, { redirect: 'manual' });
+          await fetch(world.payAtVendor(vendor, answer.headers.get('location') ?? ''), { redirect: 'manual' });
+        }
+        await world.runSync();
+        await world.untilIdle();
       }
-      await world.runSync();
-      await world.untilIdle();
-    }
-    expect(await world.invoicesOf(customer)).toEqual(['paid', 'paid']);
+      return world.invoicesOf(customer);
+    };
+    await expect.poll(payOpen, WAIT).toEqual(['paid', 'paid']);
     await expectBooks(customer, 2);
     expect(await totalsOf(db, customer.customerId)).toMatchObject({ credited: 0n });
     const succeeded = (await world.intentsOf(customer)).filter(({ status }) => status === 'SUCCEEDED');
