@@ -45,6 +45,8 @@ export async function removeNextValues(
   if (!slice?.lastId) return false;
   const withValue = sql`${people} AND id <= ${slice.lastId} AND fields ? ${tag}::text`;
   await tx.execute(sql`SELECT 1 FROM subscriber WHERE ${withValue} ORDER BY id FOR NO KEY UPDATE`);
+  // The field is gone, which is nothing that happened to these people.
+  await tx.execute(sql`SELECT set_config('mailwright.person_events', 'off', true)`);
   await tx.execute(sql`UPDATE subscriber SET fields = fields - ${tag}::text WHERE ${withValue}`);
   await tx.execute(
     sql`UPDATE field_removal SET done_id = ${slice.lastId}

@@ -5,6 +5,7 @@
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { answersTo } from '../audience/segments/ask-plugins.ts';
 import type { AnswersByQuestion, SegmentRule } from '../audience/segments/segment.ts';
+import { setFlowDepths } from '../../events/person-event-store.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { questionsOf } from './flow-condition.ts';
 import type { FlowNode } from './flow-nodes.ts';
@@ -71,6 +72,8 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   const withPayload = node.type === 'condition';
   const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, withPayload });
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
+  // What the node does to people happens one flow deeper (D83).
+  await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
   if (due.length > 0) await moveRuns(ctx.tx, key, { moves: await movesOf(ctx, batch, zones, due), now });
   if (due.length < max || max === 1) await storeNextWake(ctx.tx, key);
   return due.length;

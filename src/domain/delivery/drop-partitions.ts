@@ -16,7 +16,10 @@ export interface Retention {
 /** The default. */
 const KEEP_ALL: Retention = { ledgerMonths: 0, eventMonths: 0 };
 
-const EVENTS = ['open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event', 'flow_step'];
+const EVENTS = [
+  ...['open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event'],
+  ...['flow_step', 'person_event'],
+];
 
 /** Drops older months; returns the dropped partitions. A month with unfinished campaigns or messages stays. */
 export async function dropPartitions(

@@ -116,6 +116,7 @@ function options(input: Input) {
     mapping: mappingOf(input),
     updateExisting: input.flag('update_existing') ?? true,
     tag: input.text('tag') ?? '',
+    runAutomations: input.flag('run_automations') ?? false,
     verify: input.flag('verify') ?? false,
     verificationServer: input.nullableText('verification_server'),
   };

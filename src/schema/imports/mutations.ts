@@ -67,6 +67,10 @@ builder.mutationField('finishListImport', (t) =>
         description: 'Change people who are on the list already.',
       }),
       tag: t.input.string({ description: 'Tags that everybody in the file gets.' }),
+      runAutomations: t.input.boolean({
+        defaultValue: false,
+        description: 'What it does to people may start automations: who is added, tagged or changed enters them.',
+      }),
       verify: t.input.boolean({
         defaultValue: false,
         description: 'Verify the people that it adds, when it ends: a verification with `importUid`.',
@@ -76,13 +80,14 @@ builder.mutationField('finishListImport', (t) =>
       }),
     },
     resolve: async (query, _root, { input }, ctx) => {
-      const { uid, mapping, updateExisting, tag, verify, verificationServer } = input;
+      const { uid, mapping, updateExisting, tag, runAutomations, verify, verificationServer } = input;
       if (verify)
         await requireVerifier(ctx.db, { customerId: viewerOf(ctx).customerId, uid: verificationServer ?? null });
       const options = {
         mapping: mappingOf(mapping ?? {}),
         updateExisting: updateExisting ?? true,
         tag: tag ?? '',
+        runAutomations: runAutomations ?? false,
         verify: verify ?? false,
       };
       return found(ctx, query, await finishImportUpload(ctx, { uid, ...options, verificationServer }));

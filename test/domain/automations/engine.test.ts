@@ -5,6 +5,7 @@ import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subs
 import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';
 import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 
 const world = await startFlowWorld();
@@ -162,8 +163,13 @@ test('a tag is removed in whatever case it is written, and others stay', async (
     edges: line('start', 'less'),
   });
   const [tagged, plain] = [await world.person({ tags: ['new', 'vip', 'gold'] }), await world.person({ tags: ['new'] })];
-  await world.enter(flow, [tagged, plain]);
+  await world.enter(flow, [tagged, plain], { depth: 2 });
   await world.run();
+  const untagged = await queryRows<{ depth: number }>(
+    world.ctx.db,
+    sql`SELECT depth FROM hot.person_event WHERE customer_id = ${world.list.customerId} AND person_id = ${tagged} AND kind = 5`,
+  );
+  expect(untagged, 'the event is one flow deeper').toEqual([{ depth: 3 }]);
   expect((await world.personRow(tagged))?.tags).toEqual(['new', 'gold']);
   expect((await world.personRow(plain))?.tags).toEqual(['new']);
 });

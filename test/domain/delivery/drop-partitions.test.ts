@@ -45,7 +45,7 @@ it('drops old months, but no ledger of a campaign that is not done; counters sta
   const totalCount = () => countDeliveries(ctx.db, { key, state: null, max: 10 });
   const dropped = await dropPartitions(ctx, { ledgerMonths: 1, eventMonths: 2 });
   expect(await totalCount()).toBe(5);
-  expect(dropped).toHaveLength(6 * 3 + 2);
+  expect(dropped).toHaveLength(7 * 3 + 2);
   expect(await left('delivery')).toEqual(['delivery_2020_02']);
   expect(await left('click_event')).toEqual([]);
   expect(await queryRows(ctx.db, sql`SELECT audience FROM hot.delivery_counter`)).toEqual([{ audience: 5 }]);

@@ -139,6 +139,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.delivery', inLedger, () => sql`email = '', reply = NULL, reason = NULL, runtime_message_id = NULL`),
   // The key of an entry and a payload may name the person. The place in the flow stays until the engine finds nobody there.
   place('hot.flow_payload', inFlows, 'rows'),
+  place('hot.person_event', ofPerson, 'rows'),
   place('hot.flow_step', ofPerson, 'rows'),
   place('hot.flow_entry', ofPerson, 'rows'),
   place('hot.flow_run', ofPerson, () => sql`entry_key = ''`),

@@ -26,7 +26,10 @@ export async function finishImportUpload(
   ctx: Context,
   { uid, ...options }: FinishImportUploadInput,
 ): Promise<ListImport> {
-  const { mapping, updateExisting, tag, verify, verificationServer } = parseInput(finishImportInput, options);
+  const { mapping, updateExisting, tag, runAutomations, verify, verificationServer } = parseInput(
+    finishImportInput,
+    options,
+  );
   const outcome = await inTransaction(ctx, async (inner) => {
     const found = await lockOwnedImport(inner, uid);
     if (found.status !== 'uploading') throw uploadOver(found.status);
@@ -38,7 +41,8 @@ export async function finishImportUpload(
       await endImport(inner.db, found, { status: 'failed', failure: error.failure });
       return error;
     }
-    await updateImport(inner.db, found, { status: 'queued', updateExisting, tag: tag === '' ? null : tag });
+    const change = { updateExisting, tag: tag === '' ? null : tag, runAutomations };
+    await updateImport(inner.db, found, { status: 'queued', ...change });
     if (verify) await verifyAtEnd(inner, found, verificationServer ?? null);
     await enqueueImport(inner, found);
     return findOwnedImport(inner, uid);

@@ -19,7 +19,7 @@ const WORK_MEM = '64MB';
 const OPENED_SLICE_ROW = row({
   hasSuppressions: 'bool',
   hasErased: 'bool',
-  set_config: 'text',
+  settings: 'text',
 });
 export type OpenedSlice = RowOf<typeof OPENED_SLICE_ROW>;
 
@@ -28,11 +28,12 @@ export type OpenedSlice = RowOf<typeof OPENED_SLICE_ROW>;
  * the last slices: they are done again.
  */
 export async function openSlice(tx: Transaction, found: ListImport, start: number): Promise<OpenedSlice | undefined> {
-  const { customerId, listId, id } = found;
+  const { customerId, listId, id, runAutomations } = found;
   const [row] = await tx.query(
     OPENED_SLICE_ROW,
-    sql`SELECT set_config('work_mem', ${WORK_MEM}, true), set_config('synchronous_commit', 'off', true),
-               set_config('enable_sort', 'off', true), -- matchPeople and lockChanged build on it
+    sql`SELECT set_config('work_mem', ${WORK_MEM}, true) || set_config('synchronous_commit', 'off', true)
+               || set_config('enable_sort', 'off', true) -- matchPeople and lockChanged build on it
+               || set_config('mailwright.run_automations', ${runAutomations ? 'on' : 'off'}, true) AS settings,
                EXISTS (SELECT 1 FROM suppression WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasSuppressions",
                EXISTS (SELECT 1 FROM erased_person WHERE customer_id IN (${customerId}, ${EVERY_CUSTOMER})) AS "hasErased"
           FROM mail_list l JOIN mail_list_import i ON i.customer_id = l.customer_id AND i.list_id = l.id

@@ -25,7 +25,7 @@ export const FAILURE = sql`CASE WHEN i.error_code IS NOT NULL THEN jsonb_build_o
 const IMPORT_COLUMNS = sql`
   i.customer_id AS "customerId", i.id, i.uid, i.list_id AS "listId", i.file_name AS "fileName", i.status, i.encoding,
   i.separator, i.has_header AS "hasHeader", i.columns, i.notices,
-  i.update_existing AS "updateExisting", i.tag, i.verify, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
+  i.update_existing AS "updateExisting", i.tag, i.run_automations AS "runAutomations", i.verify, i.bytes_total AS "bytesTotal", i.bytes_processed AS "bytesProcessed",
   i.lines_processed AS "linesProcessed", i.processed, i.added, i.updated, i.unchanged, i.rejected,
   ${FAILURE} AS failure, i.created_at AS "createdAt", i.started_at AS "startedAt", i.finished_at AS "finishedAt"`;
 
@@ -82,6 +82,7 @@ export interface ImportChange {
   readonly notices?: readonly ImportNotice[];
   readonly updateExisting?: boolean;
   readonly tag?: string | null;
+  readonly runAutomations?: boolean;
   readonly verify?: boolean;
   readonly verifyBy?: string | null;
   readonly verifyAfter?: bigint;
@@ -108,6 +109,7 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.notices !== undefined) yield sql`notices = ${storedList(change.notices)}::jsonb`;
   if (change.updateExisting !== undefined) yield sql`update_existing = ${change.updateExisting}`;
   if (change.tag !== undefined) yield sql`tag = ${change.tag}`;
+  if (change.runAutomations !== undefined) yield sql`run_automations = ${change.runAutomations}`;
   if (change.verify !== undefined) yield sql`verify = ${change.verify}`;
   if (change.verifyBy !== undefined) yield sql`verify_by = ${change.verifyBy}`;
   if (change.verifyAfter !== undefined) yield sql`verify_after = ${change.verifyAfter}`;

@@ -34,6 +34,8 @@ export const LIST_IMPORT_ROW = row({
   notices: typed<readonly ImportNotice[]>('json'),
   updateExisting: 'bool',
   tag: 'text?',
+  /** What it does to people may start flows (D72). */
+  runAutomations: 'bool',
   /** The people that it adds are verified when it ends. */
   verify: 'bool',
   bytesTotal: 'bigint',
@@ -92,6 +94,7 @@ export const finishImportInput = z.object({
   mapping: mappingInput.default({}),
   updateExisting: flag.default(true),
   /** Verify the people that it adds, when it ends. */
+  runAutomations: flag.default(false),
   verify: flag.default(false),
   /** Uid of a verification server; absent: the customer's first. */
   verificationServer: z.string().max(VERIFIER_LENGTH_MAX).nullish(),

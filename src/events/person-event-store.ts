@@ -1,0 +1,51 @@
+/** Writes and reads of what happens to people. */
+import { sql, type Queryable } from '../db/database.ts';
+import { notify } from '../db/listen.ts';
+import {
+  PERSON_EVENT_KINDS,
+  PERSON_EVENTS_CHANNEL,
+  type PersonEventData,
+  type PersonEventKind,
+} from './person-event.ts';
+
+export interface ListOfPeople {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+}
+
+export interface NewPersonEvent {
+  readonly personId: bigint;
+  readonly kind: PersonEventKind;
+  readonly at: Date;
+  readonly depth?: number;
+  readonly name?: string;
+  readonly data?: PersonEventData | null;
+}
+
+/** Records what happened to people of a list, in one statement. `db` is the transaction in which it happens. */
+export async function recordPersonEvents(
+  db: Queryable,
+  { customerId, listId }: ListOfPeople,
+  events: readonly NewPersonEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const rows = events.map(({ personId, kind, at, depth = 0, name = null, data = null }) => ({
+    ...{ person: String(personId), kind: PERSON_EVENT_KINDS[kind], at, depth, name, data },
+  }));
+  await db.execute(
+    sql`INSERT INTO hot.person_event (customer_id, list_id, person_id, at, kind, depth, name, data)
+        SELECT ${customerId}, ${listId}, e.person, e.at, e.kind, e.depth, e.name, nullif(e.data, 'null')
+          FROM ROWS FROM (jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+                          AS (person bigint, at timestamptz, kind smallint, depth smallint, name text, data jsonb))
+               WITH ORDINALITY AS e (person, at, kind, depth, name, data, no)
+         ORDER BY e.no`,
+    'person_events.record',
+  );
+  await notify(db, PERSON_EVENTS_CHANNEL, '');
+}
+
+/** Says to the triggers, for this transaction, how deep flows have started one another, by person (D83). */
+export async function setFlowDepths(db: Queryable, depths: ReadonlyMap<bigint, number>): Promise<void> {
+  const text = JSON.stringify(Object.fromEntries([...depths].map(([personId, depth]) => [String(personId), depth])));
+  await db.execute(sql`SELECT set_config('mailwright.flow_depths', ${text}, true)`, 'person_events.depths');
+}
