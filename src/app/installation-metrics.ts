@@ -1,5 +1,6 @@
 /** The figures of the whole installation for `/metrics`: each scrape reads them from the database. */
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { secondsOverdue } from '../domain/automations/node-store.ts';
 import { stalledCampaigns } from '../domain/campaigns/campaign-progress-store.ts';
 import type { Context } from '../domain/context.ts';
 import { campaignsByStatus, queueByTask } from '../domain/installation/monitoring-read-model.ts';
@@ -86,6 +87,7 @@ function installationMetrics(registry: Registry) {
     behind: gauge('event_follower_behind_seconds', 'Age of the oldest event that a follower has not handled.', [
       'follower',
     ]),
+    flowsBehind: gauge('automations_behind_seconds', 'For how long the longest overdue step of an automation waits.'),
     processes: gauge('processes', 'Processes that were alive in the last 15 seconds.', ['role']),
     working: gauge('workers_working', 'Processes whose worker takes jobs.'),
     memory: gauge('processes_memory_bytes', 'Resident memory of all processes.'),
@@ -97,18 +99,20 @@ async function readInstallation(
   { db, hooks }: Pick<Context, 'db' | 'hooks'>,
   metrics: ReturnType<typeof installationMetrics>,
 ): Promise<void> {
-  const [queue, byStatus, stalls, totals, resting, servers, followers, alive, hold, hookFaults] = await Promise.all([
-    queueByTask(db),
-    campaignsByStatus(db),
-    stalledCampaigns(db),
-    sendingTotals(db),
-    restingServers(db),
-    connectionsInAll(db, growingTypes(hooks)),
-    followerStates(db),
-    livingProcesses(db, ALIVE_SECONDS),
-    holdOf(db),
-    hookFaultTotals(db),
-  ]);
+  const [queue, byStatus, stalls, totals, resting, servers, followers, flowsBehind, alive, hold, hookFaults] =
+    await Promise.all([
+      queueByTask(db),
+      campaignsByStatus(db),
+      stalledCampaigns(db),
+      sendingTotals(db),
+      restingServers(db),
+      connectionsInAll(db, growingTypes(hooks)),
+      followerStates(db),
+      secondsOverdue(db),
+      livingProcesses(db, ALIVE_SECONDS),
+      holdOf(db),
+      hookFaultTotals(db),
+    ]);
   // Kinds and states that are not there any more.
   for (const metric of Object.values(metrics)) metric.reset();
   for (const { task, oldestDueSeconds: _age, ...states } of queue)
@@ -127,6 +131,7 @@ async function readInstallation(
   metrics.resting.set(resting);
   for (const { server, connections } of servers) metrics.connections.set({ server }, connections);
   for (const { name, behindSeconds } of followers) metrics.behind.set({ follower: name }, behindSeconds);
+  metrics.flowsBehind.set(flowsBehind);
   for (const { roles } of alive) for (const role of roles) metrics.processes.inc({ role });
   metrics.working.set(alive.filter(({ isWorking }) => isWorking).length);
   metrics.memory.set(alive.reduce((sum, { memoryMb }) => sum + memoryMb * 1_048_576, 0));

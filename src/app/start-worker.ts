@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Notifications } from '../db/listen.ts';
 import type { Context } from '../domain/context.ts';
+import { startFlowWaker } from '../domain/automations/flow-waker.ts';
+import { FLOWS_CHANNEL } from '../domain/automations/wake-flows.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { startMessageSender } from '../domain/delivery/message-sender.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
@@ -88,7 +90,11 @@ export async function startWorker(
   const followPlugins = (): void => following.use(works ? pluginFollowers(ctx) : []);
   followPlugins();
   const messages = works ? startMessageSender({ ctx, drivers, workerId: worker.id, pausedFor }) : undefined;
-  const unlisten = messages && notifications.listen('messages', () => messages.wake());
+  const flows = works ? startFlowWaker(ctx, pausedFor) : undefined;
+  const endings = [
+    messages && notifications.listen('messages', () => messages.wake()),
+    flows && notifications.listen(FLOWS_CHANNEL, () => flows.wake()),
+  ];
   const endPlugins = ctx.hooks.onChange(followPlugins);
   return {
     ...worker,
@@ -96,22 +102,25 @@ export async function startWorker(
       worker.pause(reason);
       following.pause(reason);
       messages?.pause(reason);
+      flows?.pause(reason);
     },
     resume(reason) {
       worker.resume(reason);
       following.resume(reason);
       messages?.resume(reason);
+      flows?.resume(reason);
     },
     beginStop() {
       worker.beginStop();
       messages?.beginStop();
+      flows?.beginStop();
     },
     async stop(graceMs) {
       endPlugins();
-      unlisten?.();
+      for (const end of endings) end?.();
       const startedAt = performance.now();
       worker.beginStop();
-      await Promise.all([messages?.stop(graceMs), following.stop(graceMs)]);
+      await Promise.all([flows?.stop(graceMs), messages?.stop(graceMs), following.stop(graceMs)]);
       // Last: until now its name proves that the process of these messages lives.
       await worker.stop(Math.max(0, graceMs - (performance.now() - startedAt)));
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);

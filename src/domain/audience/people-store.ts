@@ -5,6 +5,7 @@
 import { row, sql, typed, type Queryable } from '../../db/database.ts';
 import { rememberTags } from './subscriber-store.ts';
 import { TAGS_MAX } from './subscriber.ts';
+import { EVERY_CUSTOMER } from './suppression.ts';
 
 export interface PeopleOfList {
   readonly customerId: bigint;
@@ -76,13 +77,23 @@ export async function setFieldOfPeople(
   );
 }
 
-const PERSON_ROW = row({ id: 'bigint', status: 'text', fields: typed<Readonly<Record<string, string>>>('json') });
+/** Whether the address of the subscriber `s` is suppressed for the customer. */
+export function isSuppressed(customerId: bigint) {
+  return sql`EXISTS (SELECT 1 FROM suppression x WHERE x.customer_id IN (${customerId}, ${EVERY_CUSTOMER}) AND x.email_key = s.email_key)`;
+}
+
+const PERSON_ROW = row({
+  id: 'bigint',
+  status: 'text',
+  isSuppressed: 'bool',
+  fields: typed<Readonly<Record<string, string>>>('json'),
+});
 
 /** Status and fields of these people, by id. */
 export async function peopleById(db: Queryable, { customerId, listId, ids }: PeopleOfList) {
   const rows = await db.query(
     PERSON_ROW,
-    sql`SELECT s.id, s.status, s.fields FROM subscriber s
+    sql`SELECT s.id, s.status, s.fields, ${isSuppressed(customerId)} AS "isSuppressed" FROM subscriber s
          WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
     'audience.people_by_id',
   );

@@ -1,46 +1,57 @@
 /**
- * Does all the work that is due in flows: node after node, until nothing is. Nodes take turns, a batch each, so a flow with 200,000 due
- * people does not hold up another one (D89).
+ * Does all the work that is due in flows: node after node, until nothing is. Customers, flows and nodes take turns, a batch each, so a
+ * flow with 200,000 due people does not hold up another one (D89).
  */
 import type { Context } from '../context.ts';
-import { advanceNode } from './advance-node.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { advanceNode } from './advance-node.ts';
 import { dueNodes, postponeNode } from './node-store.ts';
-import type { NodeKey } from './run.ts';
+import type { DueNode } from './run.ts';
+import { RoundRobin } from './round-robin.ts';
 
-/** Nodes of one round. Those that are overdue for longest come first. */
-const NODES_AT_ONCE = 100;
+/** Nodes of one look, the same number of each customer: some 20 MB when so much is due. */
+const NODES_AT_ONCE = 10_000;
+/** How often nodes that have become due meanwhile are found. */
+const LOOK_MS = 1_000;
 /** What a node needs may be back then, such as a plugin. */
 const POSTPONED_MS = 60_000;
 
 export interface Advancing {
-  /** The fixed time up to which something is due; a round's own "now" (D88). */
+  /** The time up to which something is due; fixed between two looks (D88). */
   now(): Promise<Date> | Date;
   readonly isStopping: () => boolean;
 }
 
 /** How many runs were moved. Ends when nothing is due, or it is to stop. */
 export async function advanceDue(ctx: Context, { now, isStopping }: Advancing): Promise<number> {
+  const due = new RoundRobin();
   let total = 0;
   for (;;) {
     const at = await now();
+    due.add(await dueNodes(ctx.db, at, NODES_AT_ONCE));
+    const lookAgainAt = performance.now() + LOOK_MS;
     let moved = 0;
-    for (const node of await dueNodes(ctx.db, at, NODES_AT_ONCE)) {
+    while (performance.now() < lookAgainAt) {
       if (isStopping()) return total + moved;
-      moved += await advanced(ctx, node, at);
+      const node = due.next();
+      if (!node) break;
+      const done = await advanced(ctx, node, at);
+      moved += done.moved;
+      if (done.next) due.again(done.next);
     }
     total += moved;
+    // Nothing was moved in a whole look: what is due is held by others, who do it.
     if (moved === 0) return total;
   }
 }
 
 /** One node that cannot be worked on holds up no other. */
-async function advanced(ctx: Context, node: NodeKey, at: Date): Promise<number> {
+async function advanced(ctx: Context, node: DueNode, at: Date): ReturnType<typeof advanceNode> {
   try {
     return await advanceNode(ctx, node, at);
   } catch (error) {
-    ctx.log.warn('automations.node_postponed', { ...node, message: messageOf(error) });
-    await postponeNode(ctx.db, node, new Date(at.getTime() + POSTPONED_MS));
-    return 0;
+    ctx.log.warn('automations.node_postponed', { ...node.key, message: messageOf(error) });
+    await postponeNode(ctx.db, node.key, new Date(at.getTime() + POSTPONED_MS));
+    return { moved: 0, next: undefined };
   }
 }

@@ -8,12 +8,12 @@ import type { AnswersByQuestion, SegmentRule } from '../audience/segments/segmen
 import { setFlowDepths } from '../../events/person-event-store.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { questionsOf } from './flow-condition.ts';
-import type { FlowNode } from './flow-nodes.ts';
+import type { FlowNode, NodeType } from './flow-nodes.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import type { Zones } from './zones.ts';
 import type { Outcome, PresentRun } from './node-work.ts';
 import { placeAt } from './place-at.ts';
-import type { DueRun, Move, NodeKey, Passes } from './run.ts';
+import type { Cursor, DueRun, Move, NodeKey, DueNode, Passes } from './run.ts';
 import { storeNextWake, tryNode } from './node-store.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
@@ -23,19 +23,28 @@ import { workOfNode } from './work-of-node.ts';
 /** One transaction of some 100 ms. */
 export const RUNS_AT_ONCE = 1_000;
 
-/** How many were moved. Repeating is harmless. */
-export async function advanceNode(ctx: Context, key: NodeKey, now: Date): Promise<number> {
+/** So many transactions for one run each follow a failed batch, some 500 ms: then it is the turn of others. */
+const ALONE_MAX = 50;
+
+export interface Advanced {
+  readonly moved: number;
+  /** More of the node may be due. */
+  readonly next: DueNode | undefined;
+}
+
+/** Repeating is harmless. */
+export async function advanceNode(ctx: Context, { key, after }: DueNode, now: Date): Promise<Advanced> {
   const live = await liveFlow(ctx.db, key);
   const node = live?.graph.nodes.get(key.node);
   if (!live || !node) throw new Error('The version of the flow, or its node, is gone.');
   const step = { live, node, now, answers: await answersFor(ctx, live, node) };
   try {
-    return await inTransaction(ctx, (tx) => moveDue(tx, key, { ...step, max: RUNS_AT_ONCE }));
+    return await inTransaction(ctx, (tx) => moveDue(tx, key, { ...step, after, max: RUNS_AT_ONCE }));
   } catch (error) {
     ctx.log.warn('automations.step_failed', { ...key, message: messageOf(error) });
-    return oneByOne(ctx, { key, now, tries: RUNS_AT_ONCE }, (tx, onFound) =>
-      moveDue(tx, key, { ...step, max: 1, onFound }),
-    );
+    const alone = { key, now, tries: ALONE_MAX };
+    const done = await oneByOne(ctx, alone, (tx, onFound) => moveDue(tx, key, { ...step, max: 1, onFound }));
+    return { moved: done.moved, next: done.isAll ? undefined : { key } };
   }
 }
 
@@ -58,28 +67,34 @@ async function answersFor(ctx: Context, { key, listId }: LiveFlow, node: FlowNod
   return answersTo(ctx, { customerId: key.customerId, listId, rule });
 }
 
+const NOTHING: Advanced = { moved: 0, next: undefined };
+
 interface Batch extends Step {
   readonly max: number;
+  readonly after?: Cursor | undefined;
   readonly onFound?: (run: DueRun) => void;
 }
 
-async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<number> {
-  const { live, node, now, max } = batch;
-  if (!(await tryNode(ctx.tx, key))) return 0;
+async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<Advanced> {
+  const { live, node, now, max, after } = batch;
+  if (!(await tryNode(ctx.tx, key))) return NOTHING;
   await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
-  if (!zones) return 0;
+  if (!zones) return NOTHING;
   const withPayload = node.type === 'condition';
-  const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, withPayload });
+  const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, after, withPayload });
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
   // What the node does to people happens one flow deeper (D83).
   await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
   if (due.length > 0) await moveRuns(ctx.tx, key, { moves: await movesOf(ctx, batch, zones, due), now });
-  if (due.length < max || max === 1) await storeNextWake(ctx.tx, key);
-  return due.length;
+  const last = due.length < max ? undefined : due.at(-1);
+  // From the beginning again, for what has come before the cursor meanwhile.
+  const next = last ? { key, after: { wakeAt: last.wakeAt, id: last.id } } : after && { key };
+  if (!next || max === 1) await storeNextWake(ctx.tx, key);
+  return { moved: due.length, next };
 }
 
-/** Who has left the list leaves the flow; the others do the node's work. */
+/** Who has left the list, or may get no mail any more, leaves the flow; the others do the node's work. */
 async function movesOf(
   ctx: TransactionContext,
   { live, node, now, answers }: Batch,
@@ -90,10 +105,9 @@ async function movesOf(
   const present: PresentRun[] = [];
   for (const run of due) {
     const { person } = run;
-    if (!person) gone.push(moveOf(node, run, { leave: 'deleted' }));
-    else if (person.status !== 'subscribed' && !live.afterLeaving.has(node.id))
-      gone.push(moveOf(node, run, { leave: person.status }));
-    else present.push({ ...run, person });
+    const why = whyGone(run);
+    if (why !== undefined) gone.push(moveOf(node, run, { leave: why }));
+    else if (person) present.push({ ...run, person });
   }
   if (present.length === 0) return gone;
   const outcomes = await workOfNode({ ctx, live, zones, node, runs: present, now, answers });
@@ -103,6 +117,13 @@ async function movesOf(
     return moveOf(node, run, outcome, { live, zones, person: run.person, now });
   });
   return [...gone, ...moves];
+}
+
+function whyGone({ person, hasLeft }: DueRun): string | undefined {
+  if (!person) return 'deleted';
+  if (hasLeft) return undefined;
+  if (person.status !== 'subscribed') return person.status;
+  return person.isSuppressed ? 'suppressed' : undefined;
 }
 
 function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Parameters<typeof placeAt>[1]): Move {
@@ -117,8 +138,12 @@ function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Paramet
   const passes = passesAt(next.id, run.passes, arrival.live);
   if (timesAt(passes, next.id) > arrival.live.flow.passesMax)
     return { ...still, what: 'left', reason: 'too_many_passes' };
-  return { ...still, ...step, run: { ...run, passes }, what: 'passed', to: placeAt(next, arrival) };
+  const hasLeft = run.hasLeft || (LEAVING.includes(node.type) && outcome.go === 'next');
+  return { ...still, ...step, run: { ...run, passes, hasLeft }, what: 'passed', to: placeAt(next, arrival) };
 }
+
+/** By these a flow itself ends the subscription. */
+const LEAVING: readonly NodeType[] = ['unsubscribe', 'move_to_list'];
 
 /** Only nodes that are part of a way round are counted. */
 function passesAt(node: string, passes: Passes | null, { repeated }: LiveFlow): Passes | null {

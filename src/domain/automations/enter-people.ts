@@ -9,6 +9,7 @@ import { placeAt } from './place-at.ts';
 import type { RunPerson } from './run.ts';
 import { insertRuns, type NewRun } from './new-run-store.ts';
 import { findByKeys } from './run-store.ts';
+import { wakeFlows } from './wake-flows.ts';
 import { zonesOfList } from './version-read-model.ts';
 
 /** More entries of one person into one flow in a day are a loop (D83). */
@@ -31,6 +32,7 @@ export const REFUSALS = [
   ...([
     'unknown_person',
     'not_subscribed',
+    'suppressed',
     'entered_before',
     'in_flow',
     'too_soon',
@@ -71,7 +73,9 @@ export async function enterPeople(
   const applicants = entrants.filter((_one, no) => refusals[no] === undefined);
   const written = await writeEntries(ctx.db, key, { applicants, entry: flow.entry, now });
   const runIds = new Map(written.map((one) => [nameOf(one), one.runId]));
-  await insertRuns(ctx.tx, key, await newRuns(ctx, live, applicants, { people, runIds, now }));
+  const runs = await newRuns(ctx, live, applicants, { people, runIds, now });
+  await insertRuns(ctx.tx, key, runs);
+  if (runs.some(({ to }) => to.state === 'due')) await wakeFlows(ctx.tx);
   return entrants.map((one, no) => {
     const refused = refusals[no];
     if (refused) return { refused };
@@ -93,7 +97,9 @@ function refusalOf(
   if (depth > DEPTH_MAX) return 'too_deep';
   if (flow.entry.mode === 'per_key' && entryKey === '') return 'no_key';
   const isForLeavers = flow.triggers.some(({ type }) => type === 'unsubscribed');
-  return person.status === 'subscribed' || isForLeavers ? undefined : 'not_subscribed';
+  if (isForLeavers) return undefined;
+  if (person.status !== 'subscribed') return 'not_subscribed';
+  return person.isSuppressed ? 'suppressed' : undefined;
 }
 
 /** Why the key of the entry refused. */
@@ -125,7 +131,7 @@ async function newRuns(
     const passes = live.repeated.has(first.id) ? { [first.id]: 1 } : null;
     const run = {
       ...{ id, personId: one.personId, enteredAt: now, since: now, depth: one.depth, failures: 0, isTest: false },
-      ...{ entryKey: one.entryKey, passes },
+      ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed' },
     };
     return [{ run, to: placeAt(first, { live, zones, person, now }), payload: one.payload, reason: one.reason }];
   });

@@ -15,8 +15,6 @@ export interface LiveFlow {
   readonly graph: FlowGraph;
   /** Nodes to which people may come again: their passes are counted (D83). */
   readonly repeated: ReadonlySet<string>;
-  /** Nodes where people may be who have left the list: after an `unsubscribe`, or because the flow begins with it (D80). */
-  readonly afterLeaving: ReadonlySet<string>;
 }
 
 const kept = new Map<string, LiveFlow>();
@@ -37,17 +35,12 @@ export async function liveFlow(db: Queryable, key: VersionKey): Promise<LiveFlow
 
 export function liveFlowOf(key: VersionKey, { listId, flow }: { listId: bigint; flow: Flow }): LiveFlow {
   const graph = new FlowGraph(flow);
-  const leavers = flow.nodes.filter(({ type }) => type === 'unsubscribe' || type === 'move_to_list');
-  const beginsGone = flow.triggers.some(({ type }) => type === 'unsubscribed');
   return {
     key,
     listId,
     flow,
     graph,
     repeated: new Set(flow.nodes.filter(({ id }) => graph.reaches(id, id)).map(({ id }) => id)),
-    afterLeaving: new Set(
-      flow.nodes.filter(({ id }) => beginsGone || leavers.some((one) => graph.reaches(one.id, id))).map(({ id }) => id),
-    ),
   };
 }
 

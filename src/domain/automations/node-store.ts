@@ -94,16 +94,32 @@ export async function storeNextWake(
 
 const NODE_AT_WORK = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', node: 'text' });
 
-/** The nodes of active automations that have something due, the longest overdue first. */
+/** The nodes of active automations that have something due: of each customer the same number, the longest overdue first. */
 export function dueNodes(db: Queryable, now: Date, max: number): Promise<NodeKey[]> {
   return db.query(
     NODE_AT_WORK,
-    sql`SELECT n.customer_id AS "customerId", n.automation_id AS "automationId", n.version, n.node
-          FROM hot.flow_node n
-          JOIN automation a ON a.customer_id = n.customer_id AND a.id = n.automation_id AND a.status = 'active'
-         WHERE n.next_wake_at <= ${now} ORDER BY n.next_wake_at LIMIT ${max}`,
+    sql`SELECT "customerId", "automationId", version, node FROM (
+          SELECT n.customer_id AS "customerId", n.automation_id AS "automationId", n.version, n.node, n.next_wake_at,
+                 row_number() OVER (PARTITION BY n.customer_id ORDER BY n.next_wake_at) AS turn
+            FROM hot.flow_node n
+            JOIN automation a ON a.customer_id = n.customer_id AND a.id = n.automation_id AND a.status = 'active'
+           WHERE n.next_wake_at <= ${now}) due
+         ORDER BY turn, next_wake_at LIMIT ${max}`,
     'automations.due_nodes',
   );
+}
+
+/** For how many seconds the node waits that is overdue for longest; 0: nothing is due. */
+export async function secondsOverdue(db: Queryable): Promise<number> {
+  const [first] = await db.query(
+    { seconds: 'float8' },
+    sql`SELECT extract(epoch FROM clock_timestamp() - n.next_wake_at)::float8 AS seconds
+          FROM hot.flow_node n
+          JOIN automation a ON a.customer_id = n.customer_id AND a.id = n.automation_id AND a.status = 'active'
+         WHERE n.next_wake_at <= now() ORDER BY n.next_wake_at LIMIT 1`,
+    'automations.seconds_overdue',
+  );
+  return Math.max(0, first?.seconds ?? 0);
 }
 
 /** Nothing of the node is tried before this time: its work failed as a whole, as when a plugin that it asks is away. */

@@ -17,20 +17,19 @@ interface Node {
   readonly tries: number;
 }
 
-/** `moveOne` moves the next due run, tells which one before, and returns how many it moved. Returns how many were moved. */
+/** `moveOne` moves the next due run and tells which one before. */
 export async function oneByOne(
   ctx: Context,
   node: Node,
-  moveOne: (tx: TransactionContext, onFound: (run: DueRun) => void) => Promise<number>,
-): Promise<number> {
-  let moved = 0;
-  let failed = 0;
-  for (let tries = 0; tries < node.tries; tries++) {
+  moveOne: (tx: TransactionContext, onFound: (run: DueRun) => void) => Promise<{ readonly moved: number }>,
+): Promise<{ readonly moved: number; readonly isAll: boolean }> {
+  let [moved, failed, isAll] = [0, 0, false];
+  for (let tries = 0; tries < node.tries && !isAll; tries++) {
     const tried: { run?: DueRun } = {};
     try {
-      const count = await inTransaction(ctx, (tx) => moveOne(tx, (run) => void (tried.run = run)));
-      if (count === 0) break;
-      moved += count;
+      const done = await inTransaction(ctx, (tx) => moveOne(tx, (run) => void (tried.run = run)));
+      isAll = done.moved === 0;
+      moved += done.moved;
     } catch (error) {
       if (!tried.run) throw error;
       failed += 1;
@@ -38,7 +37,7 @@ export async function oneByOne(
     }
   }
   if (failed > 0) ctx.log.warn('automations.runs_failed', { ...node.key, runs: failed });
-  return moved;
+  return { moved, isAll };
 }
 
 /** It comes again later, or is parked: only if nobody has moved it since it failed. */

@@ -5,7 +5,8 @@
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import { countMoves } from './node-store.ts';
-import type { DueRun, Move, NodeKey, Passes, RunPerson, VersionKey } from './run.ts';
+import { isSuppressed } from '../audience/people-store.ts';
+import type { Cursor, DueRun, Move, NodeKey, Passes, RunPerson, VersionKey } from './run.ts';
 
 const RUN_ROW = row({
   id: 'bigint',
@@ -15,14 +16,17 @@ const RUN_ROW = row({
   depth: 'smallint',
   failures: 'smallint',
   isTest: 'bool',
+  hasLeft: 'bool',
   entryKey: 'text',
   passes: typed<Passes | null>('json?'),
 });
-const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.entry_key AS "entryKey", r.passes`;
+const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.passes`;
 
 const DUE_ROW = row({
   ...RUN_ROW,
+  wakeAt: 'timestamptz',
   status: 'text?',
+  isSuppressed: 'bool?',
   fields: typed<RunPerson['fields'] | null>('json?'),
   payload: typed<FlowPayload | null>('json?'),
 });
@@ -32,29 +36,35 @@ export interface DueQuestion {
   /** Due before or at this time. */
   readonly now: Date;
   readonly max: number;
+  /** Only what comes after it. */
+  readonly after?: Cursor | undefined;
   readonly withPayload: boolean;
 }
 
-/** Locks what is due at the node, the earliest first. Rows that others hold come later. */
+/**
+ * Locks what is due at the node, the earliest first. Rows that others hold come later. Rows before the cursor were moved: walking past
+ * what is left of them would take longer with every batch.
+ */
 export async function lockDue(tx: Transaction, key: NodeKey, question: DueQuestion): Promise<DueRun[]> {
-  const { listId, now, max, withPayload } = question;
+  const { listId, now, max, after, withPayload } = question;
+  const behind = after ? sql`(r.wake_at, r.id) > (${after.wakeAt}, ${after.id})` : sql`true`;
   const rows = await tx.query(
     DUE_ROW,
-    sql`SELECT ${RUN_COLUMNS}, s.status, s.fields, p.payload
+    sql`SELECT ${RUN_COLUMNS}, r.wake_at AS "wakeAt", s.status, s.fields, s."isSuppressed", p.payload
           FROM hot.flow_run r
-          LEFT JOIN LATERAL (SELECT s.status, s.fields FROM subscriber s
+          LEFT JOIN LATERAL (SELECT s.status, s.fields, ${isSuppressed(key.customerId)} AS "isSuppressed" FROM subscriber s
                               WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND s.id = r.person_id OFFSET 0) s ON true
           LEFT JOIN LATERAL (SELECT p.payload FROM hot.flow_payload p
                               WHERE ${withPayload} AND p.customer_id = ${key.customerId} AND p.automation_id = ${key.automationId} AND p.run_id = r.id OFFSET 0) p ON true
          WHERE r.customer_id = ${key.customerId} AND r.automation_id = ${key.automationId} AND r.version = ${key.version}
-           AND r.node = ${key.node} AND r.wake_at <= ${now}
+           AND r.node = ${key.node} AND r.wake_at <= ${now} AND ${behind}
          ORDER BY r.wake_at, r.id LIMIT ${max} FOR NO KEY UPDATE OF r SKIP LOCKED`,
-    'automations.lock_due',
+    after ? 'automations.lock_due_after' : 'automations.lock_due',
   );
-  return rows.map(({ status, fields, payload, ...run }) => ({
+  return rows.map(({ status, fields, isSuppressed: suppressed, payload, ...run }) => ({
     ...run,
     payload,
-    person: status === null ? null : { status, fields: fields ?? {} },
+    person: status === null ? null : { status, fields: fields ?? {}, isSuppressed: suppressed ?? false },
   }));
 }
 
@@ -87,7 +97,7 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
   const rows = moves.map(({ run, from, what, port, reason, details, to }) => ({
     ...{ id: String(run.id), person: String(run.personId), entry_key: run.entryKey, from, what, port, reason, details },
     ...{ node: to?.node ?? (what === 'parked' ? from : null), state: to?.state ?? 'parked', wake: to?.wakeAt ?? null },
-    passes: run.passes,
+    ...{ passes: run.passes, has_left: run.hasLeft },
   }));
   const ids = moves.map(({ run }) => run.id);
   const endedPeople = moves.filter(({ to, what }) => !to && what !== 'parked').map(({ run }) => run.personId);
@@ -95,10 +105,10 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
             AS m (id bigint, person bigint, entry_key text, "from" text, what text, port text, reason text, details jsonb,
-                  node text, state hot.flow_state, wake timestamptz, passes jsonb)
+                  node text, state hot.flow_state, wake timestamptz, passes jsonb, has_left boolean)
         ), moved AS (
           UPDATE hot.flow_run r
-             SET node = m.node, state = m.state, wake_at = m.wake, passes = nullif(m.passes, 'null'),
+             SET node = m.node, state = m.state, wake_at = m.wake, passes = nullif(m.passes, 'null'), has_left = m.has_left,
                  since = CASE WHEN m.what = 'passed' THEN ${now} ELSE r.since END,
                  failures = CASE WHEN m.what = 'passed' THEN 0 ELSE r.failures END,
                  reason = CASE WHEN m.what = 'parked' THEN m.reason END

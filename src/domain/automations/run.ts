@@ -13,6 +13,18 @@ export interface NodeKey extends VersionKey {
   readonly node: string;
 }
 
+/** The place in the order of what is due at a node up to which all was moved. */
+export interface Cursor {
+  readonly wakeAt: Date;
+  readonly id: bigint;
+}
+
+/** A node whose turn it is, and what of it was moved in turns before. */
+export interface DueNode {
+  readonly key: NodeKey;
+  readonly after?: Cursor;
+}
+
 export type Passes = Readonly<Record<string, number>>;
 
 export interface Run {
@@ -25,12 +37,15 @@ export interface Run {
   readonly failures: number;
   readonly isTest: boolean;
   readonly entryKey: string;
+  /** The person has left the list by this flow, or had when it began: this run goes on without a subscription (D80). */
+  readonly hasLeft: boolean;
   /** Of nodes that are part of a way round. */
   readonly passes: Passes | null;
 }
 
 /** A run whose node has work to do now, with the person; null: the person is not on the list any more. */
 export interface DueRun extends Run {
+  readonly wakeAt: Date;
   readonly person: RunPerson | null;
   /** What the run began with; null: nothing, or the node does not read it. */
   readonly payload: FlowPayload | null;
@@ -38,6 +53,8 @@ export interface DueRun extends Run {
 
 export interface RunPerson {
   readonly status: string;
+  /** The address is on the customer's suppression list, or on the installation's. */
+  readonly isSuppressed: boolean;
   readonly fields: Readonly<Record<string, string>>;
 }
 

@@ -1,0 +1,113 @@
+/**
+ * Moves people through flows, one in each process with the role `worker`: wakes by a notification and each second, and works until
+ * nothing is due (D88, D89). There is no leader: a node is worked on by one process at a time, and rows that another one holds are
+ * passed over.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../lib/errors.ts';
+import type { Context } from '../context.ts';
+import { advanceDue } from './advance-due.ts';
+import { databaseNow } from './clock-read-model.ts';
+import { secondsOverdue } from './node-store.ts';
+
+export interface FlowWaker {
+  /** Something has become due. */
+  wake(): void;
+  /** Moves nobody as long as there is a reason. */
+  pause(reason: string): void;
+  resume(reason: string): void;
+  /** Begins no further batch. */
+  beginStop(): void;
+  /** The same, and waits for the batch that is being moved, at most `graceMs`. What is cut off has not happened. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** Notifications may get lost, and waits end without one. */
+const TICK_MS = 1_000;
+/** Whoever is late by more is told (D89). */
+const LATE_SECONDS = 60;
+/** As often as that. */
+const COMPLAINT_MS = 60_000;
+
+/** Starts it. */
+export function startFlowWaker(ctx: Context, pausedFor?: string): FlowWaker {
+  const waker = new Waker(ctx, pausedFor);
+  waker.start();
+  return waker;
+}
+
+class Waker implements FlowWaker {
+  readonly #ctx: Context;
+  readonly #pausedFor = new Set<string>();
+  #isStopping = false;
+  #isWanted = false;
+  #work: Promise<void> | undefined;
+  #tick: NodeJS.Timeout | undefined;
+  #lateCheck: NodeJS.Timeout | undefined;
+
+  constructor(ctx: Context, pausedFor?: string) {
+    this.#ctx = ctx;
+    if (pausedFor !== undefined) this.#pausedFor.add(pausedFor);
+  }
+
+  start(): void {
+    this.#tick = setInterval(() => this.wake(), TICK_MS);
+    this.#lateCheck = setInterval(() => void this.#complainIfLate(), COMPLAINT_MS);
+    this.wake();
+  }
+
+  wake(): void {
+    this.#isWanted = true;
+    this.#work ??= this.#run().finally(() => (this.#work = undefined));
+  }
+
+  pause(reason: string): void {
+    this.#pausedFor.add(reason);
+  }
+
+  resume(reason: string): void {
+    this.#pausedFor.delete(reason);
+    this.wake();
+  }
+
+  beginStop(): void {
+    this.#isStopping = true;
+    clearInterval(this.#tick);
+    clearInterval(this.#lateCheck);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.beginStop();
+    const late = new AbortController();
+    await Promise.race([this.#work, sleep(graceMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+    late.abort();
+  }
+
+  #isPaused(): boolean {
+    return this.#isStopping || this.#pausedFor.size > 0;
+  }
+
+  /** Never rejects. What failed is tried again at the next tick. */
+  async #run(): Promise<void> {
+    const { db, log } = this.#ctx;
+    try {
+      while (this.#isWanted && !this.#isPaused()) {
+        this.#isWanted = false;
+        await advanceDue(this.#ctx, { now: () => databaseNow(db), isStopping: () => this.#isPaused() });
+      }
+    } catch (error) {
+      log.warn('automations.not_advanced', { message: messageOf(error) });
+    }
+  }
+
+  async #complainIfLate(): Promise<void> {
+    const { db, log } = this.#ctx;
+    if (this.#isPaused()) return;
+    try {
+      const seconds = Math.round(await secondsOverdue(db));
+      if (seconds > LATE_SECONDS) log.warn('automations.late', { seconds });
+    } catch (error) {
+      log.warn('automations.not_watched', { message: messageOf(error) });
+    }
+  }
+}
