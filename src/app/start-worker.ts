@@ -17,6 +17,7 @@ import { followEvents } from '../events/follow-events.ts';
 import { crontab } from '../workers/crontab.ts';
 import { hooksFollower } from '../workers/fire-hooks.ts';
 import { runWorker } from '../workers/run-worker.ts';
+import { automationTasks } from '../workers/tasks/automations.ts';
 import { bounceTasks } from '../workers/tasks/bounces.ts';
 import { dropAbandonedImportsTask } from '../workers/tasks/drop-abandoned-imports.ts';
 import { dropAbandonedUploadsTask } from '../workers/tasks/drop-abandoned-uploads.ts';
@@ -154,6 +155,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     ...accountTasks,
     sweepEventsTask,
     ...pluginTasks,
+    ...automationTasks,
     makePartitionsTask,
     dropPartitionsTask,
     renewSubscriptionsTask,

@@ -119,14 +119,15 @@ async function movesOf(
   return [...gone, ...moves];
 }
 
-function whyGone({ person, hasLeft }: DueRun): string | undefined {
+/** Undefined: the run goes on. */
+export function whyGone({ person, hasLeft }: DueRun): string | undefined {
   if (!person) return 'deleted';
   if (hasLeft) return undefined;
   if (person.status !== 'subscribed') return person.status;
   return person.isSuppressed ? 'suppressed' : undefined;
 }
 
-function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Parameters<typeof placeAt>[1]): Move {
+export function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Parameters<typeof placeAt>[1]): Move {
   const still = { run, from: node.id, port: null, reason: null, details: null, to: null };
   if ('leave' in outcome) return { ...still, what: outcome.leave === 'end' ? 'passed' : 'left', reason: outcome.leave };
   if ('park' in outcome) return { ...still, what: 'parked', reason: outcome.park };

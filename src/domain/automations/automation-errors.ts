@@ -33,5 +33,9 @@ export class FlowFaultsError extends ValidationError {
 export const notPublished = () =>
   new WrongStateError('AUTOMATION_NOT_PUBLISHED', 'The automation has no published flow yet: publish it first.');
 
+/** Of a call for an API-call node. */
+export const notWaiting = (node: string) =>
+  new WrongStateError('NOT_WAITING', `This person does not wait at the node “${node}”.`);
+
 export const notActive = () =>
   new WrongStateError('AUTOMATION_NOT_ACTIVE', 'The automation is not active: nobody can enter. Activate it first.');

@@ -48,6 +48,18 @@ export async function countAutomations(db: Queryable, customerId: bigint): Promi
   return found?.count ?? 0;
 }
 
+/** Undefined: it is gone. */
+export async function automationStatus(
+  db: Queryable,
+  { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
+): Promise<AutomationStatus | undefined> {
+  const [found] = await db.query(
+    { status: typed<AutomationStatus>('text') },
+    sql`SELECT status FROM automation WHERE customer_id = ${customerId} AND id = ${automationId}`,
+  );
+  return found?.status;
+}
+
 export interface NewAutomation {
   readonly customerId: bigint;
   readonly listId: bigint;

@@ -25,12 +25,27 @@ export function writeEntries(
     sql`INSERT INTO hot.flow_entry AS e (customer_id, automation_id, person_id, entry_key, run_id, entered_at)
         SELECT ${customerId}, ${automationId}, p.person, p.entry_key, nextval('hot.flow_run_id_seq'), ${now}
           FROM unnest(${applicants.map(({ personId }) => personId)}::bigint[], ${applicants.map(({ entryKey }) => entryKey)}::text[]) AS p (person, entry_key)
+         WHERE ${isFreeOfOtherKeys(entry, { customerId, automationId, now })}
          ORDER BY p.person, p.entry_key
         ON CONFLICT (customer_id, automation_id, person_id, entry_key) DO UPDATE
           SET run_id = excluded.run_id, entered_at = excluded.entered_at, ended_at = NULL, end_reason = NULL, entries = e.entries + 1
         WHERE ${mayEnterAgain(entry, now)}
         RETURNING person_id AS "personId", entry_key AS "entryKey", run_id AS "runId"`,
   );
+}
+
+/**
+ * An earlier version of the flow may have had entries by keys: in modes without one they count too. They are of the past, so a look at them
+ * decides as well as the index does.
+ */
+function isFreeOfOtherKeys(
+  entry: Entry,
+  { customerId, automationId, now }: { readonly customerId: bigint; readonly automationId: bigint; readonly now: Date },
+): Sql {
+  if (entry.mode === 'per_key') return sql`true`;
+  return sql`NOT EXISTS (SELECT 1 FROM hot.flow_entry e
+                          WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = p.person AND e.entry_key <> p.entry_key
+                            AND NOT (${mayEnterAgain(entry, now)}))`;
 }
 
 function mayEnterAgain(entry: Entry, now: Date): Sql {
@@ -41,7 +56,7 @@ function mayEnterAgain(entry: Entry, now: Date): Sql {
     case 'after_end':
       return sql`e.ended_at IS NOT NULL`;
     case 'after_days':
-      return sql`e.ended_at IS NOT NULL AND e.entered_at <= ${now}::timestamptz - make_interval(days => ${entry.days}::int)`;
+      return sql`e.entered_at <= ${now}::timestamptz - make_interval(days => ${entry.days}::int)`;
     default:
       return unreachable(entry);
   }

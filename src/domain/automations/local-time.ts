@@ -13,7 +13,7 @@ const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /** The instant at which local clocks show this day and time. */
 export function instantOf(zone: string, day: string, time: string): number {
-  const shown = Date.parse(`${day}T${time}:00Z`);
+  const shown = Date.parse(`${day}T${time}Z`);
   const [before, after] = [offsetAt(zone, shown - DAY_MS), offsetAt(zone, shown + DAY_MS)];
   const candidates = [shown - before, shown - after].filter((at) => at + offsetAt(zone, at) === shown);
   return candidates.length > 0 ? Math.min(...candidates) : endOfGap(zone, shown - after, shown - before);
@@ -24,16 +24,21 @@ export function dayAt(zone: string, instant: number): string {
   return new Date(instant + offsetAt(zone, instant)).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }
 
-/** The time of day that they show, with minutes. */
+/** The time of day that they show, with milliseconds. */
 export function timeAt(zone: string, instant: number): string {
   return new Date(instant + offsetAt(zone, instant))
     .toISOString()
-    .slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDTHH:MM'.length);
+    .slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDTHH:MM:SS.sss'.length);
 }
+
+/** Days have four digits of a year: a later one is this one. */
+const LAST_DAY = '9999-12-31';
+const LAST_DAY_MS = Date.parse(`${LAST_DAY}T00:00:00Z`);
 
 /** So many days later in the calendar. */
 export function dayAfter(day: string, days: number): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length);
+  const time = Date.parse(`${day}T00:00:00Z`) + days * DAY_MS;
+  return time > LAST_DAY_MS ? LAST_DAY : new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }
 
 /** By ISO 8601: 1 is Monday, 7 is Sunday. */

@@ -8,7 +8,7 @@ import { countMoves } from './node-store.ts';
 import { isSuppressed } from '../audience/people-store.ts';
 import type { Cursor, DueRun, Move, NodeKey, Passes, RunPerson, VersionKey } from './run.ts';
 
-const RUN_ROW = row({
+export const RUN_ROW = row({
   id: 'bigint',
   personId: 'bigint',
   enteredAt: 'timestamptz',
@@ -20,7 +20,7 @@ const RUN_ROW = row({
   entryKey: 'text',
   passes: typed<Passes | null>('json?'),
 });
-const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.passes`;
+export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.passes`;
 
 const DUE_ROW = row({
   ...RUN_ROW,

@@ -5,7 +5,7 @@ import type { Flow } from './flow.ts';
 
 const UNBUILT_NODES: readonly NodeType[] = [
   ...(['send_mail', 'notify', 'webhook', 'start_flow', 'copy_to_list', 'move_to_list'] as const),
-  ...(['wait_for_event', 'api_call'] as const),
+  'wait_for_event',
 ];
 
 export function unbuiltParts({ triggers, nodes, goals, exits }: Flow): FlowFault[] {

@@ -2,6 +2,10 @@
 import { isTimezone } from '../accounts/customer.ts';
 import type { RunPerson } from './run.ts';
 
+/** Answers for zones that were asked for; names come from people's fields, so their number is limited. */
+const KNOWN_MAX = 1_000;
+const known = new Map<string, boolean>();
+
 export interface Zones {
   /** The field with a person's own; null: unknown for all. */
   readonly tag: string | null;
@@ -12,5 +16,13 @@ export interface Zones {
 /** The person's own zone if its field has the name of one; else the list's. */
 export function zoneOf({ tag, fallback }: Zones, { fields }: RunPerson): string {
   const own = tag === null ? '' : (fields[tag]?.trim() ?? '');
-  return own !== '' && isTimezone(own) ? own : fallback;
+  return own !== '' && isZone(own) ? own : fallback;
+}
+
+/** To ask takes some 50 µs. */
+function isZone(name: string): boolean {
+  const answer = known.get(name) ?? isTimezone(name);
+  if (known.size >= KNOWN_MAX) known.clear();
+  known.set(name, answer);
+  return answer;
 }

@@ -34,7 +34,7 @@ describe('a local time', () => {
       for (let day = at('2026-01-01T12:00:00Z'); day < at('2027-01-01T00:00:00Z'); day += 86_400_000) {
         const date = shown(day).slice(0, 10);
         const noon = instantOf(zone, date, '12:00');
-        expect([dayAt(zone, noon), timeAt(zone, noon)]).toEqual([date, '12:00']);
+        expect([dayAt(zone, noon), timeAt(zone, noon)]).toEqual([date, '12:00:00.000']);
       }
   });
 });
@@ -42,6 +42,14 @@ describe('a local time', () => {
 describe('a wait', () => {
   const end = (settings: object, since: string, zone = VIENNA, holidays: string[] = []) =>
     shown(endOfWait(nodeOf('wait', settings), { since: at(since), zone }, holidays));
+
+  test('of a day ends at the same time of day, with its seconds, and never in the year 10000', () => {
+    expect(end({ for: { days: 1 } }, '2026-11-27T10:00:45.250Z')).toBe('2026-11-28T10:00:45.250Z');
+    const yearly = nodeOf('wait_until', { field: 'ENDS', after: { days: 1_000 }, at: '09:00' });
+    expect(endOfWaitUntil(yearly, { since: at('2026-11-27T10:00:00Z'), zone: 'UTC' }, '9999-12-30')).toEqual({
+      at: at('9999-12-31T09:00:00Z'),
+    });
+  });
 
   test.each([
     ['90 minutes are elapsed time', { for: { minutes: 90 } }, '2026-03-29T00:30:00Z', '2026-03-29T02:00:00.000Z'],
