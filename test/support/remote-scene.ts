@@ -53,8 +53,8 @@ export async function remoteScene(world: BillingWorld, vendor: () => RemoteVendo
   }
 
   /** Goes to the vendor, as the plugin's route does. */
-  async function begin({ ctx, due }: { ctx: Context; due: { uid: string } }) {
-    const { path } = await startPayment(ctx, { invoiceUid: due.uid, gatewayUid: gateway.uid });
+  async function begin({ ctx, due }: { ctx: Context; due: { uid: string } }, gatewayUid = gateway.uid) {
+    const { path } = await startPayment(ctx, { invoiceUid: due.uid, gatewayUid });
     const checkout = await openCheckout(system, 'acme/subs', path.split('/').at(-1) ?? '');
     if (!checkout) throw new Error('The token does not work.');
     const made = vendor().open(checkout.intent);

@@ -50,6 +50,8 @@ export class RemoteVendor {
   loops = false;
   /** A slow vendor: its list is answered after that. */
   listWaits: Promise<void> | undefined;
+  /** The state of these objects is answered after that. */
+  readonly readWaits = new Map<string, Promise<void>>();
   hostedOnly = false;
   /** It does not say what was paid for a period. */
   hidesAmounts = false;
@@ -200,6 +202,7 @@ function serviceOf(current: () => RemoteVendor) {
     getMethodInfo: () => 'ends in 4242',
     async getIntentState(intent: PaymentIntent) {
       current().note('read');
+      await current().readWaits.get(intent.reference ?? '');
       return stateOf(current(), intent);
     },
     test: async () => ({ ok: true as const }),

@@ -14,13 +14,13 @@ import { hasUnreadAtVendors } from './unread-at-vendors-read-model.ts';
 
 const MINUTE_MS = 60_000;
 /** What was read so lately is not read again. */
-const FRESH_MS = 10 * MINUTE_MS;
+export const FRESH_MS = 10 * MINUTE_MS;
 /** Counted from the first run that could not read it. Few outages of a vendor last so long; what is found paid later becomes credit. */
 const VENDOR_WAIT_MS_MAX = 6 * 60 * MINUTE_MS;
 
 type Key = Pick<Subscription, 'customerId' | 'id'>;
 
-/** Reads what may have been paid for a due subscription. False: it must be read first, and `mayAsk` says that this run has no time left for it. */
+/** Reads what may have been paid for a due subscription. False: it must be read first, which ask-vendors.ts does. */
 export async function readBeforeEnd(ctx: Context, key: Key, mayAsk: boolean): Promise<boolean> {
   const subscription = await findSubscription(ctx.db, key);
   if (!subscription || !(await isUnread(ctx, subscription, ctx.clock.now()))) return true;

@@ -5,6 +5,7 @@
  */
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
+import { askVendors, ASK_LIMITS, type AskLimits } from './ask-vendors.ts';
 import { billRenewal } from './bill-renewal.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { endSubscription } from './end-subscription.ts';
@@ -25,40 +26,43 @@ const DUE_AT_ONCE_MAX = 100;
 /** Periods per transaction: more than a year of days. The next run continues. */
 const STEPS_MAX = 500;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Vendors that answer late must not keep a run for ever; the sync of payments reads the others meanwhile. */
-const ASK_MS_MAX = 240_000;
 
-/** Processes every due subscription; returns how many were changed and how many failed (logged). */
-export async function renewSubscriptions(ctx: Context): Promise<{ moved: number; failed: number }> {
+type Key = Pick<Subscription, 'customerId' | 'id'>;
+
+/**
+ * Processes every due subscription; returns how many were changed and how many failed (logged). Those of which a vendor has to say something first
+ * come last, so that no vendor keeps up the others.
+ */
+export async function renewSubscriptions(
+  ctx: Context,
+  limits: AskLimits = ASK_LIMITS,
+): Promise<{ moved: number; failed: number }> {
   const at = ctx.clock.now();
   const counts = { moved: 0, failed: 0 };
-  const began = performance.now();
+  const move = (mayAsk: boolean) => async (key: Key) => {
+    try {
+      if ((await moveSubscription(ctx, key, mayAsk)) > 0) counts.moved += 1;
+    } catch (error) {
+      // One that fails must not stop the others.
+      counts.failed += 1;
+      ctx.log.error('billing.renewal_failed', { subscription: String(key.id), message: messageOf(error) });
+    }
+  };
   let after: { at: Date; id: bigint } | null = null;
   for (;;) {
     const due: Awaited<ReturnType<typeof findDue>> = await findDue(ctx.db, { at, after, max: DUE_AT_ONCE_MAX });
-    for (const key of due) {
-      try {
-        if ((await moveSubscription(ctx, key, performance.now() - began < ASK_MS_MAX)) > 0) counts.moved += 1;
-      } catch (error) {
-        // One that fails must not stop the others.
-        counts.failed += 1;
-        ctx.log.error('billing.renewal_failed', { subscription: String(key.id), message: messageOf(error) });
-      }
-    }
+    for (const key of due) await move(false)(key);
     const last = due.at(-1);
     if (!last || due.length < DUE_AT_ONCE_MAX) break;
     after = { at: last.nextStepAt, id: last.id };
   }
+  await askVendors(ctx, limits, move(true));
   if (counts.moved + counts.failed > 0) ctx.log.info('billing.subscriptions_moved', counts);
   return counts;
 }
 
 /** Processes one subscription up to now; returns the number of steps. */
-async function moveSubscription(
-  ctx: Context,
-  key: { customerId: bigint; id: bigint },
-  mayAsk: boolean,
-): Promise<number> {
+async function moveSubscription(ctx: Context, key: Key, mayAsk: boolean): Promise<number> {
   if (!(await readBeforeEnd({ ...ctx, viewer: null }, key, mayAsk))) return 0;
   return workOnCustomer(ctx, key.customerId, async (work) => {
     let steps = 0;

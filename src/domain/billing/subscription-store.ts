@@ -65,6 +65,17 @@ export async function noteVendorUnread(
   return noted?.since ?? at;
 }
 
+/** A vendor is asked about it now: others come first next time. */
+export async function noteVendorAsked(
+  db: Queryable,
+  { customerId, id }: { customerId: bigint; id: bigint },
+  at: Date,
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE subscription SET vendor_asked_at = ${at} WHERE customer_id = ${customerId} AND id = ${id}`,
+  );
+}
+
 /** The customer's running subscription. */
 export function findRunning(db: Queryable, customerId: bigint): Promise<Subscription | undefined> {
   return findOne(db, sql`s.customer_id = ${customerId} AND s.status IN ('active', 'cancelled')`);

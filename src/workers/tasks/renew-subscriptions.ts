@@ -3,4 +3,4 @@ import { renewSubscriptions } from '../../domain/billing/renew-subscriptions.ts'
 import { renewSubscriptionsJob } from '../../jobs/billing-jobs.ts';
 import { defineTask } from '../task.ts';
 
-export const renewSubscriptionsTask = defineTask(renewSubscriptionsJob, renewSubscriptions);
+export const renewSubscriptionsTask = defineTask(renewSubscriptionsJob, (ctx) => renewSubscriptions(ctx));

@@ -2,6 +2,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { HOLD_KEY } from '../../../src/domain/accounts/installation-hold-read-model.ts';
+import { createGateway } from '../../../src/domain/billing/gateways/save-gateway.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
 import { refreshInvoice, syncPayments } from '../../../src/domain/billing/sync-payments.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
@@ -134,6 +135,55 @@ test('days of grace that ended long ago: the period that the vendor took, and th
   at('2026-04-28T12:00:00Z');
   await renewSubscriptions(system);
   expect(await present(id)).toMatchObject({ status: 'active', periodEndsAt: new Date('2026-05-01T10:00:00Z') });
+});
+
+test('a vendor that does not answer keeps up its own subscriptions only', async () => {
+  const other = await createGateway(world.admin, { name: 'Other', type: 'acme-subs', settings: {} });
+  const hanging = await Promise.all(Array.from({ length: 5 }, () => dueCustomer()));
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  for (const customer of hanging) vendor.readWaits.set((await begin(customer)).id, answered);
+  const [free, paid] = [await dueCustomer(), await dueCustomer()];
+  vendor.pay((await begin(paid, other.uid)).id);
+  at('2026-04-20T10:00:00Z');
+  const run = renewSubscriptions(system);
+  try {
+    await expect
+      .poll(async () => [(await present(paid.id))?.status, (await present(free.id))?.status])
+      .toEqual(['active', 'ended']);
+    for (const { id } of hanging) expect(await present(id)).toMatchObject({ status: 'pending' });
+  } finally {
+    answer();
+    await run;
+  }
+  for (const { id } of hanging) expect(await present(id)).toMatchObject({ status: 'ended' });
+});
+
+test('at a vendor that fails all are asked about in turn, a bounded number in each run', async () => {
+  const customers = [];
+  for (let count = 0; count < 5; count += 1) customers.push(await dueCustomer());
+  for (const customer of customers) await begin(customer);
+  vendor.failures.set('read', isDown());
+  const asked = async () =>
+    (
+      await world.rows<{ count: number }>(
+        sql`SELECT count(DISTINCT p.customer_id)::int AS count FROM payment_intent p WHERE p.synced_at >= '2026-04-20' AND p.customer_id >= ${customers[0]?.id}`,
+      )
+    )[0]?.count;
+  const seen: unknown[] = [];
+  for (const minute of ['00', '05', '10']) {
+    at(`2026-04-20T10:${minute}:00Z`);
+    vendor.calls.length = 0;
+    await renewSubscriptions(system, { places: 2, askMsMax: 0 });
+    seen.push([vendor.calls.length, await asked()]);
+  }
+  expect(seen).toEqual([
+    [2, 2],
+    [2, 4],
+    [2, 5],
+  ]);
 });
 
 test('on hold no vendor is read, and what may have been paid waits for the end of the hold', async () => {
