@@ -194,6 +194,54 @@ test('a change of plan that the vendor refuses stays shown, and is asked again e
   expect(await books.eventsOf(world, id)).toEqual(['created', 'started', 'change_requested']);
 });
 
+test('a change that is withdrawn after the plan was linked at another price leads back to the price of before', async () => {
+  await linkPlans();
+  const { id, ctx, kept } = await subscriber();
+  await changePlan(ctx, { planUid: large.uid });
+  await runJobs(id);
+  expect(kept.planId).toBe('p_large');
+  await raisePrice();
+  await changePlan(ctx, { planUid: small.uid });
+  await runJobs(id);
+  expect([kept.planId, await errorOf(id)]).toEqual(['p_small', null]);
+  vendor.renew(kept);
+  at('2026-04-01T10:05:00Z');
+  await pass();
+  expect((await paid(id)).slice(1)).toEqual([['renewal', 1_000n]]);
+});
+
+test('a vendor plan that is linked with another plan keeps its subscribers in theirs, until they choose that one', async () => {
+  await linkPlans();
+  const [stays, chooses] = [await subscriber(), await subscriber()];
+  const other = await world.newPlan('10');
+  await unlinkRemotePlan(admin, ofSmall);
+  await updatePlan(admin, { uid: small.uid, price: '12' });
+  await linkRemotePlan(admin, { ...ofSmall, planUid: other.uid, remotePlanId: 'p_small' });
+  await changePlan(chooses.ctx, { planUid: other.uid });
+  // And then with nothing: what each has agreed to is remembered.
+  await unlinkRemotePlan(admin, { ...ofSmall, planUid: other.uid });
+  await linkRemotePlan(admin, { ...ofSmall, planUid: other.uid, remotePlanId: 'p_small' });
+  for (const { kept } of [stays, chooses]) vendor.renew(kept);
+  at('2026-04-01T10:05:00Z');
+  await pass();
+  for (const { id } of [stays, chooses]) await runJobs(id);
+  for (const { kept } of [stays, chooses]) vendor.renew(kept);
+  at('2026-05-01T10:05:00Z');
+  await pass();
+  expect((await paid(stays.id)).slice(1)).toEqual([
+    ['renewal', 1_000n],
+    ['renewal', 1_000n],
+  ]);
+  expect((await paid(chooses.id)).slice(1)).toEqual([
+    ['change', 1_000n],
+    ['renewal', 1_000n],
+  ]);
+  expect(await present(stays.id)).toMatchObject({ status: 'active', planId: small.id });
+  expect(await present(chooses.id)).toMatchObject({ status: 'active', planId: other.id });
+  for (const { id } of [stays, chooses])
+    expect([await errorOf(id), await books.creditOf(world, id)]).toEqual([null, 0n]);
+});
+
 function planJobs() {
   return world.rows<{ runAt: Date }>(sql`
     SELECT run_at AS "runAt" FROM graphile_worker.jobs WHERE task_identifier = 'billing.change-remote-plan' ORDER BY id`);

@@ -41,7 +41,8 @@ export async function applyRemote(
   await reviveGone(db, { customerId, gatewayId }, remote.id);
   const inForce = await remoteInForce(db, subscription);
   const isOurs = inForce?.intentUid === payment.uid && (inForce.remote?.remoteId ?? remote.id) === remote.id;
-  const owner = { customerId, gatewayId, subscriptionId: subscription.id, intentUid: payment.uid };
+  const agreed = { agreedRemotePlanId: payment.remotePlanId, agreedPlanId: invoice.planId };
+  const owner = { customerId, gatewayId, subscriptionId: subscription.id, intentUid: payment.uid, ...agreed };
   const row = await writeRemote(db, owner, { remote, at: work.at });
   if (isOpen(payment)) {
     // A process died between the vendor's answer and our record: from now on the payment is read by it.
@@ -54,7 +55,8 @@ export async function applyRemote(
   if (row.isEnded) await applyEnd(work, subscription, isOurs ? row : undefined);
   const isWithdrawn = !counts || work.customer.status !== 'active';
   if (!row.isEnded && isWithdrawn) await enqueueCancel(work, row);
-  const earlier = counts ? await planErrorOf(db, row) : row.error;
+  // While it is being cancelled, why that failed stays shown.
+  const earlier = isWithdrawn ? row.error : await planErrorOf(db, row);
   return finish(work, row, mismatch ?? (row.isEnded ? null : earlier), isWithdrawn);
 }
 

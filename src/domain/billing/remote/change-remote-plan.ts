@@ -44,10 +44,12 @@ export async function requestRemotePlan(
   if (plan.id === running.planId && remote.wantedPlanId === null) throw planUnchanged();
   const atVendor = await planAtVendor(db, remote);
   const link = await findLink(db, { planId: plan.id, gatewayId: remote.gatewayId });
-  if (!link && atVendor?.id !== plan.id) throw newPlanNotLinked(plan.name);
-  const present = atVendor ?? (await planById(db, running.planId));
-  if (atVendor?.id !== plan.id && !isSamePeriod(present, plan)) throw newPeriodDiffers(plan.name);
   const isBack = plan.id === running.planId;
+  // What the vendor has, or has had for it, needs neither a link nor the period that the plan has now.
+  if (atVendor?.id !== plan.id && !(isBack && remote.agreedPlanId === plan.id)) {
+    if (!link) throw newPlanNotLinked(plan.name);
+    if (!isSamePeriod(atVendor ?? (await planById(db, running.planId)), plan)) throw newPeriodDiffers(plan.name);
+  }
   await wantPlan(db, remote, isBack ? null : plan.id);
   const note = isBack ? null : `To ${plan.name}, with the next period that the vendor takes the money for.`;
   await recordEvent(work, running, { event: isBack ? 'change_withdrawn' : 'change_requested', note });

@@ -15,7 +15,7 @@ import { withPeriodEnd, type Subscription } from '../subscription.ts';
 import { voidInvoice, writeInvoice } from '../write-invoice.ts';
 import type { ReadRemote } from './remote-answers.ts';
 import type { RemotePrice } from './remote-price.ts';
-import { wantPlan, type Remote } from './remote-subscription-store.ts';
+import { agreePlan, wantPlan, type Remote } from './remote-subscription-store.ts';
 import { enqueuePlanChange } from './wanted-remote-plan.ts';
 
 /** One subscription of a vendor, with the payment that began it. */
@@ -44,10 +44,11 @@ export async function alignPeriod(
 /** A renewal that the vendor has taken the money for: its invoice, paid, and the period. */
 export async function payPeriod(
   work: BillingWork,
-  { subscription: key, payment, price: { plan }, row }: Applying,
+  { subscription: key, payment, price, row }: Applying,
   end: Date,
 ): Promise<void> {
   const { db } = work.ctx;
+  const { plan } = price;
   const subscription = await findSubscription(db, key);
   assert(subscription, 'a subscription is there while its customer is locked');
   const invoice = await invoiceFor(work, subscription, plan);
@@ -60,6 +61,7 @@ export async function payPeriod(
   const next = await findSubscription(db, key);
   assert(next, 'a renewed subscription is there');
   await saveSubscription(db, withPeriodEnd(next, plan, end), work.at);
+  if (price.isAtVendor) await agreePlan(db, row, plan.id);
   if (row.wantedPlanId === plan.id) await wantPlan(db, row, null);
   else if (row.wantedPlanId !== null) await enqueuePlanChange(db, row);
 }

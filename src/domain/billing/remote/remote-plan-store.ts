@@ -53,26 +53,24 @@ export async function retireLink(
     SELECT l.gateway_id, l.remote_plan_id, p.id, p.price_minor, p.currency_code, p.frequency_amount, p.frequency_unit
       FROM remote_plan_link l JOIN plan p ON p.id = l.plan_id
      WHERE l.plan_id = ${planId} AND l.gateway_id = ${gatewayId} AND l.remote_plan_id IS DISTINCT FROM ${nextId}::text
-    ON CONFLICT (gateway_id, remote_plan_id) DO UPDATE
-       SET plan_id = EXCLUDED.plan_id, price_minor = EXCLUDED.price_minor, currency_code = EXCLUDED.currency_code,
+    ON CONFLICT (gateway_id, remote_plan_id, plan_id) DO UPDATE
+       SET price_minor = EXCLUDED.price_minor, currency_code = EXCLUDED.currency_code,
            frequency_amount = EXCLUDED.frequency_amount, frequency_unit = EXCLUDED.frequency_unit, retired_at = now()`);
 }
 
-/** Those that were this plan of the vendor (at most one), or this plan of ours; the latest first. */
+/** Links of this plan of the vendor, of this plan of ours, or of both (at most one) that are over; the latest first. */
 export function findRetired(
   db: Queryable,
-  {
-    gatewayId,
-    ...of
-  }: { readonly gatewayId: bigint } & ({ readonly remotePlanId: string } | { readonly planId: bigint }),
+  { gatewayId, remotePlanId, planId }: { gatewayId: bigint; remotePlanId?: string; planId?: bigint },
 ): Promise<RetiredRemotePlan[]> {
-  const which = 'planId' in of ? sql`r.plan_id = ${of.planId}` : sql`r.remote_plan_id = ${of.remotePlanId}`;
+  const ofTheirs = remotePlanId === undefined ? sql`` : sql`AND r.remote_plan_id = ${remotePlanId}`;
+  const ofOurs = planId === undefined ? sql`` : sql`AND r.plan_id = ${planId}`;
   return db.query(
     RETIRED_ROW,
     sql`
     SELECT r.plan_id AS "planId", r.price_minor AS "priceMinor", r.currency_code AS "currencyCode",
            r.frequency_amount AS "frequencyAmount", r.frequency_unit AS "frequencyUnit"
-      FROM retired_remote_plan r WHERE r.gateway_id = ${gatewayId} AND ${which} ORDER BY r.retired_at DESC, r.remote_plan_id`,
+      FROM retired_remote_plan r WHERE r.gateway_id = ${gatewayId} ${ofTheirs} ${ofOurs} ORDER BY r.retired_at DESC, r.remote_plan_id`,
   );
 }
 

@@ -16,6 +16,8 @@ export interface RemotePrice {
   readonly taken: Money | undefined;
   /** Why the period does not pay the plan. */
   readonly mismatch: string | undefined;
+  /** It is the plan that the vendor has now, at its present price. */
+  readonly isAtVendor: boolean;
 }
 
 /** What the vendor's present period pays for. */
@@ -28,31 +30,43 @@ export async function priceAtVendor(
   const { periodPayment } = remote;
   if (!periodPayment) {
     if (known || periodPayment === null)
-      return { plan: known ?? present, taken: priceOf(known ?? present), mismatch: undefined };
-    return { plan: present, taken: undefined, mismatch: unknownPlan(row) };
+      return {
+        ...{ plan: known ?? present, taken: priceOf(known ?? present), mismatch: undefined },
+        isAtVendor: known !== undefined,
+      };
+    return { plan: present, taken: undefined, mismatch: unknownPlan(row), isAtVendor: false };
   }
   // The period may have begun before the vendor changed the plan. So it pays the plan of ours at any price that it had at this vendor.
   const earlier = await findRetired(db, { gatewayId: row.gatewayId, planId: present.id });
   const possible = [...(known ? [known] : []), present, ...earlier.map((terms) => atTerms(present, terms))];
   const taken: Money = { minor: periodPayment.amountMinor, currencyCode: periodPayment.currencyCode };
   const plan = possible.find((one) => one.priceMinor === taken.minor && one.currencyCode === taken.currencyCode);
-  if (plan) return { plan, taken, mismatch: undefined };
+  if (plan) return { plan, taken, mismatch: undefined, isAtVendor: plan === known };
   // Our books have no other currencies, and no debts.
   const isMoney = currencyByCode(taken.currencyCode) !== undefined && taken.minor >= 0n;
   return {
     plan: known ?? present,
     taken: isMoney ? taken : undefined,
     mismatch: otherPrice(known ?? present, periodPayment),
+    isAtVendor: false,
   };
 }
 
-/** Our plan that the vendor takes the money for, as it was linked; undefined: it was never linked. */
+/**
+ * Our plan that the vendor takes the money for, as it was linked; undefined: it was never linked. A subscription keeps the plan that it was begun or
+ * changed with, whatever the vendor's plan is linked with later, until its customer chooses that one.
+ */
 export async function planAtVendor(
   db: Queryable,
-  { gatewayId, remotePlanId }: Pick<Remote, 'gatewayId' | 'remotePlanId'>,
+  { gatewayId, remotePlanId, ...row }: Remote,
 ): Promise<Plan | undefined> {
   if (remotePlanId === null) return undefined;
   const link = await findLinkOf(db, { gatewayId, remotePlanId });
+  if (row.agreedPlanId !== null && row.agreedRemotePlanId === remotePlanId && link?.planId !== row.wantedPlanId) {
+    if (link?.planId === row.agreedPlanId) return planById(db, link.planId);
+    const [agreed] = await findRetired(db, { gatewayId, remotePlanId, planId: row.agreedPlanId });
+    if (agreed) return atTerms(await planById(db, agreed.planId), agreed);
+  }
   if (link) return planById(db, link.planId);
   const [retired] = await findRetired(db, { gatewayId, remotePlanId });
   return retired && atTerms(await planById(db, retired.planId), retired);

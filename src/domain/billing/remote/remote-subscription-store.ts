@@ -16,6 +16,8 @@ const REMOTE_ROW = row({
   periodEndsAt: 'timestamptz?',
   paidUntil: 'timestamptz?',
   wantedPlanId: 'bigint?',
+  agreedRemotePlanId: 'text?',
+  agreedPlanId: 'bigint?',
   methodTitle: 'text',
   syncedAt: 'timestamptz?',
   error: 'text?',
@@ -27,7 +29,7 @@ const COLUMNS = sql`
   r.customer_id AS "customerId", r.id, r.subscription_id AS "subscriptionId", r.gateway_id AS "gatewayId",
   r.intent_uid AS "intentUid", r.remote_id AS "remoteId", r.remote_plan_id AS "remotePlanId", r.status,
   r.is_active AS "isActive", r.is_ended AS "isEnded", r.period_ends_at AS "periodEndsAt", r.paid_until AS "paidUntil",
-  r.wanted_plan_id AS "wantedPlanId", r.method_title AS "methodTitle", r.synced_at AS "syncedAt", r.error,
+  r.wanted_plan_id AS "wantedPlanId", r.agreed_remote_plan_id AS "agreedRemotePlanId", r.agreed_plan_id AS "agreedPlanId", r.method_title AS "methodTitle", r.synced_at AS "syncedAt", r.error,
   r.gone_said_at AS "goneSaidAt"`;
 
 export type RemoteKey = Pick<Remote, 'customerId' | 'id'>;
@@ -37,6 +39,9 @@ export interface RemoteOwner {
   readonly subscriptionId: bigint;
   readonly gatewayId: bigint;
   readonly intentUid: string;
+  /** The vendor's plan that it was begun with, and ours that was paid by it. */
+  readonly agreedRemotePlanId: string;
+  readonly agreedPlanId: bigint;
 }
 
 /** Writes what the vendor says, for the first time or again; one that has ended stays so. */
@@ -48,10 +53,10 @@ export async function writeRemote(
   const [written] = await db.query(
     REMOTE_ROW,
     sql`
-    INSERT INTO remote_subscription AS r (customer_id, subscription_id, gateway_id, intent_uid, remote_id, remote_plan_id, status,
-                                          is_active, is_ended, period_ends_at, synced_at, created_at)
-    VALUES (${owner.customerId}, ${owner.subscriptionId}, ${owner.gatewayId}, ${owner.intentUid}, ${remote.id}, ${remote.planId},
-            ${remote.status}, ${remote.isActive}, ${remote.isEnded}, ${remote.currentPeriodEndsAt}, ${at}, ${at})
+    INSERT INTO remote_subscription AS r (customer_id, subscription_id, gateway_id, intent_uid, agreed_remote_plan_id, agreed_plan_id,
+                                          remote_id, remote_plan_id, status, is_active, is_ended, period_ends_at, synced_at, created_at)
+    VALUES (${owner.customerId}, ${owner.subscriptionId}, ${owner.gatewayId}, ${owner.intentUid}, ${owner.agreedRemotePlanId},
+            ${owner.agreedPlanId}, ${remote.id}, ${remote.planId}, ${remote.status}, ${remote.isActive}, ${remote.isEnded}, ${remote.currentPeriodEndsAt}, ${at}, ${at})
     ON CONFLICT (customer_id, gateway_id, remote_id) DO UPDATE
        SET remote_plan_id = EXCLUDED.remote_plan_id, status = EXCLUDED.status, is_active = EXCLUDED.is_active,
            is_ended = r.is_ended OR EXCLUDED.is_ended, period_ends_at = EXCLUDED.period_ends_at, synced_at = EXCLUDED.synced_at
@@ -80,7 +85,7 @@ export async function noteRemote(
 
 /**
  * The vendor says that it does not know it. It ends when that was said before `confirmed` already, and is read at `again` if not. True: it has
- * ended. What the vendor itself has called ended stays so.
+ * ended. What the vendor itself has called ended stays so, and is not read again.
  */
 export async function writeGone(
   db: Queryable,
@@ -92,12 +97,12 @@ export async function writeGone(
     { isEnded: 'bool' },
     sql`
     UPDATE remote_subscription r
-       SET gone_said_at = coalesce(r.gone_said_at, ${at}), is_ended = g.is_believed, is_active = r.is_active AND NOT g.is_believed,
+       SET gone_said_at = CASE WHEN r.is_ended THEN r.gone_said_at ELSE coalesce(r.gone_said_at, ${at}) END, is_ended = g.is_believed, is_active = r.is_active AND NOT g.is_believed,
            synced_at = CASE WHEN g.is_believed THEN ${at}::timestamptz ELSE r.synced_at END,
            next_sync_at = CASE WHEN g.is_believed THEN NULL ELSE ${again}::timestamptz END, error = ${error}
       FROM (SELECT x.id, x.is_ended OR coalesce(x.gone_said_at <= ${confirmed}, false) AS is_believed
               FROM remote_subscription x WHERE x.customer_id = ${customerId} AND x.id = ${id}) g
-     WHERE r.customer_id = ${customerId} AND r.id = g.id AND (NOT r.is_ended OR r.gone_said_at IS NOT NULL)
+     WHERE r.customer_id = ${customerId} AND r.id = g.id
     RETURNING r.is_ended AS "isEnded"`,
   );
   return written?.isEnded ?? true;
@@ -131,6 +136,13 @@ export async function wantPlan(db: Queryable, { customerId, id }: RemoteKey, pla
   await db.execute(
     sql`UPDATE remote_subscription SET wanted_plan_id = ${planId} WHERE customer_id = ${customerId} AND id = ${id}`,
   );
+}
+
+/** The vendor's present plan is the one that this plan of ours was paid with. */
+export async function agreePlan(db: Queryable, { customerId, id }: RemoteKey, planId: bigint): Promise<void> {
+  await db.execute(sql`
+    UPDATE remote_subscription SET agreed_remote_plan_id = remote_plan_id, agreed_plan_id = ${planId}
+     WHERE customer_id = ${customerId} AND id = ${id} AND remote_plan_id IS NOT NULL`);
 }
 
 export async function writeRemoteMethod(

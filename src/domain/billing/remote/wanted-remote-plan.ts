@@ -11,7 +11,7 @@ import type { Remote, RemoteKey } from './remote-subscription-store.ts';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 export interface WantedPlan {
-  /** The vendor's id; undefined: the plan is not linked any more. */
+  /** The vendor's id; undefined: the plan is not linked any more, and was not the one before. */
   readonly remotePlanId: string | undefined;
 }
 
@@ -20,6 +20,8 @@ export async function wantedAtVendor(db: Queryable, row: Remote): Promise<Wanted
   const { customerId, subscriptionId: id, gatewayId } = row;
   const planId = row.wantedPlanId ?? (await findSubscription(db, { customerId, id }))?.planId;
   if (planId === undefined || (await planAtVendor(db, row))?.id === planId) return undefined;
+  // Back to the plan of before: at its price, though the plan may be linked with a dearer one by now.
+  if (planId === row.agreedPlanId && row.agreedRemotePlanId !== null) return { remotePlanId: row.agreedRemotePlanId };
   return { remotePlanId: (await findLink(db, { planId, gatewayId }))?.remotePlanId };
 }
 
