@@ -54,7 +54,11 @@ export async function startPaymentOf(ctx: Context, found: Invoice, gatewayUid: s
   if (gateway.type === OFFLINE) return { payment: null, path: returnPath };
   const open = openGateway(ctx, gateway);
   if (!open) throw gatewayNotOffered(missingGatewayType(ctx, gateway.type) ?? '');
-  await leaveOtherTry(ctx, found, (other) => other.gatewayId === gateway.id && other.methodId === null);
+  const goesOn = (other: Payment) => other.gatewayId === gateway.id && other.methodId === null;
+  const other = await findOpenPayment(ctx.db, found);
+  // Refused before an open checkout is closed at its vendor for nothing.
+  if (!other || !goesOn(other)) await requireTriesLeft(ctx.db, found);
+  await leaveOtherTry(ctx, found, goesOn);
   const payment = await workOnCustomer(ctx, found.customerId, (work) => beginTry(work, found, gateway));
   return { payment, path: await checkoutPathOf(ctx, open, { payment, returnPath }) };
 }

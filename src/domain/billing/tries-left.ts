@@ -1,7 +1,7 @@
 /** How often paying one invoice may be begun, and how soon after a decline. */
 import type { Queryable } from '../../db/database.ts';
 import { justDeclined, tooManyPayments } from './billing-errors.ts';
-import type { BillingWork } from './billing-work.ts';
+import type { Context } from '../context.ts';
 import type { Invoice } from './invoice-store.ts';
 import { countPayments, lastDeclineOf } from './payment-store.ts';
 
@@ -16,9 +16,9 @@ export async function requireTriesLeft(db: Queryable, invoice: Invoice): Promise
 }
 
 /** A saved method that was declined a moment ago is not charged again at once. Throws RateLimitedError `PAYMENT_JUST_DECLINED`. */
-export async function requireNoFreshDecline({ ctx, at }: BillingWork, invoice: Invoice): Promise<void> {
-  const declinedAt = await lastDeclineOf(ctx.db, invoice);
+export async function requireNoFreshDecline({ db, clock }: Context, invoice: Invoice): Promise<void> {
+  const declinedAt = await lastDeclineOf(db, invoice);
   if (!declinedAt) return;
-  const left = DECLINE_PAUSE_SECONDS - Math.floor((at.getTime() - declinedAt.getTime()) / 1_000);
+  const left = DECLINE_PAUSE_SECONDS - Math.floor((clock.now().getTime() - declinedAt.getTime()) / 1_000);
   if (left > 0) throw justDeclined(left);
 }

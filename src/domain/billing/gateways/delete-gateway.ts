@@ -37,8 +37,8 @@ export async function deleteGateway(ctx: Context, { uid }: { uid: string }): Pro
     if (charging > 0) throw gatewayInUse(charging);
     const remotes = await countRemotes(tx.db, gateway);
     if (remotes > 0) throw gatewayKeepsSubscriptions(remotes);
-    const { methods, payments } = await leftAtVendor(tx.db, gateway);
-    if (gateway.type === OFFLINE || methods + payments === 0) {
+    const { methods, payments, subscriptions } = await leftAtVendor(tx.db, gateway);
+    if (gateway.type === OFFLINE || methods + payments + subscriptions === 0) {
       await deleteGatewayRow(tx.db, gateway);
       return { uid, isDeleted: true };
     }
@@ -54,6 +54,6 @@ export async function deleteGateway(ctx: Context, { uid }: { uid: string }): Pro
 export async function deletionOf(ctx: Context, uid: string): Promise<string | null> {
   const gateway = await knownGateway(ctx, uid);
   if (gateway.deletingAt === null) return null;
-  const { methods, payments } = await leftAtVendor(ctx.db, gateway);
-  return `It is being deleted. Its vendor still has ${methods} saved payment methods and ${payments} payments that can be paid; they are removed there.`;
+  const { methods, payments, subscriptions } = await leftAtVendor(ctx.db, gateway);
+  return `It is being deleted. Its vendor still has ${methods} saved payment methods, ${payments} payments that can be paid and ${subscriptions} subscriptions; they are removed there.`;
 }

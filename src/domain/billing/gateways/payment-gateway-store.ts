@@ -74,16 +74,21 @@ export async function countRemotes(db: Queryable, { id }: StoredGateway): Promis
   return row?.count ?? 0;
 }
 
-/** What its vendor still has: methods that customers have saved, and payments that can still be paid there. */
+/**
+ * What its vendor still has: methods that customers have saved, payments that can still be paid there, and subscriptions, also those that it says not
+ * to know: with the right keys they may be there.
+ */
 export async function leftAtVendor(
   db: Queryable,
   { id }: StoredGateway,
-): Promise<{ methods: number; payments: number }> {
+): Promise<{ methods: number; payments: number; subscriptions: number }> {
   const [row] = await db.query(
-    { methods: 'int', payments: 'int' },
+    { methods: 'int', payments: 'int', subscriptions: 'int' },
     sql`
     SELECT (SELECT count(*) FROM payment_method WHERE gateway_id = ${id} AND sealed_data <> '')::int AS methods,
-           (SELECT count(*) FROM payment_intent p WHERE p.gateway_id = ${id} AND (${IS_PAYABLE} OR ${IS_UNSHOWN}))::int AS payments`,
+           (SELECT count(*) FROM payment_intent p WHERE p.gateway_id = ${id} AND (${IS_PAYABLE} OR ${IS_UNSHOWN}))::int AS payments,
+           (SELECT count(*) FROM remote_subscription WHERE gateway_id = ${id} AND (NOT is_ended OR gone_said_at IS NOT NULL))::int
+             AS subscriptions`,
   );
-  return row ?? { methods: 0, payments: 0 };
+  return row ?? { methods: 0, payments: 0, subscriptions: 0 };
 }

@@ -40,6 +40,8 @@ export async function startRemoteSubscription(
     throw notRemote('This vendor begins subscriptions only on its own page: use the checkout of the invoice.');
   // Refused before anything is asked of a vendor: a checkout that is open must not be closed for nothing.
   await requireCard(ctx.db, found, gateway);
+  const goesOn = await findOpenPayment(ctx.db, found);
+  if (!goesOn || !isSame(goesOn, gateway)) await requireMayTry(ctx, found);
   await leaveOtherTry(ctx, found, (other) => isSame(other, gateway));
   return workOnCustomer(ctx, found.customerId, (work) => begin(work, found, gateway));
 }
@@ -57,6 +59,11 @@ async function requireCard(db: Queryable, invoice: Invoice, gateway: StoredGatew
   return { method, remotePlanId: remote.remotePlanId };
 }
 
+async function requireMayTry(ctx: Context, invoice: Invoice): Promise<void> {
+  await requireTriesLeft(ctx.db, invoice);
+  await requireNoFreshDecline(ctx, invoice);
+}
+
 async function begin(work: BillingWork, { customerId, id }: Invoice, gateway: StoredGateway): Promise<Payment> {
   const { ctx, at } = work;
   const invoice = await findInvoice(ctx.db, { customerId, id });
@@ -64,8 +71,7 @@ async function begin(work: BillingWork, { customerId, id }: Invoice, gateway: St
   const open = await findOpenPayment(ctx.db, invoice);
   if (open && isSame(open, gateway)) return open;
   const { method, remotePlanId } = await requireCard(ctx.db, invoice, gateway);
-  await requireTriesLeft(ctx.db, invoice);
-  await requireNoFreshDecline(work, invoice);
+  await requireMayTry(ctx, invoice);
   if (open) await endOpenTry(work, open, { reason: 'A subscription at the vendor was chosen.' });
   const fresh = { gatewayId: gateway.id, reference: null, status: 'PENDING', createdAt: at, decidedAt: null } as const;
   const payment = await insertPayment(ctx.db, invoice, {
