@@ -113,6 +113,11 @@ export interface AutoChargeGateway {
    * permanent refusal. A later try is another intent with another uid.
    */
   autoCharge(intent: PaymentIntent, method: PaymentMethodData): Promise<VendorIntent>;
+  /**
+   * What recognises a method: the vendor's id, which stays when the card is renewed. The host keeps a method once, takes over what has changed
+   * (`expires`, `last4`), and does not bring a removed one back. Absent: all of the data, so that a renewed card is another method.
+   */
+  getMethodId?(method: PaymentMethodData): string;
   /** The customer is gone: the vendor deletes the method. Doing it twice is harmless. */
   removeMethod?(method: PaymentMethodData): Promise<void>;
 }

@@ -162,6 +162,17 @@ test('a saved card pays the renewal, charged once by 50 callers and over lost an
   expect(await refresh(renewal)).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
 });
 
+test('a card that its bank has renewed is seen at the next charge, and stays one', async () => {
+  const renewal = await renewalOf('pays');
+  stripe.expYear = 2033;
+  await chargeIntent(ctx, { intentUid: renewal.intentUid }).finally(() => {
+    stripe.expYear = 2030;
+  });
+  const { body } = await app.rest('/payment_methods', { token: renewal.token });
+  expect(body).toMatchObject([{ title: 'Visa', info: 'ends in 4242, 12/2033' }]);
+  expect(body).toHaveLength(1);
+});
+
 test('a declined card leaves the invoice open with the reason; the customer pays at the checkout', async () => {
   const renewal = await renewalOf('declines');
   await chargeIntent(ctx, { intentUid: renewal.intentUid });

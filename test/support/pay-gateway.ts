@@ -20,6 +20,7 @@ export interface VendorObject {
   isPermanent: boolean;
   /** What it saves then. */
   card: string;
+  expires?: string;
 }
 
 export class PayVendor {
@@ -83,12 +84,12 @@ export class PayVendor {
 
 function stateOf(object: VendorObject): VendorIntent {
   const { id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor, isPermanent } = object;
-  const { saves, card } = object;
+  const { saves, card, expires } = object;
   return {
     ...{ reference: id, status, isProcessing, intentUid, amountMinor, currencyCode, refundedMinor },
     isPermanent,
     reason: status === 'FAILED' ? 'The card was declined.' : null,
-    ...(saves && status === 'SUCCEEDED' ? { savedMethod: { card } } : {}),
+    ...(saves && status === 'SUCCEEDED' ? { savedMethod: { card, ...(expires !== undefined && { expires }) } } : {}),
   };
 }
 
@@ -104,8 +105,12 @@ class PayService {
   getMethodTitle(method: object | null) {
     return method ? this.#vendor.title : 'Card';
   }
-  getMethodInfo() {
-    return 'ends in 4242';
+  getMethodInfo(method: Readonly<Record<string, string>> | null) {
+    const expires = method?.['expires'];
+    return `ends in 4242${expires === undefined ? '' : `, ${expires}`}`;
+  }
+  getMethodId({ card }: Readonly<Record<string, string>>) {
+    return card ?? '';
   }
   async getIntentState({ reference }: { reference: string | null }) {
     this.#vendor.note('read');

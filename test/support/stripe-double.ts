@@ -32,6 +32,8 @@ export class StripeDouble {
   readonly #keys = new Map<string, Stored>();
   readonly #running = new Set<string>();
   host = '';
+  /** Of all cards: their bank may renew them. */
+  expYear = 2030;
   #made = 0;
 
   async start(): Promise<this> {
@@ -312,7 +314,12 @@ export class StripeDouble {
           withCharge: expand.has('payment_intent.latest_charge'),
         }),
       };
-    return isSession ? object : this.#payment(object, { withMethod: false, withCharge: expand.has('latest_charge') });
+    return isSession
+      ? object
+      : this.#payment(object, {
+          withMethod: expand.has('payment_method'),
+          withCharge: expand.has('latest_charge'),
+        });
   }
 
   #payment(payment: Values, { withMethod, withCharge }: { withMethod: boolean; withCharge: boolean }): Values {
@@ -320,7 +327,7 @@ export class StripeDouble {
     const method = {
       id: rest['payment_method'],
       type: 'card',
-      card: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2030 },
+      card: { brand: 'visa', last4: '4242', exp_month: 12, exp_year: this.expYear },
     };
     const hasCharge = rest['status'] === 'succeeded';
     return {

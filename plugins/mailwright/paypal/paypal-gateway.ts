@@ -35,6 +35,7 @@ export function payPalGateway(
     getCheckoutUrl: ({ token }) => `/plugins/mailwright/paypal/checkout/${token}`,
     getMethodTitle: () => 'PayPal',
     getMethodInfo: (method) => method?.['account'] ?? '',
+    getMethodId: (method) => method['vault_id'] ?? '',
     getIntentState: (intent) => readState(api, intent),
     // There is no `cancelIntent`: an order is paid only when we capture it, and one of a closed intent is not captured.
     prepareCharge: (intent) => prepare(api, intent),

@@ -19,12 +19,16 @@ const SUBSCRIPTION = /^sub_/;
 /** Codes of an object that is in another state than the request needs: reading it says which. */
 const OTHER_STATE = new Set(['payment_intent_unexpected_state', 'resource_missing']);
 
+/** A card that its bank has renewed has another expiry date. */
+const WITH_METHOD = { expand: { 0: 'payment_method' } };
+
 export function stripeGateway(fetch: PluginFetch, gateway: GatewayRecord): PaymentGatewayService {
   const api = stripeApi(fetch, settingsOf(gateway.data).secretKey);
   return {
     getCheckoutUrl: ({ token }) => `/plugins/mailwright/stripe/checkout/${token}`,
     getMethodTitle: (method) => (method ? brandOf(method) : 'Card'),
     getMethodInfo: (method) => (method ? infoOf(method) : ''),
+    getMethodId: (method) => method['payment_method'] ?? '',
     getIntentState: (intent) => readState(api, intent),
     cancelIntent: (intent) => cancel(api, intent),
     prepareCharge: (intent, method) => prepare(api, intent, method),
@@ -51,7 +55,7 @@ async function readState(api: StripeApi, { reference }: PaymentIntent): Promise<
     if (SUBSCRIPTION.test(reference))
       return stateOfSubscription(await api.get(`/subscriptions/${id}`, expand('latest_invoice')));
     if (!SESSION.test(reference))
-      return stateOfPaymentIntent(await api.get(`/payment_intents/${id}`, expand('latest_charge')));
+      return stateOfPaymentIntent(await api.get(`/payment_intents/${id}`, expand('latest_charge', 'payment_method')));
     const expanded = expand('payment_intent.payment_method', 'payment_intent.latest_charge');
     return stateOfSession(await api.get(`/checkout/sessions/${id}`, expanded));
   } catch (error) {
@@ -106,7 +110,7 @@ async function prepare(api: StripeApi, intent: PaymentIntent, method: PaymentMet
 async function charge(api: StripeApi, intent: PaymentIntent): Promise<VendorIntent> {
   const path = `/payment_intents/${encodeURIComponent(intent.reference ?? '')}/confirm`;
   try {
-    return stateOfPaymentIntent(await api.post(path, { off_session: true }, `confirm-${intent.uid}`));
+    return stateOfPaymentIntent(await api.post(path, { off_session: true, ...WITH_METHOD }, `confirm-${intent.uid}`));
   } catch (error) {
     if (!(error instanceof StripeError)) throw error;
     if (error.paymentIntent) return stateOfPaymentIntent(error.paymentIntent);

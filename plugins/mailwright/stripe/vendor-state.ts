@@ -67,9 +67,10 @@ function statusOfSubscription(subscription: Json, invoice: Json): Status {
   }
 }
 
-/** Expanded: `latest_charge`. */
+/** Of a charge of a saved card, which may have been renewed since it was saved. Expanded: `latest_charge`, `payment_method`. */
 export function stateOfPaymentIntent(payment: Json): VendorIntent {
   const status = statusOfPaymentIntent(payment);
+  const method = status === 'SUCCEEDED' ? methodOf(payment) : undefined;
   return {
     // What was really received is compared, not what was asked for.
     ...amountOf(payment, status === 'SUCCEEDED' ? 'amount_received' : 'amount'),
@@ -79,6 +80,7 @@ export function stateOfPaymentIntent(payment: Json): VendorIntent {
     refundedMinor: refundOf(payment),
     reason: status === 'FAILED' ? reasonOf(payment) : null,
     isPermanent: status === 'FAILED' && isPermanent(payment),
+    ...(method && { savedMethod: method }),
   };
 }
 
@@ -157,11 +159,14 @@ function reasonOf(payment: Json): string {
 
 /** Only a method that the payer let us keep: it belongs to a customer of Stripe, and the payment was made for later use. */
 function savedMethodOf(payment: Json): PaymentMethodData | undefined {
+  return textIn(payment, 'setup_future_usage') === 'off_session' ? methodOf(payment) : undefined;
+}
+
+function methodOf(payment: Json): PaymentMethodData | undefined {
   const method = objectIn(payment, 'payment_method');
   const customer = textIn(payment, 'customer');
   const id = method && textIn(method, 'id');
   if (!method || id === undefined || customer === undefined) return undefined;
-  if (textIn(payment, 'setup_future_usage') !== 'off_session') return undefined;
   return { customer, payment_method: id, ...wordsOfMethod(method) };
 }
 

@@ -19,14 +19,49 @@ export interface NewMethod extends Omit<StoredMethod, 'id'> {
   readonly at: Date;
 }
 
-/** Stores it; false when it is there, or was removed: the vendor's answers about old payments name it for weeks. */
-export async function insertMethod(db: Queryable, given: NewMethod): Promise<boolean> {
-  const inserted = await db.execute(sql`
+const KNOWN_ROW = row({ customerId: 'bigint', id: 'bigint', uid: 'text', sealedData: 'bytea', isRemoved: 'bool' });
+export type KnownMethod = RowOf<typeof KNOWN_ROW>;
+
+/** By what recognises it, now or before; also one that was removed: the vendor's answers about old payments name it for weeks. */
+export async function findKnown(
+  db: Queryable,
+  of: { readonly customerId: bigint; readonly gatewayId: bigint; readonly digest: string; readonly former: string },
+): Promise<KnownMethod | undefined> {
+  const [known] = await db.query(
+    KNOWN_ROW,
+    sql`
+    SELECT m.customer_id AS "customerId", m.id, m.uid, m.sealed_data AS "sealedData", m.removed_at IS NOT NULL AS "isRemoved"
+      FROM payment_method m
+     WHERE m.customer_id = ${of.customerId} AND m.gateway_id = ${of.gatewayId} AND m.digest IN (${of.digest}, ${of.former})
+     ORDER BY m.digest = ${of.digest} DESC LIMIT 1`,
+  );
+  return known;
+}
+
+/** Its card was renewed at the vendor. */
+export async function updateMethod(db: Queryable, given: NewMethod & { readonly id: bigint }): Promise<void> {
+  await db.execute(sql`
+    UPDATE payment_method
+       SET title = ${given.title}, info = ${given.info}, sealed_data = ${given.sealedData}, digest = ${given.digest}
+     WHERE customer_id = ${given.customerId} AND id = ${given.id} AND removed_at IS NULL`);
+}
+
+/** Methods of before are recognised by their id from now on. */
+export async function writeDigest(
+  db: Queryable,
+  { customerId, id }: Pick<StoredMethod, 'customerId' | 'id'>,
+  digest: string,
+): Promise<void> {
+  await db.execute(sql`
+    UPDATE payment_method SET digest = ${digest} WHERE customer_id = ${customerId} AND id = ${id} AND digest <> ${digest}`);
+}
+
+/** Stores a new one; under the customer's lock. */
+export async function insertMethod(db: Queryable, given: NewMethod): Promise<void> {
+  await db.execute(sql`
     INSERT INTO payment_method (customer_id, uid, gateway_id, title, info, sealed_data, digest, created_at)
     VALUES (${given.customerId}, ${given.uid}, ${given.gatewayId}, ${given.title}, ${given.info}, ${given.sealedData},
-            ${given.digest}, ${given.at})
-    ON CONFLICT (customer_id, gateway_id, digest) DO NOTHING`);
-  return inserted === 1;
+            ${given.digest}, ${given.at})`);
 }
 
 /** Those that may be charged, the newest first. */

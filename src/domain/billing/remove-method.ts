@@ -9,6 +9,7 @@ import { foreignMethod, methodNotFound, onHold } from './billing-errors.ts';
 import { administers } from './billing-rights.ts';
 import { workOnCustomer } from './billing-work.ts';
 import { stopTriesOf } from './charge-time-store.ts';
+import { paysRemote } from './method-read-model.ts';
 import { gatewayOf } from './gateways/gateway-of.ts';
 import { unsealMethod } from './gateways/gateway-secrets.ts';
 import {
@@ -19,17 +20,28 @@ import {
   type StoredMethod,
 } from './payment-method-store.ts';
 
+/** What the customer loses with it, and what to do. */
+const PAID_REMOTE =
+  'A subscription that the vendor keeps is paid with this method. The vendor cannot take the money for its next period any more, and the plan ends after the days of grace. Give the vendor another payment method for it before then, or cancel the subscription and choose the plan again.';
+
+export interface RemovedMethod {
+  readonly uid: string;
+  /** What stops working without it; null: nothing but renewals that were charged to it here. */
+  readonly warning: string | null;
+}
+
 /**
  * From now on it is not charged, and what it was declined for is not tried again. A charge that is under way is not stopped. Throws NotFoundError
  * `PAYMENT_METHOD_NOT_FOUND`, ForeignResourceError; WrongStateError `INSTALLATION_ON_HOLD`: at its vendor it is the original's.
  */
-export async function removePaymentMethod(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
+export async function removePaymentMethod(ctx: Context, { uid }: { uid: string }): Promise<RemovedMethod> {
   const found = isUid(uid) ? await findMethodByUid(ctx.db, uid) : undefined;
   if (!found) throw methodNotFound();
   if (found.customerId !== viewerOf(ctx).customerId && !administers(ctx)) throw foreignMethod();
   if (await installationHold(ctx.db)) throw onHold();
-  await workOnCustomer(ctx, found.customerId, async ({ ctx: { db }, at }) => {
-    if (!(await markRemoved(db, found, at))) return;
+  const wasPaying = await workOnCustomer(ctx, found.customerId, async ({ ctx: { db }, at }) => {
+    const pays = await paysRemote(db, found);
+    if (!(await markRemoved(db, found, at))) return pays;
     await stopTriesOf(db, found);
     await enqueue(
       db,
@@ -37,8 +49,10 @@ export async function removePaymentMethod(ctx: Context, { uid }: { uid: string }
       { customerId: String(found.customerId), methodUid: uid },
       { key: `remove-method:${uid}` },
     );
+    return pays;
   });
-  return { uid };
+  if (wasPaying) ctx.log.warn('billing.remote_method_removed', { method: uid, customer: String(found.customerId) });
+  return { uid, warning: wasPaying ? PAID_REMOTE : null };
 }
 
 /** The job. Rejects when the vendor cannot be asked: the queue tries again. After the last try the log says that the vendor still has it. */

@@ -13,6 +13,10 @@ const methodsShape = z.array(
       title: z.string().meta({ description: 'Such as `Visa`.' }),
       info: z.string().meta({ description: 'Such as `ends in 4242, 12/2030`; may be empty.' }),
       is_used: z.boolean().meta({ description: 'The next renewal is charged to it.' }),
+      pays_remote_subscription: z.boolean().meta({
+        description:
+          'A subscription that the vendor keeps is paid with it, and is not paid any more when it is removed.',
+      }),
       gateway_uid: uidShape,
       gateway_name: z.string(),
       gateway_type: z.string(),
@@ -40,10 +44,18 @@ export const paymentMethodRows = [
     summary:
       'Removes a saved payment method, here at once and at its vendor soon; administrators that of any customer.',
     details: 'Nothing is charged to it any more. Without another one, renewals are paid on the page of the invoice.',
-    answers: answersBody(actionShape({ payment_method_uid: uidShape })),
+    answers: answersBody(
+      actionShape({
+        payment_method_uid: uidShape,
+        warning: z.string().nullable().meta({
+          description: 'What stops working without it, such as a subscription that the vendor keeps; null: nothing.',
+        }),
+      }),
+    ),
     operation: 'RemovePaymentMethod',
     variables: (input) => ({ uid: input.param('uid') }),
-    present: ({ removePaymentMethod: { uid } }) => done('Removed', { payment_method_uid: uid }),
+    present: ({ removePaymentMethod: { uid, warning } }) =>
+      done('Removed', { payment_method_uid: uid, warning: warning ?? null }),
   }),
 ];
 
@@ -53,6 +65,7 @@ function presentMethod(method: RestPaymentMethodFragment) {
     title: method.title,
     info: method.info,
     is_used: method.isUsed,
+    pays_remote_subscription: method.paysRemoteSubscription,
     gateway_uid: method.gatewayUid,
     gateway_name: method.gatewayName,
     gateway_type: method.gatewayType,

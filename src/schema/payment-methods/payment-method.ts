@@ -1,7 +1,7 @@
 /** Payment methods that customers have saved with a gateway. What a gateway needs to charge them is never answered. */
 import { paymentMethods } from '../../domain/billing/list-methods.ts';
 import type { ShownMethod } from '../../domain/billing/method-read-model.ts';
-import { removePaymentMethod } from '../../domain/billing/remove-method.ts';
+import { removePaymentMethod, type RemovedMethod } from '../../domain/billing/remove-method.ts';
 import { builder } from '../builder.ts';
 import { readingMoney } from '../invoices/invoice.ts';
 
@@ -15,6 +15,10 @@ const PaymentMethod = builder.objectRef<ShownMethod>('PaymentMethod').implement(
     isUsed: t.exposeBoolean('isUsed', {
       description:
         'The next renewal is charged to it: it is the newest one that the plan and its currency allow. None is used while no renewal costs anything.',
+    }),
+    paysRemoteSubscription: t.exposeBoolean('paysRemote', {
+      description:
+        'A subscription that the vendor keeps is paid with it: when it is removed, the vendor cannot take the money for the next period.',
     }),
     gatewayUid: t.exposeString('gatewayUid', { description: 'The payment gateway with which it was saved.' }),
     gatewayName: t.exposeString('gatewayName'),
@@ -33,9 +37,15 @@ builder.queryField('paymentMethods', (t) =>
   }),
 );
 
-const RemovedPaymentMethod = builder.objectRef<{ uid: string }>('RemovedPaymentMethod').implement({
+const RemovedPaymentMethod = builder.objectRef<RemovedMethod>('RemovedPaymentMethod').implement({
   authScopes: readingMoney,
-  fields: (t) => ({ uid: t.exposeString('uid') }),
+  fields: (t) => ({
+    uid: t.exposeString('uid'),
+    warning: t.exposeString('warning', {
+      nullable: true,
+      description: 'What stops working without it, such as a subscription that the vendor keeps; null: nothing.',
+    }),
+  }),
 });
 
 builder.mutationField('removePaymentMethod', (t) =>

@@ -1,10 +1,12 @@
 /** Subscriptions that begin at a vendor without the customer's browser, with a payment method that was saved there. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
+import { paymentMethods } from '../../../src/domain/billing/list-methods.ts';
 import { createRemote } from '../../../src/domain/billing/remote/create-remote.ts';
 import { linkRemotePlan, remotePlans, unlinkRemotePlan } from '../../../src/domain/billing/remote/link-remote-plan.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';
 import { refreshSubscription } from '../../../src/domain/billing/remote/sync-remotes.ts';
+import { removePaymentMethod } from '../../../src/domain/billing/remove-method.ts';
 import { refreshInvoice } from '../../../src/domain/billing/sync-payments.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
@@ -75,6 +77,20 @@ test('without a browser: a decline and a vendor with a hosted checkout only fail
   await refreshInvoice(customer.ctx, { uid: customer.due.uid });
   expect(await present(customer.id)).toMatchObject({ status: 'active' });
   expect(kept?.status).toBe('active');
+});
+
+test('removing the card that pays it warns of that, here and before; a card that pays nothing there does not', async () => {
+  // The first one paid before plans were linked.
+  const [other, customer] = [await cardHolder(), await cardHolder()];
+  const { uid: intentUid } = await start(customer);
+  await createRemote(system, { intentUid });
+  const [card] = await paymentMethods(customer.ctx, null);
+  const [free] = await paymentMethods(other.ctx, null);
+  expect([card, free]).toMatchObject([{ paysRemote: true }, { paysRemote: false }]);
+  expect(await removePaymentMethod(other.ctx, { uid: free?.uid ?? '' })).toMatchObject({ warning: null });
+  expect(await removePaymentMethod(customer.ctx, { uid: card?.uid ?? '' })).toMatchObject({
+    warning: expect.stringContaining('cannot take the money for its next period'),
+  });
 });
 
 test('without a browser: refused without a saved card, for an unlinked plan, and for another customer', async () => {

@@ -5,6 +5,7 @@ import { HOLD_KEY } from '../../../src/domain/accounts/installation-hold-read-mo
 import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
 import { closePayments } from '../../../src/domain/billing/close-payments.ts';
 import { paymentMethods } from '../../../src/domain/billing/list-methods.ts';
+import { digestOf } from '../../../src/domain/billing/method-digest.ts';
 import { removeMethodLater, removePaymentMethod } from '../../../src/domain/billing/remove-method.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
 import { retryCharges } from '../../../src/domain/billing/retry-charges.ts';
@@ -52,7 +53,7 @@ test('a customer sees its own methods and which is used; an administrator those 
   const [customer, other] = [await customerWithCard(), await customerWithCard()];
   expect(await paymentMethods(customer.ctx, null)).toEqual([
     {
-      ...{ uid: expect.any(String), title: 'Visa', info: 'ends in 4242', isUsed: true },
+      ...{ uid: expect.any(String), title: 'Visa', info: 'ends in 4242', isUsed: true, paysRemote: false },
       ...{ gatewayUid: gateway.uid, gatewayName: 'Card', gatewayType: 'acme-pay', createdAt: expect.any(Date) },
     },
   ]);
@@ -105,6 +106,49 @@ test('the vendor still names it in the state of the old payment: it does not com
     sql`SELECT length(sealed_data) AS sealed, title FROM payment_method WHERE customer_id = ${customer.id}`,
   );
   expect(kept).toEqual({ sealed: 0, title: '' });
+});
+
+/** The vendor's present state of the payment that saved the card. */
+async function readAgain({ id }: Customer, changes: { expires?: string }): Promise<void> {
+  for (const object of vendor.objects.values()) Object.assign(object, changes);
+  await admin.db.execute(sql`UPDATE payment_intent SET next_sync_at = created_at WHERE customer_id = ${id}`);
+  await syncPayments(system);
+}
+
+test('a card with another expiry date is the same one: what is shown changes, and what it was declined for is charged again', async () => {
+  const customer = await customerWithCard();
+  // As it was saved before methods were recognised by their id.
+  await admin.db.execute(
+    sql`UPDATE payment_method SET digest = ${digestOf({ card: 'card_1' })} WHERE customer_id = ${customer.id}`,
+  );
+  await readAgain(customer, {});
+  const uid = await methodOf(customer);
+  at('2026-04-01T10:00:00Z');
+  await admin.db.execute(
+    sql`UPDATE subscription SET next_step_at = current_period_ends_at WHERE customer_id = ${customer.id}`,
+  );
+  await renewSubscriptions(system);
+  Object.assign(vendor, { chargeResult: 'FAILED', declinesForEver: true });
+  await chargeIntent(system, { intentUid: (await charges(customer))[0]?.uid ?? '' });
+  const nextCharge = () =>
+    world.rows(sql`SELECT next_charge_at AS at FROM invoice WHERE customer_id = ${customer.id} AND status = 'pending'`);
+  expect(await nextCharge()).toEqual([{ at: null }]);
+  at('2026-04-01T12:00:00Z');
+  await readAgain(customer, { expires: '12/2033' });
+  expect(await paymentMethods(customer.ctx, null)).toMatchObject([{ uid, info: 'ends in 4242, 12/2033' }]);
+  expect(await nextCharge()).toEqual([{ at: new Date('2026-04-01T12:00:00Z') }]);
+  // The same once more is no news.
+  await admin.db.execute(sql`UPDATE invoice SET next_charge_at = NULL`);
+  await readAgain(customer, { expires: '12/2033' });
+  expect(await nextCharge()).toEqual([{ at: null }]);
+});
+
+test('a removed card does not come back with another expiry date', async () => {
+  const customer = await customerWithCard();
+  await removePaymentMethod(customer.ctx, { uid: await methodOf(customer) });
+  await removeJobs(customer);
+  await readAgain(customer, { expires: '12/2033' });
+  expect(await paymentMethods(customer.ctx, null)).toEqual([]);
 });
 
 test('a vendor that does not answer is asked again; after the last try the log says what it still has', async () => {

@@ -4,6 +4,7 @@ import type { Context } from '../../context.ts';
 import { workOnCustomer } from '../billing-work.ts';
 import { methodData } from '../gateways/gateway-secrets.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
+import { methodDigest } from '../method-digest.ts';
 import type { Payment } from '../payment-intent.ts';
 import { applyRemote } from './apply-remote.ts';
 import type { ReadRemote } from './remote-answers.ts';
@@ -20,7 +21,8 @@ export async function applyFound(
   const row = await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
     applyRemote(work, { payment, remote }),
   );
-  if (row && !row.isEnded && (readsMethod || row.methodTitle === '')) await readMethod(ctx, open, row);
+  if (row && !row.isEnded && (readsMethod || row.methodTitle === '' || row.methodDigest === null))
+    await readMethod(ctx, open, row);
   return row !== undefined;
 }
 
@@ -33,7 +35,7 @@ async function readMethod(ctx: Context, open: OpenGateway, row: Remote): Promise
     if (!read.success) return;
     const title = open.ask((service) => shortWords(service.getMethodTitle(read.data)));
     const info = open.ask((service) => shortWords(service.getMethodInfo(read.data)));
-    await writeRemoteMethod(ctx.db, row, { title, info });
+    await writeRemoteMethod(ctx.db, row, { title, info, digest: methodDigest(open, read.data) });
   } catch (error) {
     ctx.log.warn('billing.remote_method_not_read', { remote: row.remoteId, message: messageOf(error) });
   }

@@ -19,6 +19,7 @@ const REMOTE_ROW = row({
   agreedRemotePlanId: 'text?',
   agreedPlanId: 'bigint?',
   methodTitle: 'text',
+  methodDigest: 'text?',
   syncedAt: 'timestamptz?',
   error: 'text?',
   goneSaidAt: 'timestamptz?',
@@ -29,7 +30,7 @@ const COLUMNS = sql`
   r.customer_id AS "customerId", r.id, r.subscription_id AS "subscriptionId", r.gateway_id AS "gatewayId",
   r.intent_uid AS "intentUid", r.remote_id AS "remoteId", r.remote_plan_id AS "remotePlanId", r.status,
   r.is_active AS "isActive", r.is_ended AS "isEnded", r.period_ends_at AS "periodEndsAt", r.paid_until AS "paidUntil",
-  r.wanted_plan_id AS "wantedPlanId", r.agreed_remote_plan_id AS "agreedRemotePlanId", r.agreed_plan_id AS "agreedPlanId", r.method_title AS "methodTitle", r.synced_at AS "syncedAt", r.error,
+  r.wanted_plan_id AS "wantedPlanId", r.agreed_remote_plan_id AS "agreedRemotePlanId", r.agreed_plan_id AS "agreedPlanId", r.method_title AS "methodTitle", r.method_digest AS "methodDigest", r.synced_at AS "syncedAt", r.error,
   r.gone_said_at AS "goneSaidAt"`;
 
 export type RemoteKey = Pick<Remote, 'customerId' | 'id'>;
@@ -148,10 +149,10 @@ export async function agreePlan(db: Queryable, { customerId, id }: RemoteKey, pl
 export async function writeRemoteMethod(
   db: Queryable,
   { customerId, id }: RemoteKey,
-  { title, info }: { readonly title: string; readonly info: string },
+  { title, info, digest }: { readonly title: string; readonly info: string; readonly digest: string },
 ): Promise<void> {
   await db.execute(sql`
-    UPDATE remote_subscription SET method_title = ${title}, method_info = ${info} WHERE customer_id = ${customerId} AND id = ${id}`);
+    UPDATE remote_subscription SET method_title = ${title}, method_info = ${info}, method_digest = ${digest} WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
 export function findRemote(db: Queryable, { customerId, id }: RemoteKey): Promise<Remote | undefined> {
