@@ -110,6 +110,8 @@ export {
   type PaymentIntent,
   type PaymentMethodData,
   type PaymentsService,
+  type RemotePeriod,
+  type RemotePeriodPage,
   type RemotePlan,
   type RemoteSubscription,
   type RemoteSubscriptionGateway,

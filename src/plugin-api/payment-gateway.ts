@@ -168,11 +168,30 @@ export interface RemoteSubscriptionPage {
   readonly next_cursor: string | null;
 }
 
+/** A period of a vendor's subscription that has begun. */
+export interface RemotePeriod {
+  /** What `currentPeriodEndsAt` was in it. */
+  readonly endsAt: Date;
+  /** What was paid for it; null: nothing, or not yet. */
+  readonly payment: { readonly amountMinor: bigint; readonly currencyCode: string } | null;
+}
+
+export interface RemotePeriodPage {
+  readonly data: readonly RemotePeriod[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
 /** Vendors that own the state of subscriptions: needs `isRemoteSubscription` in the registration. */
 export interface RemoteSubscriptionGateway {
   getRemotePlans(): Promise<readonly RemotePlan[]>;
   getRemoteSubscription(id: string): Promise<RemoteSubscription | undefined>;
   getRemoteSubscriptions(cursor: string | null): Promise<RemoteSubscriptionPage>;
+  /**
+   * The periods of one subscription, the latest first: the host asks after it has missed some, with `next_cursor` until `has_more` is false or the
+   * last one that it has counted is reached. Absent: what lies between that one and a present period that is paid counts as paid, too.
+   */
+  getRemotePeriods?(id: string, cursor: string | null): Promise<RemotePeriodPage>;
   /** At once; what was paid is not paid back. Doing it twice is harmless. */
   cancelRemoteSubscription(id: string): Promise<RemoteSubscription>;
   /** From the next period on: nothing is charged or paid back for the present one. The answer has the plan of before if the payer must agree first. */

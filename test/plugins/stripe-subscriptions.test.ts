@@ -54,6 +54,18 @@ test('a linked plan is paid at a checkout that begins a subscription, which carr
   stripe.renew(id, true);
   const page = await service.getRemoteSubscriptions?.(null);
   expect(page?.data).toMatchObject([{ id, periodPayment: paid }]);
+  const day = 86_400_000;
+  const end = page?.data[0]?.currentPeriodEndsAt?.getTime() ?? 0;
+  // Changes within a period have invoices, too, and are no periods.
+  stripe.invoices.unshift({ ...stripe.invoices[0], id: 'in_x', billing_reason: 'subscription_update' });
+  expect(await service.getRemotePeriods?.(id, null)).toEqual({
+    data: [
+      { endsAt: new Date(end), payment: paid },
+      { endsAt: new Date(end - 30 * day), payment: null },
+      { endsAt: new Date(end - 60 * day), payment: paid },
+    ],
+    ...{ has_more: false, next_cursor: null },
+  });
   expect(await service.cancelRemoteSubscription?.(id)).toMatchObject({ isEnded: true });
 });
 

@@ -7,6 +7,8 @@ import {
   GatewayError,
   type PaymentIntent,
   type PaymentMethodData,
+  type RemotePeriod,
+  type RemotePeriodPage,
   type RemotePlan,
   type RemoteSubscription,
   type RemoteSubscriptionPage,
@@ -27,6 +29,8 @@ export interface KeptSubscription {
   takings: number;
   /** What the present period costs: the price of its plan when the period began. */
   due: RemoteSubscription['periodPayment'];
+  /** The periods before the present one. */
+  readonly past: RemotePeriod[];
 }
 
 interface Checkout {
@@ -55,6 +59,8 @@ export class RemoteVendor {
   hostedOnly = false;
   /** It does not say what was paid for a period. */
   hidesAmounts = false;
+  /** It says what was paid for earlier periods. */
+  tellsPeriods = true;
   declines = false;
   /** The payer must agree to another plan first. */
   waitsForPayer = false;
@@ -90,7 +96,7 @@ export class RemoteVendor {
   keep(given: { intentUid: string | null; planId: string }): KeptSubscription {
     const kept: KeptSubscription = {
       ...{ id: `sub_${this.subscriptions.length + 1}`, status: 'active', isPaid: true, takings: 1, periods: 1 },
-      ...{ ...given, startedAt: this.now, due: this.#priceOf(given) },
+      ...{ ...given, startedAt: this.now, due: this.#priceOf(given), past: [] },
     };
     this.subscriptions.push(kept);
     return kept;
@@ -98,6 +104,7 @@ export class RemoteVendor {
 
   /** The next period begins; the vendor takes the money, or does not get it. */
   renew(kept: KeptSubscription, isPaid = true): void {
+    kept.past.push(this.#presentOf(kept));
     kept.periods += 1;
     kept.due = this.#priceOf(kept);
     kept.isPaid = isPaid;
@@ -112,6 +119,22 @@ export class RemoteVendor {
   endOf({ startedAt, periods, planId }: KeptSubscription): Date {
     const unit = this.plans.find(({ id }) => id === planId)?.frequencyUnit ?? 'month';
     return periodEnd(startedAt, { amount: 1, unit }, periods);
+  }
+
+  #presentOf(kept: KeptSubscription): RemotePeriod {
+    return { endsAt: this.endOf(kept), payment: kept.isPaid ? (kept.due ?? null) : null };
+  }
+
+  /** The latest first. */
+  periodsPage(id: string, cursor: string | null): RemotePeriodPage {
+    this.note('periods');
+    const kept = this.get(id);
+    const all = [...kept.past, this.#presentOf(kept)].toReversed();
+    const from = Number(cursor ?? 0);
+    const hasMore = from + PAGE < all.length;
+    return {
+      ...{ data: all.slice(from, from + PAGE), has_more: hasMore, next_cursor: hasMore ? String(from + PAGE) : null },
+    };
   }
 
   #priceOf({ planId }: Pick<KeptSubscription, 'planId'>): KeptSubscription['due'] {
@@ -235,6 +258,9 @@ function serviceOf(current: () => RemoteVendor) {
       if (!current().waitsForPayer) kept.planId = planId;
       return current().shown(kept);
     },
+    ...(current().tellsPeriods && {
+      getRemotePeriods: async (id: string, cursor: string | null) => current().periodsPage(id, cursor),
+    }),
     getRemotePaymentMethod: async (_id: string) => ({ card: 'card_1' }),
   };
 }

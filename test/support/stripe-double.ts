@@ -24,6 +24,8 @@ export class StripeDouble {
   readonly cards = new Map<string, { mood: CardMood; customer: string | null }>();
   readonly subscriptions: Values[] = [];
   readonly prices: Values[] = [];
+  /** The newest first. */
+  readonly invoices: Values[] = [];
   readonly requests: string[] = [];
   /** Charges that moved money, by payment intent. */
   readonly charges: string[] = [];
@@ -67,12 +69,19 @@ export class StripeDouble {
   renew(id: string, isPaid: boolean): void {
     const subscription = this.subscriptions.find((one) => one['id'] === id) ?? {};
     const [item] = Object.values(objectOf(objectOf(subscription['items'])['data'])).map(objectOf);
-    const data = [{ ...item, current_period_end: Number(item?.['current_period_end']) + 30 * 86_400 }];
+    const end = Number(item?.['current_period_end']) + 30 * 86_400;
+    const data = [{ ...item, current_period_end: end }];
     const amount = objectOf(item?.['price'])['unit_amount'];
-    const invoice = { ...objectOf(subscription['latest_invoice']), id: this.#id('in') };
     const paid = isPaid ? { status: 'paid', amount_paid: amount } : { status: 'open', amount_paid: 0 };
     const status = isPaid ? 'active' : 'past_due';
-    Object.assign(subscription, { status, items: { data }, latest_invoice: { ...invoice, ...paid } });
+    const latest = { ...objectOf(subscription['latest_invoice']), ...paid, billing_reason: 'subscription_cycle' };
+    Object.assign(subscription, { status, items: { data }, latest_invoice: this.#invoice(id, end, latest) });
+  }
+
+  #invoice(subscription: string, end: number, values: Values): Values {
+    const made = { ...values, id: this.#id('in'), subscription, lines: { data: [{ period: { end } }] } };
+    this.invoices.unshift(made);
+    return made;
   }
 
   #paySubscription(session: Values): void {
@@ -84,12 +93,14 @@ export class StripeDouble {
     const price = this.prices.find((one) => one['id'] === priceId) ?? {};
     const amount = price['unit_amount'];
     const end = Math.floor(Date.now() / 1_000) + 30 * 86_400;
+    const id = this.#id('sub');
     const made = {
-      ...{ id: this.#id('sub'), status: 'active', metadata, customer },
+      ...{ id, status: 'active', metadata, customer },
       items: { data: [{ id: this.#id('si'), current_period_end: end, price }] },
-      latest_invoice: {
-        ...{ id: this.#id('in'), status: 'paid', amount_paid: amount, amount_due: amount, currency: price['currency'] },
-      },
+      latest_invoice: this.#invoice(id, end, {
+        ...{ status: 'paid', amount_paid: amount, amount_due: amount, currency: price['currency'] },
+        billing_reason: 'subscription_create',
+      }),
     };
     this.subscriptions.push(made);
     return made;
@@ -195,6 +206,10 @@ export class StripeDouble {
       }
       case 'GET subscriptions':
         return this.#page(this.subscriptions, form);
+      case 'GET invoices': {
+        const own = this.invoices.filter(({ subscription }) => subscription === form['subscription']);
+        return this.#page(own, form);
+      }
       case 'GET prices':
         return this.#page(this.prices, form);
       case 'GET subscriptions/:id':

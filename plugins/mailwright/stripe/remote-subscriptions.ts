@@ -7,10 +7,10 @@ import type {
   RemoteSubscriptionGateway,
 } from '../../../src/plugin-api/index.ts';
 import { CURRENCIES, toIsoCurrency } from './amounts.ts';
-import { listIn, objectIn, StripeError, textIn, wholeIn, type Form, type Json, type StripeApi } from './stripe-api.ts';
+import { listIn, objectIn, pageAfter, StripeError, textIn, wholeIn, type Json, type StripeApi } from './stripe-api.ts';
+import { periodsOf } from './remote-periods.ts';
 import { wordsOfMethod } from './vendor-state.ts';
 
-const PAGE = 100;
 /** A Stripe account has fewer prices that anybody chooses from. */
 const PLANS_MAX = 5_000;
 const ACTIVE = new Set(['active', 'trialing', 'past_due']);
@@ -35,6 +35,7 @@ export function remoteSubscriptions(api: StripeApi): RemoteSubscriptionGateway {
       const hasMore = page['has_more'] === true;
       return { data, has_more: hasMore, next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
     },
+    getRemotePeriods: (id, cursor) => periodsOf(api, id, cursor),
     cancelRemoteSubscription: async (id) =>
       subscriptionOf(await api.delete(`/subscriptions/${encodeURIComponent(id)}`)),
     async updateRemoteSubscriptionPlan(id, planId) {
@@ -68,10 +69,6 @@ async function allPlans(api: StripeApi): Promise<RemotePlan[]> {
     cursor = page['has_more'] === true ? (textIn(prices.at(-1) ?? {}, 'id') ?? null) : null;
   } while (cursor !== null && plans.length < PLANS_MAX);
   return plans;
-}
-
-function pageAfter(cursor: string | null): Form {
-  return { limit: PAGE, ...(cursor !== null && { starting_after: cursor }) };
 }
 
 /** Prices by use or without a fixed amount are left out, and those in a currency whose digits we are not sure of. */

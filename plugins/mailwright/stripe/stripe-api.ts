@@ -9,6 +9,7 @@ const BASE = 'https://api.stripe.com/v1';
 /** Fixes the shape of the answers. */
 const VERSION = '2026-10-28.endive';
 const TIMEOUT_MS = 12_000;
+const PAGE_MAX = 100;
 const MESSAGE_LENGTH_MAX = 300;
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -68,6 +69,11 @@ export function stripeApi(request: PluginFetch, secretKey: string): StripeApi {
     post: (path, form, key) => call('POST', path, { form, ...(key !== undefined && { key }) }),
     delete: (path) => call('DELETE', path, {}),
   };
+}
+
+/** The largest page that Stripe answers, after the object with this id. */
+export function pageAfter(cursor: string | null): Form {
+  return { limit: PAGE_MAX, ...(cursor !== null && { starting_after: cursor }) };
 }
 
 function readAnswer(status: number, text: string): Json {

@@ -1,5 +1,6 @@
 /** Writes what a vendor says about a subscription that it keeps, and how that is paid. */
-import { messageOf } from '../../../lib/errors.ts';
+import { assert, messageOf } from '../../../lib/errors.ts';
+import type { RemotePeriod } from '../../../plugin-api/index.ts';
 import type { Context } from '../../context.ts';
 import { workOnCustomer } from '../billing-work.ts';
 import { methodData } from '../gateways/gateway-secrets.ts';
@@ -8,6 +9,7 @@ import { methodDigest } from '../method-digest.ts';
 import type { Payment } from '../payment-intent.ts';
 import { applyRemote } from './apply-remote.ts';
 import type { ReadRemote } from './remote-answers.ts';
+import { periodsSince } from './walk-remotes.ts';
 import { writeRemoteMethod, type Remote } from './remote-subscription-store.ts';
 
 const WORDS_LENGTH_MAX = 100;
@@ -18,9 +20,14 @@ export async function applyFound(
   open: OpenGateway,
   { payment, remote, readsMethod = false }: { payment: Payment; remote: ReadRemote; readsMethod?: boolean },
 ): Promise<boolean> {
-  const row = await workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
-    applyRemote(work, { payment, remote }),
-  );
+  const apply = (periods: readonly RemotePeriod[] | null | undefined) =>
+    workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
+      applyRemote(work, { payment, remote, periods }),
+    );
+  let row = await apply(open.can('getRemotePeriods') ? undefined : null);
+  if (row && 'lacksPeriods' in row)
+    row = await apply(await periodsSince(ctx, open, { remoteId: remote.id, since: row.since }));
+  assert(row === undefined || !('lacksPeriods' in row), 'the missed periods were read');
   if (row && !row.isEnded && (readsMethod || row.methodTitle === '' || row.methodDigest === null))
     await readMethod(ctx, open, row);
   return row !== undefined;

@@ -1,4 +1,5 @@
 /** Which periods of a vendor's subscription are paid and were not counted here. Pure. */
+import type { RemotePeriod } from '../../../plugin-api/index.ts';
 import { periodEnd, type Frequency } from '../period.ts';
 import type { ReadRemote } from './remote-answers.ts';
 import type { Remote } from './remote-subscription-store.ts';
@@ -30,6 +31,13 @@ export function newlyPaid(
     ends.push(one);
   }
   return [...ends, end];
+}
+
+/** The one of these that ends there; undefined: the vendor does not know it. */
+export function periodAt(periods: readonly RemotePeriod[], end: Date, frequency: Frequency): RemotePeriod | undefined {
+  const same = periods.filter(({ endsAt }) => reaches(endsAt, end, frequency) && reaches(end, endsAt, frequency));
+  // A period may have an invoice that nobody paid, and another one that was.
+  return same.find(({ payment }) => payment !== null) ?? same[0];
 }
 
 /** Whether a period that ends at `until` is the one that ends at `end`, or a later one: days may be given or taken by the vendor. */

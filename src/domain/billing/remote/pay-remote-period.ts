@@ -13,6 +13,7 @@ import { settleInvoice } from '../settle-invoice.ts';
 import { findSubscription, saveSubscription } from '../subscription-store.ts';
 import { withPeriodEnd, type Subscription } from '../subscription.ts';
 import { voidInvoice, writeInvoice } from '../write-invoice.ts';
+import type { RemotePeriod } from '../../../plugin-api/index.ts';
 import type { ReadRemote } from './remote-answers.ts';
 import type { RemotePrice } from './remote-price.ts';
 import { agreePlan, wantPlan, type Remote } from './remote-subscription-store.ts';
@@ -22,6 +23,8 @@ import { enqueuePlanChange } from './wanted-remote-plan.ts';
 export interface FoundRemote {
   readonly payment: Payment;
   readonly remote: ReadRemote;
+  /** Undefined: not read, and only what needs none is counted. */
+  readonly periods?: readonly RemotePeriod[] | null | undefined;
 }
 
 export interface Applying extends FoundRemote {
@@ -29,6 +32,8 @@ export interface Applying extends FoundRemote {
   readonly invoice: Invoice;
   readonly subscription: Subscription;
   readonly price: RemotePrice;
+  /** What the vendor says about periods before its present one, when some were missed; null: it says nothing of them. */
+  readonly periods: readonly RemotePeriod[] | null | undefined;
 }
 
 /** Our present period ends when the vendor's does. */
@@ -40,6 +45,22 @@ export async function alignPeriod(
   if (end === null) return;
   await saveSubscription(work.ctx.db, withPeriodEnd(subscription, price.plan, end), work.at);
 }
+
+/** The vendor got nothing for a period, and money for a later one: ours goes on, unpaid, to where that one begins. */
+export async function skipPeriod(
+  work: BillingWork,
+  { subscription: key, price, row }: Applying,
+  end: Date,
+): Promise<void> {
+  const { db } = work.ctx;
+  const subscription = await findSubscription(db, key);
+  assert(subscription, 'a subscription is there while its customer is locked');
+  work.ctx.log.warn('billing.remote_period_unpaid', { remote: row.remoteId, until: end.toISOString() });
+  await saveSubscription(db, { ...withPeriodEnd(subscription, price.plan, end), ...UNPAID }, work.at);
+}
+
+/** Nothing of it is paid back when the plan is changed. */
+const UNPAID = { paidMinor: 0n, paidCurrencyCode: null } as const;
 
 /** A renewal that the vendor has taken the money for: its invoice, paid, and the period. */
 export async function payPeriod(

@@ -1,7 +1,12 @@
 /** What a plugin answers about subscriptions and plans of its vendor: nobody has looked at it before. */
 import { z } from 'zod';
 import { PluginFailedError } from '../../../lib/errors.ts';
-import type { RemotePlan, RemoteSubscription, RemoteSubscriptionPage } from '../../../plugin-api/index.ts';
+import type {
+  RemotePeriodPage,
+  RemotePlan,
+  RemoteSubscription,
+  RemoteSubscriptionPage,
+} from '../../../plugin-api/index.ts';
 import type { Context } from '../../context.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
 import { frequencyUnits } from '../period.ts';
@@ -41,6 +46,14 @@ const subscriptionShape = z
 /** As it is used here. */
 export type ReadRemote = z.infer<typeof subscriptionShape>;
 
+const periodPageShape = z.object({
+  data: z
+    .array(z.object({ endsAt: z.date(), payment: z.object({ amountMinor: z.bigint(), currencyCode }).nullable() }))
+    .max(PAGE_MAX),
+  hasMore: z.boolean(),
+  nextCursor: z.string().max(CURSOR_LENGTH_MAX).nullable(),
+});
+
 const pageShape = z.object({
   data: z.array(subscriptionShape).max(PAGE_MAX),
   hasMore: z.boolean(),
@@ -61,6 +74,11 @@ export function readRemote(answering: Answering, answered: RemoteSubscription | 
 export function readRemotePage(answering: Answering, answered: RemoteSubscriptionPage | undefined) {
   const { data, has_more: hasMore, next_cursor: nextCursor } = answered ?? {};
   return read(answering, pageShape, { data, hasMore, nextCursor });
+}
+
+export function readPeriodPage(answering: Answering, answered: RemotePeriodPage | undefined) {
+  const { data, has_more: hasMore, next_cursor: nextCursor } = answered ?? {};
+  return read(answering, periodPageShape, { data, hasMore, nextCursor });
 }
 
 function read<Schema extends z.ZodType>([{ log }, { plugin }]: Answering, shape: Schema, answered: unknown) {
