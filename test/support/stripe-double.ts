@@ -5,10 +5,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { localServer } from './local-server.ts';
+import { missing, nested, objectOf, ok, problem, type Values } from './stripe-forms.ts';
 
 export const STRIPE_KEY = 'sk_test_abcdefghij0123456789';
 
-type Values = Record<string, unknown>;
 interface Stored {
   readonly form: string;
   readonly status: number;
@@ -372,36 +372,4 @@ export class StripeDouble {
     this.#made += 1;
     return `${prefix}_${this.#made}`;
   }
-}
-
-function ok(body: Values) {
-  return { status: 200, body };
-}
-
-function problem(status: number, error: Values) {
-  return { status, body: { error } };
-}
-
-function missing(id: string) {
-  return problem(404, { type: 'invalid_request_error', code: 'resource_missing', message: `No such object: '${id}'` });
-}
-
-function objectOf(value: unknown): Values {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-/** `a[b][0]=c` as `{a: {b: {0: c}}}`. */
-function nested(form: URLSearchParams): Values {
-  const root: Values = {};
-  for (const [name, value] of form) {
-    const parts = name.split(/[[\]]+/).filter((part) => part !== '');
-    let place = root;
-    for (const part of parts.slice(0, -1)) {
-      const next = objectOf(place[part]);
-      place[part] = next;
-      place = next;
-    }
-    place[parts.at(-1) ?? ''] = value;
-  }
-  return root;
 }
