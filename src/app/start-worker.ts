@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Settings } from '../config/settings.ts';
 import type { Notifications } from '../db/listen.ts';
+import { PERSON_EVENTS_CHANNEL } from '../events/person-event.ts';
 import type { Context } from '../domain/context.ts';
 import { startFlowWaker } from '../domain/automations/flow-waker.ts';
 import { FLOWS_CHANNEL } from '../domain/automations/wake-flows.ts';
+import { startFlowFollower } from '../domain/automations/flow-follower.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { startMessageSender } from '../domain/delivery/message-sender.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
@@ -92,9 +94,11 @@ export async function startWorker(
   followPlugins();
   const messages = works ? startMessageSender({ ctx, drivers, workerId: worker.id, pausedFor }) : undefined;
   const flows = works ? startFlowWaker(ctx, pausedFor) : undefined;
+  const people = works ? startFlowFollower(ctx, pausedFor) : undefined;
   const endings = [
     messages && notifications.listen('messages', () => messages.wake()),
     flows && notifications.listen(FLOWS_CHANNEL, () => flows.wake()),
+    people && notifications.listen(PERSON_EVENTS_CHANNEL, () => people.wake()),
   ];
   const endPlugins = ctx.hooks.onChange(followPlugins);
   return {
@@ -104,24 +108,28 @@ export async function startWorker(
       following.pause(reason);
       messages?.pause(reason);
       flows?.pause(reason);
+      people?.pause(reason);
     },
     resume(reason) {
       worker.resume(reason);
       following.resume(reason);
       messages?.resume(reason);
       flows?.resume(reason);
+      people?.resume(reason);
     },
     beginStop() {
       worker.beginStop();
       messages?.beginStop();
       flows?.beginStop();
+      people?.beginStop();
     },
     async stop(graceMs) {
       endPlugins();
       for (const end of endings) end?.();
       const startedAt = performance.now();
       worker.beginStop();
-      await Promise.all([flows?.stop(graceMs), messages?.stop(graceMs), following.stop(graceMs)]);
+      const followers = [people?.stop(graceMs), following.stop(graceMs)];
+      await Promise.all([flows?.stop(graceMs), messages?.stop(graceMs), ...followers]);
       // Last: until now its name proves that the process of these messages lives.
       await worker.stop(Math.max(0, graceMs - (performance.now() - startedAt)));
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);

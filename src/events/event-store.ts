@@ -50,22 +50,30 @@ export async function lastEventId(db: Queryable): Promise<bigint> {
 }
 
 /** Locks of transactions that have taken the id of an event and are still open (`hot.next_event_id`). */
-const WRITES_EVENTS = sql`l.locktype = 'advisory' AND l.classid = 'hot.event_id_seq'::regclass AND l.objsubid = 2
-  AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`;
+function writesEvents(sequence: string) {
+  return sql`l.locktype = 'advisory' AND l.classid = ${sequence}::text::regclass AND l.objsubid = 2
+    AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`;
+}
+
+const EVENT_IDS = 'hot.event_id_seq';
 
 /** The transactions that may still write events with ids given so far, by their names in this database server. */
-export async function openWriters(db: Queryable): Promise<readonly string[]> {
+export async function openWriters(db: Queryable, sequence = EVENT_IDS): Promise<readonly string[]> {
   const rows = await db.query(
     { transaction: 'text' },
-    sql`SELECT DISTINCT l.virtualtransaction AS transaction FROM pg_locks l WHERE ${WRITES_EVENTS}`,
+    sql`SELECT DISTINCT l.virtualtransaction AS transaction FROM pg_locks l WHERE ${writesEvents(sequence)}`,
     'events.open_writers',
   );
   return rows.map(({ transaction }) => transaction);
 }
 
 /** Whether all these transactions have ended. PostgreSQL ends a lock after what was written is visible. */
-export async function haveEnded(db: Queryable, writers: readonly string[]): Promise<boolean> {
-  const open = await openWriters(db);
+export async function haveEnded(
+  db: Queryable,
+  writers: readonly string[],
+  openNow: (db: Queryable) => Promise<readonly string[]> = openWriters,
+): Promise<boolean> {
+  const open = await openNow(db);
   return !writers.some((writer) => open.includes(writer));
 }
 
@@ -75,7 +83,7 @@ export async function oldestWriter(db: Queryable) {
     { pid: 'int', application: 'text', seconds: 'float8' },
     sql`SELECT a.pid, coalesce(a.application_name, '') AS application,
                coalesce(extract(epoch FROM clock_timestamp() - a.xact_start), 0)::float8 AS seconds
-          FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE ${WRITES_EVENTS} ORDER BY a.xact_start LIMIT 1`,
+          FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE ${writesEvents(EVENT_IDS)} ORDER BY a.xact_start LIMIT 1`,
   );
   return oldest;
 }

@@ -45,5 +45,21 @@ function isKind(name: string): name is PersonEventKind {
 
 export type PersonEventData = Readonly<Record<string, unknown>>;
 
+export interface PersonEvent {
+  readonly id: bigint;
+  readonly personId: bigint;
+  /** When it happened; of an event from outside, what its sender said. */
+  readonly at: Date;
+  readonly recordedAt: Date;
+  readonly kind: PersonEventKind;
+  /** Flows that started one another before (D83). */
+  readonly depth: number;
+  /** False: of an import that was not asked to (D72). */
+  readonly startsFlows: boolean;
+  /** Of an event from outside. */
+  readonly name: string | null;
+  readonly data: PersonEventData | null;
+}
+
 /** Notified when a transaction has written some. */
 export const PERSON_EVENTS_CHANNEL = 'person_events';

@@ -5,12 +5,13 @@ import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
 import { advanceDue } from '../../src/domain/automations/advance-due.ts';
 import { createAutomation } from '../../src/domain/automations/create-automation.ts';
 import { enterPeople, type Entrant } from '../../src/domain/automations/enter-people.ts';
+import { followPeople } from '../../src/domain/automations/follow-people.ts';
 import { liveFlow } from '../../src/domain/automations/live-flow.ts';
 import { publishAutomation } from '../../src/domain/automations/publish-automation.ts';
 import { setAutomationStatus } from '../../src/domain/automations/set-automation-status.ts';
 import { inTransaction, type Context } from '../../src/domain/context.ts';
 import { createTenant, newList } from './tenant.ts';
-import { createTestContext } from './test-context.ts';
+import { createTestContext, type TestContext } from './test-context.ts';
 
 export interface Step {
   readonly node: string;
@@ -19,8 +20,20 @@ export interface Step {
   readonly reason: string | null;
 }
 
-export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z') {
-  const ctx = await createTenant(await createTestContext());
+const AUTOMATIONS_OF_A_DATABASE = 1_000;
+let databases = 0;
+
+/** Test files share a process, which keeps versions of flows by their ids (live-flow.ts): those of different databases must differ. */
+export async function createFlowContext(): Promise<TestContext> {
+  const ctx = await createTestContext();
+  databases += 1;
+  await ctx.db.execute(sql`SELECT setval('automation_id_seq', ${databases * AUTOMATIONS_OF_A_DATABASE})`);
+  return ctx;
+}
+
+/** With a context: in its database, as another customer. */
+export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z', given?: Context) {
+  const ctx = await createTenant(given ?? (await createFlowContext()));
   const list = await newList(ctx);
   let now = new Date(beginsAt);
   let people = 0;
@@ -56,6 +69,8 @@ export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z') {
       if (at !== undefined) now = new Date(at);
       return advanceDue(ctx, { now: () => now, isStopping: () => false });
     },
+    /** Reads what has happened to people, as workers do. */
+    follow: () => followPeople(ctx, { isStopping: () => false }),
     async person(changes: object = {}): Promise<bigint> {
       people += 1;
       const { id } = await addSubscriber(ctx, { listUid: list.uid, email: `p${people}@example.org`, ...changes });

@@ -13,7 +13,7 @@ import { liveFlow, type LiveFlow } from './live-flow.ts';
 import type { Zones } from './zones.ts';
 import type { Outcome, PresentRun } from './node-work.ts';
 import { placeAt } from './place-at.ts';
-import type { Cursor, DueRun, Move, NodeKey, DueNode, Passes } from './run.ts';
+import type { Cursor, DueRun, Move, NodeKey, DueNode, Passes, Run } from './run.ts';
 import { storeNextWake, tryNode } from './node-store.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
@@ -127,7 +127,7 @@ export function whyGone({ person, hasLeft }: DueRun): string | undefined {
   return person.isSuppressed ? 'suppressed' : undefined;
 }
 
-export function moveOf(node: FlowNode, run: DueRun, outcome: Outcome, arrival?: Parameters<typeof placeAt>[1]): Move {
+export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Parameters<typeof placeAt>[1]): Move {
   const still = { run, from: node.id, port: null, reason: null, details: null, to: null };
   if ('leave' in outcome) return { ...still, what: outcome.leave === 'end' ? 'passed' : 'left', reason: outcome.leave };
   if ('park' in outcome) return { ...still, what: 'parked', reason: outcome.park };

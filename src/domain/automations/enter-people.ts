@@ -26,6 +26,8 @@ export interface Entrant {
   readonly depth: number;
   /** The type of the trigger, or `execute`. */
   readonly reason: string;
+  /** When the event happened that brought the person; absent: now. Waits count from then, however late it was read. */
+  readonly at?: Date;
 }
 
 export const REFUSALS = [
@@ -71,9 +73,10 @@ export async function enterPeople(
     return undefined;
   });
   const applicants = entrants.filter((_one, no) => refusals[no] === undefined);
-  const written = await writeEntries(ctx.db, key, { applicants, entry: flow.entry, now });
+  const timed = applicants.map((one) => ({ ...one, at: one.at ?? now }));
+  const written = await writeEntries(ctx.db, key, { applicants: timed, entry: flow.entry });
   const runIds = new Map(written.map((one) => [nameOf(one), one.runId]));
-  const runs = await newRuns(ctx, live, applicants, { people, runIds, now });
+  const runs = await newRuns(ctx, live, timed, { people, runIds });
   await insertRuns(ctx.tx, key, runs);
   if (runs.some(({ to }) => to.state === 'due')) await wakeFlows(ctx.tx);
   return entrants.map((one, no) => {
@@ -112,14 +115,13 @@ function refusalBy({ mode }: Entry): Refusal {
 interface Entering {
   readonly people: ReadonlyMap<bigint, RunPerson>;
   readonly runIds: ReadonlyMap<string, bigint>;
-  readonly now: Date;
 }
 
 async function newRuns(
   ctx: TransactionContext,
   live: LiveFlow,
-  applicants: readonly Entrant[],
-  { people, runIds, now }: Entering,
+  applicants: readonly (Entrant & { readonly at: Date })[],
+  { people, runIds }: Entering,
 ): Promise<readonly NewRun[]> {
   const first = firstNode(live);
   const zones = await zonesOfList(ctx.db, { customerId: live.key.customerId, listId: live.listId });
@@ -130,9 +132,11 @@ async function newRuns(
     if (id === undefined || !person) return [];
     const passes = live.repeated.has(first.id) ? { [first.id]: 1 } : null;
     const run = {
-      ...{ id, personId: one.personId, enteredAt: now, since: now, depth: one.depth, failures: 0, isTest: false },
+      ...{ id, personId: one.personId, enteredAt: one.at, since: one.at, depth: one.depth, failures: 0, isTest: false },
       ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed' },
     };
-    return [{ run, to: placeAt(first, { live, zones, person, now }), payload: one.payload, reason: one.reason }];
+    return [
+      { run, to: placeAt(first, { live, zones, person, now: one.at }), payload: one.payload, reason: one.reason },
+    ];
   });
 }

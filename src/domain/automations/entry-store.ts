@@ -10,6 +10,7 @@ export interface Applicant {
   readonly personId: bigint;
   /** Empty: the flow has no key. */
   readonly entryKey: string;
+  readonly at: Date;
 }
 
 const ENTERED_ROW = row({ personId: 'bigint', entryKey: 'text', runId: 'bigint' });
@@ -18,18 +19,19 @@ const ENTERED_ROW = row({ personId: 'bigint', entryKey: 'text', runId: 'bigint' 
 export function writeEntries(
   db: Queryable,
   { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
-  { applicants, entry, now }: { readonly applicants: readonly Applicant[]; readonly entry: Entry; readonly now: Date },
+  { applicants, entry }: { readonly applicants: readonly Applicant[]; readonly entry: Entry },
 ) {
   return db.query(
     ENTERED_ROW,
     sql`INSERT INTO hot.flow_entry AS e (customer_id, automation_id, person_id, entry_key, run_id, entered_at)
-        SELECT ${customerId}, ${automationId}, p.person, p.entry_key, nextval('hot.flow_run_id_seq'), ${now}
-          FROM unnest(${applicants.map(({ personId }) => personId)}::bigint[], ${applicants.map(({ entryKey }) => entryKey)}::text[]) AS p (person, entry_key)
-         WHERE ${isFreeOfOtherKeys(entry, { customerId, automationId, now })}
+        SELECT ${customerId}, ${automationId}, p.person, p.entry_key, nextval('hot.flow_run_id_seq'), p.at
+          FROM unnest(${applicants.map(({ personId }) => personId)}::bigint[], ${applicants.map(({ entryKey }) => entryKey)}::text[],
+                      ${applicants.map(({ at }) => at)}::timestamptz[]) AS p (person, entry_key, at)
+         WHERE ${isFreeOfOtherKeys(entry, { customerId, automationId })}
          ORDER BY p.person, p.entry_key
         ON CONFLICT (customer_id, automation_id, person_id, entry_key) DO UPDATE
           SET run_id = excluded.run_id, entered_at = excluded.entered_at, ended_at = NULL, end_reason = NULL, entries = e.entries + 1
-        WHERE ${mayEnterAgain(entry, now)}
+        WHERE ${mayEnterAgain(entry, sql`excluded.entered_at`)}
         RETURNING person_id AS "personId", entry_key AS "entryKey", run_id AS "runId"`,
   );
 }
@@ -40,15 +42,16 @@ export function writeEntries(
  */
 function isFreeOfOtherKeys(
   entry: Entry,
-  { customerId, automationId, now }: { readonly customerId: bigint; readonly automationId: bigint; readonly now: Date },
+  { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
 ): Sql {
   if (entry.mode === 'per_key') return sql`true`;
   return sql`NOT EXISTS (SELECT 1 FROM hot.flow_entry e
                           WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = p.person AND e.entry_key <> p.entry_key
-                            AND NOT (${mayEnterAgain(entry, now)}))`;
+                            AND NOT (${mayEnterAgain(entry, sql`p.at`)}))`;
 }
 
-function mayEnterAgain(entry: Entry, now: Date): Sql {
+/** `at`: of the new entry. */
+function mayEnterAgain(entry: Entry, at: Sql): Sql {
   switch (entry.mode) {
     case 'once':
     case 'per_key':
@@ -56,7 +59,7 @@ function mayEnterAgain(entry: Entry, now: Date): Sql {
     case 'after_end':
       return sql`e.ended_at IS NOT NULL`;
     case 'after_days':
-      return sql`e.entered_at <= ${now}::timestamptz - make_interval(days => ${entry.days}::int)`;
+      return sql`e.entered_at <= ${at} - make_interval(days => ${entry.days}::int)`;
     default:
       return unreachable(entry);
   }

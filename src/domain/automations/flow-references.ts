@@ -20,14 +20,21 @@ type Fields = ReadonlyMap<string, Awaited<ReturnType<typeof fieldsOfList>>[numbe
 const DATE_TYPES: readonly string[] = ['date', 'datetime'];
 
 /** The faults; throws what checking a rule throws for campaigns that do not exist or are another customer's. */
-export async function referenceFaults(ctx: Context, list: ListKey, { nodes }: Flow): Promise<FlowFault[]> {
+export async function referenceFaults(
+  ctx: Context,
+  list: ListKey,
+  { nodes, goals, exits }: Flow,
+): Promise<FlowFault[]> {
   const fields: Fields = new Map((await fieldsOfList(ctx.db, list)).map((field) => [field.tag, field]));
   const faults = nodes.flatMap((node) => fieldFaults(node, fields));
   for (const node of nodes) {
     if (node.type !== 'condition') continue;
     for (const question of questionsOf(node.if))
-      if ('person' in question) faults.push(...(await ruleFaults(ctx, list, node.id, question.person)));
+      if ('person' in question)
+        faults.push(...(await ruleFaults(ctx, list, { node: node.id, place: 'if.person' }, question.person)));
   }
+  for (const { id, person } of [...goals, ...exits])
+    if (person) faults.push(...(await ruleFaults(ctx, list, { node: id, place: 'person' }, person)));
   return faults;
 }
 
@@ -52,14 +59,19 @@ function fieldFaults(node: FlowNode, fields: Fields): FlowFault[] {
   return [flowFault('wrong_value', `The field ${node.field} ${FIELD_VALUE_FAULTS[read.fault]}.`, node.id, 'value')];
 }
 
-async function ruleFaults(ctx: Context, list: ListKey, node: string, rule: SegmentRule): Promise<FlowFault[]> {
+async function ruleFaults(
+  ctx: Context,
+  list: ListKey,
+  { node, place: at }: { readonly node: string | null; readonly place: string },
+  rule: SegmentRule,
+): Promise<FlowFault[]> {
   try {
     await checkedRule(ctx, list, rule);
     return [];
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
     return Object.entries(error.fields).flatMap(([place, sentences]) =>
-      sentences.map((sentence) => flowFault('unknown_reference', sentence, node, place.replace(/^rule/, 'if.person'))),
+      sentences.map((sentence) => flowFault('unknown_reference', sentence, node, place.replace(/^rule/, at))),
     );
   }
 }

@@ -28,8 +28,6 @@ function wakeTimeAt(node: FlowNode, { live, zones, person, now }: Arrival): Date
       const end = endOfWaitUntil(node, from, node.field === undefined ? undefined : person.fields[node.field]);
       return 'at' in end && end.at > now.getTime() ? new Date(end.at) : 'now';
     }
-    case 'wait_for_event':
-      return new Date(endOf(node.for, from));
     case 'api_call':
       return node.for === undefined ? null : new Date(endOf(node.for, from));
     default:

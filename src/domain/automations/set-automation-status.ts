@@ -2,6 +2,7 @@
 import { inTransaction, type Context } from '../context.ts';
 import { notPublished } from './automation-errors.ts';
 import { eraseAutomation, writeStatus } from './automation-store.ts';
+import { followFromNow } from './flow-follower-store.ts';
 import type { AutomationStatus } from './automation.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 
@@ -14,7 +15,9 @@ export async function setAutomationStatus(
   return inTransaction(ctx, async (tx) => {
     const automation = await findOwnedAutomation(tx, uid, 'change');
     if (status === 'active' && automation.liveVersion === null) throw notPublished();
-    if (automation.status !== status) await writeStatus(tx.db, automation, status);
+    if (automation.status === status) return { uid };
+    await writeStatus(tx.db, automation, status);
+    if (status === 'active') await followFromNow(tx.db, automation);
     return { uid };
   });
 }

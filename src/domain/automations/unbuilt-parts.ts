@@ -5,7 +5,11 @@ import type { Flow } from './flow.ts';
 
 const UNBUILT_NODES: readonly NodeType[] = [
   ...(['send_mail', 'notify', 'webhook', 'start_flow', 'copy_to_list', 'move_to_list'] as const),
-  'wait_for_event',
+];
+
+const BUILT_TRIGGERS: readonly Flow['triggers'][number]['type'][] = [
+  ...(['execute', 'subscribed', 'confirmed', 'unsubscribed', 'tag_added', 'tag_removed', 'field_changed'] as const),
+  'event',
 ];
 
 export function unbuiltParts({ triggers, nodes, goals, exits }: Flow): FlowFault[] {
@@ -13,12 +17,13 @@ export function unbuiltParts({ triggers, nodes, goals, exits }: Flow): FlowFault
     flowFault('not_available', `${what} are not available yet.`, node, field);
   return [
     ...triggers.flatMap(({ type }, no) =>
-      type === 'execute' ? [] : [faultOf(`Triggers of the type ${type}`, null, `triggers.${no}`)],
+      BUILT_TRIGGERS.includes(type) ? [] : [faultOf(`Triggers of the type ${type}`, null, `triggers.${no}`)],
     ),
     ...nodes
       .filter(({ type }) => UNBUILT_NODES.includes(type))
       .map(({ id, type }) => faultOf(`Nodes of the type ${type}`, id, 'type')),
-    ...goals.map(({ id }) => faultOf('Goals', id, 'id')),
-    ...exits.map(({ id }) => faultOf('Exits', id, 'id')),
+    ...[...goals, ...exits, ...nodes.filter((one) => one.type === 'wait_for_event')].flatMap(({ id, event }) =>
+      event?.type === 'opened' || event?.type === 'clicked' ? [faultOf(`Waits for “${event.type}”`, id, 'event')] : [],
+    ),
   ];
 }

@@ -9,9 +9,7 @@ export async function endWaits({ runs }: NodeWork<'wait'>): Promise<readonly Out
 }
 
 /** Nothing came in time. */
-export async function endWaitsForEvents({
-  runs,
-}: NodeWork<'wait_for_event' | 'api_call'>): Promise<readonly Outcome[]> {
+export async function endWaitsForEvents({ runs }: NodeWork<'api_call'>): Promise<readonly Outcome[]> {
   return runs.map(() => ({ go: 'timeout' }));
 }
 

@@ -2,6 +2,7 @@
 import { unreachable } from '../../lib/errors.ts';
 import { chooseByCondition, split } from './choice-work.ts';
 import type { NodeWork, Outcome } from './node-work.ts';
+import { endWaitsForEvent } from './event-wait-work.ts';
 import { addTag, removeTag, setField, unsubscribe } from './person-work.ts';
 import { endWaits, endWaitsForDates, endWaitsForEvents } from './wait-work.ts';
 
@@ -12,6 +13,7 @@ export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly 
     case 'wait_until':
       return endWaitsForDates({ ...work, node });
     case 'wait_for_event':
+      return endWaitsForEvent({ ...work, node });
     case 'api_call':
       return endWaitsForEvents({ ...work, node });
     case 'condition':

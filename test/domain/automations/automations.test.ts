@@ -95,9 +95,9 @@ test('what a flow refers to must exist on its list, and take the value', async (
 
 test('triggers, goals and exits that nothing watches yet are refused, each by its name', async () => {
   const parts = {
-    triggers: [{ type: 'subscribed' }, { type: 'execute' }],
-    goals: [{ id: 'goal', event: { type: 'tag_added', tag: 'x' } }],
-    exits: [{ id: 'exit', event: { type: 'unsubscribed' } }],
+    triggers: [{ type: 'plugin_event', plugin: 'acme/shop', name: 'order' }, { type: 'execute' }],
+    goals: [{ id: 'goal', event: { type: 'opened' } }],
+    exits: [{ id: 'exit', event: { type: 'clicked' } }],
   };
   const answer = publishAutomation(ctx, await make({ ...flow, ...parts }), 1);
   await expect(answer).rejects.toMatchObject({
@@ -105,6 +105,13 @@ test('triggers, goals and exits that nothing watches yet are refused, each by it
       ...one,
       code: 'not_available',
     })),
+  });
+});
+
+test('a rule of a goal names what the list has', async () => {
+  const goals = [{ id: 'goal', person: { field: { tag: 'NONE', text: { is: 'x' } } } }];
+  await expect(publishAutomation(ctx, await make({ ...flow, goals }), 1)).rejects.toMatchObject({
+    faults: [{ node: 'goal', field: 'person.field.tag', code: 'unknown_reference' }],
   });
 });
 

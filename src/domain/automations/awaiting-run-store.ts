@@ -1,0 +1,31 @@
+/** Runs of people to whom something happened: whoever ends a wait by an event, or takes a person out, holds their rows. */
+import { row, sql, type Transaction } from '../../db/database.ts';
+import { RUN_COLUMNS, RUN_ROW } from './run-store.ts';
+import type { VersionKey } from './run.ts';
+
+const AWAITING_ROW = row({ ...RUN_ROW, version: 'int', node: 'text', wakeAt: 'timestamptz?', isWaiting: 'bool' });
+
+type FlowKey = Pick<VersionKey, 'customerId' | 'automationId'>;
+
+/** Runs of these people in any version of the flow that are not parked. */
+export function runsOfPeople(tx: Transaction, { customerId, automationId }: FlowKey, ids: readonly bigint[]) {
+  return tx.query(
+    AWAITING_ROW,
+    sql`SELECT ${RUN_COLUMNS}, r.version, r.node, r.wake_at AS "wakeAt", r.state = 'waiting' AS "isWaiting" FROM hot.flow_run r
+         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.person_id = ANY (${[...ids]}::bigint[])
+           AND r.state <> 'parked'`,
+    'automations.runs_of_people',
+  );
+}
+
+/** The same for these runs, locked by ascending id, as they are now. */
+export function lockRuns(tx: Transaction, { customerId, automationId }: FlowKey, ids: readonly bigint[]) {
+  return tx.query(
+    AWAITING_ROW,
+    sql`SELECT ${RUN_COLUMNS}, r.version, r.node, r.wake_at AS "wakeAt", r.state = 'waiting' AS "isWaiting" FROM hot.flow_run r
+         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${[...ids]}::bigint[])
+           AND r.state <> 'parked' ORDER BY r.id FOR NO KEY UPDATE`,
+    'automations.lock_runs',
+  );
+}
+export type AwaitingRun = Awaited<ReturnType<typeof lockRuns>>[number];

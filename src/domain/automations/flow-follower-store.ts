@@ -1,0 +1,79 @@
+/**
+ * Up to where each active flow has read what happened to the people of its list. A flow's position moves in the transaction that lets
+ * people in and moves them on, so each event has its effect exactly once; a flow that fails delays no other.
+ */
+import { row, sql, type Queryable, type RowOf, type Transaction } from '../../db/database.ts';
+import { LAST_PERSON_EVENT_ID } from '../../events/person-event-read-model.ts';
+import type { VersionKey } from './run.ts';
+
+type FlowKey = Pick<VersionKey, 'customerId' | 'automationId'>;
+
+/** A failed batch is tried again after 2, 4, 8 … seconds, at most this. */
+const RETRY_SECONDS_MAX = 600;
+const FAILURES_MAX = 30;
+
+/** From now on: what happened before brings nobody in (D71). */
+export async function followFromNow(
+  db: Queryable,
+  { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
+): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO hot.flow_follower (customer_id, automation_id, position) VALUES (${customerId}, ${id}, ${LAST_PERSON_EVENT_ID})
+    ON CONFLICT (customer_id, automation_id) DO UPDATE
+      SET position = excluded.position, since = excluded.since, failures = 0, retry_at = NULL`);
+}
+
+const BEHIND_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', listId: 'bigint' });
+export type FlowBehind = RowOf<typeof BEHIND_ROW>;
+
+/** Active flows with something to read, those that have waited longest first. `version` is the one that people enter. */
+export function flowsBehind(db: Queryable, upTo: bigint, max: number) {
+  return db.query(
+    BEHIND_ROW,
+    sql`SELECT f.customer_id AS "customerId", f.automation_id AS "automationId", a.live_version AS version, a.list_id AS "listId"
+          FROM hot.flow_follower f
+          JOIN automation a ON a.customer_id = f.customer_id AND a.id = f.automation_id AND a.status = 'active' AND a.live_version IS NOT NULL
+         WHERE f.position < ${upTo} AND (f.retry_at IS NULL OR f.retry_at <= clock_timestamp())
+           AND EXISTS (SELECT 1 FROM hot.person_event e
+                        WHERE e.customer_id = f.customer_id AND e.list_id = a.list_id AND e.id > f.position AND e.id <= ${upTo}
+                          AND e.recorded_on >= (f.since AT TIME ZONE 'UTC')::date - 1)
+         ORDER BY f.since LIMIT ${max}`,
+    'automations.flows_behind',
+  );
+}
+
+const HELD_ROW = row({ position: 'bigint', since: 'timestamptz' });
+
+/** Holds the flow's position until the transaction ends; undefined: another process does. */
+export async function holdPosition(tx: Transaction, { customerId, automationId }: FlowKey) {
+  const [held] = await tx.query(
+    HELD_ROW,
+    sql`SELECT position, since FROM hot.flow_follower
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId} FOR NO KEY UPDATE SKIP LOCKED`,
+    'automations.hold_position',
+  );
+  return held;
+}
+
+/** Stores that all is done up to this event; the next ones were recorded after `since`. */
+export async function movePosition(
+  tx: Transaction,
+  { customerId, automationId }: FlowKey,
+  { position, since }: { readonly position: bigint; readonly since: Date },
+): Promise<void> {
+  await tx.execute(
+    sql`UPDATE hot.flow_follower SET position = ${position}, since = ${since}, failures = 0, retry_at = NULL
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId}`,
+    'automations.move_position',
+  );
+}
+
+/** The next events could not be handled: they are tried again later. */
+export async function delayPosition(db: Queryable, { customerId, automationId }: FlowKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.flow_follower
+           SET failures = least(failures + 1, ${FAILURES_MAX}::int),
+               retry_at = clock_timestamp() + make_interval(secs => least(2 ^ (failures + 1), ${RETRY_SECONDS_MAX}::int))
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId}`,
+  );
+}

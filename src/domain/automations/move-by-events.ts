@@ -1,0 +1,142 @@
+/**
+ * What events do to people who are in a flow already: they reach a goal or an exit, or their wait ends (D77, D79). The runs' rows decide:
+ * what has moved on meanwhile is not moved again.
+ */
+import type { PersonEvent, PersonEventKind } from '../../events/person-event.ts';
+import { peopleById } from '../audience/people-store.ts';
+import { peopleAmong } from '../audience/segments/segment-read-model.ts';
+import type { SegmentRule } from '../audience/segments/segment.ts';
+import type { TransactionContext } from '../context.ts';
+import { moveOf } from './advance-node.ts';
+import { lockRuns, runsOfPeople, type AwaitingRun } from './awaiting-run-store.ts';
+import type { Followed } from './enter-by-events.ts';
+import { countsFrom, detailsOf } from './event-wait-work.ts';
+import { isEventOf } from './flow-event.ts';
+import { liveFlow, type LiveFlow } from './live-flow.ts';
+import type { Outcome } from './node-work.ts';
+import type { Move } from './run.ts';
+import { findByKeys, moveRuns } from './run-store.ts';
+import { wakeFlows } from './wake-flows.ts';
+import { zonesOfList } from './version-read-model.ts';
+
+type WayOut = LiveFlow['flow']['goals'][number];
+
+/** After these a rule about the person may have become true. */
+const CHANGING: ReadonlySet<PersonEventKind> = new Set([
+  ...(['added', 'confirmed', 'resubscribed', 'unsubscribed'] as const),
+  ...(['changed', 'tagged', 'untagged', 'moved'] as const),
+]);
+
+/** Whether people inside the flow wait for events, or leave by them. */
+export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boolean {
+  return goals.length + exits.length > 0 || nodes.some(({ type }) => type === 'wait_for_event');
+}
+
+/** For a run the outcome that an event has, if any; `isTrue` answers a rule about the person. */
+type Judge = (run: AwaitingRun) => Outcome | undefined;
+
+/** Returns how many were moved. */
+export async function moveByEvents(
+  ctx: TransactionContext,
+  { key, listId }: LiveFlow,
+  followed: Followed,
+): Promise<number> {
+  const ids = [...new Set(followed.events.map(({ personId }) => personId))];
+  const inside = await runsOfPeople(ctx.tx, key, ids);
+  const judges = new Map<number, { readonly live: LiveFlow; readonly judge: Judge }>();
+  for (const version of new Set(inside.map((run) => run.version))) {
+    const live = await liveFlow(ctx.db, { ...key, version });
+    if (live && awaitsEvents(live)) judges.set(version, { live, judge: await judgeOf(ctx, live, inside, followed) });
+  }
+  const judged = (runs: readonly AwaitingRun[]) => runs.filter((run) => judges.get(run.version)?.judge(run));
+  const wanted = judged(inside).map(({ id }) => id);
+  if (wanted.length === 0) return 0;
+  await findByKeys(ctx.tx);
+  const held = judged(await lockRuns(ctx.tx, key, wanted));
+  const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId });
+  if (!zones) return 0;
+  const people = await peopleById(ctx.db, {
+    ...{ customerId: key.customerId, listId, ids: held.map(({ personId }) => personId) },
+  });
+  for (const [version, runs] of [...Map.groupBy(held, (run) => run.version)].toSorted(([a], [b]) => a - b)) {
+    const { live, judge } = judges.get(version) ?? {};
+    const moves = runs.flatMap((run): Move[] => {
+      const node = live?.graph.nodes.get(run.node);
+      const outcome = judge?.(run);
+      if (!live || !node || !outcome) return [];
+      const person = people.get(run.personId) ?? null;
+      const arrival = person ? { live, zones, person, now: followed.now } : undefined;
+      return [moveOf(node, run, outcome, arrival)];
+    });
+    await moveRuns(ctx.tx, { ...key, version }, { moves, now: followed.now });
+  }
+  await wakeFlows(ctx.tx);
+  return held.length;
+}
+
+/** Goals come before exits, and both before the wait. */
+async function judgeOf(
+  ctx: TransactionContext,
+  live: LiveFlow,
+  inside: readonly AwaitingRun[],
+  followed: Followed,
+): Promise<Judge> {
+  const { goals, exits } = live.flow;
+  const ways = [
+    ...goals.map((way) => ({ way, reason: `goal:${way.id}` })),
+    ...exits.map((way) => ({ way, reason: `exit:${way.id}` })),
+  ];
+  const events = Map.groupBy(followed.events, ({ personId }) => personId);
+  const leaves = await Promise.all(
+    ways.map(async ({ way, reason }) => ({ reason, isTrue: await truthOf(ctx, live, way, { inside, followed }) })),
+  );
+  return (run) => {
+    const own = events.get(run.personId) ?? [];
+    const left = leaves.find(({ isTrue }) => isTrue(run, own));
+    return left ? { leave: left.reason } : endOfWait(live, run, own);
+  };
+}
+
+type Truth = (run: AwaitingRun, events: readonly PersonEvent[]) => boolean;
+
+async function truthOf(
+  ctx: TransactionContext,
+  live: LiveFlow,
+  { event: asked, person: rule }: WayOut,
+  { inside, followed }: { readonly inside: readonly AwaitingRun[]; readonly followed: Followed },
+): Promise<Truth> {
+  if (asked)
+    return ({ enteredAt, entryKey }, events) =>
+      events.some((event) => event.at >= enteredAt && isEventOf(asked, event, { entry: live.flow.entry, entryKey }));
+  const changed = new Set(followed.events.filter(({ kind }) => CHANGING.has(kind)).map(({ personId }) => personId));
+  const ids = inside.map(({ personId }) => personId).filter((id) => changed.has(id));
+  const people = await whoAre(ctx, live, { rule, ids, followed });
+  return ({ personId }) => people.has(personId);
+}
+
+const NOBODY: ReadonlySet<bigint> = new Set();
+
+async function whoAre(
+  ctx: TransactionContext,
+  { key, listId }: LiveFlow,
+  asked: { readonly rule: SegmentRule | undefined; readonly ids: readonly bigint[]; readonly followed: Followed },
+): Promise<ReadonlySet<bigint>> {
+  const { rule, ids, followed } = asked;
+  if (!rule || ids.length === 0) return NOBODY;
+  const { now, answers } = followed;
+  return peopleAmong(ctx.db, { customerId: key.customerId, listId, rule }, { ids, asOf: now, answers });
+}
+
+/** Who has just come to the node looks back by themselves. */
+function endOfWait(live: LiveFlow, run: AwaitingRun, events: readonly PersonEvent[]): Outcome | undefined {
+  const node = live.graph.nodes.get(run.node);
+  if (node?.type !== 'wait_for_event' || !run.isWaiting) return undefined;
+  const from = countsFrom(node, run);
+  const found = events.find(
+    (event) =>
+      event.at >= from &&
+      (run.wakeAt === null || event.at < run.wakeAt) &&
+      isEventOf(node.event, event, { entry: live.flow.entry, entryKey: run.entryKey }),
+  );
+  return found && { go: 'next', reason: node.event.type, details: detailsOf(found) };
+}
