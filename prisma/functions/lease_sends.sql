@@ -1,6 +1,6 @@
 -- Reserves a slice of the budget for one sending job. Deliveries and reservations are read in one snapshot: a job that ends
 -- between two reads would be in neither. The quota is counted over a sliding window (hot.slide_window); without a quota nothing is
--- counted for it, and a later one begins with nothing used. A caller that still names the period before does not begin a new one.
+-- counted for it, and a later one begins with nothing used. Only campaigns have sending jobs. A caller that still names the period before does not begin a new one.
 CREATE OR REPLACE FUNCTION hot.lease_sends(
   customer bigint, kind smallint, source bigint, ledger_day date, from_recipient bigint, to_recipient bigint, job_worker uuid, wanted integer,
   credits_max bigint, period text, quota_max bigint, quota_length text, processes_max integer)
@@ -21,7 +21,7 @@ BEGIN
     > (split_part(budget.credits_period, ':', 1)::bigint, budget.credits_period COLLATE "C");
   FOR attempt IN 1..2 LOOP
     SELECT (SELECT coalesce(sum(c.sent + c.unknown), 0) FROM hot.delivery_counter c WHERE c.customer_id = customer),
-           coalesce(sum(s.amount), 0), count(*) FILTER (WHERE NOT s.is_over)
+           coalesce(sum(s.amount), 0), count(*) FILTER (WHERE NOT s.is_over AND s.source_kind = 1)
       INTO delivered, reserved, running
       FROM hot.send_slice s WHERE s.customer_id = customer;
     IF quota_max IS NOT NULL THEN

@@ -1,7 +1,7 @@
 -- Records outcomes of messages that are not of a campaign, and marks the next ones as `sending`, for all customers and sources
 -- together. The rules are those of hot.record_and_mark: a row is written only by who holds its epoch, and marked only while the
 -- address that was read is the recipient's. Who may be mailed depends on the message: the status on the list that it is for, or
--- none; and suppressions, of which a complaint does not stop kind `security` (decision D94).
+-- none; and suppressions, of which a complaint does not stop kind `security` (decision D94); and a flow that is stopped sends nothing.
 CREATE OR REPLACE FUNCTION hot.settle_messages(
   worker uuid, lease interval,
   ids bigint[], customers bigint[], epochs integer[], states hot.delivery_state[], tries boolean[], replies text[], reasons text[],
@@ -16,7 +16,11 @@ BEGIN
   PERFORM 1 FROM hot.message_queue q WHERE q.message_id = ANY (ids) ORDER BY q.message_id FOR UPDATE;
   RETURN QUERY
   WITH outcome AS (
-    SELECT o.*, m.snapshot_on, m.source_kind, m.source_id, m.recipient_id
+    SELECT o.*, m.snapshot_on, m.source_kind, m.source_id, m.recipient_id,
+           CASE WHEN m.source_kind = 2 THEN (
+             SELECT b.state FROM hot.delivery b
+              WHERE b.snapshot_on = m.snapshot_on AND b.customer_id = m.customer_id AND b.source_kind = m.source_kind AND b.source_id = m.source_id
+                AND b.recipient_id = m.recipient_id AND b.occurrence = m.id) END AS state_before
       FROM unnest(ids, customers, epochs, states, tries, replies, reasons, message_ids, message_keys, delays, unanswered, servers)
         AS o(id, customer_id, epoch, state, is_try, reply, reason, message_id, message_key, delay_seconds, is_unanswered, server_id)
       JOIN hot.message m ON m.customer_id = o.customer_id AND m.id = o.id
@@ -35,7 +39,15 @@ BEGIN
                  WHEN d.state = 'queued' AND d.epoch = o.epoch - 1 THEN true
                  -- a late answer for one that was given up meanwhile
                  ELSE o.state = 'sent' AND d.state IN ('queued', 'unknown') AND d.epoch = o.epoch AND d.owner = worker END)
-    RETURNING d.occurrence, d.customer_id, d.source_kind, d.source_id, d.recipient_id, d.state, d.not_before
+    RETURNING d.occurrence, d.customer_id, d.source_kind, d.source_id, d.recipient_id, d.state, d.not_before, o.state_before
+  ), counted AS (
+    -- Mails of flows take credits, as campaigns do: only what took some is counted.
+    INSERT INTO hot.delivery_counter AS c (customer_id, source_kind, source_id, audience, sent, unknown)
+    SELECT s.customer_id, s.source_kind, s.source_id, count(*) FILTER (WHERE s.state_before <> 'unknown'), count(*) FILTER (WHERE s.state = 'sent'),
+           count(*) FILTER (WHERE s.state = 'unknown') - count(*) FILTER (WHERE s.state_before = 'unknown')
+      FROM settled s WHERE s.source_kind = 2 AND s.state IN ('sent', 'unknown') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE
+      SET audience = c.audience + excluded.audience, sent = c.sent + excluded.sent, unknown = c.unknown + excluded.unknown
   ), closed AS (
     DELETE FROM hot.message_queue q USING settled s WHERE q.message_id = s.occurrence AND s.state <> 'queued'
   ), again AS (
@@ -60,6 +72,7 @@ BEGIN
          SELECT 1 FROM hot.reader_of_message(n.customer_id, d.list_id, n.recipient_id) p
           WHERE p.email = n.email AND (n.status IS NULL OR p.status = n.status)
             AND NOT hot.is_message_suppressed(n.customer_id, p.email_key, n.kind))
+       AND (n.source_kind <> 2 OR hot.flow_denial(n.customer_id, n.source_id) IS NULL)
     RETURNING d.occurrence
   )
   SELECT (SELECT array_agg(s.occurrence) FROM settled s), (SELECT array_agg(k.occurrence) FROM marked_now k);

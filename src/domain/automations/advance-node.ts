@@ -81,7 +81,7 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
   if (!zones) return NOTHING;
-  const withPayload = node.type === 'condition';
+  const withPayload = node.type === 'condition' || node.type === 'send_mail';
   const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, after, withPayload });
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
   // What the node does to people happens one flow deeper (D83).

@@ -4,6 +4,7 @@ import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { FlowCondition, FlowQuestion } from './flow-condition.ts';
 import { questionsOf } from './flow-condition.ts';
 import { isTrueOf, valueAt } from './flow-payload.ts';
+import { answerAboutMail } from './mail-acts.ts';
 import type { NodeWork, Outcome, PresentRun } from './node-work.ts';
 
 /** Whether a question is true for a run. */
@@ -32,7 +33,7 @@ async function answerTo(question: FlowQuestion, work: NodeWork<'condition'>): Pr
     const people = await peopleAmong(ctx.db, list, { ids, asOf: now, answers });
     return ({ personId }) => people.has(personId);
   }
-  throw new Error('Mails of flows are not sent yet.');
+  return answerAboutMail(question, work);
 }
 
 function isTrue(condition: FlowCondition, answers: Answers, run: PresentRun): boolean {

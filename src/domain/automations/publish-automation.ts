@@ -5,6 +5,7 @@ import { insertVersion } from './automation-store.ts';
 import type { PublishedVersion } from './automation.ts';
 import { checkFlow } from './check-flow.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
+import { mailReferenceFaults } from './mail-references.ts';
 import { referenceFaults } from './flow-references.ts';
 import { unbuiltParts } from './unbuilt-parts.ts';
 
@@ -19,7 +20,12 @@ export async function publishAutomation(ctx: Context, uid: string, draftVersion:
     const { flow, faults, warnings } = checkFlow(automation.draft);
     if (!flow || faults.length > 0) throw new FlowFaultsError(faults);
     const list = { customerId: automation.customerId, id: automation.listId };
-    const further = [...unbuiltParts(flow), ...(await referenceFaults(tx, list, flow))];
+    const of = { customerId: list.customerId, listId: list.id, automationId: automation.id };
+    const further = [
+      ...unbuiltParts(flow),
+      ...(await referenceFaults(tx, list, flow)),
+      ...(await mailReferenceFaults(tx, of, flow)),
+    ];
     if (further.length > 0) throw new FlowFaultsError(further);
     const number = await insertVersion(tx.db, automation, { flow, publishedBy: viewerOf(tx).userUid });
     return { number, warnings };

@@ -43,6 +43,11 @@ export interface Run {
   readonly passes: Passes | null;
 }
 
+/** How often the run came to the node by now. Ids of nodes are the caller's: only own names count. */
+export function passOf({ passes }: Pick<Run, 'passes'>, node: string): number {
+  return passes && Object.hasOwn(passes, node) ? (passes[node] ?? 1) : 1;
+}
+
 /** A run whose node has work to do now, with the person; null: the person is not on the list any more. */
 export interface DueRun extends Run {
   readonly wakeAt: Date;

@@ -1,8 +1,10 @@
 /** The work of each type of node. */
 import { unreachable } from '../../lib/errors.ts';
 import { chooseByCondition, split } from './choice-work.ts';
+import { sendMails } from './mail-work.ts';
 import type { NodeWork, Outcome } from './node-work.ts';
 import { endWaitsForEvent } from './event-wait-work.ts';
+import { notify } from './notify-work.ts';
 import { addTag, removeTag, setField, unsubscribe } from './person-work.ts';
 import { endWaits, endWaitsForDates, endWaitsForEvents } from './wait-work.ts';
 
@@ -31,7 +33,9 @@ export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly 
     case 'end':
       return work.runs.map(() => ({ leave: 'end' }));
     case 'send_mail':
+      return sendMails({ ...work, node });
     case 'notify':
+      return notify({ ...work, node });
     case 'webhook':
     case 'start_flow':
     case 'copy_to_list':

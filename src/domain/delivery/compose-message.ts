@@ -7,26 +7,17 @@ import type { MailSender } from '../audience/mails/mail-sender-read-model.ts';
 import { personMail, type PersonMail } from '../audience/mails/person-mail.ts';
 import { unsubscribeDigest } from '../audience/mails/unsubscribe-notices.ts';
 import type { Context } from '../context.ts';
-import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import { mailHostsFor } from '../sending/identity.ts';
 import { unreachable } from '../../lib/errors.ts';
 import type { DeliveryKey } from '../source-key.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { recipientOfCampaign } from '../tracking/tracking.ts';
-import { composeOfLedger, type ComposedMessage } from './compose-transactional.ts';
+import { composeOfLedger } from './compose-transactional.ts';
+import type { Composition } from './message-composition.ts';
 import type { TakenMessage } from './message-queue-store.ts';
+import { composeFlowMail } from './compose-flow-mail.ts';
 import { systemMessage } from './system-mail.ts';
 import { composeTestMessage } from './test-message.ts';
-
-export interface MessageToSend extends ComposedMessage {
-  /** The address that was read for it. */
-  readonly email: string;
-  /** Goes through the servers of this campaign. */
-  readonly campaignId?: bigint;
-}
-
-/** A message, why there is none, or `again`: its reader has changed since it was taken. */
-export type Composition = MessageToSend | { readonly skip: DeliveryReason } | 'again';
 
 /** Throws what composing throws: it is the message's fault. */
 export function composeMessage(ctx: Context, message: TakenMessage): Promise<Composition> {
@@ -42,6 +33,8 @@ export function composeMessage(ctx: Context, message: TakenMessage): Promise<Com
       return composeNotice(ctx, message);
     case 'test':
       return composeTest(ctx, message);
+    case 'flow':
+      return composeFlowMail(ctx, message);
     default:
       return unreachable(purpose);
   }

@@ -79,7 +79,10 @@ export interface DueDelivery extends Lease {
 }
 
 /** Why a recipient in the ledger gets no mail. */
-export type NoMailReason = 'deleted' | 'suppressed' | 'pending' | 'unconfirmed' | 'unsubscribed';
+export type NoMailReason =
+  | ('deleted' | 'suppressed' | 'pending' | 'unconfirmed' | 'unsubscribed')
+  /** Of mails of flows. */
+  | ('flow_stopped' | 'source_deleted');
 
 /** The result of one attempt, as the ledger stores it. */
 export interface DeliveryOutcome extends RecipientKey {

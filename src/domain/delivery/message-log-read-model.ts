@@ -11,6 +11,7 @@ const LOGGED_MESSAGE = row({
   subscriberId: 'bigint?',
   listUid: 'text?',
   campaignUid: 'text?',
+  automationUid: 'text?',
   /** Empty: the person was erased. */
   email: 'text',
   state: typed<DeliveryState>('text'),
@@ -34,7 +35,7 @@ export interface MessageQuestion {
 }
 
 const COLUMNS = sql`m.id, m.purpose, m.kind, CASE WHEN m.list_id IS NOT NULL THEN m.recipient_id END AS "subscriberId", l.uid AS "listUid",
-  c.uid AS "campaignUid", d.email, d.state::text AS state, d.reason, d.reply, d.attempts, d.ambiguous_count AS "ambiguousCount",
+  c.uid AS "campaignUid", a.uid AS "automationUid", d.email, d.state::text AS state, d.reason, d.reply, d.attempts, d.ambiguous_count AS "ambiguousCount",
   m.created_at AS "createdAt", m.send_at AS "sendAt", d.not_before AS "notBefore", d.updated_at AS "updatedAt"`;
 
 /** The ledger's row by its key; OFFSET 0 keeps it one look-up for each message. */
@@ -46,6 +47,7 @@ const LEDGER = sql`
 
 const SOURCES = sql`
   LEFT JOIN mail_list l ON m.source_kind = 4 AND l.customer_id = m.customer_id AND l.id = m.source_id
+  LEFT JOIN automation a ON m.source_kind = 2 AND a.customer_id = m.customer_id AND a.id = m.source_id
   LEFT JOIN campaign c ON m.source_kind = 5 AND c.customer_id = m.customer_id AND c.id = m.source_id`;
 
 /** A page of the log, the newest first. */

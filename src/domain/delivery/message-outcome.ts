@@ -23,6 +23,21 @@ export function waits(message: TakenMessage, reason: DeliveryReason, serverId: b
   return ofMessage(message, { ...end, delaySeconds: delaySeconds ?? 0 }, serverId);
 }
 
+/** Mails of flows that are held back for longer are not sent any more: they belong to an act that is days old. */
+const HELD_SECONDS_MAX = 3 * 86_400;
+/** What holds them back may end sooner than it seems: the plan is changed, the server gets another pace. */
+const LOOK_AGAIN_SECONDS_MAX = 3_600;
+
+/** Something holds a mail of a flow back, without a try. */
+export function heldBack(
+  message: TakenMessage,
+  { reason, delaySeconds }: { readonly reason: DeliveryReason; readonly delaySeconds: number },
+): MessageOutcome {
+  if (message.ageSeconds >= HELD_SECONDS_MAX) return closed(message, 'skipped', reason);
+  const end = untried(rowOf(message), { state: 'queued', reason });
+  return ofMessage(message, { ...end, delaySeconds: Math.min(delaySeconds, LOOK_AGAIN_SECONDS_MAX) }, null);
+}
+
 /** Its row in the ledger, as outcomes name it. */
 export function rowOf({ recipientId, id, epoch, attempts }: TakenMessage) {
   return { recipientId, occurrence: id, epoch, attempts };

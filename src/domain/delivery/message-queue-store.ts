@@ -3,12 +3,16 @@
  * ledger-store.ts apply here, too: each write is conditional on owner and epoch and uses the database's clock.
  */
 import { plainArray, textArray } from '../../db/array-text.ts';
-import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
+import { raw, sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { MessageKind, MessagePurpose } from '../messages/message.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
+import { SOURCE_KINDS } from '../source-key.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import type { DeliveryOutcome, NoMailReason } from './delivery.ts';
 import type { Leaseholder } from './ledger-store.ts';
+
+/** A literal, so that every plan knows it. */
+const FLOW = raw(String(SOURCE_KINDS.automation));
 
 const TAKEN_MESSAGE = row({
   id: 'bigint',
@@ -20,6 +24,7 @@ const TAKEN_MESSAGE = row({
   priority: 'smallint',
   kind: typed<MessageKind>('text'),
   purpose: typed<MessagePurpose>('text'),
+  snapshotOn: 'text',
   /** Null: erased. */
   content: typed<Readonly<Record<string, unknown>>>('json?'),
   ageSeconds: 'float8',
@@ -58,10 +63,11 @@ export async function takeMessages(db: Queryable, taking: Taking): Promise<Taken
   return db.query(
     TAKEN_MESSAGE,
     sql`SELECT m.id, m.customer_id AS "customerId", m.source_kind AS "sourceKind", m.source_id AS "sourceId", m.recipient_id AS "recipientId",
-               m.list_id AS "listId", m.priority, m.kind, m.purpose, m.content, extract(epoch FROM now() - coalesce(m.send_at, m.created_at))::float8 AS "ageSeconds",
+               m.list_id AS "listId", m.priority, m.kind, m.purpose, m.snapshot_on::text AS "snapshotOn", m.content, extract(epoch FROM now() - coalesce(m.send_at, m.created_at))::float8 AS "ageSeconds",
                d.epoch + 1 AS epoch, d.attempts, d.ambiguous_count AS "ambiguousCount", p.email, p.fields, p.pending_until AS "pendingUntil",
                CASE WHEN p.email IS NULL THEN 'deleted' WHEN p.status <> m.status THEN p.status
-                    WHEN hot.is_message_suppressed(m.customer_id, p.email_key, m.kind) THEN 'suppressed' END AS "denialReason"
+                    WHEN hot.is_message_suppressed(m.customer_id, p.email_key, m.kind) THEN 'suppressed'
+                    WHEN m.source_kind = ${FLOW} THEN hot.flow_denial(m.customer_id, m.source_id) END AS "denialReason"
           FROM hot.message_queue q
           JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
          CROSS JOIN LATERAL (

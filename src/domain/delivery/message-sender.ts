@@ -8,10 +8,11 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { RENEWALS_PER_LEASE } from './delivery.ts';
+import { FlowBudget } from './flow-budget.ts';
 import { MessagePlaces } from './message-places.ts';
 import { createMessageRecorder, type MessageRecorder } from './message-recorder.ts';
 import { freeMessagesOfDead, renewMessages, returnMessages } from './message-lease-store.ts';
-import { takeMessages, type TakenMessage } from './message-queue-store.ts';
+import { takeMessages, type TakenMessage, type Taking } from './message-queue-store.ts';
 import { sendMessage } from './send-message.ts';
 
 export interface MessageSender {
@@ -49,6 +50,7 @@ class Sender implements MessageSender {
   readonly #holder: { readonly owner: string; readonly leaseSeconds: number };
   readonly #reasons = new Set<string>();
   readonly #places = new MessagePlaces();
+  readonly #budget: FlowBudget;
   #isStopping = false;
   #isTaking = false;
   /** Look again when the present look has ended. */
@@ -64,6 +66,7 @@ class Sender implements MessageSender {
     const { ctx, workerId, pausedFor } = means;
     this.#holder = { owner: workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
     this.#recorder = createMessageRecorder(ctx, this.#holder);
+    this.#budget = new FlowBudget(ctx, workerId);
     if (pausedFor !== undefined) this.#reasons.add(pausedFor);
   }
 
@@ -135,16 +138,21 @@ class Sender implements MessageSender {
 
   /** False: there is no place for more. */
   async #takeRound(): Promise<boolean> {
-    const next = this.#places.next();
-    if (this.#isStopping || this.#reasons.size > 0 || !next) return false;
-    const taken = await takeMessages(this.#means.ctx.db, { holder: this.#holder, ...next });
-    this.#isFull = taken.length > 0;
+    const rounds = this.#places.next();
+    if (this.#isStopping || this.#reasons.size > 0 || rounds.length === 0) return false;
+    this.#isFull = false;
+    for (const round of rounds) await this.#takeFor(round);
+    return true;
+  }
+
+  async #takeFor(round: Omit<Taking, 'holder'>): Promise<void> {
+    const taken = await takeMessages(this.#means.ctx.db, { holder: this.#holder, ...round });
+    this.#isFull ||= taken.length > 0;
     for (const message of taken) {
       // Its lease was lost for a moment, as when the database restarts: the work on it goes on, and it has its lease again.
       if (this.#places.has(message.id)) continue;
       void this.#places.hold(message, this.#begin(message)).then(() => this.wake());
     }
-    return true;
   }
 
   /** Tests may be as large as a campaign's message with all its files: one at a time. */
@@ -161,6 +169,8 @@ class Sender implements MessageSender {
       ctx,
       drivers,
       recorder: this.#recorder,
+      budget: this.#budget,
+      rest: (customerId: bigint, seconds: number) => this.#places.rest(customerId, seconds),
       isStopping: () => this.#isStopping || this.#reasons.size > 0,
     };
     try {
@@ -169,6 +179,8 @@ class Sender implements MessageSender {
       else await this.#recorder.record(message, outcome);
     } catch (error) {
       this.#complain('messages.not_sent', error, message);
+    } finally {
+      await this.#budget.ended(message.id);
     }
   }
 

@@ -11,17 +11,25 @@ import type { Context } from '../context.ts';
 import { PRIORITIES } from '../messages/message.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { isAboutSetUp } from '../sending/replies/judge-reply.ts';
-import { composeMessage, type MessageToSend } from './compose-message.ts';
+import type { FlowBudget, Held } from './flow-budget.ts';
+import { passGate, type Passage } from './message-passage.ts';
+import { composeMessage } from './compose-message.ts';
+import type { MessageToSend } from './message-composition.ts';
 import { notComposed } from './message-not-composed.ts';
 import type { MessageRecorder } from './message-recorder.ts';
 import type { MessageHandover, MessageOutcome, TakenMessage } from './message-queue-store.ts';
 import { PermissionToSend } from './permission-to-send.ts';
-import { changed, closed, judged, storable, waits } from './message-outcome.ts';
+import { NO_SERVER_DELAY_SECONDS } from './delivery.ts';
+import { changed, closed, heldBack, judged, storable, waits } from './message-outcome.ts';
 
 export interface MessageTools {
   readonly ctx: Context;
   readonly drivers: DriverPool;
   readonly recorder: MessageRecorder;
+  /** Of mails of flows. */
+  readonly budget: FlowBudget;
+  /** The customer's mails of flows are held back for so long: no further ones are taken. */
+  rest(customerId: bigint, seconds: number): void;
   /** Nothing new is begun any more. */
   isStopping(): boolean;
 }
@@ -30,6 +38,8 @@ export interface MessageTools {
 export async function sendMessage(tools: MessageTools, message: TakenMessage): Promise<MessageOutcome | 'again'> {
   const { ctx, drivers } = tools;
   const { denialReason, customerId } = message;
+  if (denialReason === 'flow_stopped')
+    return heldBack(message, { reason: denialReason, delaySeconds: STOPPED_SECONDS });
   if (denialReason !== null)
     return closed(message, denialReason === 'suppressed' ? 'suppressed' : 'skipped', denialReason);
   if (needsPlan(message) && !(await hasRunningPlan(ctx.db, customerId))) return closed(message, 'skipped', 'no_plan');
@@ -41,14 +51,27 @@ export async function sendMessage(tools: MessageTools, message: TakenMessage): P
   }
   if (composed === 'again') return 'again';
   if ('skip' in composed) return closed(message, 'skipped', composed.skip);
+  const isOfFlow = message.priority === PRIORITIES.flow;
+  const held = isOfFlow ? await tools.budget.take(message) : undefined;
+  if (held) return rested(tools, message, held);
   const channel = await drivers.channelFor(ctx, customerId, composed.campaignId);
-  if (!channel) return waits(message, 'no_server');
+  if (!channel) return isOfFlow ? rested(tools, message, NO_SERVER) : waits(message, 'no_server');
   return handOver(tools, { message, composed, channel });
 }
 
-/** The program's own mails need none. */
+/** A flow that is stopped may go on. */
+const STOPPED_SECONDS = 300;
+const NO_SERVER: Held = { reason: 'no_server', delaySeconds: NO_SERVER_DELAY_SECONDS };
+
+/** What holds back one mail of a flow holds back the customer's next ones, too. */
+function rested(tools: MessageTools, message: TakenMessage, held: Held): MessageOutcome {
+  if (!held.isOfDomain) tools.rest(message.customerId, held.delaySeconds);
+  return heldBack(message, held);
+}
+
+/** The program's own mails need none; those of flows wait for one. */
 function needsPlan({ purpose }: TakenMessage): boolean {
-  return purpose !== 'notice';
+  return purpose !== 'notice' && purpose !== 'flow';
 }
 
 interface Handing {
@@ -94,14 +117,19 @@ async function sendThrough(tools: MessageTools, handing: Handing, isMarked: bool
   const permits =
     message.priority === PRIORITIES.transactional ? channel.permits.ahead() : channel.permits.of(message.customerId);
   while (permits.tryTake(1) === 0) await permits.whenFree();
+  let passage: Passage | undefined;
   try {
+    const passed = await passGate(ctx, channel, { message, domain: domainOf(composed.filled.envelope.to) });
+    if ('reason' in passed) return { outcome: rested(tools, message, passed) };
+    passage = passed;
     const handover: MessageHandover = { ...message, email: composed.email, serverId: channel.serverId };
     // Only what is not marked yet can be put back without a word. For each server it is marked anew: its reader may have changed.
     if (!isMarked && tools.isStopping()) return 'again';
     if (!(await recorder.mark(handover))) return isMarked ? { outcome: changed(message) } : 'again';
     const permission = new PermissionToSend(() => recorder.mark(handover));
-    return await attempt(ctx, { ...handing, permission }, content);
+    return await attempt(ctx, { ...handing, permission, passage }, content);
   } finally {
+    passage?.withdraw();
     permits.give(1);
   }
 }
@@ -112,35 +140,39 @@ async function signed({ filled, identity }: MessageToSend, { signsDkim }: Sendin
   return sign === null || signsDkim ? filled : { ...filled, content: await sign(filled.content) };
 }
 
+interface Marked extends Handing {
+  readonly permission: PermissionToSend;
+  readonly passage: Passage;
+}
+
 async function attempt(
   ctx: Context,
-  { message, composed, channel, permission }: Handing & { readonly permission: PermissionToSend },
+  { message, composed, channel, permission, passage }: Marked,
   content: FilledMessage,
 ): Promise<Attempt> {
-  const { driver, gate, serverId } = channel;
-  const domain = domainOf(composed.filled.envelope.to);
+  const { driver, serverId } = channel;
   const unfit = await unfitSender({ message, composed, channel });
   if (unfit) return unfit;
   if (!(await permission.isGood())) return { outcome: changed(message) };
   try {
     const { reply, runtimeMessageId } = await driver.send({ ...content, mayStillLeave: () => permission.isGood() });
-    const { recipient } = gate.judgeOutcome(ctx, domain, undefined);
-    const outcome = judged(ctx, { message, channel, verdict: recipient, reply: storable(reply) });
+    const verdict = passage.judge(ctx, undefined);
+    const outcome = judged(ctx, { message, channel, verdict, reply: storable(reply) });
     return { outcome: { ...outcome, runtimeMessageId: storable(runtimeMessageId) } };
   } catch (thrown) {
     // A driver that throws anything else broke its contract; the message may have been sent.
     const error = thrown instanceof SendingError ? thrown : new SendingError('unknown', messageOf(thrown));
     if (permission.isWithdrawn && error.kind !== 'unknown') return { outcome: changed(message) };
-    const { recipient } = gate.judgeOutcome(ctx, domain, error);
-    if (recipient.kind === 'unavailable')
+    const verdict = passage.judge(ctx, error);
+    if (verdict.kind === 'unavailable')
       return {
         error,
         outcome: {
-          ...waits(message, recipient.reason ?? 'server_unavailable', serverId),
+          ...waits(message, verdict.reason ?? 'server_unavailable', serverId),
           reply: storable(error.message),
         },
       };
-    return { error, outcome: judged(ctx, { message, channel, verdict: recipient, reply: storable(error.message) }) };
+    return { error, outcome: judged(ctx, { message, channel, verdict, reply: storable(error.message) }) };
   }
 }
 

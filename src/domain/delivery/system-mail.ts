@@ -30,19 +30,30 @@ const NO_SOURCE = 0n;
 
 /** Enqueues the mails that the job causes, one for each address. Throws when the installation has no operator account. */
 export async function enqueueSystemMails(ctx: Context, jobId: string, mails: readonly SystemMail[]): Promise<void> {
+  await enqueueNotices(
+    ctx,
+    mails.map((mail) => ({ ...mail, cause: `job ${jobId} ${mail.to}` })),
+  );
+}
+
+/** The same for notices that know their causes. */
+export async function enqueueNotices(
+  ctx: Pick<Context, 'db'>,
+  mails: readonly (SystemMail & { readonly cause: string })[],
+): Promise<void> {
   if (mails.length === 0) return;
   const operator = await operatorAccount(ctx.db);
   if (!operator) throw new Error('The installation has no operator account.');
   const source = { customerId: operator.id, sourceKind: SOURCE_KINDS.transactional, sourceId: NO_SOURCE };
   await enqueueMessages(
     ctx.db,
-    mails.map(({ to, subject, paragraphs }) => ({
+    mails.map(({ to, subject, paragraphs, cause }) => ({
       source,
       to: { email: to },
       kind: 'transactional',
       purpose: 'notice',
       priority: PRIORITIES.transactional,
-      cause: `job ${jobId} ${to}`,
+      cause,
       content: { subject, paragraphs },
     })),
   );

@@ -7,9 +7,11 @@ import type { Context } from '../context.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { linkSignerOf } from '../tracking/link-signer.ts';
 import { campaignOfSource } from '../statistics/source-read-model.ts';
+import { SOURCE_KINDS } from '../source-key.ts';
 import type { TrackedRecipient } from '../tracking/tracking.ts';
 import { messageSource } from './campaign-message.ts';
 import { readSource } from './campaign-source-read-model.ts';
+import { flowWebView } from './compose-flow-mail.ts';
 import { fieldValues } from './field-values.ts';
 import { exampleValues, tagValuesFor } from './plugin-tags.ts';
 import { personOnList } from './people-read-model.ts';
@@ -36,6 +38,7 @@ async function compileOnce(source: MessageSource): Promise<CompiledMessage> {
 
 /** The message, or undefined when the campaign or the person is gone. Its html is the customer's: show it in a sandbox. */
 export async function webViewOf(ctx: Context, recipient: TrackedRecipient): Promise<MessageTexts | undefined> {
+  if (recipient.sourceKind === SOURCE_KINDS.automation) return flowWebView(ctx, recipient);
   const { customerId, listId, recipientId } = recipient;
   const isSample = isNobody(recipient);
   const person = isSample ? undefined : await personOnList(ctx.db, { customerId, listId, id: recipientId });

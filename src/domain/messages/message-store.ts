@@ -25,6 +25,20 @@ export async function insertMessages(db: Queryable, messages: readonly NewMessag
   return written.map(({ cause }) => cause);
 }
 
+/** Ids of the customer's messages by their causes. */
+export async function messageIdsOf(
+  db: Queryable,
+  customerId: bigint,
+  causes: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const rows = await db.query(
+    { cause: 'text', id: 'bigint' },
+    sql`SELECT cause, id FROM hot.message WHERE customer_id = ${customerId} AND cause = ANY (${[...causes]}::text[])`,
+    'messages.ids_of_causes',
+  );
+  return new Map(rows.map(({ cause, id }) => [cause, id]));
+}
+
 /** So many contents are erased in one statement. */
 const ERASED_AT_ONCE = 10_000;
 

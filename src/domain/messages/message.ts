@@ -19,6 +19,7 @@ export const MESSAGE_PURPOSES = [
   'unsubscribe_notification',
   'notice',
   'test',
+  'flow',
 ] as const;
 export type MessagePurpose = (typeof MESSAGE_PURPOSES)[number];
 

@@ -17,11 +17,16 @@ const TEXTS = {
   asked_too_often: 'asked to confirm too often today',
   // its customer
   no_plan: 'no running subscription',
-  source_deleted: 'list or campaign deleted, or its customer disabled',
+  source_deleted: 'list, campaign or flow deleted, or its customer disabled',
+  template_deleted: 'template deleted',
+  flow_stopped: 'held back: its flow is stopped',
+  plan_credits: 'held back: the credits of the plan are used up',
+  plan_quota: 'held back: the quota of the plan is used up',
   // its time
   waits_for_plugin: 'waits for a plugin',
   own_time: 'waits for its time',
   quiet_hours: 'held back: quiet hours',
+  server_pace: 'held back: the pace of the sending server',
   domain_limit: 'held back: hourly limit of the domain',
   provider_paused: 'held back: the provider asked to wait',
   // the message

@@ -8,7 +8,7 @@ import { MessageKind, MessagePurpose } from './words.ts';
 
 export const Message = builder.objectRef<LoggedMessage>('Message').implement({
   description:
-    'A message that is not of a campaign: a mail of a list, the test of a campaign, a notice of the program.',
+    'A message that is not of a campaign: a mail of a list or of a flow, the test of a campaign, a notice of the program.',
   authScopes: { scope: 'campaigns:read' },
   fields: (t) => ({
     uid: t.string({ resolve: ({ id }) => messageUid(id) }),
@@ -29,6 +29,10 @@ export const Message = builder.objectRef<LoggedMessage>('Message').implement({
     campaignUid: t.exposeString('campaignUid', {
       nullable: true,
       description: 'The campaign that it is a test of, if it still exists.',
+    }),
+    automationUid: t.exposeString('automationUid', {
+      nullable: true,
+      description: 'The automation whose flow sends it, if it still exists.',
     }),
     state: t.expose('state', { type: DeliveryState }),
     reason: t.string({

@@ -15,6 +15,7 @@ export const MessagePurpose = closedSet<PurposeOfMessage>(
     unsubscribe_notification: 'Tells the owner of a list who left.',
     notice: 'Of the program itself, such as the mail that verifies a sender. Only the operator’s account has these.',
     test: 'The test of a campaign.',
+    flow: 'Of a flow, by one of its nodes.',
   },
 );
 

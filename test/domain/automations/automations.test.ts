@@ -66,10 +66,10 @@ test('two who edit the same draft do not overwrite each other', async () => {
 });
 
 test('nodes whose work is not built are refused, each by its name', async () => {
-  const mail = { id: 'mail', type: 'send_mail', templateUid: '0123456789abc' };
-  const uid = await make({ ...flow, nodes: [mail], edges: [{ from: 'start', to: 'mail' }] });
+  const other = { id: 'other', type: 'start_flow', automationUid: '0123456789abc' };
+  const uid = await make({ ...flow, nodes: [other], edges: [{ from: 'start', to: 'other' }] });
   await expect(publishAutomation(ctx, uid, 1)).rejects.toMatchObject({
-    faults: [{ node: 'mail', field: 'type', code: 'not_available', message: expect.stringContaining('send_mail') }],
+    faults: [{ node: 'other', field: 'type', code: 'not_available', message: expect.stringContaining('start_flow') }],
   });
 });
 

@@ -1,0 +1,68 @@
+/**
+ * Sends a mail: enqueued in the transaction of the step, once for each run, node and pass (D81). Who may get it is checked here and
+ * once more when it is handed over (D80): the status on the list, suppression, the flow's state. A skip is never tried again.
+ */
+import { mailData, type MailData } from '../content/mail-data.ts';
+import { enqueueFlowMails, type FlowMail } from '../delivery/flow-mail.ts';
+import { kindOfTemplate, peopleWithMail } from './flow-mail-read-model.ts';
+import { failed, type NodeWork, type Outcome, type PresentRun } from './node-work.ts';
+import { passOf } from './run.ts';
+
+const DAY_MS = 86_400_000;
+
+type Mail = NodeWork<'send_mail'>;
+
+export async function sendMails(work: Mail): Promise<readonly Outcome[]> {
+  const { ctx, live, node, runs } = work;
+  const { customerId, automationId } = live.key;
+  const kind = await kindOfTemplate(ctx.db, { customerId, uid: node.templateUid });
+  if (kind === undefined) return runs.map(() => failed(work, 'template_deleted'));
+  const ids = runs.map(({ personId }) => personId);
+  const havingIt = await whoHasIt(work, ids);
+  const checked = runs.map((run): FlowMail | Outcome => {
+    const denied = denialOf(node, run, havingIt);
+    if (denied) return denied;
+    const payload = payloadOf(run);
+    if (payload === 'unusable') return failed(work, 'payload_unusable');
+    havingIt?.add(run.personId);
+    const { id: runId, personId, person } = run;
+    return { runId, node: node.id, pass: passOf(run, node.id), personId, status: person.status, payload };
+  });
+  const mails = checked.filter((one) => 'runId' in one);
+  const messageIds = await enqueueFlowMails(ctx.db, {
+    ...{ customerId, automationId, listId: live.listId, kind, mails },
+    ...{ templateUid: node.templateUid, subject: node.subject ?? null },
+  });
+  let next = 0;
+  return checked.map((one): Outcome => {
+    if (!('runId' in one)) return one;
+    const details = { templateUid: node.templateUid, messageId: String(messageIds[next++]) };
+    return { go: 'next', details };
+  });
+}
+
+/** Undefined: the node does not ask. Grows while the batch is worked on: two runs of one person may be in it. */
+async function whoHasIt({ ctx, live, node, now }: Mail, ids: readonly bigint[]): Promise<Set<bigint> | undefined> {
+  if (node.notAgainWithinDays === undefined) return undefined;
+  const since = new Date(now.getTime() - node.notAgainWithinDays * DAY_MS);
+  return new Set(await peopleWithMail(ctx.db, { ...live.key, templateUid: node.templateUid, ids, since }));
+}
+
+/** A goodbye mail goes to who has left, too. Whoever is suppressed has left the flow, unless the flow itself ended the subscription (D80). */
+function denialOf(
+  node: Mail['node'],
+  { personId, person }: PresentRun,
+  havingIt: ReadonlySet<bigint> | undefined,
+): Outcome | undefined {
+  const hasLeft = person.status === 'unsubscribed' && node.isGoodbye === true;
+  if (person.status !== 'subscribed' && !hasLeft) return { go: 'next', reason: person.status };
+  if (person.isSuppressed) return { go: 'next', reason: 'suppressed' };
+  return havingIt?.has(personId) ? { go: 'next', reason: 'sent_recently' } : undefined;
+}
+
+/** `execute` takes deeper data than a mail can use. */
+function payloadOf({ payload }: PresentRun): MailData | null | 'unusable' {
+  if (payload === null) return null;
+  const read = mailData.safeParse(payload);
+  return read.success ? read.data : 'unusable';
+}

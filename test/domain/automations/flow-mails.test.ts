@@ -1,0 +1,271 @@
+/**
+ * Flows that send mails: each person gets each mail once, checked when it is enqueued and when it is handed over (decisions D78, D80,
+ * D81), with the plan's credits and the pace of the server.
+ */
+import { afterAll, expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
+import { FlowFaultsError } from '../../../src/domain/automations/automation-errors.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { givePlan } from '../../support/plans.ts';
+import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
+import { messageRows, runSender } from '../../support/message-world.ts';
+import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
+
+const smtp = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
+const world = await startFlowMailWorld({ smtpPort: smtp.port });
+const { ctx, list } = world;
+afterAll(() => smtp[Symbol.asyncDispose]());
+
+const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
+const triggers = [{ type: 'execute' }];
+const mailsTo = async (personId: bigint) => {
+  const email = (await world.personRow(personId))?.email;
+  return smtp.accepted.filter(({ to }) => to === email).map(({ content }) => content);
+};
+const text = (content = '') => content.replaceAll('=\r\n', '');
+
+test('two mails with a wait: with values of the person and the payload, escaped, and a way to unsubscribe', async () => {
+  const hello = await world.template({
+    subject: 'Hello {FIRST_NAME}',
+    html: '<p>{{ payload.cart }} for {FIRST_NAME} <a href="https://shop.example/cart">go</a></p>',
+  });
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'first', type: 'send_mail', templateUid: hello },
+      { id: 'rest', type: 'wait', for: { days: 1 } },
+      { id: 'second', type: 'send_mail', templateUid: hello, subject: 'Still there, {FIRST_NAME}?' },
+    ],
+    edges: line('start', 'first', 'rest', 'second'),
+  });
+  const person = await world.person({ fieldValues: { FIRST_NAME: '{{ 1 | plus: 1 }}<b>' } });
+  await world.enter(flow, [person], { payload: { cart: '<script>{{ subscriber.email }}' } });
+  await world.run('2026-11-27T09:00:00Z');
+  await world.run();
+  await using _sender = await runSender(ctx);
+  expect(await world.mailsSettled()).toMatchObject([{ state: 'sent', purpose: 'flow' }]);
+  await world.run('2026-11-28T09:00:00Z');
+  expect(await world.mailsSettled()).toMatchObject([{ state: 'sent' }, { state: 'sent' }]);
+  const [first, second] = (await mailsTo(person)).map(text);
+  expect(first).toContain('&lt;script&gt;{{ subscriber.email }}');
+  expect(first).toContain('{{ 1 | plus: 1 }}&lt;b&gt;');
+  expect(first).not.toContain('<p><script>');
+  expect(first).toMatch(/^List-Unsubscribe:\s+<http/m);
+  expect(first).toMatch(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click/m);
+  expect(first).toContain('/o/');
+  expect(second).toContain('Still there');
+  expect(await world.steps(person)).toEqual([
+    ...['first entered execute', 'first passed next', 'rest passed next', 'second passed next'],
+  ]);
+  const ids = [first, second].map((content) => /^Message-ID: (.+)$/im.exec(content ?? '')?.[1]);
+  expect(new Set(ids).size).toBe(2);
+});
+
+test('who left, is suppressed or had the same mail gets none, and the history says why', async () => {
+  const templateUid = await world.template({ subject: 'Once', html: '<p>Once</p>' });
+  const nodes = [
+    { id: 'mail', type: 'send_mail', templateUid, notAgainWithinDays: 3 },
+    { id: 'rest', type: 'wait', for: { days: 2 } },
+    { id: 'again', type: 'send_mail', templateUid, notAgainWithinDays: 3 },
+    { id: 'leave', type: 'unsubscribe' },
+    { id: 'late', type: 'send_mail', templateUid },
+    { id: 'bye', type: 'send_mail', templateUid, isGoodbye: true },
+  ];
+  const flow = await world.publish({
+    triggers,
+    nodes,
+    edges: line('start', 'mail', 'rest', 'again', 'leave', 'late', 'bye'),
+  });
+  const [stays, bounced, leaves] = [await world.person(), await world.person(), await world.person()];
+  await world.enter(flow, [stays, bounced, leaves]);
+  await world.suppress(bounced);
+  await world.run('2026-11-29T08:00:00Z');
+  expect(await world.steps(bounced)).toEqual(['mail entered execute', 'mail left suppressed']);
+  // Between the step and the hand-over.
+  await unsubscribePerson(ctx, { customerId: list.customerId, listId: list.id, id: leaves }, 'link');
+  await using _sender = await runSender(ctx);
+  await world.mailsSettled();
+  expect(await mailsTo(leaves)).toEqual([]);
+  const email = (await world.personRow(leaves))?.email;
+  expect((await messageRows(ctx, 'flow %')).filter((one) => one.email === email)).toMatchObject([
+    { state: 'skipped', reason: 'unsubscribed' },
+  ]);
+  await world.run('2026-12-01T08:00:00Z');
+  expect((await world.steps(stays)).slice(2)).toEqual([
+    'rest passed next',
+    'again passed next sent_recently',
+    'leave passed next',
+    'late passed next unsubscribed',
+    'bye passed next',
+  ]);
+  await world.mailsSettled();
+  expect(await mailsTo(stays)).toHaveLength(2);
+});
+
+test('a stopped flow sends nothing more, not even what was enqueued, and a deleted template is a fault that the flow may catch', async () => {
+  const templateUid = await world.template({ subject: 'Held', html: '<p>Held</p>' });
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'mail', type: 'send_mail', templateUid },
+      { id: 'rest', type: 'wait', for: { hours: 1 } },
+      { id: 'gone', type: 'send_mail', templateUid },
+      { id: 'mark', type: 'add_tag', tag: 'no mail' },
+    ],
+    edges: [...line('start', 'mail', 'rest', 'gone'), { from: 'gone', port: 'error', to: 'mark' }],
+  });
+  const person = await world.person();
+  await world.enter(flow, [person]);
+  await world.run('2026-12-02T08:00:00Z');
+  await setAutomationStatus(ctx, flow.uid, 'inactive');
+  await using _sender = await runSender(ctx);
+  const email = (await world.personRow(person))?.email;
+  const mine = async () => (await messageRows(ctx, 'flow %')).filter((one) => one.email === email);
+  await expect
+    .poll(mine, { timeout: 30_000 })
+    .toMatchObject([{ state: 'queued', reason: 'flow_stopped', waits: true }]);
+  expect(await mailsTo(person)).toEqual([]);
+  await setAutomationStatus(ctx, flow.uid, 'active');
+  await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE customer_id = ${list.customerId}`);
+  await world.mailsSettled();
+  expect(await mailsTo(person)).toHaveLength(1);
+  await ctx.db.execute(sql`DELETE FROM template WHERE uid = ${templateUid}`);
+  await world.run('2026-12-02T10:00:00Z');
+  expect(await world.steps(person)).toContain('gone passed error template_deleted');
+  expect(await world.personRow(person)).toMatchObject({ tags: ['no mail'] });
+});
+
+test('conditions ask for people’s opens and clicks of the mail of this run', async () => {
+  const templateUid = await world.template({
+    subject: 'Look',
+    html: '<p><a href="https://shop.example/Offer?a=1">offer</a> <a href="https://shop.example/news">news</a></p>',
+  });
+  const asks = [
+    ['opened', { opened: { mail: 'mail' } }],
+    ['machine', { opened: { mail: 'mail', machines: true } }],
+    ['clicked', { clicked: { mail: 'mail' } }],
+    ['offer', { clicked: { mail: 'mail', linkContains: 'offer' } }],
+  ] as const;
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'mail', type: 'send_mail', templateUid },
+      { id: 'rest', type: 'wait', for: { days: 1 } },
+      ...asks.map(([id, question]) => ({ id, type: 'condition', if: question })),
+      ...asks.map(([id]) => ({ id: `is-${id}`, type: 'add_tag', tag: id })),
+    ],
+    edges: [
+      ...line('start', 'mail', 'rest', 'opened'),
+      ...asks.flatMap(([id], no) => {
+        const after = asks[no + 1]?.[0];
+        return [
+          { from: id, port: 'yes', to: `is-${id}` },
+          ...(after
+            ? [
+                { from: id, port: 'no', to: after },
+                { from: `is-${id}`, to: after },
+              ]
+            : []),
+        ];
+      }),
+    ],
+  });
+  const people = [await world.person(), await world.person(), await world.person(), await world.person()];
+  await world.enter(flow, people);
+  await world.run('2026-12-03T08:00:00Z');
+  await using _sender = await runSender(ctx);
+  await world.mailsSettled();
+  const [, machine, news, offer] = people;
+  const act = (person: bigint | undefined, [opens, humanOpens, clicks]: readonly number[], url = '') =>
+    ctx.db.execute(
+      sql`WITH m AS (SELECT * FROM hot.message WHERE recipient_id = ${person ?? 0n} AND purpose = 'flow'),
+               a AS (INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, occurrence, open_count, human_opens, click_count, human_clicks)
+                     SELECT customer_id, source_kind, source_id, recipient_id, id, ${opens}, ${humanOpens}, ${clicks}, ${clicks} FROM m)
+          INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, occurrence, link_no, is_machine, url)
+          SELECT now(), customer_id, source_kind, source_id, recipient_id, id, 0, false, ${url} FROM m WHERE ${url} <> ''`,
+    );
+  await act(machine, [1, 0, 0]);
+  await act(news, [0, 0, 1], 'https://shop.example/news');
+  await act(offer, [2, 1, 1], 'https://shop.example/Offer?a=1');
+  await world.run('2026-12-04T08:00:00Z');
+  const tags = await Promise.all(people.map(async (id) => (await world.personRow(id))?.tags));
+  expect(tags).toEqual([[], ['machine'], ['opened', 'machine', 'clicked'], ['opened', 'machine', 'clicked', 'offer']]);
+});
+
+test('a flow with a template that is not there, or of another customer, or with a faulty text is not published', async () => {
+  const faulty = await world.template({ subject: 'x', html: '<p>{{ subscriber.email | </p>' });
+  const other = await startOther();
+  const nodes = [
+    { id: 'a', type: 'send_mail', templateUid: '0123456789abc' },
+    { id: 'b', type: 'send_mail', templateUid: faulty },
+    { id: 'c', type: 'send_mail', templateUid: other },
+    { id: 'd', type: 'notify', to: ['stranger@example.net'], subject: 'x', text: 'y' },
+  ];
+  const error = await world
+    .publish({ triggers, nodes, edges: line('start', 'a', 'b', 'c', 'd') })
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(FlowFaultsError);
+  const faults = error instanceof FlowFaultsError ? error.faults : [];
+  expect(faults.map(({ node, code, field }) => [node, code, field])).toEqual([
+    ['a', 'unknown_template', 'templateUid'],
+    ['b', 'template_fault', 'templateUid'],
+    ['c', 'unknown_template', 'templateUid'],
+    ['d', 'unknown_user', 'to'],
+  ]);
+});
+
+async function startOther(): Promise<string> {
+  const uid = '1234567890abc';
+  await ctx.db.execute(
+    sql`WITH c AS (INSERT INTO customer (uid, name) VALUES ('9876543210abc', 'Other') RETURNING id)
+        INSERT INTO template (customer_id, uid, name, subject, html) SELECT id, ${uid}, 'Theirs', 'x', '<p>x</p>' FROM c`,
+  );
+  return uid;
+}
+
+test('the team is told once for all who come at the same time', async () => {
+  await ctx.db.execute(sql`UPDATE customer SET is_operator = (id = ${list.customerId})`);
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'tell', type: 'notify', subject: 'Leads', text: 'They clicked.\n\nCall them: {{ x }}.' }],
+    edges: line('start', 'tell'),
+  });
+  const people = await world.people(60);
+  await world.enter(flow, people);
+  await world.run('2026-12-05T08:00:00Z');
+  await using _sender = await runSender(ctx);
+  await world.mailsSettled();
+  const told = smtp.accepted
+    .filter(({ content }) => content.includes('Subject: Leads'))
+    .map(({ content }) => text(content));
+  expect(told).toHaveLength(1);
+  expect(told[0]).toContain('Call them: {{ x }}.');
+  expect(told[0]).toContain('And 10 more.');
+});
+
+test('mails of flows take the credits of the plan, and wait when they are used up', async () => {
+  await ctx.db.execute(sql`UPDATE customer SET is_operator = false`);
+  const before = await world.counted();
+  await givePlan(ctx.db, list.customerId, { sending_server_option: 'own', email_max: '3' });
+  const templateUid = await world.template({ subject: 'Credits', html: '<p>Credits</p>' });
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'mail', type: 'send_mail', templateUid }],
+    edges: line('start', 'mail'),
+  });
+  const people = await world.people(8);
+  await world.enter(flow, people);
+  await world.run('2026-12-06T08:00:00Z');
+  await using _sender = await runSender(ctx);
+  const states = async () =>
+    Object.entries(
+      Object.groupBy((await messageRows(ctx, 'flow %')).slice(-8), ({ state, reason }) => `${state} ${reason ?? ''}`),
+    )
+      .map(([state, rows = []]) => `${state} ${rows.length}`)
+      .toSorted();
+  await expect
+    .poll(states, { timeout: 30_000 })
+    .toEqual(['queued plan_credits 5', expect.stringMatching(/^sent .* ?3$/)]);
+  expect((await world.counted())?.sent).toBe((before?.sent ?? 0) + 3);
+});
