@@ -4,8 +4,26 @@ import { defineJob } from './define-job.ts';
 
 const id = z.coerce.bigint();
 
-/** A call is a promise to everybody who waits: the queue tries for days. */
-const CALL_ATTEMPTS_MAX = 25;
+/** A call is a promise to everybody who waits, and a deletion one to the customer: the queue tries for days. */
+const ATTEMPTS_MAX = 25;
+
+/** The queue's own growing delay makes this about a day. */
+const MAIL_ATTEMPTS_MAX = 12;
+
+/** Mails a customer's users that an automation was stopped after an outage. */
+export const stoppedMailJob = defineJob({
+  name: 'automations.stopped-mail',
+  payload: z.object({ customerId: id, automationId: id, hours: z.int() }),
+  attemptsMax: MAIL_ATTEMPTS_MAX,
+});
+
+/** Erases what is left of deleted automations. */
+export const eraseGoneJob = defineJob({
+  name: 'automations.erase-gone',
+  payload: z.looseObject({}),
+  attemptsMax: ATTEMPTS_MAX,
+  isLong: true,
+});
 
 /** Moves everybody on who waits at an API-call node, batch by batch. */
 export const callEverybodyJob = defineJob({
@@ -14,6 +32,6 @@ export const callEverybodyJob = defineJob({
     ...{ customerId: id, automationId: id, node: z.string(), calledAt: z.coerce.date() },
     payload: z.record(z.string(), z.unknown()).nullable(),
   }),
-  attemptsMax: CALL_ATTEMPTS_MAX,
+  attemptsMax: ATTEMPTS_MAX,
   isLong: true,
 });

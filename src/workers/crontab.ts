@@ -1,6 +1,7 @@
 /** The schedule of jobs. Times are UTC. */
 import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
+import { eraseGoneJob } from '../jobs/automation-jobs.ts';
 import { renewSubscriptionsJob, retryChargesJob, syncPaymentsJob } from '../jobs/billing-jobs.ts';
 import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
 import { dropPartitionsJob, makePartitionsJob, refreshReceivedJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
@@ -21,6 +22,7 @@ export const crontab = [
   { task: expirePendingJob.name, match: '7 * * * *' },
   { task: sweepAccountsJob.name, match: '37 4 * * *' },
   { task: sweepRequestsJob.name, match: '27 * * * *' },
+  { task: eraseGoneJob.name, match: '41 * * * *' },
   { task: sweepEventsJob.name, match: '13 * * * *' },
   { task: runDueSlotsJob.name, match: '* * * * *' },
   { task: sweepPluginJobsJob.name, match: '53 4 * * *' },

@@ -15,6 +15,7 @@ import type { Outcome, PresentRun } from './node-work.ts';
 import { placeAt } from './place-at.ts';
 import type { Cursor, DueRun, Move, NodeKey, DueNode, Passes, Run } from './run.ts';
 import { storeNextWake, tryNode } from './node-store.ts';
+import { askedOutcome } from './asked-outcome.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
@@ -101,22 +102,28 @@ async function movesOf(
   zones: Zones,
   due: readonly DueRun[],
 ): Promise<readonly Move[]> {
-  const gone: Move[] = [];
+  const moved: Move[] = [];
   const present: PresentRun[] = [];
   for (const run of due) {
     const { person } = run;
     const why = whyGone(run);
-    if (why !== undefined) gone.push(moveOf(node, run, { leave: why }));
-    else if (person) present.push({ ...run, person });
+    if (why !== undefined || !person) {
+      moved.push(moveOf(node, run, { leave: why ?? 'deleted' }));
+      continue;
+    }
+    const arrival = { live, zones, person, now };
+    const asked = askedOutcome(node, run, arrival);
+    if (asked) moved.push(moveOf(node, run, asked, arrival));
+    else present.push({ ...run, person });
   }
-  if (present.length === 0) return gone;
+  if (present.length === 0) return moved;
   const outcomes = await workOfNode({ ctx, live, zones, node, runs: present, now, answers });
   const moves = present.map((run, no) => {
     const outcome = outcomes[no];
     if (!outcome) throw new Error(`The work of ${node.type} has no outcome for a run.`);
     return moveOf(node, run, outcome, { live, zones, person: run.person, now });
   });
-  return [...gone, ...moves];
+  return [...moved, ...moves];
 }
 
 /** Undefined: the run goes on. */

@@ -33,6 +33,13 @@ export class FlowFaultsError extends ValidationError {
 export const notPublished = () =>
   new WrongStateError('AUTOMATION_NOT_PUBLISHED', 'The automation has no published flow yet: publish it first.');
 
+/** The flow was stopped, or nobody worked, for a while: what is late is not sent all at once without being asked (D85). */
+export const hasOverdue = (runs: number) =>
+  new WrongStateError(
+    'AUTOMATION_HAS_OVERDUE',
+    `Steps of ${runs} people are late by more than an hour. Say what becomes of them: now, spread, skip_mails or wait_anew.`,
+  );
+
 /** Of a call for an API-call node. */
 export const notWaiting = (node: string) =>
   new WrongStateError('NOT_WAITING', `This person does not wait at the node “${node}”.`);

@@ -123,12 +123,3 @@ export async function insertVersion(
   if (!made) throw new Error('A locked automation is gone.');
   return made.number;
 }
-
-/** Deletes the automation with its versions, and everybody's place in it; history and entries are erased with it. */
-export async function eraseAutomation(db: Queryable, { customerId, id }: AutomationKey): Promise<void> {
-  for (const table of ['flow_run', 'flow_node', 'flow_entry', 'flow_payload', 'flow_step', 'flow_follower'] as const)
-    await db.execute(
-      sql`DELETE FROM ${sql([`hot.${table}`])} WHERE customer_id = ${customerId} AND automation_id = ${id}`,
-    );
-  await db.execute(sql`DELETE FROM automation WHERE customer_id = ${customerId} AND id = ${id}`);
-}

@@ -133,7 +133,7 @@ async function newRuns(
     const passes = live.repeated.has(first.id) ? { [first.id]: 1 } : null;
     const run = {
       ...{ id, personId: one.personId, enteredAt: one.at, since: one.at, depth: one.depth, failures: 0, isTest: false },
-      ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed' },
+      ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed', reason: null },
     };
     return [
       { run, to: placeAt(first, { live, zones, person, now: one.at }), payload: one.payload, reason: one.reason },

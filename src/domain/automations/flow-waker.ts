@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import { advanceDue } from './advance-due.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { secondsOverdue } from './node-store.ts';
+import { watchOutage } from './watch-outage.ts';
 
 export interface FlowWaker {
   /** Something has become due. */
@@ -26,6 +27,8 @@ export interface FlowWaker {
 const TICK_MS = 1_000;
 /** Whoever is late by more is told (D89). */
 const LATE_SECONDS = 60;
+/** How often it is noted that flows are worked on; an outage is an hour. */
+const WATCH_MS = 60_000;
 /** As often as that. */
 const COMPLAINT_MS = 60_000;
 
@@ -41,6 +44,7 @@ class Waker implements FlowWaker {
   readonly #pausedFor = new Set<string>();
   #isStopping = false;
   #isWanted = false;
+  #watchedAt = -Infinity;
   #work: Promise<void> | undefined;
   #tick: NodeJS.Timeout | undefined;
   #lateCheck: NodeJS.Timeout | undefined;
@@ -93,11 +97,20 @@ class Waker implements FlowWaker {
     try {
       while (this.#isWanted && !this.#isPaused()) {
         this.#isWanted = false;
+        await this.#watch();
         await advanceDue(this.#ctx, { now: () => databaseNow(db), isStopping: () => this.#isPaused() });
       }
     } catch (error) {
       log.warn('automations.not_advanced', { message: messageOf(error) });
     }
+  }
+
+  /** Before anything is moved: what an outage made late is not sent without asking. */
+  async #watch(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#watchedAt < WATCH_MS) return;
+    await watchOutage(this.#ctx);
+    this.#watchedAt = now;
   }
 
   async #complainIfLate(): Promise<void> {

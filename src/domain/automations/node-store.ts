@@ -29,9 +29,9 @@ function changesOf(moves: readonly Move[]): Map<string, NodeChange> {
     changes.set(node, known);
     return known;
   };
-  for (const { from, what, to } of moves) {
+  for (const { from, what, to, wasParked = false } of moves) {
     if (what !== 'stays') {
-      at(from).waiting -= 1;
+      at(from)[wasParked ? 'parked' : 'waiting'] -= 1;
       at(from)[what] += 1;
     }
     if (!to) continue;

@@ -6,7 +6,16 @@ import { sql, row, typed, type Queryable, type Transaction } from '../../db/data
 import type { FlowPayload } from './flow-payload.ts';
 import { countMoves } from './node-store.ts';
 import { isSuppressed } from '../audience/people-store.ts';
-import type { Cursor, DueRun, Move, NodeKey, Passes, RunPerson, VersionKey } from './run.ts';
+import {
+  RUN_REQUESTS,
+  type Cursor,
+  type DueRun,
+  type Move,
+  type NodeKey,
+  type Passes,
+  type RunPerson,
+  type VersionKey,
+} from './run.ts';
 
 export const RUN_ROW = row({
   id: 'bigint',
@@ -18,9 +27,10 @@ export const RUN_ROW = row({
   isTest: 'bool',
   hasLeft: 'bool',
   entryKey: 'text',
+  reason: 'text?',
   passes: typed<Passes | null>('json?'),
 });
-export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.passes`;
+export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes`;
 
 const DUE_ROW = row({
   ...RUN_ROW,
@@ -109,9 +119,10 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
         ), moved AS (
           UPDATE hot.flow_run r
              SET node = m.node, state = m.state, wake_at = m.wake, passes = nullif(m.passes, 'null'), has_left = m.has_left,
-                 since = CASE WHEN m.what = 'passed' THEN ${now} ELSE r.since END,
+                 since = CASE WHEN m.what = 'passed' OR r.reason = ${RUN_REQUESTS.waitAnew} THEN ${now} ELSE r.since END,
                  failures = CASE WHEN m.what = 'passed' THEN 0 ELSE r.failures END,
-                 reason = CASE WHEN m.what = 'parked' THEN m.reason END
+                 -- Mails are passed over until the person waits again.
+                 reason = CASE WHEN m.what = 'parked' THEN m.reason WHEN m.state = 'due' AND r.reason = ${RUN_REQUESTS.skipMails} THEN r.reason END
             FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
              AND r.id = m.id AND m.node IS NOT NULL
         ), gone AS (

@@ -25,6 +25,12 @@ export interface DueNode {
   readonly after?: Cursor;
 }
 
+/**
+ * What was asked for a run that is not parked, in the column `reason`; it is done when the run is due. `skip`: passes over its node (D87).
+ * `overdue`: passes over mails until it waits again; `anew`: waits at its node once more (D85).
+ */
+export const RUN_REQUESTS = { skip: 'skip', skipMails: 'overdue', waitAnew: 'anew' } as const;
+
 export type Passes = Readonly<Record<string, number>>;
 
 export interface Run {
@@ -39,6 +45,8 @@ export interface Run {
   readonly entryKey: string;
   /** The person has left the list by this flow, or had when it began: this run goes on without a subscription (D80). */
   readonly hasLeft: boolean;
+  /** Why it is parked, or one of RUN_REQUESTS. */
+  readonly reason: string | null;
   /** Of nodes that are part of a way round. */
   readonly passes: Passes | null;
 }
@@ -82,6 +90,8 @@ export interface Move {
   readonly reason: string | null;
   /** The values that were read (D78). */
   readonly details: Readonly<Record<string, unknown>> | null;
+  /** It was parked until now. */
+  readonly wasParked?: boolean;
   /** Null: the run has ended, or is parked where it is. */
   readonly to: Place | null;
 }

@@ -4,7 +4,8 @@ import { createAutomation } from '../../../src/domain/automations/create-automat
 import { executeAutomation } from '../../../src/domain/automations/execute-automation.ts';
 import { findOwnedAutomation } from '../../../src/domain/automations/find-owned-automation.ts';
 import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
-import { deleteAutomation, setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
@@ -174,6 +175,7 @@ test('a deleted automation is gone with everything of it', async () => {
   await executeAutomation(ctx, uid, { subscriber: String(person) });
   await deleteAutomation(ctx, uid);
   await expect(findOwnedAutomation(ctx, uid)).rejects.toMatchObject({ code: 'AUTOMATION_NOT_FOUND' });
+  await eraseGone(ctx, () => false);
   expect(await world.leftOf(person)).toEqual([]);
 });
 

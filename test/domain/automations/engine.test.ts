@@ -229,7 +229,7 @@ test('a flow that is stopped moves nobody, and goes on afterwards', async () => 
   const later = new Date(world.now().getTime() + 7_200_000).toISOString();
   await world.run(later);
   expect(await world.counts(flow)).toEqual({ rest: 'entered 1, waiting 1' });
-  await setAutomationStatus(world.ctx, flow.uid, 'active');
+  await setAutomationStatus(world.ctx, flow.uid, 'active', { mode: 'now' });
   await world.run(later);
   expect(await world.counts(flow)).toEqual({ rest: 'entered 1, passed 1' });
 });

@@ -7,6 +7,10 @@ import { openNotifications } from '../../../src/db/listen.ts';
 import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
 import { startFlowWaker } from '../../../src/domain/automations/flow-waker.ts';
 import { secondsOverdue } from '../../../src/domain/automations/node-store.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { watchOutage } from '../../../src/domain/automations/watch-outage.ts';
+import { stoppedMailJob } from '../../../src/jobs/automation-jobs.ts';
+import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { RoundRobin } from '../../../src/domain/automations/round-robin.ts';
 import { FLOWS_CHANNEL } from '../../../src/domain/automations/wake-flows.ts';
 import { suppress } from '../../../src/domain/audience/suppression-store.ts';
@@ -75,6 +79,46 @@ test('paused it moves nobody; then it goes on, and stops for good at the end', a
   await next.stop(5_000);
   expect(await world.counts(flow)).toEqual({ mark: 'entered 3, waiting 1, passed 2' });
   await world.run();
+});
+
+test('after an outage of more than an hour, flows that it has made late are stopped, and their owners are told', async () => {
+  const [late, fresh] = [await world.publish(marking('late')), await world.publish(marking('fresh'))];
+  const ids = await subscriberPeople(world.ctx.db, world.list, 2);
+  await world.enter(late, ids);
+  await world.enter(fresh, ids);
+  await world.ctx.db.execute(
+    sql`UPDATE hot.flow_run SET wake_at = now() WHERE automation_id = ${fresh.key.automationId}`,
+  );
+  await world.ctx.db.execute(sql`
+    INSERT INTO hot.flow_watch (seen_at) VALUES (now() - interval '59 minutes') ON CONFLICT (one) DO UPDATE SET seen_at = excluded.seen_at`);
+  expect(await watchOutage(world.ctx)).toBe(0);
+  await world.ctx.db.execute(sql`UPDATE hot.flow_watch SET seen_at = now() - interval '150 minutes'`);
+  const waker = anotherProcess();
+  await untilPassed(fresh, 2);
+  await waker.stop(5_000);
+  expect(await world.counts(late)).toEqual({ mark: 'entered 2, waiting 2' });
+  await expect(setAutomationStatus(world.ctx, late.uid, 'active')).rejects.toMatchObject({
+    code: 'AUTOMATION_HAS_OVERDUE',
+  });
+  // Told once: the next look finds that somebody works.
+  expect(await watchOutage(world.ctx)).toBe(0);
+  const jobs = await queryRows<{ payload: unknown }>(
+    world.ctx.db,
+    sql`SELECT j.payload FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id WHERE t.identifier = ${stoppedMailJob.name}`,
+  );
+  expect(jobs).toHaveLength(1);
+  await world.ctx.db.execute(
+    sql`INSERT INTO customer (uid, name, is_operator) SELECT 'operator00000', 'Operator', true WHERE NOT EXISTS (SELECT 1 FROM customer WHERE is_operator)`,
+  );
+  const task = automationTasks.find(({ name }) => name === stoppedMailJob.name);
+  const helpers = { workerId: 'w', jobId: '7', attempt: 1, attemptsMax: 1, abortSignal: new AbortController().signal };
+  await task?.run(world.ctx, jobs[0]?.payload, helpers);
+  const mails = await queryRows<{ content: { subject: string; paragraphs: string[] } }>(
+    world.ctx.db,
+    sql`SELECT content FROM hot.message WHERE cause LIKE 'job 7 %'`,
+  );
+  expect(mails.map(({ content }) => content.subject)).toEqual(['The automation Flow was stopped after an outage']);
+  expect(mails[0]?.content.paragraphs[0]).toContain('did not run for 2 hours');
 });
 
 test('who enters wakes the workers with the commit', async () => {
