@@ -24,6 +24,7 @@ const PAGES: Readonly<Record<string, string>> = {
   Suppressions: 'rights-of-a-person.md',
   Segments: 'segments.md',
   Templates: 'templates.md',
+  Automations: 'automations.md',
   'Sending servers': 'sending.md',
   'Email verification servers': 'verification.md',
   'Usable verification servers': 'verification.md',

@@ -191,7 +191,7 @@ function dataOf(execution: Execution, { row, log, requestId }: CallParts): Reado
 }
 
 function refusal(failure: Failure, row: Row, dialect: Dialect): RestError {
-  const own = dialect === 'classic' ? row.refuseClassic?.(failure) : undefined;
+  const own = row.refuse?.(failure) ?? (dialect === 'classic' ? row.refuseClassic?.(failure) : undefined);
   return own ?? failureAnswer(failure, fieldNames(row));
 }
 

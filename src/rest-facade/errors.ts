@@ -37,12 +37,21 @@ export type FailureName =
   | 'WrongStateError'
   | 'RateLimitedError';
 
+interface FlowFault {
+  readonly node: string | null;
+  readonly field: string | null;
+  readonly code: string;
+  readonly message: string;
+}
+
 /** A failure member of a result union, as the shared fragment `Failure` selects it. */
 export interface Failure {
   readonly __typename: FailureName;
   readonly message: string;
   readonly code: string;
   readonly fields?: readonly { readonly field: string; readonly messages: readonly string[] }[];
+  /** Of a flow that cannot be published; only where the operation asks for them. */
+  readonly faults?: readonly FlowFault[];
   readonly retryAfterSeconds?: number;
 }
 

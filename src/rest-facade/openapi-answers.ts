@@ -9,8 +9,9 @@ import { countShape, type AnswerShape } from './shapes.ts';
 
 /** The shapes that all rows share, by name. */
 const messageShape = z.strictObject({ message: z.string() }).meta({ id: 'Refusal' });
+const invalidParts = { message: z.string(), errors: z.record(z.string(), z.array(z.string())) };
 const invalidShape = z
-  .strictObject({ message: z.string(), errors: z.record(z.string(), z.array(z.string())) })
+  .strictObject(invalidParts)
   .meta({ id: 'Invalid', description: '`errors` says for each parameter what is wrong.' });
 const defectShape = z
   .strictObject({ message: z.string(), reference: z.string().meta({ description: 'It is in the log, too.' }) })
@@ -149,6 +150,7 @@ export function responsesOf({ row, parameters, example }: Answering, book: Schem
     ...Object.fromEntries(refusals),
     ...(row.refuseClassic ? { 403: duplicateInClassic(book) } : {}),
     ...(row.refusesWithRows ? { 422: allFailed(row.refusesWithRows, book) } : {}),
+    ...(row.refusesWith ? { 422: withMore(row.refusesWith, book) } : {}),
   };
 }
 
@@ -234,6 +236,13 @@ function allFailed(shape: z.ZodType, book: SchemaBook): JsonSchema {
   return {
     description: `${REFUSALS[422].description} Or everything failed: then a row for each says why.`,
     content: json({ anyOf: [book.schemaOf(invalidShape), book.schemaOf(z.array(shape))] }),
+  };
+}
+
+function withMore(more: z.ZodRawShape, book: SchemaBook): JsonSchema {
+  return {
+    description: REFUSALS[422].description,
+    content: json(book.schemaOf(z.strictObject({ ...invalidParts, ...more }))),
   };
 }
 

@@ -34,6 +34,10 @@ export interface RowHead {
   fieldName?(path: string): string | undefined;
   /** A row that works through several things answers 422 with one row of this shape each when all failed. */
   readonly refusesWithRows?: z.ZodType;
+  /** For refusals that this row words differently, in both dialects. */
+  refuse?(failure: Failure): RestError | undefined;
+  /** What a 422 of this row may have besides `message` and `errors`; optional parts. */
+  readonly refusesWith?: z.ZodRawShape;
   /** For refusals that the classic dialect words differently. */
   refuseClassic?(failure: Failure): RestError | undefined;
   /** Its operation acts outside of its transaction (connects, counts tries of a password): `checkAll` does not run it. */

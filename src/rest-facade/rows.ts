@@ -1,5 +1,6 @@
 /** All rows of the REST interface, resource by resource. */
 import { accountRows } from './accounts/routes.ts';
+import { automationRows } from './automations/routes.ts';
 import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { bounceRows } from './bounces/routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
@@ -60,6 +61,7 @@ export const rows: readonly Row[] = [
   ...suppressionRows,
   ...segmentRows,
   ...templateRows,
+  ...automationRows,
   ...sendingServerRows,
   ...serverIdentityRows,
   ...sendingRouteRows,

@@ -8,8 +8,6 @@ import type { Access, Method, Row } from './row.ts';
 import { answersBody } from './shapes.ts';
 
 const PLACES: readonly (readonly [method: Method, path: `/${string}`, access: Access])[] = [
-  ['GET', '/automations', 'token'],
-  ['POST', '/automations/:uid/execute', 'token'],
   ['POST', '/automations/:uid/api/call', 'token'],
   ['GET', '/webhooks', 'admin'],
   ['POST', '/webhooks', 'admin'],

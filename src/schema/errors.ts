@@ -1,4 +1,5 @@
 /** The expected errors as GraphQL types: members of every result union, with a stable `code`. */
+import { isFlowFaults } from '../domain/automations/automation-errors.ts';
 import {
   type ExpectedError,
   ForbiddenError,
@@ -8,6 +9,7 @@ import {
   ValidationError,
   WrongStateError,
 } from '../lib/errors.ts';
+import { FlowFault } from './automations/flow-fault.ts';
 import { builder } from './builder.ts';
 
 const ErrorInterface = builder.interfaceRef<ExpectedError>('Error').implement({
@@ -33,6 +35,11 @@ builder.objectType(ValidationError, {
     fields: t.field({
       type: [FieldError],
       resolve: (error) => Object.entries(error.fields).map(([field, messages]) => ({ field, messages: [...messages] })),
+    }),
+    faults: t.field({
+      type: [FlowFault],
+      description: 'Of a flow that cannot be published (`FLOW_HAS_FAULTS`): each with its place. Otherwise empty.',
+      resolve: (error) => (isFlowFaults(error) ? [...error.faults] : []),
     }),
   }),
 });

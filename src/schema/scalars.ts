@@ -9,8 +9,8 @@ const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d
 const BIGINT = /^-?\d{1,19}$/;
 const BIGINT_MAX = 2n ** 63n;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-/** Custom field values are flat; a few levels serve mappings and rules. */
-const JSON_DEPTH_MAX = 10;
+/** A flow: its nodes, five groups of conditions, and in them a segment's rule of 24 levels. Most other objects are flat. */
+const JSON_DEPTH_MAX = 36;
 
 builder.scalarType('DateTime', {
   description: 'A point in time as ISO 8601 in UTC, with milliseconds: `2026-01-31T08:00:00.000Z`.',

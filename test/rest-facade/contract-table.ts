@@ -3,6 +3,7 @@
  * decisions about it: nothing here is read from the code. The test beside it compares this table with the rows and with
  * the OpenAPI document, in both directions, and plays every line.
  */
+import { automationExtensions, automations } from './contract-of-automations.ts';
 import type { Method } from '../../src/rest-facade/row.ts';
 import { action, array, csv, index, object, section, type ContractLine } from './contract-line.ts';
 
@@ -136,7 +137,7 @@ const installation = section('9', ['GET', '/', 'public', 200, object('name', 've
 
 /** The specification, section by section; what is missing of it is in `later`. */
 export const specified: readonly ContractLine[] = [
-  ...[session, lists, subscribers, campaigns, sendingServers, customers],
+  ...[session, lists, subscribers, campaigns, automations, sendingServers, customers],
   ...[subscriptions, plans, files, notifications, installation],
 ].flat();
 
@@ -264,6 +265,7 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/built_in_templates', 'token', 200, array],
     ['POST', '/built_in_templates/:built_in/copy', 'token', 201, action('template_uid', 'template')],
   ),
+  ...automationExtensions,
   ...section(
     'bounces',
     ['GET', '/bounce_handlers', 'token', 200, index],
@@ -379,8 +381,6 @@ export const extensions: readonly ContractLine[] = [
 /** Specified, and not built yet. A row that appears here must move up. */
 export const later: readonly (readonly [method: Method, path: string])[] = [
   // 4.5, D27, D28
-  ['GET', '/automations'],
-  ['POST', '/automations/:uid/execute'],
   ['POST', '/automations/:uid/api/call'],
   // 4.11, D39
   // D43

@@ -20,6 +20,7 @@ const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
   ...of(BY_CURSOR, [
+    'automations',
     'campaigns',
     'customers',
     'files',

@@ -84,8 +84,8 @@ function poisonFor(parameters: readonly RowParameter[], flag: boolean): [string,
   ];
 }
 
-/** Columns that hold an id under another name. */
-const COUNTED = ['verify_after'];
+/** Columns that hold an id or a time under another name. */
+const COUNTED = ['verify_after', 'since'];
 
 async function rowsStoredBy(
   request: { row: Row; method: string; parameters: readonly RowParameter[] },

@@ -35,6 +35,11 @@ const ACTIVITY = ['', 'opened: true', 'opened: false', 'clicked: true', 'opened:
 
 const WAYS: Readonly<Record<string, Way>> = {
   ApiTokenConnection: { field: 'apiTokens' },
+  AutomationConnection: {
+    ...{ field: 'automations', page: 'automationsPage' },
+    filters: ['', 'q: "AUTOM"', 'q: "nothing"', 'status: active', 'status: inactive', 'listUid: "LIST"'],
+  },
+  AutomationVersionConnection: { field: 'automationVersions', filters: ['uid: "AUTOMATION"'] },
   AuditEventConnection: { field: 'auditEvents' },
   CampaignConnection: { field: 'campaigns', page: 'campaignsPage' },
   CustomerConnection: {
@@ -160,7 +165,10 @@ describe.each(connections.map((type) => type.name))('%s', (name) => {
     if (!way) throw new Error(`Tell test/schema/total-counts.test.ts how ${name} is reached.`);
     const token = way.isForAdministrators ? app.adminToken : own.token;
     for (const template of way.filters ?? ['']) {
-      const filter = template.replace('LIST', own.listUid).replace('SEGMENT', own.segmentUid);
+      const filter = template
+        .replace('LIST', own.listUid)
+        .replace('SEGMENT', own.segmentUid)
+        .replace('AUTOMATION', own.automationUid);
       const { totalCount, rows } = await countsOf(name, way, filter, token);
       expect(totalCount, filter).toBe(rows);
       if (template === '') expect(totalCount).toBeGreaterThan(0);

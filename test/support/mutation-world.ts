@@ -15,6 +15,7 @@ import {
 import { newUid } from '../../src/lib/ids.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
 import { WORLDS_VERIFIER } from './insert-verification.ts';
+import { FLOW } from './insert-automation.ts';
 import type { RestApp } from './rest-app.ts';
 import type { World } from './rest-world.ts';
 
@@ -157,6 +158,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     campaignUid: world.campaignUid,
     builtIn: 'welcome',
     version: 1,
+    ...{ flow: FLOW, draftVersion: 1 },
     pluginTemplate: '',
     fileUid: world.pictureUid,
     // The picture of a customer is a file of the administrator, who has none.
@@ -268,6 +270,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Template')) return world.templateUid;
+  if (mutation.includes('Automation')) return world.automationUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.endsWith('Verification')) return world.verificationUid;

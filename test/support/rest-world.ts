@@ -5,21 +5,21 @@
 import { randomBytes } from 'node:crypto';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { sealPassword } from '../../src/domain/bounces/bounce-handler-store.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
 import type { RowParameter } from '../../src/rest-facade/row-parameters.ts';
 import type { RestApp, RestTenant } from './rest-app.ts';
 import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PLUGIN } from './world-plugins.ts';
 import { insertAccess } from './insert-access.ts';
+import { insertBounceHandler } from './insert-bounce-handler.ts';
 import { insertDomain } from './insert-domain.ts';
 import { insertMessage, messageFilter } from './insert-message.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertTemplate } from './insert-template.ts';
+import { FLOW, insertAutomation } from './insert-automation.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
 import { insertMoney, type MoneyUids } from './insert-money.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
-import { LOGIN, startMailboxServers, type MailboxServers } from './mailbox-servers.ts';
 import { sentMessage } from './sent-message.ts';
 
 export interface World extends RestTenant, MoneyUids {
@@ -36,6 +36,7 @@ export interface World extends RestTenant, MoneyUids {
   readonly importUid: string;
   readonly segmentUid: string;
   readonly templateUid: string;
+  readonly automationUid: string;
   /** Its upload is under way. */
   readonly fileUid: string;
   /** A picture that is there. */
@@ -65,31 +66,6 @@ export interface World extends RestTenant, MoneyUids {
   readonly code?: string;
   /** A working SMTP server's settings. */
   readonly smtp: Readonly<Record<string, unknown>>;
-}
-
-let mailboxes: Promise<MailboxServers> | undefined;
-
-/** A mailbox that opens; one for all worlds of a process. */
-async function insertBounceHandler(
-  app: RestApp,
-  customerId: bigint,
-): Promise<Pick<World, 'bounceHandlerUid' | 'mailbox'>> {
-  mailboxes ??= startMailboxServers();
-  const { imapPort: port } = await mailboxes;
-  const uid = newUid();
-  const password = sealPassword(app.ctx.installation.secret, uid, LOGIN.password);
-  await app.ctx.db.execute(sql`
-    INSERT INTO bounce_handler (customer_id, uid, name, protocol, host, port, encryption, username, sealed_password)
-    VALUES (${customerId}, ${uid}, 'Bounces', 'imap', '127.0.0.1', ${port}, 'none', ${LOGIN.username}, ${password})`);
-  const mailbox = {
-    protocol: 'imap',
-    host: '127.0.0.1',
-    port,
-    encryption: 'none',
-    username: LOGIN.username,
-    folder: 'INBOX',
-  };
-  return { bounceHandlerUid: uid, mailbox };
 }
 
 /** A tenant with one of everything. */
@@ -174,6 +150,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertBounceHandler(app, owner)),
     ...(await insertVerification(app, owner)),
     ...(await insertTemplate(app, owner)),
+    ...(await insertAutomation(app, { customerId: owner, listId })),
     ...(await insertVendorServer(app, owner)),
     packageUid,
     migration,
@@ -231,6 +208,7 @@ function slot(world: World, before: string, name: string): string {
     attachments: world.attachmentUid,
     templates: name === 'kind' ? 'welcome' : world.templateUid,
     built_in_templates: 'welcome',
+    automations: world.automationUid,
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
     messages: world.messageUid,
@@ -322,7 +300,18 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ list_uid: world.listUid, campaign_uid: world.campaignUid },
     signup_captcha: 'flood',
     segment_uid: world.segmentUid,
-    ...{ template_uid: '', kind: 'marketing', version: 1, data: {}, sort: 'name', direction: 'desc' },
+    ...{
+      flow: FLOW,
+      overdue: 'spread',
+      overdue_hours: 2,
+      draft_version: 1,
+      template_uid: '',
+      kind: 'marketing',
+      version: 1,
+      data: {},
+      sort: 'name',
+      direction: 'desc',
+    },
     ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     file_uid: world.pictureUid,
     inline: 0,
@@ -361,7 +350,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
     ...{ local_time: '09:00', plugin_template: '' },
-    status: /sending_servers|verification_servers|bounce_handlers|plans|payment_gateways/.test(path)
+    status: /sending_servers|verification_servers|bounce_handlers|plans|payment_gateways|automations/.test(path)
       ? 'active'
       : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,

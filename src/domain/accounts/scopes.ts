@@ -8,6 +8,8 @@ export const SCOPES = [
   'campaigns:write',
   'templates:read',
   'templates:write',
+  'automations:read',
+  'automations:write',
   'sending-servers:read',
   'sending-servers:write',
   'sending-domains:read',

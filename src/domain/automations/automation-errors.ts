@@ -1,5 +1,6 @@
 /** The errors of automations, by code. */
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import type { Refusal } from './enter-people.ts';
 import type { FlowFault } from './flow-fault.ts';
 
 const NO_AUTOMATION = ['AUTOMATION_NOT_FOUND', 'No automation has this uid.'] as const;
@@ -16,6 +17,13 @@ export const draftChanged = (version: number) =>
     `Somebody has changed the flow meanwhile: it is version ${version} now. Read it again, and make your change there.`,
   );
 
+const FLOW_HAS_FAULTS = 'FLOW_HAS_FAULTS';
+
+/** By its code: the schema shows errors through proxies, which hide their class. */
+export function isFlowFaults(error: ValidationError): error is FlowFaultsError {
+  return error.code === FLOW_HAS_FAULTS;
+}
+
 /** The flow cannot be published. */
 export class FlowFaultsError extends ValidationError {
   readonly faults: readonly FlowFault[];
@@ -23,7 +31,7 @@ export class FlowFaultsError extends ValidationError {
   constructor(faults: readonly FlowFault[]) {
     super(
       { flow: faults.map(({ message }) => message) },
-      'FLOW_HAS_FAULTS',
+      FLOW_HAS_FAULTS,
       'The flow has faults and was not published.',
     );
     this.faults = faults;
@@ -46,3 +54,20 @@ export const notWaiting = (node: string) =>
 
 export const notActive = () =>
   new WrongStateError('AUTOMATION_NOT_ACTIVE', 'The automation is not active: nobody can enter. Activate it first.');
+
+/** For people. */
+const REFUSED: Readonly<Record<Refusal, string>> = {
+  unknown_person: 'The person is not on the list of the automation.',
+  not_subscribed: 'The person does not get mail of this list.',
+  suppressed: 'The address of the person is suppressed.',
+  entered_before: 'The person has entered before, and may enter only once.',
+  in_flow: 'The person is in the automation now, and may enter again only after the end.',
+  too_soon: 'The person has entered too recently to enter again.',
+  key_entered: 'The person has entered with this key before.',
+  too_often: 'The person has entered too often within a day.',
+  too_deep: 'Too many automations have started one another.',
+  no_key: 'The payload has no value at the key of the automation.',
+};
+
+/** The code is the refusal in capitals. */
+export const entryRefused = (refusal: Refusal) => new WrongStateError(refusal.toUpperCase(), REFUSED[refusal]);

@@ -10,7 +10,7 @@ import { countAutomations, insertAutomation } from './automation-store.ts';
 import { AUTOMATION_NAME_MAX, AUTOMATIONS_MAX } from './automation.ts';
 import { checkedDraft } from './checked-draft.ts';
 
-export const createAutomationInput = z.object({ name: singleLine(AUTOMATION_NAME_MAX) });
+export const createAutomationInput = z.object({ listUid: z.string().min(1), name: singleLine(AUTOMATION_NAME_MAX) });
 
 export interface CreateAutomationInput {
   readonly listUid: string;
@@ -21,7 +21,7 @@ export interface CreateAutomationInput {
 
 /** Returns the uid. Throws ValidationError (also `PLAN_LIMIT_REACHED`, `TOO_MANY_AUTOMATIONS`), `LIST_NOT_FOUND`. */
 export async function createAutomation(ctx: Context, input: CreateAutomationInput): Promise<{ uid: string }> {
-  const { name } = parseInput(createAutomationInput, { name: input.name });
+  const { name } = parseInput(createAutomationInput, { listUid: input.listUid, name: input.name });
   const draft = checkedDraft(input.flow ?? {});
   return inTransaction(ctx, async (tx) => {
     const { customerId, id: listId } = await lockOwnedList(tx, input.listUid);

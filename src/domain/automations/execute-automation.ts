@@ -1,9 +1,10 @@
 /** Lets one person into a flow by request (D27): the filters of triggers are skipped, the rules of entry are not (D70). */
+import { ValidationError } from '../../lib/errors.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { checkedPayload } from './checked-payload.ts';
 import { databaseNow } from './clock-read-model.ts';
-import { notActive } from './automation-errors.ts';
+import { entryRefused, notActive } from './automation-errors.ts';
 import { enterPeople, type EntryAnswer } from './enter-people.ts';
 import { entryKeyOf } from './entry-key.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
@@ -24,6 +25,7 @@ export async function executeAutomation(
   uid: string,
   given: ExecuteAutomationInput,
 ): Promise<EntryAnswer> {
+  if (given.subscriber.trim() === '') throw new ValidationError({ subscriber: ['The subscriber field is required.'] });
   const payload = checkedPayload(given.payload);
   return inTransaction(ctx, async (tx) => {
     const automation = await findOwnedAutomation(tx, uid);
@@ -40,4 +42,15 @@ export async function executeAutomation(
     if (!answer) throw new Error('An entry has no answer.');
     return answer;
   });
+}
+
+/** The same, but a refused entry is a WrongStateError with the refusal as its code. */
+export async function letIntoAutomation(
+  ctx: Context,
+  uid: string,
+  given: ExecuteAutomationInput,
+): Promise<{ runId: bigint }> {
+  const answer = await executeAutomation(ctx, uid, given);
+  if ('refused' in answer) throw entryRefused(answer.refused);
+  return answer;
 }

@@ -3,11 +3,8 @@ import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { draftChanged, FlowFaultsError } from './automation-errors.ts';
 import { insertVersion } from './automation-store.ts';
 import type { PublishedVersion } from './automation.ts';
-import { checkFlow } from './check-flow.ts';
+import { checkDraft } from './check-automation.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
-import { mailReferenceFaults } from './mail-references.ts';
-import { referenceFaults } from './flow-references.ts';
-import { unbuiltParts } from './unbuilt-parts.ts';
 
 /**
  * Throws FlowFaultsError `FLOW_HAS_FAULTS`, WrongStateError `AUTOMATION_CHANGED` when the draft is another one than `draftVersion`,
@@ -17,16 +14,8 @@ export async function publishAutomation(ctx: Context, uid: string, draftVersion:
   return inTransaction(ctx, async (tx) => {
     const automation = await findOwnedAutomation(tx, uid, 'change');
     if (automation.draftVersion !== draftVersion) throw draftChanged(automation.draftVersion);
-    const { flow, faults, warnings } = checkFlow(automation.draft);
-    if (!flow || faults.length > 0) throw new FlowFaultsError(faults);
-    const list = { customerId: automation.customerId, id: automation.listId };
-    const of = { customerId: list.customerId, listId: list.id, automationId: automation.id };
-    const further = [
-      ...unbuiltParts(flow),
-      ...(await referenceFaults(tx, list, flow)),
-      ...(await mailReferenceFaults(tx, of, flow)),
-    ];
-    if (further.length > 0) throw new FlowFaultsError(further);
+    const { flow, faults, warnings } = await checkDraft(tx, automation);
+    if (!flow) throw new FlowFaultsError(faults);
     const number = await insertVersion(tx.db, automation, { flow, publishedBy: viewerOf(tx).userUid });
     return { number, warnings };
   });

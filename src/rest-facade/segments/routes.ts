@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { SegmentRuleInput } from '../../generated/operations.ts';
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
+import { deepObject } from '../deep-object.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
@@ -129,29 +130,6 @@ function missing(input: Input): SegmentRuleInput {
 /** Levels of objects and lists: a rule of ten levels has 24. */
 const RULE_JSON_DEPTH_MAX = 32;
 
-/** Unchanged: the schema checks whether it is a rule. */
 function rule(input: Input): SegmentRuleInput | undefined {
-  const given = input.raw('rule');
-  if (given === undefined || given === null || given === '') return undefined;
-  const value: unknown = typeof given === 'string' ? parsed(given) : given;
-  if (isObject(value) && isWithin(value, RULE_JSON_DEPTH_MAX)) return value;
-  input.refuse('rule', 'The rule must be an object of JSON.');
-  return undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is SegmentRuleInput {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isWithin(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
+  return deepObject(input, 'rule', RULE_JSON_DEPTH_MAX);
 }

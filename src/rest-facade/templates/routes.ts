@@ -1,9 +1,9 @@
 /** Templates (decision D100): the texts of messages, and those that come with the product. */
 import { z } from 'zod';
 import { created, done, ok, page } from '../answer.ts';
-import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
+import { sortedIndexArguments, sortedIndexName } from '../sorted-index.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import {
   builtInTemplateShape,
@@ -29,7 +29,7 @@ export const templateRows = [
     details: '`q` is looked for in name and subject. `created_at[from]` and `created_at[to]` are times.',
     answers: answersPage(templateRowShape),
     operation: 'Templates',
-    fieldName: filterName,
+    fieldName: sortedIndexName,
     variables: filters,
     present: ({ templatesPage }) => page(templatesPage, presentTemplateRow),
   }),
@@ -167,23 +167,5 @@ function texts(input: Input) {
 }
 
 function filters(input: Input) {
-  const between = input.object('created_at');
-  return {
-    q: input.text('q'),
-    kind: input.choice('kind', KINDS),
-    createdFrom: between?.time('from'),
-    createdTo: between?.time('to'),
-    sort: input.choice('sort', ['created_at', 'updated_at', 'name']),
-    direction: input.choice('direction', ['asc', 'desc']),
-    ...pageArguments(input),
-  };
-}
-
-const FILTER_NAMES: Readonly<Record<string, string>> = {
-  createdFrom: 'created_at[from]',
-  createdTo: 'created_at[to]',
-};
-
-function filterName(path: string): string | undefined {
-  return FILTER_NAMES[path];
+  return { kind: input.choice('kind', KINDS), ...sortedIndexArguments(input) };
 }

@@ -1,5 +1,4 @@
 /** Reading templates. */
-import { queryFromInfo } from '@pothos/plugin-prisma';
 import { z } from 'zod';
 import { BUILT_IN_TEMPLATES } from '../../domain/content/templates/built-in-templates.ts';
 import { findOwnedTemplate } from '../../domain/content/templates/find-owned-template.ts';
@@ -10,7 +9,7 @@ import { containing } from '../contains.ts';
 import type { GraphqlContext } from '../context.ts';
 import { TemplateKind } from '../enums.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
-import { pageArgs, pageWindow, type PageWindow } from '../page.ts';
+import { createdArgs, createdBetween, sortedPages, type CreatedFilter } from '../sorted-pages.ts';
 import { BuiltInTemplate, Template } from './template.ts';
 
 const reading = { scope: 'templates:read' } as const;
@@ -47,16 +46,13 @@ function filterArgs() {
       check: searchInput.shape.q,
     }),
     kind: t.field({ type: TemplateKind }),
-    createdFrom: t.field({ type: 'DateTime', description: 'Only those made at this time or later.' }),
-    createdTo: t.field({ type: 'DateTime', description: 'Only those made at this time or before.' }),
+    ...createdArgs(),
   }));
 }
 
-interface Filter {
+interface Filter extends CreatedFilter {
   readonly q?: string | null | undefined;
   readonly kind?: string | null | undefined;
-  readonly createdFrom?: Date | null | undefined;
-  readonly createdTo?: Date | null | undefined;
 }
 
 /** Throws ValidationError on `q`. */
@@ -66,7 +62,7 @@ function matching(ctx: GraphqlContext, { q, kind, createdFrom, createdTo }: Filt
     ...ownRows(ctx),
     ...(text === '' ? {} : { OR: [{ name: containing(text) }, { subject: containing(text) }] }),
     ...(kind ? { kind } : {}),
-    createdAt: { ...(createdFrom ? { gte: createdFrom } : {}), ...(createdTo ? { lte: createdTo } : {}) },
+    ...createdBetween({ createdFrom, createdTo }),
   };
 }
 
@@ -85,69 +81,21 @@ builder.queryField('templates', (t) =>
   ),
 );
 
-const TemplateSort = builder.enumType('TemplateSort', {
-  description: 'By what templates are sorted.',
-  values: {
-    created_at: { description: 'When they were made.' },
-    updated_at: { description: 'When they were last changed.' },
-    name: { description: 'Their names.' },
-  },
-});
-
-const SortDirection = builder.enumType('SortDirection', {
-  description: 'The order of what is sorted.',
-  values: {
-    asc: { description: 'The smallest or oldest first.' },
-    desc: { description: 'The largest or newest first.' },
-  },
-});
-
-const COLUMNS = { created_at: 'createdAt', updated_at: 'updatedAt', name: 'name' } as const;
-
-interface SortedPage extends PageWindow {
-  readonly where: Where;
-  readonly sort: keyof typeof COLUMNS;
-  readonly direction: 'asc' | 'desc';
-}
-
-/** What is selected follows from the document. */
-type PageQuery = Pick<Prisma.TemplateFindManyArgs, 'where' | 'orderBy' | 'skip' | 'take'>;
-
-const TemplatePage = builder.objectRef<SortedPage>('TemplatePage').implement({
-  authScopes: reading,
-  fields: (t) => ({
-    nodes: t.field({
-      type: [Template],
-      resolve: ({ where, sort, direction, offset, perPage }, _args, ctx, info) => {
-        const selection = queryFromInfo({ context: ctx, info, select: { id: true } });
-        const orderBy = [{ [COLUMNS[sort]]: direction }, { id: direction }];
-        const query: PageQuery = { ...selection, where, orderBy, skip: offset, take: perPage };
-        return ctx.prisma.template.findMany(query);
-      },
-    }),
-    total: t.int({ resolve: ({ where }, _args, ctx) => ctx.prisma.template.count({ where }) }),
-    page: t.exposeInt('page'),
-    perPage: t.exposeInt('perPage'),
-  }),
+const pages = sortedPages('Template', Template, {
+  access: reading,
+  rows: 'templates',
+  count: (ctx, where: Where) => ctx.prisma.template.count({ where }),
+  find: (ctx, query) => ctx.prisma.template.findMany(query),
 });
 
 builder.queryField('templatesPage', (t) =>
   t.field({
-    type: TemplatePage,
+    type: pages.Page,
     description: 'The templates by numbered pages.',
     authScopes: reading,
-    args: {
-      ...filterArgs(),
-      sort: t.arg({ type: TemplateSort, defaultValue: 'created_at' }),
-      direction: t.arg({ type: SortDirection, defaultValue: 'asc' }),
-      ...pageArgs(),
-    },
-    resolve: (_root, { sort, direction, page, perPage, ...filter }, ctx) => ({
-      ...pageWindow({ page, perPage }),
-      where: matching(ctx, filter),
-      sort: sort ?? 'created_at',
-      direction: direction ?? 'asc',
-    }),
+    args: { ...filterArgs(), ...pages.args() },
+    resolve: (_root, { sort, direction, page, perPage, ...filter }, ctx) =>
+      pages.pageOf({ sort, direction, page, perPage }, matching(ctx, filter)),
   }),
 );
 

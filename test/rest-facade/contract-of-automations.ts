@@ -1,0 +1,22 @@
+/** The contract's lines about automations: the specification's and decisions' first, then ours. */
+import { action, index, object, section } from './contract-line.ts';
+
+export const automations = section(
+  '4.5',
+  ['GET', '/automations', 'token', 200, index],
+  ['POST', '/automations/:uid/execute', 'token', 200, action('automation_uid', 'run_uid')],
+);
+
+export const automationExtensions = section(
+  'automations',
+  ['POST', '/automations', 'token', 201, action('automation_uid', 'automation')],
+  ['GET', '/automations/:uid', 'token', 200, object('automation')],
+  ['PATCH', '/automations/:uid', 'token', 200, action('automation_uid', 'automation')],
+  ['DELETE', '/automations/:uid', 'token', 200, action('automation_uid')],
+  ['POST', '/automations/:uid/copy', 'token', 201, action('automation_uid', 'automation')],
+  ['GET', '/automations/:uid/check', 'token', 200, object('draft_version', 'faults', 'warnings')],
+  ['POST', '/automations/:uid/publish', 'token', 200, action('automation_uid', 'version', 'warnings')],
+  ['POST', '/automations/:uid/activate', 'token', 200, action('automation_uid', 'automation')],
+  ['POST', '/automations/:uid/pause', 'token', 200, action('automation_uid', 'automation')],
+  ['GET', '/automations/:uid/versions', 'token', 200, object('versions', 'next')],
+);
