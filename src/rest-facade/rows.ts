@@ -19,6 +19,7 @@ import { invoiceRows } from './invoices/routes.ts';
 import { paymentGatewayRows } from './payment-gateways/routes.ts';
 import { paymentMethodRows } from './payment-methods/routes.ts';
 import { planRows } from './plans/routes.ts';
+import { remotePlanRows } from './remote-plans/routes.ts';
 import { extensionRows } from './plugins/extension-routes.ts';
 import { offeredPluginRows } from './plugins/offered-routes.ts';
 import { pluginRows } from './plugins/routes.ts';
@@ -81,5 +82,6 @@ export const rows: readonly Row[] = [
   ...subscriptionRows,
   ...invoiceRows,
   ...paymentGatewayRows,
+  ...remotePlanRows,
   ...paymentMethodRows,
 ];

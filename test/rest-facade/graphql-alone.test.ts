@@ -15,7 +15,7 @@ const PAGES = 'For pages of the installation, which use a session; a client of R
 const FIGURES = 'Figures for front ends, which choose what they show.';
 const WIDER = 'REST runs `unsubscribeFromLists`, which does the same and more.';
 const LISTED = 'REST lists all of them.';
-const KEPT = 'A vendor that keeps subscriptions is asked while one waits: for pages that set them up.';
+const KEPT = 'It happens by itself: for a page on which somebody waits for a vendor.';
 const OPERATOR = 'Rare acts of an operator, done by hand.';
 
 const ALONE: Readonly<Record<string, string>> = {
@@ -35,7 +35,7 @@ const ALONE: Readonly<Record<string, string>> = {
   ...of(FIGURES, ['allowance', 'customerAllowance', 'creditBalances', 'mySubscription', 'campaignLedger']),
   ...of(FIGURES, ['personalDataSummary', 'segmentPreview', 'senderCheck', 'sendingServerTypes', 'deletions', 'file']),
   ...of(FIGURES, ['emailVerificationServerTypes']),
-  ...of(KEPT, ['remotePlans', 'linkRemotePlan', 'unlinkRemotePlan', 'startRemoteSubscription', 'refreshSubscription']),
+  ...of(KEPT, ['refreshSubscription']),
   ...of(OPERATOR, ['endHold', 'resetTwoFactor', 'setAdministrator', 'setCustomerPace', 'decideUnknownDeliveries']),
   ...of(OPERATOR, ['resumeSubscription', 'discoverPlugins']),
   ...of(LISTED, ['plugin']),

@@ -5,6 +5,7 @@ import type { Dialect } from '../../src/rest-facade/dialects.ts';
 import type { Method, Row } from '../../src/rest-facade/row.ts';
 import { parametersIn } from './known-in.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
+import { letVendorKeep } from './remote-rows.ts';
 import { requestRow } from './request-row.ts';
 import { newWorld, rightValue, type World } from './rest-world.ts';
 
@@ -105,6 +106,8 @@ async function bringIntoState(app: RestApp, world: World, { path, method }: Row)
     await db.execute(
       sql`UPDATE campaign SET status = ${campaignStatus}, delivery_at = now() + interval '1 day' WHERE uid = ${world.campaignUid}`,
     );
+  if (path.includes('/remote_'))
+    await letVendorKeep(app, world, { isLinked: !path.startsWith('/plans') || method === 'DELETE' });
   if (path.startsWith('/payments/:uid/'))
     await db.execute(
       sql`UPDATE payment_intent SET status = 'AWAITING_ADMIN_APPROVAL', decided_at = NULL WHERE uid = ${world.paymentUid}`,

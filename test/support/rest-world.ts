@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { queryRows } from '../../scripts/support/query-rows.ts';
+import { REMOTE_PLAN } from './remote-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { newUid, subscriberUid } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/rest-facade/row.ts';
@@ -326,7 +327,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     tag: path.includes('add-field') ? `TAG_${newUid()}` : path.includes('/fields/') ? 'first_name' : 'vip,new',
     settings: /verification_servers|payment_gateways/.test(path) ? {} : world.smtp,
     email_verification_servers: '',
-    gateway_uid: world.gatewayUid,
+    ...{ gateway_uid: world.gatewayUid, remote_plan_id: REMOTE_PLAN },
     verification_server: world.verificationServerUid,
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     ...{ soft_bounce_limit: 3, soft_bounce_days: 14, quota_value: 1000, quota_unit: 'hour' },

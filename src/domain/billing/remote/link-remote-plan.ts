@@ -31,6 +31,9 @@ import {
 
 export const remotePlanInput = z.object({ remotePlanId: z.string().min(1).max(REMOTE_ID_LENGTH_MAX) });
 
+/** None given is a fault of the field, not an unknown gateway. */
+const ofGateway = z.object({ gatewayUid: z.string().min(1) });
+
 export interface ListedRemotePlan extends RemotePlan {
   /** Our plan that it is linked with. */
   readonly linkedPlanId: bigint | null;
@@ -84,9 +87,10 @@ export async function linkRemotePlan(
   });
 }
 
-/** Subscriptions that the vendor keeps go on at the price that they have; nobody begins another one. Throws WrongStateError `REMOTE_PLAN_NOT_LINKED`; NotFoundError. */
-export async function unlinkRemotePlan(ctx: Context, { gatewayUid, planUid }: PlanAtGateway): Promise<PlanAtGateway> {
+/** Subscriptions that the vendor keeps go on at the price that they have; nobody begins another one. Throws ValidationError; WrongStateError `REMOTE_PLAN_NOT_LINKED`; NotFoundError. */
+export async function unlinkRemotePlan(ctx: Context, { planUid, ...input }: PlanAtGateway): Promise<PlanAtGateway> {
   requireAdministrator(ctx);
+  const { gatewayUid } = parseInput(ofGateway, input);
   return inTransaction(ctx, async (tx) => {
     const gateway = await knownGateway(tx, gatewayUid);
     const plan = await findPlan(tx.db, planUid);
