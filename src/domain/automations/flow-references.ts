@@ -3,6 +3,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { FIELD_VALUE_FAULTS, readFieldValue } from '../audience/field-value.ts';
 import { fieldsOfList } from '../audience/list-field-store.ts';
 import { checkedRule } from '../audience/segments/check-rule.ts';
+import { findSegment } from '../audience/segments/segment-store.ts';
 import type { SegmentRule } from '../audience/segments/segment.ts';
 import type { Context } from '../context.ts';
 import { questionsOf } from './flow-condition.ts';
@@ -23,7 +24,7 @@ const DATE_TYPES: readonly string[] = ['date', 'datetime'];
 export async function referenceFaults(
   ctx: Context,
   list: ListKey,
-  { nodes, goals, exits }: Flow,
+  { nodes, triggers, goals, exits }: Flow,
 ): Promise<FlowFault[]> {
   const fields: Fields = new Map((await fieldsOfList(ctx.db, list)).map((field) => [field.tag, field]));
   const faults = nodes.flatMap((node) => fieldFaults(node, fields));
@@ -35,24 +36,55 @@ export async function referenceFaults(
   }
   for (const { id, person } of [...goals, ...exits])
     if (person) faults.push(...(await ruleFaults(ctx, list, { node: id, place: 'person' }, person)));
+  for (const [no, trigger] of triggers.entries())
+    faults.push(...(await triggerFaults(ctx, list, { no, trigger, fields })));
   return faults;
+}
+
+interface TriggerAt {
+  readonly no: number;
+  readonly trigger: Flow['triggers'][number];
+  readonly fields: Fields;
+}
+
+async function triggerFaults(ctx: Context, list: ListKey, { no, trigger, fields }: TriggerAt): Promise<FlowFault[]> {
+  const faults =
+    'if' in trigger && trigger.if
+      ? await ruleFaults(ctx, list, { node: null, place: `triggers.${no}.if` }, trigger.if)
+      : [];
+  if ('field' in trigger) {
+    const field = fields.get(trigger.field);
+    const place = `triggers.${no}.field`;
+    if (!field) faults.push(unknownField(trigger.field, null, place));
+    else if (trigger.type === 'date_field' && !DATE_TYPES.includes(field.type))
+      faults.push(noDates(field, null, place));
+  }
+  if (!('segmentUid' in trigger)) return faults;
+  const segment = await findSegment(ctx.db, { customerId: list.customerId, uid: trigger.segmentUid });
+  if (segment?.listId === list.id) return faults;
+  return [
+    ...faults,
+    flowFault('unknown_segment', 'The list has no segment with this uid.', null, `triggers.${no}.segmentUid`),
+  ];
+}
+
+function unknownField(tag: string, node: string | null, place: string): FlowFault {
+  return flowFault('unknown_field', `The list has no field ${tag}.`, node, place);
+}
+
+function noDates(
+  { tag, type }: { readonly tag: string; readonly type: string },
+  node: string | null,
+  place: string,
+): FlowFault {
+  return flowFault('no_date_field', `The field ${tag} is of the type ${type}: it has no dates.`, node, place);
 }
 
 function fieldFaults(node: FlowNode, fields: Fields): FlowFault[] {
   if ((node.type !== 'set_field' && node.type !== 'wait_until') || node.field === undefined) return [];
   const field = fields.get(node.field);
-  if (!field) return [flowFault('unknown_field', `The list has no field ${node.field}.`, node.id, 'field')];
-  if (node.type === 'wait_until')
-    return DATE_TYPES.includes(field.type)
-      ? []
-      : [
-          flowFault(
-            'no_date_field',
-            `The field ${node.field} is of the type ${field.type}: it has no dates.`,
-            node.id,
-            'field',
-          ),
-        ];
+  if (!field) return [unknownField(node.field, node.id, 'field')];
+  if (node.type === 'wait_until') return DATE_TYPES.includes(field.type) ? [] : [noDates(field, node.id, 'field')];
   if (node.value === '') return [];
   const read = readFieldValue(field, node.value);
   if (read.fault === undefined) return [];

@@ -8,6 +8,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import { advanceDue } from './advance-due.ts';
 import { databaseNow } from './clock-read-model.ts';
+import { runTriggers } from './run-triggers.ts';
 import { secondsOverdue } from './node-store.ts';
 import { watchOutage } from './watch-outage.ts';
 
@@ -32,37 +33,45 @@ const WATCH_MS = 60_000;
 /** As often as that. */
 const COMPLAINT_MS = 60_000;
 
-/** Starts it. */
+/** Starts it: steps of flows, and beside them the triggers that look at people, so that neither waits for the other. */
 export function startFlowWaker(ctx: Context, pausedFor?: string): FlowWaker {
-  const waker = new Waker(ctx, pausedFor);
-  waker.start();
-  return waker;
+  const wakers = [advanceDue, runTriggers].map((work) => new Waker(ctx, work, pausedFor));
+  for (const waker of wakers) waker.start();
+  return {
+    wake: () => wakers.forEach((waker) => waker.wake()),
+    pause: (reason) => wakers.forEach((waker) => waker.pause(reason)),
+    resume: (reason) => wakers.forEach((waker) => waker.resume(reason)),
+    beginStop: () => wakers.forEach((waker) => waker.beginStop()),
+    stop: async (graceMs) => void (await Promise.all(wakers.map((waker) => waker.stop(graceMs)))),
+  };
 }
 
 class Waker implements FlowWaker {
   readonly #ctx: Context;
+  readonly #work: typeof advanceDue;
   readonly #pausedFor = new Set<string>();
   #isStopping = false;
   #isWanted = false;
   #watchedAt = -Infinity;
-  #work: Promise<void> | undefined;
+  #running: Promise<void> | undefined;
   #tick: NodeJS.Timeout | undefined;
   #lateCheck: NodeJS.Timeout | undefined;
 
-  constructor(ctx: Context, pausedFor?: string) {
+  constructor(ctx: Context, work: typeof advanceDue, pausedFor?: string) {
     this.#ctx = ctx;
+    this.#work = work;
     if (pausedFor !== undefined) this.#pausedFor.add(pausedFor);
   }
 
   start(): void {
     this.#tick = setInterval(() => this.wake(), TICK_MS);
-    this.#lateCheck = setInterval(() => void this.#complainIfLate(), COMPLAINT_MS);
+    if (this.#work === advanceDue) this.#lateCheck = setInterval(() => void this.#complainIfLate(), COMPLAINT_MS);
     this.wake();
   }
 
   wake(): void {
     this.#isWanted = true;
-    this.#work ??= this.#run().finally(() => (this.#work = undefined));
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
   }
 
   pause(reason: string): void {
@@ -83,7 +92,7 @@ class Waker implements FlowWaker {
   async stop(graceMs: number): Promise<void> {
     this.beginStop();
     const late = new AbortController();
-    await Promise.race([this.#work, sleep(graceMs, undefined, { signal: late.signal }).catch(() => undefined)]);
+    await Promise.race([this.#running, sleep(graceMs, undefined, { signal: late.signal }).catch(() => undefined)]);
     late.abort();
   }
 
@@ -97,8 +106,8 @@ class Waker implements FlowWaker {
     try {
       while (this.#isWanted && !this.#isPaused()) {
         this.#isWanted = false;
-        await this.#watch();
-        await advanceDue(this.#ctx, { now: () => databaseNow(db), isStopping: () => this.#isPaused() });
+        if (this.#work === advanceDue) await this.#watch();
+        await this.#work(this.#ctx, { now: () => databaseNow(db), isStopping: () => this.#isPaused() });
       }
     } catch (error) {
       log.warn('automations.not_advanced', { message: messageOf(error) });

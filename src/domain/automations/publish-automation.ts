@@ -3,6 +3,7 @@ import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { draftChanged, FlowFaultsError } from './automation-errors.ts';
 import { insertVersion } from './automation-store.ts';
 import type { PublishedVersion } from './automation.ts';
+import { beginTriggers } from './begin-triggers.ts';
 import { checkDraft } from './check-automation.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 
@@ -17,6 +18,9 @@ export async function publishAutomation(ctx: Context, uid: string, draftVersion:
     const { flow, faults, warnings } = await checkDraft(tx, automation);
     if (!flow) throw new FlowFaultsError(faults);
     const number = await insertVersion(tx.db, automation, { flow, publishedBy: viewerOf(tx).userUid });
+    const { customerId, id: automationId, listId, status } = automation;
+    const key = { customerId, automationId, version: number };
+    if (status === 'active') await beginTriggers(tx, { key, listId, flow, isAnew: false });
     return { number, warnings };
   });
 }

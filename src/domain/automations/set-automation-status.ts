@@ -6,6 +6,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { hasOverdue, notPublished } from './automation-errors.ts';
 import { writeStatus } from './automation-store.ts';
 import type { Automation, AutomationStatus } from './automation.ts';
+import { changeTriggers } from './change-triggers.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { followFromNow } from './flow-follower-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
@@ -50,6 +51,7 @@ export async function setAutomationStatus(
     if (automation.status === status) return { uid };
     if (status === 'active') await prepareToGoOn(tx, automation, overdue);
     await writeStatus(tx.db, automation, status);
+    await changeTriggers(tx, automation, status);
     if (status !== 'active') return { uid };
     await followFromNow(tx.db, automation);
     await wakeFlows(tx.tx);

@@ -8,6 +8,7 @@ const UNBUILT_NODES: readonly NodeType[] = [...(['webhook', 'start_flow', 'copy_
 const BUILT_TRIGGERS: readonly Flow['triggers'][number]['type'][] = [
   ...(['execute', 'subscribed', 'confirmed', 'unsubscribed', 'tag_added', 'tag_removed', 'field_changed'] as const),
   'event',
+  ...(['date_field', 'specific_date', 'weekly', 'monthly', 'segment_entered', 'segment_left'] as const),
 ];
 
 export function unbuiltParts({ triggers, nodes, goals, exits }: Flow): FlowFault[] {

@@ -14,7 +14,7 @@ export interface Zones {
 }
 
 /** The person's own zone if its field has the name of one; else the list's. */
-export function zoneOf({ tag, fallback }: Zones, { fields }: RunPerson): string {
+export function zoneOf({ tag, fallback }: Zones, { fields }: Pick<RunPerson, 'fields'>): string {
   const own = tag === null ? '' : (fields[tag]?.trim() ?? '');
   return own !== '' && isZone(own) ? own : fallback;
 }

@@ -142,6 +142,8 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.person_event', ofPerson, 'rows'),
   place('hot.flow_step', ofPerson, 'rows'),
   place('hot.flow_entry', ofPerson, 'rows'),
+  place('hot.flow_trigger_person', ofPerson, 'rows'),
+  place('hot.flow_changed', ofPerson, 'rows'),
   place('hot.flow_run', ofPerson, () => sql`entry_key = ''`),
   place('hot.former_address', formerly, 'rows'),
   // Last, and not before all answers of servers have come: it leads to the messages.

@@ -1,0 +1,50 @@
+/** What a trigger does with people: it looks at those who changed, or at all, and fires for whom it is time. A batch each time. */
+import type { AtWork } from './enter-by-trigger.ts';
+import { fireSlots } from './fire-slots.ts';
+import { judgePeople } from './judge-people.ts';
+import { planPeople } from './plan-people.ts';
+import { membersBetween, nextPeople, takeChanged, type Change } from './trigger-person-store.ts';
+import { writeWalk } from './trigger-store.ts';
+import type { WatchedRow } from './watched-trigger.ts';
+
+/** One transaction of some 100 ms. */
+export const PEOPLE_AT_ONCE = 1_000;
+
+/** First who came or changed, then the next of all people when they are being looked at, then whose time has come. */
+export async function lookAtPeople(work: AtWork, row: WatchedRow): Promise<number> {
+  const changed = await takeChanged(work.ctx.tx, row, PEOPLE_AT_ONCE);
+  // The look at all people has yet to come to the others.
+  const people = [...changed.people].filter(
+    ([id]) => row.rule === null || row.walkAfter === null || id <= row.walkAfter,
+  );
+  await lookAt(work, row, new Map(people));
+  const isBehind = changed.rows === PEOPLE_AT_ONCE;
+  if (row.walkAfter !== null) return changed.rows + (await walkOn(work, row, row.walkAfter)).done;
+  const { trigger } = work;
+  return changed.rows + ('at' in trigger && !isBehind ? await fireSlots({ ...work, trigger }, row, PEOPLE_AT_ONCE) : 0);
+}
+
+/** Looks at the next of all people. Answers how much it did, and the id up to which it came; null: all were looked at. */
+export async function walkOn(
+  work: AtWork,
+  row: WatchedRow,
+  after: bigint,
+): Promise<{ readonly done: number; readonly upTo: bigint | null }> {
+  const { ctx } = work;
+  const next = await nextPeople(ctx.db, row, { after, max: PEOPLE_AT_ONCE });
+  const isLast = next.length < PEOPLE_AT_ONCE;
+  const upTo = isLast ? null : (next.at(-1) ?? null);
+  const members = row.rule === null ? [] : await membersBetween(ctx.db, row, { after, upTo });
+  const change = { since: row.walkFrom, enters: row.walkEnters, depth: 0 };
+  const people = new Map([...members, ...next].map((id) => [id, change]));
+  await lookAt(work, row, people);
+  await writeWalk(ctx.tx, row, upTo);
+  return { done: Math.max(1, people.size), upTo };
+}
+
+async function lookAt(work: AtWork, row: WatchedRow, people: ReadonlyMap<bigint, Change>): Promise<void> {
+  const { trigger } = work;
+  if (people.size === 0) return;
+  if ('at' in trigger) return planPeople({ ...work, trigger }, row, people);
+  if (row.rule) await judgePeople({ ...work, trigger }, { rule: row.rule, people });
+}

@@ -1,0 +1,45 @@
+/** When a date or a timetable fires next for people: computed when they come, change or all are looked at, and kept until then. */
+import { nextSlot, type Slot } from './next-slot.ts';
+import { removePeople, knownPeople, writePlans, type Change, type Plan } from './trigger-person-store.ts';
+import type { AtWork } from './enter-by-trigger.ts';
+import type { TimedTrigger, WatchedRow } from './watched-trigger.ts';
+import { zoneOf } from './zones.ts';
+import type { RunPerson } from './run.ts';
+
+/**
+ * Plans anew for these people: each gets the next slot after its change. What has come already by then stays, and is about to
+ * fire. A changed date or zone moves the time (D76).
+ */
+export async function planPeople(
+  { ctx, trigger }: AtWork<TimedTrigger>,
+  row: WatchedRow,
+  people: ReadonlyMap<bigint, Change>,
+): Promise<void> {
+  const known = await knownPeople(ctx.db, row, [...people.keys()]);
+  const present = new Set(known.map(({ personId }) => personId));
+  await removePeople(
+    ctx.tx,
+    row,
+    [...people.keys()].filter((id) => !present.has(id)),
+  );
+  const plans = known.flatMap(({ personId, fields, ...was }): Plan[] => {
+    const asked = people.get(personId)?.since ?? row.walkFrom;
+    const after = asked < row.startedAt ? row.startedAt : asked;
+    if (was.dueAt && was.dueAt > row.startedAt && was.dueAt <= after) return [];
+    const slot = slotAfter({ trigger, row }, { fields }, { after: after.getTime(), firedOn: was.firedOn });
+    const dueAt = slot ? new Date(slot.at) : null;
+    if (dueAt?.getTime() === was.dueAt?.getTime() && (slot?.day ?? null) === was.dueOn) return [];
+    return [{ personId, dueAt, dueOn: slot?.day ?? null, firedOn: was.firedOn }];
+  });
+  await writePlans(ctx.tx, row, plans);
+}
+
+/** The person's next slot. */
+export function slotAfter(
+  { trigger, row }: { readonly trigger: TimedTrigger; readonly row: WatchedRow },
+  person: Pick<RunPerson, 'fields'>,
+  from: { readonly after: number; readonly firedOn: string | null },
+): Slot | undefined {
+  const value = trigger.type === 'date_field' ? person.fields[trigger.field] : undefined;
+  return nextSlot(trigger, { zone: zoneOf(row.zones, person), value, ...from });
+}
