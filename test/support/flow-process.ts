@@ -9,15 +9,16 @@ import { advanceDue } from '../../src/domain/automations/advance-due.ts';
 import { startFlowWaker } from '../../src/domain/automations/flow-waker.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { systemClock } from '../../src/lib/clock.ts';
-import { silentLog } from '../../src/lib/log.ts';
+import { createLog } from '../../src/lib/log.ts';
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';
 import { dieAfterStatements } from './die-after-statements.ts';
 
 const [, , url = '', time = '', statements = 'Infinity'] = process.argv;
 dieAfterStatements(Number(statements));
-const database = openDatabase({ url, poolSize: 3, log: silentLog });
+const log = createLog({ level: 'warn', format: 'json' });
+const database = openDatabase({ url, poolSize: 3, log });
 const ctx: Context = {
-  ...{ db: database, database, tx: undefined, hooks: createHookBus(silentLog), log: silentLog },
+  ...{ db: database, database, tx: undefined, hooks: createHookBus(log), log },
   ...{ clock: systemClock, viewer: null, ipAddress: null },
   installation: { baseUrl: '', secret: 'test-secret-'.repeat(4), limits: limitsOf(loadConfig({})) },
 };

@@ -89,8 +89,8 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
   if (due.length > 0) await moveRuns(ctx.tx, key, { moves: await movesOf(ctx, batch, zones, due), now });
   const last = due.length < max ? undefined : due.at(-1);
-  // From the beginning again, for what has come before the cursor meanwhile.
-  const next = last ? { key, after: { wakeAt: last.wakeAt, id: last.id } } : after && { key };
+  const next = last && { key, after: { wakeAt: last.wakeAt, id: last.id } };
+  // What has come before the cursor meanwhile makes the node due again.
   if (!next || max === 1) await storeNextWake(ctx.tx, key);
   return { moved: due.length, next };
 }

@@ -5,6 +5,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../../src/db/database.ts';
 import { openNotifications } from '../../../src/db/listen.ts';
 import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
+import { advanceNode } from '../../../src/domain/automations/advance-node.ts';
 import { startFlowWaker } from '../../../src/domain/automations/flow-waker.ts';
 import { secondsOverdue } from '../../../src/domain/automations/node-store.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
@@ -122,13 +123,14 @@ test('after an outage of more than an hour, flows that it has made late are stop
 });
 
 test('who enters wakes the workers with the commit', async () => {
+  // Activating it wakes them too.
+  const flow = await world.publish(marking('told'));
   const notifications = openNotifications(world.ctx.database, silentLog);
   afterFile(() => notifications.close());
   const told = new Promise<void>((resolve) => {
     notifications.listen(FLOWS_CHANNEL, (payload) => payload !== null && resolve());
   });
   while (!notifications.isListening(FLOWS_CHANNEL)) await sleep(10);
-  const flow = await world.publish(marking('told'));
   await world.enter(flow, await subscriberPeople(world.ctx.db, world.list, 1));
   await told;
   await world.run();
@@ -144,20 +146,15 @@ test('a flow with many batches lets others have their turns, and its cursor miss
   await advanceDue(world.ctx, { now: world.now, isStopping: () => ++batches > 2 });
   expect(await world.counts(small)).toEqual({ mark: 'entered 1, passed 1' });
   expect(await world.counts(large)).toEqual({ mark: 'entered 2500, waiting 1500, passed 1000' });
-  // Some come before the cursor while it works: they are due for longer than those of the last batch.
-  let isAdded = false;
-  await advanceDue(world.ctx, {
-    now: async () => {
-      if (!isAdded) {
-        await world.ctx.db.execute(
-          sql`UPDATE hot.flow_run SET wake_at = wake_at - interval '1 hour' WHERE automation_id = ${large.key.automationId} AND id = (SELECT max(id) FROM hot.flow_run WHERE automation_id = ${large.key.automationId})`,
-        );
-        isAdded = true;
-      }
-      return world.now();
-    },
-    isStopping: () => false,
-  });
+  // One comes before the cursor while it works: the node is due again when the rest is done.
+  const first = await advanceNode(world.ctx, { key: { ...large.key, node: 'mark' } }, world.now());
+  expect(first.moved).toBe(1_000);
+  await world.ctx.db.execute(
+    sql`UPDATE hot.flow_run SET wake_at = wake_at - interval '1 hour' WHERE automation_id = ${large.key.automationId} AND id = (SELECT max(id) FROM hot.flow_run WHERE automation_id = ${large.key.automationId})`,
+  );
+  for (let { next } = first; next;) ({ next } = await advanceNode(world.ctx, next, world.now()));
+  expect(await world.counts(large)).toEqual({ mark: 'entered 2500, waiting 1, passed 2499' });
+  await world.run();
   expect(await world.counts(large)).toEqual({ mark: 'entered 2500, passed 2500' });
 });
 
