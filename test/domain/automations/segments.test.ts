@@ -2,9 +2,11 @@
 import { expect, test } from 'vitest';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { createSegment } from '../../../src/domain/audience/segments/create-segment.ts';
+import { deleteSegment } from '../../../src/domain/audience/segments/delete-segment.ts';
 import { updateSegment } from '../../../src/domain/audience/segments/update-segment.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
+import { deleteAutomation } from '../../../src/domain/automations/delete-automation.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
 import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
@@ -111,6 +113,14 @@ test('2,500 people come in at once, with a process that is killed at any stateme
   const entered = await world.people(flow);
   expect(entered.length).toBe(2_500);
   expect(new Set(entered).size).toBe(2_500);
+});
+
+test('a segment that a published flow begins by cannot be deleted, until the automation is gone', async () => {
+  const world = await startWorld();
+  const flow = await world.watch([{ type: 'segment_left', segmentUid: world.segmentUid }]);
+  await expect(deleteSegment(world.ctx, world.segmentUid)).rejects.toMatchObject({ code: 'SEGMENT_IN_USE' });
+  await deleteAutomation(world.ctx, flow.uid);
+  expect(await deleteSegment(world.ctx, world.segmentUid)).toEqual({ uid: world.segmentUid });
 });
 
 test('a flow with a segment or field that the list does not have is not published', async () => {

@@ -21,6 +21,12 @@ export const segmentInUse = (campaigns: readonly string[]) =>
     `The segment cannot be deleted while a campaign that is not done uses it: ${campaigns.join(', ')}.`,
   );
 
+export const segmentBeginsFlows = (automations: readonly string[]) =>
+  new WrongStateError(
+    'SEGMENT_IN_USE',
+    `The segment cannot be deleted while the published flow of an automation begins by it: ${automations.join(', ')}.`,
+  );
+
 export const tooManySegments = (max: number) =>
   new ValidationError({ name: [`A list may not have more than ${max} segments.`] }, 'TOO_MANY_SEGMENTS');
 
