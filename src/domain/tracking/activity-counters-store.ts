@@ -37,7 +37,7 @@ campaigns AS (
   -- Opens and clicks of campaigns only, as the messages that rates compare them with; people of all.
   SELECT customer_id, list_id, 0 AS openers, 0 AS clickers, count(*) FILTER (WHERE (first_open OR open_by_click) AND source_kind = ${CAMPAIGN}) AS opens,
          count(*) FILTER (WHERE first_click AND source_kind = ${CAMPAIGN}) AS clicks
-    FROM change WHERE first_open OR open_by_click OR first_click GROUP BY customer_id, list_id
+    FROM change WHERE list_id > 0 AND (first_open OR open_by_click OR first_click) GROUP BY customer_id, list_id
   UNION ALL
   SELECT customer_id, list_id, count(*) FILTER (WHERE opened_at = now()), count(*) FILTER (WHERE clicked_at = now()), 0, 0
     FROM people GROUP BY customer_id, list_id

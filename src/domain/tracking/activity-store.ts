@@ -21,7 +21,9 @@ seen AS MATERIALIZED (
          row_number() OVER (PARTITION BY g.customer_id, g.source_kind, g.source_id, g.recipient_id, g.occurrence, g.link_no IS NOT NULL AND NOT g.looks_ahead) AS nth
     FROM given g
     LEFT JOIN campaign c ON g.source_kind = ${CAMPAIGN} AND c.customer_id = g.customer_id AND c.id = g.source_id
-    JOIN subscriber s ON s.customer_id = g.customer_id AND s.list_id = g.list_id AND s.id = g.recipient_id
+    -- Who is gone did nothing: a person on the list, or without a list an address.
+    LEFT JOIN subscriber s ON s.customer_id = g.customer_id AND s.list_id = g.list_id AND s.id = g.recipient_id
+    LEFT JOIN hot.message_recipient r ON g.list_id = 0 AND r.customer_id = g.customer_id AND r.id = g.recipient_id
     -- Whether the ledger has the message, and when it was handed over: in another state its time says something else.
     -- LATERAL, so that only the campaign's month is searched: a join would search every month that is kept.
     LEFT JOIN LATERAL (
@@ -34,7 +36,7 @@ seen AS MATERIALIZED (
        WHERE g.source_kind > ${CAMPAIGN} AND l.customer_id = g.customer_id AND l.source_kind = g.source_kind AND l.source_id = g.source_id
          AND l.recipient_id = g.recipient_id AND l.occurrence = g.occurrence
        LIMIT 1) d ON true
-   WHERE c.id IS NOT NULL OR (g.source_kind > ${CAMPAIGN} AND d.is_there)
+   WHERE (s.id IS NOT NULL OR r.id IS NOT NULL) AND (c.id IS NOT NULL OR (g.source_kind > ${CAMPAIGN} AND d.is_there))
 )`;
 
 /** Clicks of different links, each within a second of another, are one click burst. No person clicks so many links in one. */
@@ -142,7 +144,7 @@ opened AS (
   INSERT INTO hot.subscriber_activity AS p (customer_id, list_id, subscriber_id, opened_at, clicked_at)
   SELECT customer_id, list_id, recipient_id, CASE WHEN bool_or(first_open OR open_by_click) THEN now() END,
          CASE WHEN bool_or(first_click) THEN now() END
-    FROM change WHERE first_open OR open_by_click OR first_click
+    FROM change WHERE list_id > 0 AND (first_open OR open_by_click OR first_click)
    GROUP BY customer_id, list_id, recipient_id ORDER BY customer_id, list_id, recipient_id
   ON CONFLICT (customer_id, list_id, subscriber_id) DO UPDATE SET
     opened_at = coalesce(p.opened_at, excluded.opened_at), clicked_at = coalesce(p.clicked_at, excluded.clicked_at)
