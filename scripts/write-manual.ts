@@ -25,6 +25,7 @@ const PAGES: Readonly<Record<string, string>> = {
   Segments: 'segments.md',
   Templates: 'templates.md',
   Automations: 'automations.md',
+  Transactional: 'transactional.md',
   'Sending servers': 'sending.md',
   'Email verification servers': 'verification.md',
   'Usable verification servers': 'verification.md',

@@ -6,6 +6,7 @@ export const GRANTABLE_SCOPES = [
   ...['lists:read', 'lists:write', 'subscribers:read', 'subscribers:write'],
   ...['campaigns:read', 'campaigns:write', 'templates:read', 'templates:write'],
   ...['automations:read', 'automations:write'],
+  ...['transactional:read', 'transactional:send'],
   ...['sending-servers:read', 'sending-servers:write'],
   ...['sending-domains:read', 'sending-domains:write', 'files:read', 'files:write'],
   ...['billing:read', 'billing:write', 'account:read', 'admin'],

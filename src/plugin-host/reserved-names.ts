@@ -6,5 +6,5 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...['automations', 'campaigns', 'countries', 'currencies', 'customers', 'diagnostics', 'erasures', 'file'],
   ...['files', 'invoices', 'languages', 'license', 'lists', 'login-token', 'me', 'messages', 'notification'],
   ...['notifications', 'payments', 'plans', 'plugins', 'public', 'segments', 'settings', 'subscribers'],
-  ...['subscriptions', 'suppressions', 'templates', 'upgrade', 'user', 'verifications', 'webhooks'],
+  ...['subscriptions', 'suppressions', 'templates', 'transactional', 'upgrade', 'user', 'verifications', 'webhooks'],
 ]);

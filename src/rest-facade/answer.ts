@@ -4,6 +4,8 @@ export type Answer =
   | { readonly kind: 'body'; readonly body: unknown }
   /** 201 in the standard dialect, 200 in the classic one (decision D1). */
   | { readonly kind: 'created'; readonly body: unknown }
+  /** 202: it is taken, and done afterwards. */
+  | { readonly kind: 'accepted'; readonly body: unknown }
   | { readonly kind: 'page'; readonly page: Page }
   | { readonly kind: 'stream'; readonly stream: TextStream };
 
@@ -35,6 +37,11 @@ export function done(message: string, more: Readonly<Record<string, unknown>> = 
 /** The action result of a create. */
 export function created(message: string, more: Readonly<Record<string, unknown>> = {}): Answer {
   return { kind: 'created', body: { status: 1, message, ...more } };
+}
+
+/** The action result of what is done afterwards. */
+export function accepted(message: string, more: Readonly<Record<string, unknown>> = {}): Answer {
+  return { kind: 'accepted', body: { status: 1, message, ...more } };
 }
 
 /** One page of an index, its rows presented one by one. */

@@ -58,6 +58,8 @@ export function shape(answer: Exclude<Answer, { kind: 'stream' }>, dialect: Dial
       return { status: 200, headers: {}, body: answer.body };
     case 'created':
       return { status: dialect === 'classic' ? 200 : 201, headers: {}, body: answer.body };
+    case 'accepted':
+      return { status: 202, headers: {}, body: answer.body };
     case 'page':
       return shapePage(answer.page, dialect, address);
   }

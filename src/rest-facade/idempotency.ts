@@ -57,7 +57,7 @@ export interface IdempotentCalls {
 const KEY_PATTERN = /^[\x21\x23-\x7e]{1,255}$/;
 const RUNNING_RETRY_SECONDS = 2;
 /** Answers that a retry would get again. A refusal by rights, rate or defect may change. */
-const KEPT_STATUSES: ReadonlySet<number> = new Set([200, 201, 404, 422]);
+const KEPT_STATUSES: ReadonlySet<number> = new Set([200, 201, 202, 404, 422]);
 
 /** The key of a request, with or without the quotes of the draft; undefined when there is none. Throws RestError 422. */
 export function idempotencyKeyOf(header: string | string[] | undefined): string | undefined {

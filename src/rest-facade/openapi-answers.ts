@@ -157,7 +157,7 @@ export function responsesOf({ row, parameters, example }: Answering, book: Schem
 /** The answer with the names that it ignored, where its body tells them. */
 function answersOf(row: Row): AnswerShape {
   const { answers } = row;
-  return (answers.kind === 'body' || answers.kind === 'created') && hasIgnoredInBody(row)
+  return (answers.kind === 'body' || answers.kind === 'created' || answers.kind === 'accepted') && hasIgnoredInBody(row)
     ? { ...answers, shape: withIgnored(answers.shape) }
     : answers;
 }
@@ -174,6 +174,14 @@ function successes(answers: AnswerShape, example: Example | undefined, book: Sch
   switch (answers.kind) {
     case 'body':
       return { 200: { description: 'Done.', headers: IGNORED, content: json(book.schemaOf(answers.shape), shown) } };
+    case 'accepted':
+      return {
+        202: {
+          description: 'Accepted: stored, and done from now on.',
+          headers: IGNORED,
+          content: json(book.schemaOf(answers.shape), shown),
+        },
+      };
     case 'created': {
       const schema = book.schemaOf(answers.shape);
       return {

@@ -41,6 +41,7 @@ import { verificationServerRows } from './verification/server-routes.ts';
 import { messageLogRows } from './messages/routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 import { templateRows } from './templates/routes.ts';
+import { transactionalRows } from './transactional/routes.ts';
 
 export const rows: readonly Row[] = [
   ...sessionRows,
@@ -59,6 +60,7 @@ export const rows: readonly Row[] = [
   ...personalDataRows,
   ...subscriberRows,
   ...messageLogRows,
+  ...transactionalRows,
   ...suppressionRows,
   ...segmentRows,
   ...templateRows,

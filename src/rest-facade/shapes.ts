@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 /** A row's answer on success; dialects turn it into a status and an envelope. */
 export type AnswerShape =
-  | { readonly kind: 'body' | 'created'; readonly shape: z.ZodType }
+  | { readonly kind: 'body' | 'created' | 'accepted'; readonly shape: z.ZodType }
   /** An index in pages: the shape of one of its rows. */
   | { readonly kind: 'page'; readonly shape: z.ZodType }
   | { readonly kind: 'stream'; readonly contentType: readonly string[] };
@@ -19,6 +19,11 @@ export function answersBody(shape: z.ZodType): AnswerShape {
 /** 201, or 200 in the classic dialect, with this body. */
 export function answersCreated(shape: z.ZodType): AnswerShape {
   return { kind: 'created', shape };
+}
+
+/** 202 with this body. */
+export function answersAccepted(shape: z.ZodType): AnswerShape {
+  return { kind: 'accepted', shape };
 }
 
 /** An index, in pages or bare (decision D2), of such rows. */

@@ -127,7 +127,7 @@ export function audited<Ctx>(
 const KEEPS_ACCESS: ReadonlySet<string> = new Set([
   ...['addSubscriber', 'updateSubscriber', 'deleteSubscriber', 'tagSubscriber', 'untagSubscriber'],
   ...['subscribeSubscriber', 'unsubscribeSubscriber', 'signUp', 'suppressAddresses'],
-  ...['appendToFile', 'appendToListImport', 'reportDelivery'],
+  ...['appendToFile', 'appendToListImport', 'reportDelivery', 'sendTransactional'],
 ]);
 
 export const authorizationPlugin = 'authorization';

@@ -24,6 +24,8 @@ import './subscribers/mutations.ts';
 import './subscribers/personal-data.ts';
 import './subscribers/sign-up.ts';
 import './messages/queries.ts';
+import './transactional/queries.ts';
+import './transactional/mutations.ts';
 import './suppressions/queries.ts';
 import './suppressions/mutations.ts';
 import './files/queries.ts';

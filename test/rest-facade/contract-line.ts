@@ -21,8 +21,8 @@ export interface ContractLine {
   readonly method: Method;
   readonly path: string;
   readonly access: Access;
-  /** 201: a create, which the classic dialect answers with 200. */
-  readonly status: 200 | 201;
+  /** 201: a create, which the classic dialect answers with 200. 202: done afterwards. */
+  readonly status: 200 | 201 | 202;
   readonly answers: TopLevel;
 }
 
@@ -32,7 +32,7 @@ export const action = (...names: readonly string[]): TopLevel => object('status'
 export const index: TopLevel = { kind: 'index' };
 export const array: TopLevel = { kind: 'array' };
 export const csv: TopLevel = { kind: 'csv' };
-export type Cells = readonly [method: Method, path: string, access: Access, status: 200 | 201, answers: TopLevel];
+export type Cells = readonly [method: Method, path: string, access: Access, status: 200 | 201 | 202, answers: TopLevel];
 
 /** Lines of one section. */
 export function section(name: string, ...lines: readonly Cells[]): ContractLine[] {

@@ -5,6 +5,7 @@
  */
 import { automationExtensions, automations } from './contract-of-automations.ts';
 import type { Method } from '../../src/rest-facade/row.ts';
+import { mailLines } from './contract-mails.ts';
 import { action, array, csv, index, object, section, type ContractLine } from './contract-line.ts';
 
 const subscriber = action('subscriber_uid', 'subscriber_id');
@@ -252,20 +253,8 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/segments/:uid/count', 'token', 200, object('segment_uid', 'count', 'counted_at')],
     ['GET', '/segments/:uid/subscribers', 'token', 200, index],
   ),
-  ...section(
-    'templates (D100)',
-    ['GET', '/templates', 'token', 200, index],
-    ['POST', '/templates', 'token', 201, action('template_uid', 'template')],
-    ['GET', '/templates/:uid', 'token', 200, object('template')],
-    ['PATCH', '/templates/:uid', 'token', 200, action('template_uid', 'template')],
-    ['DELETE', '/templates/:uid', 'token', 200, action('template_uid')],
-    ['POST', '/templates/:uid/copy', 'token', 201, action('template_uid', 'template')],
-    ['POST', '/templates/:uid/preview', 'token', 200, object('preview')],
-    ['POST', '/campaigns/:uid/template', 'token', 201, action('template_uid', 'template')],
-    ['GET', '/built_in_templates', 'token', 200, array],
-    ['POST', '/built_in_templates/:built_in/copy', 'token', 201, action('template_uid', 'template')],
-  ),
   ...automationExtensions,
+  ...mailLines,
   ...section(
     'bounces',
     ['GET', '/bounce_handlers', 'token', 200, index],

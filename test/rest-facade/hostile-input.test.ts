@@ -17,13 +17,14 @@ import { requestRow, type RowRequest } from '../support/request-row.ts';
 import { newWorld, pathIn, rightValue, type World } from '../support/rest-world.ts';
 import { changedSince, stateOf } from '../support/table-states.ts';
 
-const TABLE_OF_STATUSES = new Set([200, 201, 401, 403, 404, 413, 415, 422, 429, 503]);
+const TABLE_OF_STATUSES = new Set([200, 201, 202, 401, 403, 404, 413, 415, 422, 429, 503]);
 const MILLION = 'x'.repeat(1_000_000);
 /** Rows that take a thing in a certain state only. */
 const NEEDS_STATE = new Set([
   '/campaigns/:uid/pause',
   '/campaigns/:uid/resume',
   '/campaigns/:uid/dry-run',
+  '/transactional/:uid/resend',
   '/payments/:uid/approve',
   '/two_factor',
   '/two_factor/confirm',

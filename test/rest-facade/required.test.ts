@@ -30,6 +30,8 @@ const NOT_AS_USUAL: Readonly<Record<string, readonly string[]>> = {
   'POST /bounce_handlers': ['port', 'encryption'],
   'POST /lists/:uid/add-field': ['options'],
   'GET /lists/:uid/add-field': ['options'],
+  // Or a template, or a list.
+  'POST /transactional': ['subject', 'html', 'from_email'],
 };
 
 describe.each(places)('$name', ({ name, ...place }) => {

@@ -62,6 +62,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'Installation.processes': 'the processes of an installation, cut at a thousand',
   'Installation.stalledCampaigns': 'cut at a thousand',
   'InstallationProcess.roles': 'three',
+  'AcceptedMails.mails': 'RECIPIENTS_MAX of a call',
+  'TransactionalMail.tags': 'TAGS_MAX of a mail',
   'CampaignPreview.headers': 'a message has one block of them',
   'CampaignPreview.links': 'LINKS_MAX of a message',
   'CampaignPreview.warnings': 'one for each unknown tag or picture of a text that is bounded',

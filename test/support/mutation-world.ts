@@ -62,6 +62,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   // A plan names servers of the system; the world's is its own.
   'setPlanRoutes',
   'setPlanVerificationServers',
+  // The world's mail waits for its time.
+  'resendTransactional',
 ]);
 
 export interface MutationAnswer {
@@ -154,13 +156,16 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     uid: uidFor(mutation, world),
     importUid: world.importUid,
     segmentUid: world.segmentUid,
-    templateUid: world.templateUid,
+    // Its texts are given, too.
+    templateUid: mutation === 'sendTransactional' ? '' : world.templateUid,
+    ...(mutation === 'sendTransactional' ? { sendAt: new Date(Date.now() + 86_400_000).toISOString() } : {}),
     campaignUid: world.campaignUid,
     builtIn: 'welcome',
     version: 1,
     ...{ flow: FLOW, draftVersion: 1 },
     pluginTemplate: '',
     fileUid: world.pictureUid,
+    fileUids: world.pictureUid,
     // The picture of a customer is a file of the administrator, who has none.
     image: mutation === 'updateProfile' ? world.pictureUid : '',
     attachmentUid: world.attachmentUid,
@@ -267,6 +272,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation === 'invoice') return world.invoiceUid;
   if (/[sS]ubscription$/.test(mutation)) return world.subscriptionUid;
   if (mutation.endsWith('Payment')) return world.paymentUid;
+  if (mutation.endsWith('Transactional')) return world.transactionalUid;
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Template')) return world.templateUid;

@@ -4,6 +4,7 @@ import { sql } from '../../src/db/database.ts';
 import type { Dialect } from '../../src/rest-facade/dialects.ts';
 import type { Method, Row } from '../../src/rest-facade/row.ts';
 import { parametersIn } from './known-in.ts';
+import { nameTemplate, refuseTransactional } from './insert-transactional.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
 import { letVendorKeep } from './remote-rows.ts';
 import { requestRow } from './request-row.ts';
@@ -101,6 +102,8 @@ async function bringIntoState(app: RestApp, world: World, { path, method }: Row)
     await db.execute(
       sql`INSERT INTO dry_run (customer_id, campaign_id) SELECT customer_id, id FROM campaign WHERE uid = ${world.campaignUid}`,
     );
+  if (path === '/transactional' && method === 'GET') await nameTemplate(db, world);
+  if (path === '/transactional/:uid/resend') await refuseTransactional(db, world.transactionalUid);
   const campaignStatus = CAMPAIGN_STATUS[path];
   if (campaignStatus !== undefined)
     await db.execute(

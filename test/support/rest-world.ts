@@ -14,7 +14,7 @@ import { addPackages, addPlugin, OFFERED_PLUGIN, PLUGIN_WITH_SETTINGS, WORLDS_PL
 import { insertAccess } from './insert-access.ts';
 import { insertBounceHandler } from './insert-bounce-handler.ts';
 import { insertDomain } from './insert-domain.ts';
-import { insertMessage, messageFilter } from './insert-message.ts';
+import { insertMails, mailValues } from './insert-transactional.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertTemplate } from './insert-template.ts';
 import { FLOW, insertAutomation } from './insert-automation.ts';
@@ -48,6 +48,8 @@ export interface World extends RestTenant, MoneyUids {
   readonly suppressedEmail: string;
   readonly erasureUid: string;
   readonly messageUid: string;
+  /** It waits for its time. */
+  readonly transactionalUid: string;
   /** Of a message that was handed over. */
   readonly messageId: string;
   /** Made by hand, and not the one that asks. */
@@ -158,7 +160,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     messageId,
     suppressedEmail,
     erasureUid,
-    messageUid: await insertMessage(db, { customerId: owner, listId, id: sent.subscriberId }),
+    ...(await insertMails(db, { customerId: owner, listId, id: sent.subscriberId }, subscriberEmail)),
     customerUid: customer?.uid ?? '',
     userUid: customer?.userUid ?? '',
     listUid: uids.list,
@@ -213,6 +215,7 @@ function slot(world: World, before: string, name: string): string {
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
     messages: world.messageUid,
+    transactional: world.transactionalUid,
     customers: world.customerUid,
     plans: world.planUid,
     'assign-plan': world.planUid,
@@ -316,7 +319,6 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     file_uid: world.pictureUid,
     inline: 0,
-    ...messageFilter(path, world.subscriberEmail),
     subscriber: world.subscriberUid,
     emails: [`${newUid()}@person.example`],
     ip_address: '192.0.2.1',
@@ -382,5 +384,6 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...senderValues(path),
     return_path_subdomain: 'back',
     tracking_subdomain: 'go',
+    ...mailValues(row, world),
   };
 }

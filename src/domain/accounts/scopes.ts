@@ -10,6 +10,8 @@ export const SCOPES = [
   'templates:write',
   'automations:read',
   'automations:write',
+  'transactional:read',
+  'transactional:send',
   'sending-servers:read',
   'sending-servers:write',
   'sending-domains:read',

@@ -18,6 +18,7 @@ import type { TakenMessage } from './message-queue-store.ts';
 import { composeFlowMail } from './compose-flow-mail.ts';
 import { systemMessage } from './system-mail.ts';
 import { composeTestMessage } from './test-message.ts';
+import { composeMail } from './transactional/compose-mail.ts';
 
 /** Throws what composing throws: it is the message's fault. */
 export function composeMessage(ctx: Context, message: TakenMessage): Promise<Composition> {
@@ -35,6 +36,8 @@ export function composeMessage(ctx: Context, message: TakenMessage): Promise<Com
       return composeTest(ctx, message);
     case 'flow':
       return composeFlowMail(ctx, message);
+    case 'transactional':
+      return composeMail(ctx, message, keyOf(message));
     default:
       return unreachable(purpose);
   }

@@ -3,6 +3,17 @@ import { sql, row, typed, type Queryable, type RowOf, type Sql } from '../../db/
 import type { MessageKind, MessagePurpose } from '../messages/message.ts';
 import type { DeliveryState } from './delivery.ts';
 
+/** What became of a message, as logs show it. */
+export const OUTCOME_COLUMNS = {
+  /** Empty: the person was erased. */
+  email: 'text',
+  state: typed<DeliveryState>('text'),
+  reason: 'text?',
+  reply: 'text?',
+  attempts: 'smallint',
+  ambiguousCount: 'smallint',
+} as const;
+
 const LOGGED_MESSAGE = row({
   id: 'bigint',
   purpose: typed<MessagePurpose>('text'),
@@ -12,13 +23,7 @@ const LOGGED_MESSAGE = row({
   listUid: 'text?',
   campaignUid: 'text?',
   automationUid: 'text?',
-  /** Empty: the person was erased. */
-  email: 'text',
-  state: typed<DeliveryState>('text'),
-  reason: 'text?',
-  reply: 'text?',
-  attempts: 'smallint',
-  ambiguousCount: 'smallint',
+  ...OUTCOME_COLUMNS,
   createdAt: 'timestamptz',
   sendAt: 'timestamptz?',
   notBefore: 'timestamptz?',
@@ -39,7 +44,7 @@ const COLUMNS = sql`m.id, m.purpose, m.kind, CASE WHEN m.list_id IS NOT NULL THE
   m.created_at AS "createdAt", m.send_at AS "sendAt", d.not_before AS "notBefore", d.updated_at AS "updatedAt"`;
 
 /** The ledger's row by its key; OFFSET 0 keeps it one look-up for each message. */
-const LEDGER = sql`
+export const LEDGER = sql`
   CROSS JOIN LATERAL (
     SELECT e.* FROM hot.delivery e
      WHERE e.snapshot_on = m.snapshot_on AND e.customer_id = m.customer_id AND e.source_kind = m.source_kind AND e.source_id = m.source_id
@@ -88,8 +93,12 @@ function asked({ customerId, purpose, state, emailKey }: MessageQuestion): Sql {
   const whose = sql`m.customer_id = ${customerId}`;
   const what = purpose === null ? whose : sql`${whose} AND m.purpose = ${purpose}`;
   const became = state === null ? what : sql`${what} AND d.state = ${state}::hot.delivery_state`;
-  if (emailKey === null) return became;
-  return sql`${became} AND m.recipient_id = ANY (ARRAY(
+  return emailKey === null ? became : sql`${became} AND ${isTo(customerId, emailKey)}`;
+}
+
+/** The message goes to whoever has this address now. */
+export function isTo(customerId: bigint, emailKey: string): Sql {
+  return sql`m.recipient_id = ANY (ARRAY(
     SELECT s.id FROM subscriber s WHERE s.customer_id = ${customerId} AND s.email_key = ${emailKey}
     UNION ALL
     SELECT r.id FROM hot.message_recipient r WHERE r.customer_id = ${customerId} AND r.email_key = ${emailKey}))`;

@@ -1,7 +1,7 @@
 /** Enqueues messages: in a transaction they are sent when it commits, and not at all when it does not. */
 import type { Queryable } from '../../db/database.ts';
 import type { NewMessage } from './message.ts';
-import { insertMessages } from './message-store.ts';
+import { insertMessages, type WrittenMessage } from './message-store.ts';
 
 /** So many are written by one statement. */
 const AT_ONCE_MAX = 1_000;
@@ -11,8 +11,13 @@ const AT_ONCE_MAX = 1_000;
  * of those that are new.
  */
 export async function enqueueMessages(db: Queryable, messages: readonly NewMessage[]): Promise<string[]> {
-  const causes: string[] = [];
+  return (await enqueueWithIds(db, messages)).map(({ cause }) => cause);
+}
+
+/** The same; returns the ids of those that are new, too. */
+export async function enqueueWithIds(db: Queryable, messages: readonly NewMessage[]): Promise<WrittenMessage[]> {
+  const written: WrittenMessage[] = [];
   for (let at = 0; at < messages.length; at += AT_ONCE_MAX)
-    causes.push(...(await insertMessages(db, messages.slice(at, at + AT_ONCE_MAX))));
-  return causes;
+    written.push(...(await insertMessages(db, messages.slice(at, at + AT_ONCE_MAX))));
+  return written;
 }

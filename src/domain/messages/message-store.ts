@@ -1,19 +1,23 @@
 /** Writes of messages that wait to be sent: the row, the ledger's row and the place in the queue, by one function of the database. */
-import { sql, type Queryable } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import { CONTENT_KEPT_DAYS, type NewMessage } from './message.ts';
 
-/** Writes the messages whose causes are new; returns their causes. */
-export async function insertMessages(db: Queryable, messages: readonly NewMessage[]): Promise<string[]> {
+const WRITTEN_MESSAGE = row({ id: 'bigint', cause: 'text' });
+/** A message that was new. */
+export type WrittenMessage = RowOf<typeof WRITTEN_MESSAGE>;
+
+/** Writes the messages whose causes are new, and returns these. */
+export async function insertMessages(db: Queryable, messages: readonly NewMessage[]): Promise<WrittenMessage[]> {
   const rows = messages.map(({ to, ...message }) => ({
     ...message,
     ...('email' in to
       ? { id: null, listId: null, status: null, email: to.email, key: emailKey(to.email) }
       : { id: to.subscriberId, listId: to.listId, status: to.status, email: null, key: null }),
   }));
-  const written = await db.query(
-    { cause: 'text' },
-    sql`SELECT message_cause AS cause FROM hot.enqueue_messages(
+  return db.query(
+    WRITTEN_MESSAGE,
+    sql`SELECT message_id AS id, message_cause AS cause FROM hot.enqueue_messages(
           ${rows.map(({ source }) => source.customerId)}::bigint[], ${rows.map(({ source }) => source.sourceKind)}::smallint[],
           ${rows.map(({ source }) => source.sourceId)}::bigint[], ${rows.map(({ id }) => id)}::bigint[],
           ${rows.map(({ email }) => email)}::text[], ${rows.map(({ key }) => key)}::text[], ${rows.map(({ listId }) => listId)}::bigint[],
@@ -22,7 +26,6 @@ export async function insertMessages(db: Queryable, messages: readonly NewMessag
           ${rows.map(({ content }) => JSON.stringify(content))}::jsonb[], ${rows.map(({ sendAt }) => sendAt ?? null)}::timestamptz[])`,
     'messages.enqueue',
   );
-  return written.map(({ cause }) => cause);
 }
 
 /** Ids of the customer's messages by their causes. */
@@ -47,12 +50,18 @@ export async function eraseOldContents(db: Queryable): Promise<number> {
   let erased = 0;
   for (;;) {
     const rows = await db.execute(sql`
-      UPDATE hot.message m SET content = NULL
-       WHERE (m.customer_id, m.id) IN (
-         SELECT o.customer_id, o.id FROM hot.message o
-          WHERE o.content IS NOT NULL AND o.created_at < now() - make_interval(days => ${CONTENT_KEPT_DAYS})
-            AND NOT EXISTS (SELECT 1 FROM hot.message_queue q WHERE q.message_id = o.id)
-          ORDER BY o.created_at LIMIT ${ERASED_AT_ONCE})`);
+      WITH erased AS (
+        UPDATE hot.message m SET content = NULL
+         WHERE (m.customer_id, m.id) IN (
+           SELECT o.customer_id, o.id FROM hot.message o
+            WHERE o.content IS NOT NULL AND o.created_at < now() - make_interval(days => ${CONTENT_KEPT_DAYS})
+              AND NOT EXISTS (SELECT 1 FROM hot.message_queue q WHERE q.message_id = o.id)
+            ORDER BY o.created_at LIMIT ${ERASED_AT_ONCE})
+        RETURNING m.customer_id, m.id
+      ), files AS (
+        DELETE FROM hot.message_file f USING erased e WHERE f.customer_id = e.customer_id AND f.message_id = e.id
+      )
+      SELECT 1 FROM erased`);
     erased += rows;
     if (rows < ERASED_AT_ONCE) return erased;
   }
@@ -63,9 +72,14 @@ export async function eraseOldContents(db: Queryable): Promise<number> {
  * first day, YYYY-MM-DD.
  */
 export async function deleteMessagesOfMonth(db: Queryable, month: string): Promise<void> {
-  await db.execute(
-    sql`DELETE FROM hot.message WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'`,
-  );
+  await db.execute(sql`
+    WITH gone AS (
+      DELETE FROM hot.message WHERE snapshot_on >= ${month}::date AND snapshot_on < ${month}::date + interval '1 month'
+      RETURNING customer_id, id
+    ), files AS (
+      DELETE FROM hot.message_file f USING gone g WHERE f.customer_id = g.customer_id AND f.message_id = g.id
+    )
+    DELETE FROM hot.transactional_mail t USING gone g WHERE t.customer_id = g.customer_id AND t.message_id = g.id`);
   await db.execute(sql`
     DELETE FROM hot.message_recipient r
      WHERE NOT EXISTS (SELECT 1 FROM hot.message m WHERE m.customer_id = r.customer_id AND m.recipient_id = r.id)

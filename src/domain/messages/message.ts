@@ -20,6 +20,7 @@ export const MESSAGE_PURPOSES = [
   'notice',
   'test',
   'flow',
+  'transactional',
 ] as const;
 export type MessagePurpose = (typeof MESSAGE_PURPOSES)[number];
 

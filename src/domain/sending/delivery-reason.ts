@@ -42,6 +42,7 @@ const TEXTS = {
   refused_with_many: 'refused with many others',
   // its later history
   worker_lost: 'worker lost',
+  cancelled: 'cancelled before it was sent',
   accepted_by_hand: 'accepted by hand',
   resent_by_hand: 'resent by hand',
 } as const;

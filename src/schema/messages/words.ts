@@ -16,6 +16,7 @@ export const MessagePurpose = closedSet<PurposeOfMessage>(
     notice: 'Of the program itself, such as the mail that verifies a sender. Only the operator’s account has these.',
     test: 'The test of a campaign.',
     flow: 'Of a flow, by one of its nodes.',
+    transactional: 'A transactional mail (`sendTransactional`).',
   },
 );
 

@@ -127,6 +127,8 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('public.test_message', tested, 'rows'),
   // What was sent stays known, without what it said; a cause may name the address.
   place('hot.message', ofRecipient, () => sql`content = NULL, cause = 'erased ' || t.id`),
+  place('hot.message_file', ofMessage, 'rows'),
+  place('hot.transactional_mail', ofMessage, () => sql`external_id = NULL, tags = '{}'`),
   place('hot.open_event', ofMessages, noVisitor),
   place('hot.click_event', ofMessages, noClicker),
   place('hot.unsubscribe_event', ofMessages, noVisitor),
@@ -176,8 +178,17 @@ function inFlows(person: Somebody): Sql {
 
 /** Messages to the person that are not of a campaign. */
 function ofRecipient(person: Somebody): Sql {
-  return sql`${ofCustomers(person)} AND (t.customer_id, t.id) IN (
-    SELECT * FROM unnest(${messagesTo(person, ({ customerId }) => customerId)}::bigint[], ${messagesTo(person, ({ occurrence }) => occurrence)}::bigint[]))`;
+  return sql`${ofCustomers(person)} AND (t.customer_id, t.id) IN (${messageKeysOf(person)})`;
+}
+
+/** What belongs to such a message. */
+function ofMessage(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND (t.customer_id, t.message_id) IN (${messageKeysOf(person)})`;
+}
+
+function messageKeysOf(person: Somebody): Sql {
+  return sql`SELECT * FROM unnest(${messagesTo(person, ({ customerId }) => customerId)}::bigint[],
+                                  ${messagesTo(person, ({ occurrence }) => occurrence)}::bigint[])`;
 }
 
 function messagesTo({ deliveries }: Somebody, value: (delivery: PersonalDelivery) => bigint): bigint[] {

@@ -2,7 +2,7 @@
 import { inTransaction, type Context } from '../../context.ts';
 import { findOwnedTemplate } from './find-owned-template.ts';
 import { templateInUse } from './template-errors.ts';
-import { eraseTemplate, isInUse } from './template-store.ts';
+import { eraseTemplate, hasWaitingMail, isInUse } from './template-store.ts';
 
 /**
  * Deletes the caller's template; campaigns keep their copies. Throws WrongStateError `TEMPLATE_IN_USE` while something refers to it
@@ -11,6 +11,7 @@ import { eraseTemplate, isInUse } from './template-store.ts';
 export async function deleteTemplate(ctx: Context, uid: string): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
     const template = await findOwnedTemplate(tx, uid, { lock: true });
+    if (await hasWaitingMail(tx.db, template)) throw templateInUse();
     await eraseTemplate(tx.db, template).catch((error: unknown) => {
       throw isInUse(error) ? templateInUse() : error;
     });

@@ -3,6 +3,7 @@ import { empty, join, sql, type Queryable } from '../../../db/database.ts';
 import { assignments, columnsOf, insertion, selectList } from '../../../db/fields.ts';
 import { lockUntilCommit } from '../../../db/lock.ts';
 import { assert } from '../../../lib/errors.ts';
+import { SOURCE_KINDS } from '../../source-key.ts';
 import { templateColumns, templateFields, type Template, type TemplateValues } from './template-fields.ts';
 
 const TEMPLATE_ROW = columnsOf(templateColumns);
@@ -19,6 +20,31 @@ export async function findTemplate(
     sql`SELECT ${COLUMNS} FROM template WHERE customer_id = ${customerId} AND uid = ${uid} ${lock ? sql`FOR UPDATE` : empty}`,
   );
   return template;
+}
+
+/** Keeps the template from being deleted until the transaction ends; it may be changed. False: it is gone. */
+export async function holdTemplate(
+  db: Queryable,
+  { customerId, id }: Pick<Template, 'customerId' | 'id'>,
+): Promise<boolean> {
+  const held = await db.execute(
+    sql`SELECT 1 FROM template WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
+    'templates.hold',
+  );
+  return held > 0;
+}
+
+/** Whether a mail that refers to the template waits to be sent. */
+export async function hasWaitingMail(
+  db: Queryable,
+  { customerId, id }: Pick<Template, 'customerId' | 'id'>,
+): Promise<boolean> {
+  const waiting = await db.execute(
+    sql`SELECT 1 FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+         WHERE q.customer_id = ${customerId} AND q.priority = ANY (ARRAY(SELECT DISTINCT priority FROM hot.message_queue))
+           AND m.source_kind = ${SOURCE_KINDS.transactional} AND m.source_id = ${id} LIMIT 1`,
+  );
+  return waiting > 0;
 }
 
 /** Whether any customer has a template with this uid. */

@@ -62,6 +62,12 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
       content: { isMarked: true, subscriberId: null, note: email },
     },
   ]);
+  await db.execute(sql`
+    WITH m AS (SELECT customer_id, id, recipient_id FROM hot.message WHERE customer_id = ${customerId} AND cause = ${`test of ${email}`}),
+         f AS (INSERT INTO hot.message_file (customer_id, message_id, no, recipient_id, name, type, bytes)
+               SELECT customer_id, id, 1, recipient_id, ${`bill of ${email}`}, 'text/plain', 'x' FROM m ON CONFLICT DO NOTHING)
+    INSERT INTO hot.transactional_mail (customer_id, message_id, recipient_id, external_id, tags)
+    SELECT customer_id, id, recipient_id, ${`order of ${email}`}, ARRAY[${email}] FROM m ON CONFLICT DO NOTHING`);
   const [there] = await queryRows<{ id: bigint }>(db, sql`SELECT id FROM campaign WHERE list_id = ${list.id}`);
   const [made] = there
     ? [there]

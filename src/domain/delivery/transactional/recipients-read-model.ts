@@ -1,0 +1,56 @@
+/** Reads what is known of the recipients of a call, and how many mails of the customer wait. */
+import { sql, type Queryable } from '../../../db/database.ts';
+import { PRIORITIES } from '../../messages/message.ts';
+
+export interface KnownRecipient {
+  readonly emailKey: string;
+  /** Why the address gets no mail; null: it does. */
+  readonly suppression: string | null;
+  /** The person on the list of the call; null: none. */
+  readonly subscriberId: bigint | null;
+  readonly status: string | null;
+}
+
+interface Asked {
+  readonly customerId: bigint;
+  /** 0: no list. */
+  readonly listId: bigint;
+  readonly emailKeys: readonly string[];
+}
+
+/** What is known of each address, in their order. */
+export function knownRecipients(db: Queryable, { customerId, listId, emailKeys }: Asked): Promise<KnownRecipient[]> {
+  return db.query(
+    { emailKey: 'text', suppression: 'text?', subscriberId: 'bigint?', status: 'text?' },
+    sql`SELECT g.email_key AS "emailKey", x.reason AS suppression, s.id AS "subscriberId", s.status
+          FROM unnest(${[...emailKeys]}::text[]) WITH ORDINALITY AS g(email_key, no)
+          LEFT JOIN LATERAL (SELECT u.reason FROM suppression u WHERE u.customer_id IN (0, ${customerId}) AND u.email_key = g.email_key
+                              ORDER BY u.customer_id LIMIT 1) x ON true
+          LEFT JOIN subscriber s ON ${listId} > 0 AND s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.email_key = g.email_key
+         ORDER BY g.no`,
+    'transactional.recipients',
+  );
+}
+
+/** The messages of the customer with these causes. */
+export function messagesOfCauses(
+  db: Queryable,
+  customerId: bigint,
+  causes: readonly string[],
+): Promise<{ id: bigint; cause: string }[]> {
+  return db.query(
+    { id: 'bigint', cause: 'text' },
+    sql`SELECT id, cause FROM hot.message WHERE customer_id = ${customerId} AND cause = ANY (${[...causes]}::text[])`,
+  );
+}
+
+/** How many transactional mails of the customer wait, counted up to `max`. */
+export async function countWaiting(db: Queryable, customerId: bigint, max: number): Promise<number> {
+  const [row] = await db.query(
+    { waiting: 'int' },
+    sql`SELECT count(*)::int AS waiting FROM (
+          SELECT 1 FROM hot.message_queue WHERE priority = ${PRIORITIES.transactional} AND customer_id = ${customerId} LIMIT ${max}) counted`,
+    'transactional.waiting',
+  );
+  return row?.waiting ?? 0;
+}

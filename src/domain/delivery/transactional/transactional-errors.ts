@@ -1,0 +1,26 @@
+/** The errors of transactional mails, with stable codes. */
+import { NotFoundError, RateLimitedError, WrongStateError } from '../../../lib/errors.ts';
+import { WAITING_MAX } from './transactional.ts';
+
+export const mailNotFound = () =>
+  new NotFoundError('TRANSACTIONAL_NOT_FOUND', 'There is no transactional mail with this uid.');
+
+const RETRY_SECONDS = 60;
+export const tooManyWait = () =>
+  new RateLimitedError(
+    'TOO_MANY_WAITING',
+    `${WAITING_MAX} mails wait to be sent already. Look at your sending servers, and try again later.`,
+    RETRY_SECONDS,
+  );
+
+export const notWaiting = (state: string) =>
+  new WrongStateError(
+    'TRANSACTIONAL_NOT_WAITING',
+    `The mail cannot be cancelled any more: it is ${state}. Only a mail that waits for its time can be.`,
+  );
+
+export const stillOpen = (state: string) =>
+  new WrongStateError('TRANSACTIONAL_OPEN', `The mail is ${state}: it can be sent again when its outcome is known.`);
+
+export const contentErased = (days: number) =>
+  new WrongStateError('CONTENT_ERASED', `What the mail said was erased: it is kept for ${days} days. Send a new one.`);
