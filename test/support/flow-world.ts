@@ -50,7 +50,7 @@ export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z', given?: 
   type Published = Awaited<ReturnType<typeof publish>>;
 
   const enter = async ({ key }: Published, ids: readonly bigint[], more: Partial<Entrant> = {}, as: Context = ctx) => {
-    const live = await liveFlow(as.db, key);
+    const live = await liveFlow(as, key);
     if (!live) throw new Error('The version is not there.');
     const entrants = ids.map((personId) => ({
       ...{ personId, entryKey: '', payload: null, depth: 0, reason: 'execute', ...more },

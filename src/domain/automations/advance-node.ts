@@ -35,7 +35,7 @@ export interface Advanced {
 
 /** Repeating is harmless. */
 export async function advanceNode(ctx: Context, { key, after }: DueNode, now: Date): Promise<Advanced> {
-  const live = await liveFlow(ctx.db, key);
+  const live = await liveFlow(ctx, key);
   const node = live?.graph.nodes.get(key.node);
   if (!live || !node) throw new Error('The version of the flow, or its node, is gone.');
   const step = { live, node, now, answers: await answersFor(ctx, live, node) };

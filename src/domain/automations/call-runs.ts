@@ -31,7 +31,7 @@ const NOBODY: Called = { runIds: [], tooLarge: [], lastId: undefined };
 
 /** Who waits at the node goes on by `next`; who has left the list meanwhile leaves the flow. */
 export async function callRuns(ctx: TransactionContext, key: NodeKey, call: Call): Promise<Called> {
-  const live = await liveFlow(ctx.db, key);
+  const live = await liveFlow(ctx, key);
   if (live?.graph.nodes.get(key.node)?.type !== 'api_call') return NOBODY;
   await findByKeys(ctx.tx);
   const waiting = await lockWaiting(ctx.tx, key, { ...call, listId: live.listId });

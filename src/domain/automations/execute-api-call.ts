@@ -62,14 +62,14 @@ async function calledNode(
   named: string | undefined,
 ): Promise<string> {
   const live =
-    liveVersion === null ? undefined : await liveFlow(tx.db, { customerId, automationId, version: liveVersion });
+    liveVersion === null ? undefined : await liveFlow(tx, { customerId, automationId, version: liveVersion });
   if (!live) throw notActive();
   const nodes = live.flow.nodes.filter(({ type }) => type === 'api_call').map(({ id }) => id);
   if (named !== undefined) {
     if (nodes.includes(named)) return named;
     // People of an older version may wait at a node that the present one does not have.
     for (const { version } of await versionsWaiting(tx.db, { customerId, automationId, node: named })) {
-      const older = await liveFlow(tx.db, { customerId, automationId, version });
+      const older = await liveFlow(tx, { customerId, automationId, version });
       if (older?.graph.nodes.get(named)?.type === 'api_call') return named;
     }
     throw new ValidationError({ node: ['The flow has no API-call node with this id.'] });

@@ -31,7 +31,7 @@ export async function executeAutomation(
     const automation = await findOwnedAutomation(tx, uid);
     const { customerId, id: automationId, listUid, status, liveVersion: version } = automation;
     if (status !== 'active' || version === null) throw notActive();
-    const live = await liveFlow(tx.db, { customerId, automationId, version });
+    const live = await liveFlow(tx, { customerId, automationId, version });
     if (!live) throw notActive();
     const person = await findSubscriber(tx, { subscriber: given.subscriber, listUid });
     const entrant = {

@@ -25,7 +25,7 @@ export interface Reading {
 /** Whether it read on; not if another process does. */
 export async function followFlow(ctx: Context, behind: FlowBehind, { upTo, now }: Reading): Promise<boolean> {
   const { customerId, automationId, version, listId } = behind;
-  const live = await liveFlow(ctx.db, { customerId, automationId, version });
+  const live = await liveFlow(ctx, { customerId, automationId, version });
   if (!live) throw new Error('The version of the flow is gone.');
   const answers = await answersToRules(ctx, live, rulesOf(live));
   return inTransaction(ctx, async (tx) => {

@@ -1,5 +1,6 @@
 /** A version of a flow with what its steps need, read once for each process: versions never change. Zones may, so they are read each time. */
-import type { Queryable } from '../../db/database.ts';
+import type { Database } from '../../db/database.ts';
+import type { Context } from '../context.ts';
 import { START } from './flow-parts.ts';
 import { FlowGraph, type Flow } from './flow.ts';
 import type { VersionKey } from './run.ts';
@@ -17,10 +18,16 @@ export interface LiveFlow {
   readonly repeated: ReadonlySet<string>;
 }
 
-const kept = new Map<string, LiveFlow>();
+/** Of each database by itself: ids are the same in others. */
+const keptOf = new WeakMap<Database, Map<string, LiveFlow>>();
 
 /** Undefined: it is gone. */
-export async function liveFlow(db: Queryable, key: VersionKey): Promise<LiveFlow | undefined> {
+export async function liveFlow(
+  { db, database }: Pick<Context, 'db' | 'database'>,
+  key: VersionKey,
+): Promise<LiveFlow | undefined> {
+  const kept = keptOf.get(database) ?? new Map<string, LiveFlow>();
+  keptOf.set(database, kept);
   const name = `${key.customerId} ${key.automationId} ${key.version}`;
   const known = kept.get(name);
   if (known) return known;

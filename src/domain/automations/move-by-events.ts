@@ -45,7 +45,7 @@ export async function moveByEvents(
   const inside = await runsOfPeople(ctx.tx, key, ids);
   const judges = new Map<number, { readonly live: LiveFlow; readonly judge: Judge }>();
   for (const version of new Set(inside.map((run) => run.version))) {
-    const live = await liveFlow(ctx.db, { ...key, version });
+    const live = await liveFlow(ctx, { ...key, version });
     if (live && awaitsEvents(live)) judges.set(version, { live, judge: await judgeOf(ctx, live, inside, followed) });
   }
   const judged = (runs: readonly AwaitingRun[]) => runs.filter((run) => judges.get(run.version)?.judge(run));

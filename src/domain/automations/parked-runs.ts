@@ -69,8 +69,8 @@ interface Ending {
   readonly now: Date;
 }
 
-async function endRun({ tx, db }: TransactionContext, { key, run, wasParked, now }: Ending): Promise<void> {
-  const node = (await liveFlow(db, key))?.graph.nodes.get(key.node);
+async function endRun(ctx: TransactionContext, { key, run, wasParked, now }: Ending): Promise<void> {
+  const node = (await liveFlow(ctx, key))?.graph.nodes.get(key.node);
   if (!node) throw new Error('The version of the flow, or its node, is gone.');
-  await moveRuns(tx, key, { moves: [{ ...moveOf(node, run, { leave: 'taken_out' }), wasParked }], now });
+  await moveRuns(ctx.tx, key, { moves: [{ ...moveOf(node, run, { leave: 'taken_out' }), wasParked }], now });
 }

@@ -62,7 +62,7 @@ async function workOnTrigger(ctx: Context, key: TriggerKey, now: Date): Promise<
 }
 
 async function triggerOf(ctx: Context, { customerId, automationId, version, key }: WatchedRow) {
-  const live = await liveFlow(ctx.db, { customerId, automationId, version });
+  const live = await liveFlow(ctx, { customerId, automationId, version });
   const trigger = live?.flow.triggers.filter(isWatched).find((one) => keyOfTrigger(one) === key);
   return live && trigger ? { live, trigger } : undefined;
 }

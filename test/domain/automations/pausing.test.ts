@@ -125,7 +125,7 @@ test('mails that are older than some hours are passed over until the person wait
   expect(await reasons(old)).toEqual(['mark overdue', 'mark overdue']);
   await world.run(inHours(0.1));
   expect(await reasons(old)).toEqual(['later -', 'later -']);
-  const live = await liveFlow(ctx.db, stopped.key);
+  const live = await liveFlow(ctx, stopped.key);
   if (!live) throw new Error('The version is not there.');
   const mail = node.parse({ id: 'mail', type: 'send_mail', templateUid: stopped.uid });
   const person = { status: 'subscribed', isSuppressed: false, fields: {} };
