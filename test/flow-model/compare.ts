@@ -1,0 +1,50 @@
+/** Compares what the product did with what the reference expects: the first difference in words, or undefined. */
+import type { HistoryData, Step } from './flow-data.ts';
+import { LIST_ZONE, type Played } from './played-history.ts';
+import { expectedOf, type Draws } from './reference.ts';
+import type { Rules } from './rules.ts';
+
+export function differenceOf(history: HistoryData, played: Played, rules?: Rules): string | undefined {
+  const expected = expectedOf(history, { listZone: LIST_ZONE, draws: drawsOf(played.steps), ...(rules && { rules }) });
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ['answers to execute', expected.refusals.map(String), played.refusals.map(String)],
+    ...history.people.map(
+      (_, no) => [`steps of person ${no}`, linesOf(expected.steps, no), linesOf(played.steps, no)] as const,
+    ),
+    ['waits', expected.waits, played.waits],
+    [
+      'people',
+      expected.people.map(({ status, tags, fields }) =>
+        status === 'deleted' ? status : [status, ...tags, fields['LEVEL'] ?? ''],
+      ),
+      played.people.map(({ status, tags, level }) => (status === 'deleted' ? status : [status, ...tags, level])),
+    ],
+    ['counts', byName(expected.counts), byName(played.counts)],
+  ];
+  const different = pairs.find(([, one, other]) => JSON.stringify(one) !== JSON.stringify(other));
+  if (!different) return undefined;
+  const [name, one, other] = different;
+  return `${name}\nexpected ${JSON.stringify(one, null, 1)}\nplayed ${JSON.stringify(other, null, 1)}`;
+}
+
+function byName(counts: ReadonlyMap<string, unknown>): unknown {
+  return [...counts].toSorted(([one], [other]) => (one < other ? -1 : 1));
+}
+
+/** Steps at one instant are sorted by their text: runs of one person with different keys do not wait for each other. */
+function linesOf(steps: readonly Step[], of: number): string[] {
+  return steps
+    .filter(({ person }) => person === of)
+    .map(({ at, run, node, what, port, reason }) =>
+      [new Date(at).toISOString(), run, node, what, port, reason].join(' '),
+    )
+    .toSorted();
+}
+
+function drawsOf(steps: readonly Step[]): Draws {
+  const left = steps.filter(({ port }) => port?.startsWith('variant:'));
+  return ({ person, run, node }) => {
+    const no = left.findIndex((step) => step.person === person && step.run === run && step.node === node);
+    return left.splice(no, 1)[0]?.port ?? 'nothing';
+  };
+}

@@ -1,0 +1,98 @@
+/** Each rule made wrong, as a defect of the product would be: the histories must notice every one. */
+import { daysLater, firstInstant, shownAt } from './local-clock.ts';
+import { RULES, type Rules } from './rules.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY = 'YYYY-MM-DD'.length;
+
+/** Once more an hour later, if clocks show the same then. */
+function laterOccurrence(zone: string, day: string, time: string): number {
+  const first = firstInstant(zone, day, time);
+  return (
+    [HOUR_MS, HOUR_MS / 2].map((ms) => first + ms).find((at) => shownAt(zone, at) === shownAt(zone, first)) ?? first
+  );
+}
+
+/** A time in the gap as if clocks had not been changed yet: an hour, or half an hour, later. */
+function afterGap(zone: string, day: string, time: string): number {
+  const first = firstInstant(zone, day, time);
+  if (shownAt(zone, first) === `${day}T${time}`) return first;
+  return first + (Date.parse(`1970-01-01T${time}:00Z`) % HOUR_MS || HOUR_MS);
+}
+
+export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
+  'D70: who entered once enters again': {
+    mayEnter: (entry, last, now) => entry.mode === 'once' || RULES.mayEnter(entry, last, now),
+  },
+  'D70: days between entries do not count': {
+    mayEnter: (entry, last, now) =>
+      RULES.mayEnter(entry, last, entry.mode === 'after_days' ? Number.MAX_SAFE_INTEGER : now),
+  },
+  'D70: who is inside enters again': {
+    mayEnter: (entry, last, now) => entry.mode === 'after_end' || RULES.mayEnter(entry, last, now),
+  },
+  'D70: keys are all the same': { keyOf: (entry) => (entry.mode === 'per_key' ? 'same' : '') },
+  'D70: keys may be used again': {
+    mayEnter: (entry, last, now) => entry.mode === 'per_key' || RULES.mayEnter(entry, last, now),
+  },
+  'D83: a loop of entries is one entry later': { isLoop: (entries, now) => RULES.isLoop(entries.slice(1), now) },
+  'D80: who has left the list stays in the flow': {
+    leavesBy: ({ status }) => (status === 'deleted' ? status : undefined),
+  },
+  'D80: who is deleted stays in the flow': {
+    leavesBy: (reader, has) => (reader.status === 'deleted' ? undefined : RULES.leavesBy(reader, has)),
+  },
+  'D80: the flow’s own unsubscribe ends it': { leavesBy: (reader) => RULES.leavesBy(reader, false) },
+  'D75: the person’s zone is not read': { zoneOf: (_reader, listZone) => listZone },
+  'D75: a wrong zone is UTC': {
+    zoneOf: (reader, listZone) => (reader.fields['ZONE'] === 'nowhere' ? 'UTC' : RULES.zoneOf(reader, listZone)),
+  },
+  'D75: of a doubled hour the second occurrence': { instantOf: laterOccurrence },
+  'D75: a time in the gap is an hour later': { instantOf: afterGap },
+  'D75: local times are UTC': { instantOf: (_zone, day, time) => firstInstant('UTC', day, time) },
+  'D74: the time of day is that of UTC': {
+    timeOfDay: (node, since) => node.at ?? shownAt('UTC', since).slice(DAY + 1),
+  },
+  'D74: hours are a minute long': { elapsed: (given) => RULES.elapsed(given) / 60 },
+  'D74: weekdays are not read': {
+    isAllowed: (node, day, holidays) => RULES.isAllowed({ ...node, weekdays: [1, 2, 3, 4, 5, 6, 7] }, day, holidays),
+  },
+  'D74: holidays are not read': { isAllowed: (node, day) => RULES.isAllowed(node, day, []) },
+  'D74: the local hour is not read': {
+    timeOfDay: (node, since, zone) =>
+      RULES.timeOfDay({ ...node, at: shownAt(zone, since).slice(DAY + 1) }, since, zone),
+  },
+  'D76: 29 February is 1 March': {
+    anniversary: (day, year) => (day.endsWith('02-29') ? `${year}-03-01` : RULES.anniversary(day, year)),
+  },
+  'D76: before is after': { shift: (node) => -RULES.shift(node) },
+  'D76: no date is today': { dayOf: (value) => RULES.dayOf(value) ?? '2026-03-04' },
+  'D76: nothing is late': { isLate: () => false },
+  'D76: late after a week': { isLate: (at, now) => RULES.isLate(daysOn(at, 6), now) },
+  'D78: all is any': {
+    isTrue: (question, reader, payload) =>
+      RULES.isTrue(question.all ? { any: question.all } : question, reader, payload),
+  },
+  'D78: none is not all': {
+    isTrue: (question, reader, payload) =>
+      RULES.isTrue(question.none ? { any: question.none } : question, reader, payload),
+  },
+  'D78: tags are not read': {
+    isTrue: (question, reader, payload) => RULES.isTrue(question, { ...reader, tags: [] }, payload),
+  },
+  'D78: fields are not read': {
+    isTrue: (question, reader, payload) => RULES.isTrue(question, { ...reader, fields: {} }, payload),
+  },
+  'D78: the payload is not read': { isTrue: (question, reader) => RULES.isTrue(question, reader, {}) },
+  'D83: one pass fewer': { mayPass: (times, max) => times < max },
+  'D84: who is inside moves to the new version': { versionOf: (_own, published) => published },
+  'D85: a pause stops nobody': { isMoving: () => true },
+  'D88: due is only who is late': { isDue: (wake, now) => wake < now },
+  'a tag in another case stands twice': { withTag: (tags, tag) => (tags.includes(tag) ? tags : [...tags, tag]) },
+  'a tag in another case stays': { withoutTag: (tags, tag) => tags.filter((one) => one !== tag) },
+  'a variant that does not exist': { isVariant: () => false },
+};
+
+function daysOn(at: number, days: number): number {
+  return Date.parse(`${daysLater(new Date(at).toISOString().slice(0, DAY), days)}T00:00:00Z`);
+}
