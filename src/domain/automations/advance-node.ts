@@ -139,7 +139,10 @@ export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Par
   if ('leave' in outcome) return { ...still, what: outcome.leave === 'end' ? 'passed' : 'left', reason: outcome.leave };
   if ('park' in outcome) return { ...still, what: 'parked', reason: outcome.park };
   if ('waitUntil' in outcome)
-    return { ...still, what: 'stays', to: { node: node.id, state: 'waiting', wakeAt: outcome.waitUntil } };
+    return {
+      ...{ ...still, what: 'stays', reason: outcome.reason ?? null },
+      to: { node: node.id, state: 'waiting', wakeAt: outcome.waitUntil },
+    };
   const next = arrival?.live.graph.next(node.id, outcome.go);
   const step = { port: outcome.go, reason: outcome.reason ?? null, details: outcome.details ?? null };
   if (!next || !arrival) return { ...still, ...step, what: 'passed' };

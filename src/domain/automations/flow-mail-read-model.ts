@@ -16,6 +16,19 @@ export async function kindOfTemplate(
   return found?.kind;
 }
 
+/** The list's quiet hours, in their stored form. */
+export async function storedQuietHours(
+  db: Queryable,
+  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+): Promise<unknown> {
+  const [list] = await db.query(
+    { quiet: 'json?' },
+    sql`SELECT quiet_hours AS quiet FROM mail_list WHERE customer_id = ${customerId} AND id = ${listId}`,
+    'automations.quiet_hours',
+  );
+  return list?.quiet ?? null;
+}
+
 interface People {
   readonly customerId: bigint;
   readonly listId: bigint;

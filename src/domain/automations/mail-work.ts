@@ -3,10 +3,13 @@
  * once more when it is handed over (D80): the status on the list, suppression, the flow's state. A skip is never tried again.
  */
 import { mailData, type MailData } from '../content/mail-data.ts';
+import { parseQuietHours } from '../audience/quiet-hours.ts';
 import { enqueueFlowMails, type FlowMail } from '../delivery/flow-mail.ts';
-import { kindOfTemplate, peopleWithMail } from './flow-mail-read-model.ts';
+import { kindOfTemplate, peopleWithMail, storedQuietHours } from './flow-mail-read-model.ts';
 import { failed, type NodeWork, type Outcome, type PresentRun } from './node-work.ts';
+import { endOfQuiet } from './quiet-time.ts';
 import { passOf } from './run.ts';
+import { zoneOf } from './zones.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -19,9 +22,12 @@ export async function sendMails(work: Mail): Promise<readonly Outcome[]> {
   if (kind === undefined) return runs.map(() => failed(work, 'template_deleted'));
   const ids = runs.map(({ personId }) => personId);
   const havingIt = await whoHasIt(work, ids);
+  const quietUntil = kind === 'transactional' ? () => undefined : await quietTimes(work);
   const checked = runs.map((run): FlowMail | Outcome => {
     const denied = denialOf(node, run, havingIt);
     if (denied) return denied;
+    const waitUntil = quietUntil(run);
+    if (waitUntil) return { waitUntil, reason: 'quiet_hours' };
     const payload = payloadOf(run);
     if (payload === 'unusable') return failed(work, 'payload_unusable');
     havingIt?.add(run.personId);
@@ -46,6 +52,14 @@ async function whoHasIt({ ctx, live, node, now }: Mail, ids: readonly bigint[]):
   if (node.notAgainWithinDays === undefined) return undefined;
   const since = new Date(now.getTime() - node.notAgainWithinDays * DAY_MS);
   return new Set(await peopleWithMail(ctx.db, { ...live.key, templateUid: node.templateUid, ids, since }));
+}
+
+/** When each person may get mail again; undefined: now. It is judged anew then, with all other checks. */
+async function quietTimes({ ctx, live, zones, node, now }: Mail): Promise<(run: PresentRun) => Date | undefined> {
+  const { key, listId } = live;
+  const quiet = parseQuietHours(await storedQuietHours(ctx.db, { customerId: key.customerId, listId }));
+  if (!quiet) return () => undefined;
+  return ({ id, person }) => endOfQuiet(quiet, { zone: zoneOf(zones, person), now, seed: `${id} ${node.id}` });
 }
 
 /** A goodbye mail goes to who has left, too. Whoever is suppressed has left the flow, unless the flow itself ended the subscription (D80). */

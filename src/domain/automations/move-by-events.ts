@@ -27,6 +27,9 @@ const CHANGING: ReadonlySet<PersonEventKind> = new Set([
   ...(['changed', 'tagged', 'untagged', 'moved'] as const),
 ]);
 
+/** After these people leave every flow at once (D80); only runs in which the flow itself ended the subscription go on. */
+const ENDING: ReadonlySet<PersonEventKind> = new Set(['unsubscribed', 'removed']);
+
 /** Whether people inside the flow wait for events, or leave by them. */
 export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boolean {
   return goals.length + exits.length > 0 || nodes.some(({ type }) => type === 'wait_for_event');
@@ -46,7 +49,8 @@ export async function moveByEvents(
   const judges = new Map<number, { readonly live: LiveFlow; readonly judge: Judge }>();
   for (const version of new Set(inside.map((run) => run.version))) {
     const live = await liveFlow(ctx, { ...key, version });
-    if (live && awaitsEvents(live)) judges.set(version, { live, judge: await judgeOf(ctx, live, inside, followed) });
+    if (live && (awaitsEvents(live) || followed.events.some(({ kind }) => ENDING.has(kind))))
+      judges.set(version, { live, judge: await judgeOf(ctx, live, inside, followed) });
   }
   const judged = (runs: readonly AwaitingRun[]) => runs.filter((run) => judges.get(run.version)?.judge(run));
   const wanted = judged(inside).map(({ id }) => id);
@@ -74,7 +78,7 @@ export async function moveByEvents(
   return held.length;
 }
 
-/** Goals come before exits, and both before the wait. */
+/** The end of the subscription comes before goals, these before exits, and all before the wait. */
 async function judgeOf(
   ctx: TransactionContext,
   live: LiveFlow,
@@ -86,15 +90,35 @@ async function judgeOf(
     ...goals.map((way) => ({ way, reason: `goal:${way.id}` })),
     ...exits.map((way) => ({ way, reason: `exit:${way.id}` })),
   ];
+  const ended = await whoseSubscriptionEnded(ctx, live, followed);
   const events = Map.groupBy(followed.events, ({ personId }) => personId);
   const leaves = await Promise.all(
     ways.map(async ({ way, reason }) => ({ reason, isTrue: await truthOf(ctx, live, way, { inside, followed }) })),
   );
   return (run) => {
     const own = events.get(run.personId) ?? [];
+    const gone = run.hasLeft ? undefined : ended.get(run.personId);
+    if (gone !== undefined) return { leave: gone };
     const left = leaves.find(({ isTrue }) => isTrue(run, own));
     return left ? { leave: left.reason } : endOfWait(live, run, own);
   };
+}
+
+/** Why they leave, by their ids. Who has subscribed again meanwhile stays. */
+async function whoseSubscriptionEnded(
+  ctx: TransactionContext,
+  { key, listId }: LiveFlow,
+  { events }: Followed,
+): Promise<ReadonlyMap<bigint, string>> {
+  const ids = [...new Set(events.flatMap(({ kind, personId }) => (ENDING.has(kind) ? [personId] : [])))];
+  if (ids.length === 0) return new Map();
+  const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
+  return new Map(
+    ids.flatMap((id): [bigint, string][] => {
+      const status = people.get(id)?.status ?? 'deleted';
+      return status === 'subscribed' ? [] : [[id, status]];
+    }),
+  );
 }
 
 type Truth = (run: AwaitingRun, events: readonly PersonEvent[]) => boolean;

@@ -15,7 +15,8 @@ export type Outcome =
       readonly reason?: string;
       readonly details?: Readonly<Record<string, unknown>>;
     }
-  | { readonly waitUntil: Date }
+  /** With a reason it is in the history. */
+  | { readonly waitUntil: Date; readonly reason?: string }
   | { readonly leave: string }
   | { readonly park: string };
 

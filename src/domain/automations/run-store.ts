@@ -141,7 +141,7 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
         INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, port, reason, details)
         SELECT ${customerId}, ${automationId}, m.id, m.person, ${now}, ${version}, (${now}::timestamptz AT TIME ZONE 'UTC')::date,
                m.from, m.what, m.port, m.reason, m.details
-          FROM m WHERE m.what <> 'stays'`,
+          FROM m WHERE m.what <> 'stays' OR m.reason IS NOT NULL`,
     'automations.move',
   );
 }

@@ -83,7 +83,7 @@ export interface Place {
 export interface Move {
   readonly run: Run;
   readonly from: string;
-  /** `stays`: it waits longer at the same node, which is no step of the history. */
+  /** `stays`: it waits longer at the same node; in the history only if there is a reason. */
   readonly what: 'passed' | 'left' | 'parked' | 'stays';
   readonly port: string | null;
   /** A code: why it went this way. */

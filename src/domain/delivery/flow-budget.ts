@@ -4,7 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
-import { allowanceOf, maySend, type Allowance } from '../billing/allowance.ts';
+import { allowanceOf, limitOf, maySend, type Allowance } from '../billing/allowance.ts';
 import type { Context } from '../context.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import { leaseSends, returnLease } from '../sending/send-budget-store.ts';
@@ -103,7 +103,12 @@ export class FlowBudget {
       for (const { message } of granted) this.#slices.set(message.id, slice);
     }
     for (const { resolve } of granted) resolve(undefined);
-    hold(asking.slice(granted.length), heldBy(lease.refusal, lease.quotaEndsAt ?? allowance.periodEndsAt));
+    // Without a limit of credits it is the quota that others hold.
+    const isOfQuota = lease.refusal === 'quota' || limitOf(allowance, 'email_max') === null;
+    const isUsedUp = lease.refusal === 'quota' || lease.refusal === 'credits';
+    const until = lease.refusal === 'quota' ? lease.quotaEndsAt : allowance.periodEndsAt;
+    const delaySeconds = isUsedUp ? secondsUntil(until) : HELD_SECONDS;
+    hold(asking.slice(granted.length), { reason: isOfQuota ? 'plan_quota' : 'plan_credits', delaySeconds });
   }
 }
 
@@ -111,10 +116,7 @@ function hold(asking: readonly Asking[], held: Held): void {
   for (const { resolve } of asking) resolve(held);
 }
 
-function heldBy(refusal: string | null, until: Date | null): Held {
+function secondsUntil(until: Date | null): number {
   const seconds = until === null ? USED_UP_SECONDS : (until.getTime() - Date.now()) / 1_000;
-  const delaySeconds = Math.min(USED_UP_SECONDS, Math.max(HELD_SECONDS, seconds));
-  if (refusal === 'credits') return { reason: 'plan_credits', delaySeconds };
-  if (refusal === 'quota') return { reason: 'plan_quota', delaySeconds };
-  return { reason: 'plan_quota', delaySeconds: HELD_SECONDS };
+  return Math.min(USED_UP_SECONDS, Math.max(HELD_SECONDS, seconds));
 }

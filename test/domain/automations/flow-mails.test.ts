@@ -224,6 +224,46 @@ async function startOther(): Promise<string> {
   return uid;
 }
 
+test('quiet hours of the list hold mails back by each person’s clock, and who unsubscribes meanwhile leaves at once', async () => {
+  await ctx.db.execute(
+    sql`UPDATE mail_list SET quiet_hours = '{"from": "21:00", "to": "08:00"}', timezone = 'UTC', timezone_tag = 'ZONE' WHERE id = ${list.id}`,
+  );
+  const templateUid = await world.template({ subject: 'Quiet', html: '<p>Quiet</p>' });
+  const receipt = await world.template({ subject: 'Receipt', html: '<p>Receipt</p>', kind: 'transactional' });
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'receipt', type: 'send_mail', templateUid: receipt },
+      { id: 'mail', type: 'send_mail', templateUid },
+    ],
+    edges: line('start', 'receipt', 'mail'),
+  });
+  const people = [await world.person(), await world.person(), await world.person()];
+  const [here, there, leaves] = people;
+  await ctx.db.execute(
+    sql`UPDATE subscriber SET fields = fields || '{"ZONE": "Asia/Tokyo"}' WHERE id = ${there ?? 0n}`,
+  );
+  await world.run('2026-12-04T23:30:00Z');
+  await world.enter(flow, people);
+  await world.run();
+  expect(await world.steps(here ?? 0n)).toEqual([
+    ...['receipt entered execute', 'receipt passed next', 'mail stays quiet_hours'],
+  ]);
+  expect(await world.steps(there ?? 0n)).toEqual([
+    'receipt entered execute',
+    'receipt passed next',
+    'mail passed next',
+  ]);
+  await unsubscribePerson(ctx, { customerId: list.customerId, listId: list.id, id: leaves ?? 0n }, 'link');
+  await world.follow();
+  expect(await world.steps(leaves ?? 0n)).toContain('mail left unsubscribed');
+  expect(await world.run('2026-12-05T07:59:59Z')).toBe(0);
+  await world.run('2026-12-05T09:00:00Z');
+  expect((await world.steps(here ?? 0n)).at(-1)).toBe('mail passed next');
+  expect(await world.counts(flow)).toEqual({ receipt: 'entered 3, passed 3', mail: 'entered 3, passed 2, left 1' });
+  await ctx.db.execute(sql`UPDATE mail_list SET quiet_hours = NULL WHERE id = ${list.id}`);
+});
+
 test('the team is told once for all who come at the same time', async () => {
   await ctx.db.execute(sql`UPDATE customer SET is_operator = (id = ${list.customerId})`);
   const flow = await world.publish({
@@ -233,7 +273,7 @@ test('the team is told once for all who come at the same time', async () => {
   });
   const people = await world.people(60);
   await world.enter(flow, people);
-  await world.run('2026-12-05T08:00:00Z');
+  await world.run('2026-12-05T10:00:00Z');
   await using _sender = await runSender(ctx);
   await world.mailsSettled();
   const told = smtp.accepted
