@@ -18,6 +18,8 @@ export interface NewPersonEvent {
   readonly kind: PersonEventKind;
   readonly at: Date;
   readonly depth?: number;
+  /** True if absent. */
+  readonly startsFlows?: boolean;
   readonly name?: string;
   readonly data?: PersonEventData | null;
 }
@@ -29,15 +31,15 @@ export async function recordPersonEvents(
   events: readonly NewPersonEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
-  const rows = events.map(({ personId, kind, at, depth = 0, name = null, data = null }) => ({
-    ...{ person: String(personId), kind: PERSON_EVENT_KINDS[kind], at, depth, name, data },
+  const rows = events.map(({ personId, kind, at, depth = 0, startsFlows = true, name = null, data = null }) => ({
+    ...{ person: String(personId), kind: PERSON_EVENT_KINDS[kind], at, depth, starts: startsFlows, name, data },
   }));
   await db.execute(
-    sql`INSERT INTO hot.person_event (customer_id, list_id, person_id, at, kind, depth, name, data)
-        SELECT ${customerId}, ${listId}, e.person, e.at, e.kind, e.depth, e.name, nullif(e.data, 'null')
+    sql`INSERT INTO hot.person_event (customer_id, list_id, person_id, at, kind, depth, starts_flows, name, data)
+        SELECT ${customerId}, ${listId}, e.person, e.at, e.kind, e.depth, e.starts, e.name, nullif(e.data, 'null')
           FROM ROWS FROM (jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-                          AS (person bigint, at timestamptz, kind smallint, depth smallint, name text, data jsonb))
-               WITH ORDINALITY AS e (person, at, kind, depth, name, data, no)
+                          AS (person bigint, at timestamptz, kind smallint, depth smallint, starts boolean, name text, data jsonb))
+               WITH ORDINALITY AS e (person, at, kind, depth, starts, name, data, no)
          ORDER BY e.no`,
     'person_events.record',
   );

@@ -5,6 +5,7 @@ import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { bounceRows } from './bounces/routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
 import { customerRows } from './customers/routes.ts';
+import { eventRows } from './events/routes.ts';
 import { exportRows } from './exports/routes.ts';
 import { fileRows } from './files/routes.ts';
 import { fromAddressRows } from './from-addresses/routes.ts';
@@ -62,6 +63,7 @@ export const rows: readonly Row[] = [
   ...messageLogRows,
   ...transactionalRows,
   ...suppressionRows,
+  ...eventRows,
   ...segmentRows,
   ...templateRows,
   ...automationRows,

@@ -26,6 +26,7 @@ import './subscribers/sign-up.ts';
 import './messages/queries.ts';
 import './transactional/queries.ts';
 import './transactional/mutations.ts';
+import './events/mutations.ts';
 import './suppressions/queries.ts';
 import './suppressions/mutations.ts';
 import './files/queries.ts';

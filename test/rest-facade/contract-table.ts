@@ -229,6 +229,7 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/suppressions', 'token', 200, index],
     ['POST', '/suppressions', 'token', 201, action('added')],
     ['DELETE', '/suppressions/:email', 'token', 200, action()],
+    ['POST', '/events', 'token', 201, action('recorded', 'events')],
     ['GET', '/messages', 'token', 200, index],
     ['GET', '/messages/:uid', 'token', 200, object('message')],
   ),

@@ -27,6 +27,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'DeletionsSuccess.nodes': 'at most a hundred, while they are erased',
   'ReleasedInstallation.mailsDropped':
     'once in the life of a restored installation, a row for each kind and list with mails',
+  'RecordedEvents.answers': 'one for each event of the request, of which there are at most EVENTS_AT_ONCE_MAX',
   'PluginsSuccess.nodes': 'the plugins of an installation, each of which an operator has put there',
   'ExtensionSlotsSuccess.nodes': 'what the active plugins add to one page',
   'SegmentConditionsSuccess.nodes': 'CONDITIONS_MAX of each active plugin',

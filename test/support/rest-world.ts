@@ -320,6 +320,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     file_uid: world.pictureUid,
     inline: 0,
     subscriber: world.subscriberUid,
+    events: JSON.stringify([{ name: 'order_placed', subscriber: world.subscriberUid }]),
     emails: [`${newUid()}@person.example`],
     ip_address: '192.0.2.1',
     rule: { email: { contains: 'person' } },

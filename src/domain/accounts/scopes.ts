@@ -16,6 +16,7 @@ export const SCOPES = [
   'sending-servers:write',
   'sending-domains:read',
   'sending-domains:write',
+  'events:write',
   'files:read',
   'files:write',
   'billing:read',

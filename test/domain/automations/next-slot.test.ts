@@ -119,7 +119,7 @@ test('a date fires once, so many days before or after it', () => {
   expect(slots(after, 'Europe/Vienna', '2026-01-01T00:00Z', { value: '2026-03-01 23:30' })).toEqual([
     '2026-03-31 = 2026-03-31T07:00Z',
   ]);
-  for (const value of [undefined, '', 'soon', '2026-02-30', '9999-12-30'])
+  for (const value of [undefined, '', 'soon', '2026-02-30'])
     expect(slots(after, 'Europe/Vienna', '2026-01-01T00:00Z', value === undefined ? {} : { value }), value).toEqual([]);
 });
 

@@ -1,0 +1,104 @@
+/** Events from outside: an extension of the specification. One at a time, or many with an answer for each. */
+import { z } from 'zod';
+import { created } from '../answer.ts';
+import { endpoint } from '../endpoint.ts';
+import { RestError, invalid } from '../errors.ts';
+import type { Input } from '../input.ts';
+import { actionShape, answersCreated, countShape } from '../shapes.ts';
+
+const rowShape = z
+  .strictObject({ recorded: z.boolean(), code: z.string().nullable(), message: z.string().nullable() })
+  .meta({ id: 'RecordedEvent' });
+
+export const eventRows = [
+  endpoint({
+    method: 'POST',
+    path: '/events',
+    access: 'token',
+    summary: 'Records what people did elsewhere, such as an order: automations begin, wait and end by it.',
+    details:
+      'One event, or `events`: a list of at most 1,000 of the same form (or its JSON text), answered row by row. The person is `subscriber_uid`, `subscriber` ' +
+      '(uid, id or address) or `email`, with `list_uid` for an address on several lists. `occurred_at` is now if absent; what happened more ' +
+      'than 24 hours ago starts no automation. Needs the scope `events:write`.',
+    answers: answersCreated(actionShape({ recorded: countShape, events: z.array(rowShape) })),
+    operation: 'RecordEvents',
+    variables: (input) => ({ input: { events: eventsOf(input) } }),
+    present({ recordEvents: { answers } }, _view, input) {
+      const [only] = answers;
+      if (input.raw('events') === undefined && only?.code) throw refusalOf(only.code, only.message ?? '');
+      const recorded = answers.filter(({ isRecorded }) => isRecorded).length;
+      const events = answers.map(({ isRecorded, code, message }) => ({ recorded: isRecorded, code, message }));
+      return created('The events are recorded', { recorded, events });
+    },
+  }),
+];
+
+function eventsOf(input: Input) {
+  const one = {
+    name: input.text('name'),
+    subscriber: input.text('subscriber_uid', 'subscriber', 'email'),
+    listUid: input.text('list_uid'),
+    key: input.text('key'),
+    payload: input.plainObject('payload'),
+    occurredAt: input.time('occurred_at'),
+  };
+  const many = input.raw('events');
+  if (many === undefined) {
+    if (!one.name) input.refuse('name', 'The name field is required.');
+    if (!one.subscriber) input.refuse('subscriber_uid', 'Name the person: subscriber_uid, subscriber or email.');
+    return [{ ...one, name: one.name ?? '', subscriber: one.subscriber ?? '' }];
+  }
+  const list = listIn(many);
+  if (list) return list.map(eventOf);
+  input.refuse('events', 'The events must be a list of objects.');
+  return [];
+}
+
+/** A list, or its JSON text: forms have only texts. */
+function listIn(given: unknown): readonly unknown[] | undefined {
+  if (typeof given !== 'string') return Array.isArray(given) ? given : undefined;
+  try {
+    const parsed: unknown = JSON.parse(given);
+    return Array.isArray(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Of the only event: what was not found, or the parameter that is wrong. */
+function refusalOf(code: string, message: string): RestError {
+  if (code.endsWith('NOT_FOUND')) return new RestError(404, { message });
+  if (code === 'LIST_REQUIRED') return invalid({ list_uid: [message] });
+  const [name = '', ...sentence] = message.split(': ');
+  return invalid({ [NAMES[name] ?? name]: [sentence.join(': ')] });
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  listUid: 'list_uid',
+  occurredAt: 'occurred_at',
+  subscriber: 'subscriber_uid',
+};
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** What is missing or wrong is answered for its row. */
+function eventOf(given: unknown) {
+  const item: Item = isObject(given) ? given : {};
+  const text = (...names: readonly string[]): string | undefined => {
+    const value = names.map((name) => item[name]).find((one) => one !== undefined && one !== null);
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  };
+  const payload = item['payload'];
+  return {
+    name: text('name') ?? '',
+    subscriber: text('subscriber_uid', 'subscriber', 'email') ?? '',
+    listUid: text('list_uid'),
+    key: text('key'),
+    payload: isObject(payload) ? { ...payload } : undefined,
+    occurredAt: text('occurred_at')?.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/, '$1T$2Z'),
+  };
+}
+
+function isObject(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,66 @@
+/** `POST /events`: what people did elsewhere, one at a time or a thousand with an answer for each. */
+import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
+import { sql } from '../../src/db/database.ts';
+import { startRestApp } from '../support/rest-app.ts';
+import { newWorld } from '../support/rest-world.ts';
+
+const app = await startRestApp();
+const [world, other] = [await newWorld(app, {}), await newWorld(app, {})];
+
+const send = (body: object, token = world.token) => app.rest('/events', { method: 'POST', token, body });
+
+async function recorded(customerId: bigint) {
+  return queryRows<{ name: string; data: unknown; starts: boolean; at: Date }>(
+    app.ctx.db,
+    sql`SELECT name, data, starts_flows AS starts, at FROM hot.person_event WHERE customer_id = ${customerId} AND kind = 11 ORDER BY id`,
+  );
+}
+
+test('one event is recorded with its payload, and a wrong one is refused', async () => {
+  const person = { subscriber_uid: world.subscriberUid };
+  const { status, body } = await send({ ...person, name: 'order_placed', key: 'c1', payload: { total: 12.5 } });
+  expect({ status, body }).toMatchObject({ status: 201, body: { recorded: 1, events: [{ recorded: true }] } });
+  expect(await recorded(world.customerId)).toMatchObject([
+    { name: 'order_placed', data: { key: 'c1', total: 12.5 }, starts: true },
+  ]);
+  expect((await send({ ...person, name: 'Order placed' })).status).toBe(422);
+  expect((await send({ ...person })).status).toBe(422);
+  expect((await send({ subscriber_uid: other.subscriberUid, name: 'order_placed' })).status).toBe(404);
+  expect((await send({ ...person, name: 'big', payload: { text: 'x'.repeat(64 * 1024) } })).status).toBe(422);
+  expect(await recorded(world.customerId)).toHaveLength(1);
+  expect(await recorded(other.customerId)).toEqual([]);
+});
+
+test('a batch is answered row by row, and what is long past starts nothing', async () => {
+  const person = { subscriber_uid: world.subscriberUid };
+  const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
+  const { status, body } = await send({
+    events: [
+      { ...person, name: 'seen', occurred_at: daysAgo(2) },
+      { ...person, name: 'seen', occurred_at: daysAgo(400) },
+      { ...person, name: 'seen', occurred_at: daysAgo(-1) },
+      { email: 'nobody@person.example', name: 'seen' },
+      { ...person, list_uid: other.listUid, name: 'seen' },
+      'no object',
+      { ...person, name: 'seen.again' },
+    ],
+  });
+  expect(status).toBe(201);
+  expect(body).toMatchObject({ recorded: 2 });
+  expect((body as { events: { code: string | null }[] }).events.map(({ code }) => code)).toEqual([
+    ...[null, 'EVENT_INVALID', 'EVENT_INVALID', 'SUBSCRIBER_NOT_FOUND', 'LIST_NOT_FOUND', 'EVENT_INVALID', null],
+  ]);
+  const rows = (await recorded(world.customerId)).slice(1);
+  expect(rows).toMatchObject([
+    { name: 'seen', starts: false },
+    { name: 'seen.again', starts: true },
+  ]);
+  expect((await send({ events: Array.from({ length: 1_001 }, () => ({ ...person, name: 'seen' })) })).status).toBe(422);
+  expect((await send({ events: [] })).status).toBe(422);
+});
+
+test('a token needs the scope of events', async () => {
+  const reader = await app.newTenant({ scopes: ['subscribers:write'] });
+  expect((await send({ subscriber_uid: world.subscriberUid, name: 'seen' }, reader.token)).status).toBe(403);
+});
