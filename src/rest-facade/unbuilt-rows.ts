@@ -8,7 +8,6 @@ import type { Access, Method, Row } from './row.ts';
 import { answersBody } from './shapes.ts';
 
 const PLACES: readonly (readonly [method: Method, path: `/${string}`, access: Access])[] = [
-  ['POST', '/automations/:uid/api/call', 'token'],
   ['GET', '/webhooks', 'admin'],
   ['POST', '/webhooks', 'admin'],
   ['GET', '/webhooks/:uid', 'admin'],

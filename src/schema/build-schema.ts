@@ -42,6 +42,7 @@ import './templates/previews.ts';
 import './automations/queries.ts';
 import './automations/versions.ts';
 import './automations/mutations.ts';
+import './automations/api-calls.ts';
 import './campaigns/campaign-content.ts';
 import './campaigns/campaign-times.ts';
 import './campaigns/queries.ts';

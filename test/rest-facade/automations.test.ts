@@ -209,6 +209,29 @@ describe('a person', () => {
   });
 });
 
+test('a call starts an API-call node for one person, or for everybody', async () => {
+  const nodes = [
+    { id: 'call', type: 'api_call' },
+    { id: 'rest', type: 'wait', for: { days: 1 } },
+  ];
+  const edges = [
+    { from: 'start', to: 'call' },
+    { from: 'call', to: 'rest' },
+  ];
+  const uid = await active({ ...FLOW, nodes, edges });
+  const call = (body: object) => ask('POST', `/automations/${uid}/api/call`, body);
+  expect(errorsOf(await call({ email: own.subscriberEmail }))).toEqual(['status']);
+  const entered = await ask('POST', `/automations/${uid}/execute`, { email: own.subscriberEmail });
+  const run_uid = field(entered, 'run_uid');
+  expect(errorsOf(await call({ node: 'rest' }))).toEqual(['node']);
+  expect((await call({})).body).toMatchObject({ run_uid: null, node: 'call', people: 1 });
+  const answer = await call({ email: own.subscriberEmail, payload: { paid: true } });
+  expect(answer.body).toMatchObject({ status: 1, automation_uid: uid, run_uid, node: 'call', people: 1 });
+  const at = sql`SELECT r.node FROM hot.flow_run r JOIN automation a ON a.id = r.automation_id WHERE a.uid = ${uid}`;
+  expect(await queryRows(app.ctx.db, at)).toEqual([{ node: 'rest' }]);
+  expect((await ask('POST', `/automations/${uid}/api/call`, {}, stranger.token)).status).toBe(403);
+});
+
 test('late steps are asked about before an automation goes on', async () => {
   const uid = await active();
   expect((await ask('POST', `/automations/${uid}/execute`, { subscriber: own.subscriberUid })).status).toBe(200);

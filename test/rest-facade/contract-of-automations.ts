@@ -5,6 +5,7 @@ export const automations = section(
   '4.5',
   ['GET', '/automations', 'token', 200, index],
   ['POST', '/automations/:uid/execute', 'token', 200, action('automation_uid', 'run_uid')],
+  ['POST', '/automations/:uid/api/call', 'token', 200, action('automation_uid', 'run_uid', 'node', 'people')],
 );
 
 export const automationExtensions = section(

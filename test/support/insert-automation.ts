@@ -1,4 +1,4 @@
-/** The automation of a world: published and active, with a valid draft. */
+/** The automation of a world: published and active, with a valid draft; the person waits in it for a call. */
 import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import type { RestApp } from './rest-app.ts';
@@ -9,16 +9,33 @@ export const FLOW = {
   edges: [{ from: 'start', to: 'rest' }],
 };
 
+/** As it is published. */
+const PUBLISHED = {
+  ...{ triggers: FLOW.triggers, entry: { mode: 'once' }, nodes: [...FLOW.nodes, { id: 'call', type: 'api_call' }] },
+  edges: [
+    { from: 'start', port: 'next', to: 'rest' },
+    { from: 'rest', port: 'next', to: 'call' },
+  ],
+  ...{ goals: [], exits: [], holidays: [], passesMax: 10, layout: {} },
+};
+
+interface Place {
+  readonly customerId: bigint;
+  readonly listId: bigint;
+  readonly personId: bigint;
+}
+
 export async function insertAutomation(
   { ctx }: RestApp,
-  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+  { customerId, listId, personId }: Place,
 ): Promise<{ automationUid: string }> {
   const automationUid = newUid();
-  const published = { ...FLOW, entry: { mode: 'once' }, edges: [{ from: 'start', port: 'next', to: 'rest' }] };
-  const flow = { ...published, goals: [], exits: [], holidays: [], passesMax: 10, layout: {} };
   await ctx.db.execute(sql`
     WITH a AS (INSERT INTO automation (customer_id, list_id, uid, name, status, draft, live_version)
-               VALUES (${customerId}, ${listId}, ${automationUid}, 'Automation', 'active', ${JSON.stringify(FLOW)}::jsonb, 1) RETURNING customer_id, id)
-    INSERT INTO automation_version (customer_id, automation_id, number, flow) SELECT customer_id, id, 1, ${JSON.stringify(flow)}::jsonb FROM a`);
+               VALUES (${customerId}, ${listId}, ${automationUid}, 'Automation', 'active', ${JSON.stringify(FLOW)}::jsonb, 1) RETURNING customer_id, id),
+         r AS (INSERT INTO hot.flow_run (customer_id, automation_id, person_id, entered_at, since, version, state, node)
+               SELECT customer_id, id, ${personId}, now(), now(), 1, 'waiting', 'call' FROM a),
+         n AS (INSERT INTO hot.flow_node (customer_id, automation_id, version, node, entered, waiting) SELECT customer_id, id, 1, 'call', 1, 1 FROM a)
+    INSERT INTO automation_version (customer_id, automation_id, number, flow) SELECT customer_id, id, 1, ${JSON.stringify(PUBLISHED)}::jsonb FROM a`);
   return { automationUid };
 }

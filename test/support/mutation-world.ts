@@ -162,7 +162,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     campaignUid: world.campaignUid,
     builtIn: 'welcome',
     version: 1,
-    ...{ flow: FLOW, draftVersion: 1 },
+    ...{ flow: FLOW, draftVersion: 1, node: 'call' },
     pluginTemplate: '',
     fileUid: world.pictureUid,
     fileUids: world.pictureUid,

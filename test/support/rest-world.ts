@@ -153,7 +153,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertBounceHandler(app, owner)),
     ...(await insertVerification(app, owner)),
     ...(await insertTemplate(app, owner)),
-    ...(await insertAutomation(app, { customerId: owner, listId })),
+    ...(await insertAutomation(app, { customerId: owner, listId, personId: sent.subscriberId })),
     ...(await insertVendorServer(app, owner)),
     packageUid,
     migration,
@@ -306,6 +306,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     segment_uid: world.segmentUid,
     ...{
       flow: FLOW,
+      node: 'call',
       overdue: 'spread',
       overdue_hours: 2,
       draft_version: 1,

@@ -73,6 +73,13 @@ export const automationPublishedShape = actionShape({
 });
 export const automationEnteredShape = actionShape({ automation_uid: uidShape, run_uid: uidShape });
 
+export const automationCalledShape = actionShape({
+  automation_uid: uidShape,
+  run_uid: uidShape.nullable(),
+  node: z.string(),
+  people: countShape,
+});
+
 export const automationVersionShape = z
   .strictObject({
     number: countShape,

@@ -12,6 +12,7 @@ import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 import {
   automationActionShape,
+  automationCalledShape,
   automationCheckShape,
   automationDeletedShape,
   automationEnteredShape,
@@ -192,6 +193,26 @@ export const automationRows = [
     }),
     present: ({ executeAutomation: { runUid } }, _view, input) =>
       done('The person has entered', { automation_uid: input.param('uid'), run_uid: runUid }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/automations/:uid/api/call',
+    access: 'token',
+    summary: 'Starts an API-call node: for one person who waits there, or for everybody who does.',
+    details:
+      '`subscriber` (also `subscriber_uid`, `subscriber_id`, `email`, `EMAIL`): the person; without it everybody. `node`: needed when the flow has several API-call nodes. ' +
+      '`payload`: an object of at most 64 KiB, added to what conditions and mails read as `payload.*`. `people`: how many go on.',
+    answers: answersBody(automationCalledShape),
+    operation: 'CallAutomation',
+    variables: (input) => ({
+      input: {
+        ...{ uid: input.param('uid'), node: input.text('node') },
+        subscriber: input.text('subscriber', 'subscriber_uid', 'subscriber_id', 'email', 'EMAIL'),
+        payload: input.plainObject('payload'),
+      },
+    }),
+    present: ({ callAutomation: { node, people, runUid } }, _view, input) =>
+      done('The node was started', { automation_uid: input.param('uid'), run_uid: runUid, node, people }),
   }),
 ];
 
