@@ -1,6 +1,6 @@
 /**
- * Writes the parts of the manual that are generated: the settings (docs/manual/settings.md) and the rows of REST
- * (docs/manual/rest.md), each between two marks. `--check` compares instead and fails when a page is out of date.
+ * Writes the parts of the manual that are generated: the settings (docs/manual/settings.md), the rows of REST
+ * (docs/manual/rest.md) and the events of webhooks (docs/manual/webhooks.md), each between two marks. `--check` compares instead and fails when a page is out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { settings } from '../src/config/settings.ts';
@@ -8,6 +8,7 @@ import { settingsTable } from '../src/domain/installation/settings.ts';
 import { chapterOf } from '../src/rest-facade/openapi.ts';
 import type { Row } from '../src/rest-facade/row.ts';
 import { rows } from '../src/rest-facade/rows.ts';
+import { webhookCatalogue } from './support/webhook-catalogue.ts';
 
 /** Pages of the manual with more about a chapter. */
 const PAGES: Readonly<Record<string, string>> = {
@@ -26,6 +27,7 @@ const PAGES: Readonly<Record<string, string>> = {
   Templates: 'templates.md',
   Automations: 'automations.md',
   Transactional: 'transactional.md',
+  Webhooks: 'webhooks.md',
   'Sending servers': 'sending.md',
   'Email verification servers': 'verification.md',
   'Usable verification servers': 'verification.md',
@@ -56,6 +58,7 @@ const ACCESS: Readonly<Record<Row['access'], string>> = {
 const isCheck = process.argv.includes('--check');
 await writePart('settings', settingsTables());
 await writePart('rest', restRows());
+await writePart('webhooks', webhookCatalogue());
 
 async function writePart(page: string, part: string): Promise<void> {
   const file = new URL(`../docs/manual/${page}.md`, import.meta.url);

@@ -37,6 +37,7 @@ const NAMED_AFTER: Readonly<Record<string, string>> = {
   subscriber_id: 'subscriber',
   server_id: 'sending_server',
   handler_id: 'bounce_handler',
+  webhook_id: 'webhook',
 };
 
 const migrations = await readMigrations(MIGRATIONS);

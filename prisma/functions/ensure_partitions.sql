@@ -7,7 +7,8 @@ DECLARE
   made   integer := 0;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('mailwright:partitions', 0));
-  FOREACH parent IN ARRAY ARRAY['delivery', 'open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event', 'flow_step', 'person_event'] LOOP
+  FOREACH parent IN ARRAY ARRAY['delivery', 'open_event', 'click_event', 'unsubscribe_event', 'bounce_event', 'feedback_event', 'flow_step', 'person_event', 'webhook_delivery',
+                                'webhook_attempt'] LOOP
     month := date_trunc('month', first_day)::date;
     WHILE month <= last_day LOOP
       IF to_regclass(format('hot.%I', parent || '_' || to_char(month, 'YYYY_MM'))) IS NULL THEN

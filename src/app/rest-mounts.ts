@@ -8,7 +8,6 @@ import { openApiOf } from '../rest-facade/openapi.ts';
 import { REFERENCE_POLICY, restReference } from '../rest-facade/reference.ts';
 import { createRestHandler, type RestHandler, type RestHandlerOptions } from '../rest-facade/rest-handler.ts';
 import { TRY_REQUEST } from '../rest-facade/try-request.ts';
-import { unbuiltRows } from '../rest-facade/unbuilt-rows.ts';
 import type { RowsInUse } from './plugin-rows.ts';
 import { version } from './version.ts';
 
@@ -46,7 +45,7 @@ export function restMounts(
   const allowed = (path: string) => (path.startsWith(PUBLIC_PREFIX) ? 'all' : options.origins);
   const handle = currentHandler(rowsInUse, (inUse) =>
     createRestHandler({
-      ...{ ...shared, ...options, ...inUse, unbuiltRows },
+      ...{ ...shared, ...options, ...inUse },
       sessionOf: (headers) => sessionOf(headers, options.baseUrl),
     }),
   );

@@ -9,6 +9,8 @@ import { FLOWS_CHANNEL } from '../domain/automations/wake-flows.ts';
 import { startFlowFollower } from '../domain/automations/flow-follower.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { startMessageSender } from '../domain/delivery/message-sender.ts';
+import { webhooksFollower } from '../domain/webhooks/follow-lifecycle.ts';
+import { startWebhookSender } from '../domain/webhooks/webhook-sender.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
 import { pluginFollowers } from '../domain/plugins/plugin-followers.ts';
 import { createDriverPool, type DriverPool } from '../domain/sending/driver-pool.ts';
@@ -43,6 +45,7 @@ import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts'
 import { verificationTasks } from '../workers/tasks/verifications.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
 import { paymentMailTask } from '../workers/tasks/payment-mail.ts';
+import { pausedWebhookMailTask } from '../workers/tasks/paused-webhook-mail.ts';
 import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
@@ -88,48 +91,43 @@ export async function startWorker(
     crontab: ticks ? crontab : [],
     pausedFor,
   });
-  const following = await followEvents({ ...ctx, notifications }, works ? [hooksFollower(ctx)] : []);
+  const following = await followEvents(
+    { ...ctx, notifications },
+    works ? [hooksFollower(ctx), webhooksFollower(ctx)] : [],
+  );
   if (pausedFor !== undefined) following.pause(pausedFor);
   const followPlugins = (): void => following.use(works ? pluginFollowers(ctx) : []);
   followPlugins();
   const messages = works ? startMessageSender({ ctx, drivers, workerId: worker.id, pausedFor }) : undefined;
   const flows = works ? startFlowWaker(ctx, pausedFor) : undefined;
   const people = works ? startFlowFollower(ctx, pausedFor) : undefined;
+  const webhooks = works ? startWebhookSender({ ctx, workerId: worker.id, pausedFor }) : undefined;
+  const loops = [messages, flows, people, webhooks];
   const endings = [
     messages && notifications.listen('messages', () => messages.wake()),
     flows && notifications.listen(FLOWS_CHANNEL, () => flows.wake()),
     people && notifications.listen(PERSON_EVENTS_CHANNEL, () => people.wake()),
+    webhooks && notifications.listen('webhooks', () => webhooks.wake()),
   ];
   const endPlugins = ctx.hooks.onChange(followPlugins);
   return {
     ...worker,
     pause(reason) {
-      worker.pause(reason);
-      following.pause(reason);
-      messages?.pause(reason);
-      flows?.pause(reason);
-      people?.pause(reason);
+      for (const one of [worker, following, ...loops]) one?.pause(reason);
     },
     resume(reason) {
-      worker.resume(reason);
-      following.resume(reason);
-      messages?.resume(reason);
-      flows?.resume(reason);
-      people?.resume(reason);
+      for (const one of [worker, following, ...loops]) one?.resume(reason);
     },
     beginStop() {
       worker.beginStop();
-      messages?.beginStop();
-      flows?.beginStop();
-      people?.beginStop();
+      for (const loop of loops) loop?.beginStop();
     },
     async stop(graceMs) {
       endPlugins();
       for (const end of endings) end?.();
       const startedAt = performance.now();
       worker.beginStop();
-      const followers = [people?.stop(graceMs), following.stop(graceMs)];
-      await Promise.all([flows?.stop(graceMs), messages?.stop(graceMs), ...followers]);
+      await Promise.all([following, ...loops].map((one) => one?.stop(graceMs)));
       // Last: until now its name proves that the process of these messages lives.
       await worker.stop(Math.max(0, graceMs - (performance.now() - startedAt)));
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
@@ -154,6 +152,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     ...listMailTasks,
     ...sendingDomainTasks,
     switchedOffMailTask,
+    pausedWebhookMailTask,
     paymentMailTask,
     ...messageTestTasks,
     expirePendingTask,

@@ -11,7 +11,7 @@ import { isPortAllowed, PORTS_RULE } from './outbound-request.ts';
 import type { AddressGuard } from './public-address.ts';
 
 export interface PooledRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Path and query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -24,9 +24,9 @@ export interface PooledAnswer {
   readonly status: number;
   /** By small names; several of one name are joined with commas. */
   readonly headers: Readonly<Record<string, string>>;
-  /** At most 1 MB of it. */
+  /** The beginning: at most 1 MB, or as much as the pool reads. */
   readonly body: Buffer;
-  /** False: the connection broke, or time ran out, during the body; or it was longer than 1 MB. */
+  /** False: the connection broke, or time ran out, during the body; or it was longer. */
   readonly isComplete: boolean;
 }
 
@@ -55,6 +55,8 @@ export interface PoolOptions {
   readonly connections: number;
   /** From the request to the last byte of its answer. */
   readonly timeoutMs: number;
+  /** So much of an answer is read; the connection of a longer one is closed. Absent: 1 MB. */
+  readonly answerBytesMax?: number;
   /** Absent: any address may be reached. */
   readonly guard?: AddressGuard | undefined;
   /** With a guard only the ports 80 and 443 are used, besides those of hosts that the operator allows. */
@@ -69,7 +71,7 @@ const IDLE_MS_MAX = 3_000;
 /** Opens nothing yet. `origin` is checked: `https://api.example.com`. */
 export function openOutboundPool(
   origin: string,
-  { connections, timeoutMs, guard, allowed = [] }: PoolOptions,
+  { connections, timeoutMs, answerBytesMax = BODY_BYTES_MAX, guard, allowed = [] }: PoolOptions,
 ): OutboundPool {
   const url = new URL(origin);
   const library = url.protocol === 'https:' ? https : http;
@@ -92,7 +94,7 @@ export function openOutboundPool(
           ...(content && { 'Content-Length': content.byteLength }),
         },
       });
-      return answerOf(req, content, timeoutMs);
+      return answerOf(req, content, { timeoutMs, answerBytesMax });
     },
     useConnections(count) {
       agent.maxSockets = count;
@@ -101,7 +103,11 @@ export function openOutboundPool(
   };
 }
 
-function answerOf(req: ClientRequest, content: Buffer | undefined, timeoutMs: number): Promise<PooledAnswer> {
+function answerOf(
+  req: ClientRequest,
+  content: Buffer | undefined,
+  { timeoutMs, answerBytesMax }: { readonly timeoutMs: number; readonly answerBytesMax: number },
+): Promise<PooledAnswer> {
   return new Promise((resolve, reject) => {
     let isConnected = false;
     let hasAnswer = false;
@@ -122,7 +128,7 @@ function answerOf(req: ClientRequest, content: Buffer | undefined, timeoutMs: nu
     });
     req.on('response', (answer) => {
       hasAnswer = true;
-      void collected(answer).then(({ body, isComplete }) => {
+      void collected(answer, answerBytesMax).then(({ body, isComplete }) => {
         clearTimeout(timer);
         // A server that has answered early may never read the rest: the connection would be taken for ever.
         if (!req.writableFinished) req.destroy();
@@ -147,20 +153,20 @@ function isConnecting(socket: Socket): boolean {
 }
 
 /** Never throws: the status is known already. */
-async function collected(answer: IncomingMessage): Promise<{ body: Buffer; isComplete: boolean }> {
+async function collected(answer: IncomingMessage, bytesMax: number): Promise<{ body: Buffer; isComplete: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of answer) {
       if (!Buffer.isBuffer(chunk)) continue;
-      chunks.push(chunk.subarray(0, BODY_BYTES_MAX - bytes));
+      chunks.push(chunk.subarray(0, Math.max(0, bytesMax - bytes)));
       bytes += chunk.length;
-      if (bytes > BODY_BYTES_MAX) break;
+      if (bytes > bytesMax) break;
     }
   } catch {
     return { body: Buffer.concat(chunks), isComplete: false };
   }
-  return { body: Buffer.concat(chunks), isComplete: answer.complete && bytes <= BODY_BYTES_MAX };
+  return { body: Buffer.concat(chunks), isComplete: answer.complete && bytes <= bytesMax };
 }
 
 function headersOf({ headersDistinct }: IncomingMessage): Record<string, string> {

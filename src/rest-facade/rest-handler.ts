@@ -27,8 +27,6 @@ const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const;
 
 export interface RestHandlerOptions {
   readonly rows: readonly Row[];
-  /** Tried when no row fits; not named in `Allow`. */
-  readonly unbuiltRows?: readonly Row[];
   readonly documents: Documents;
   readonly execute: Execute;
   /** The installation's dialect, if neither header nor token names one. */
@@ -48,7 +46,6 @@ export type RestHandler = (req: IncomingMessage, res: ServerResponse, exchange: 
 /** The handler for everything below the prefix. Throws when a row names an operation that has no document. */
 export function createRestHandler(options: RestHandlerOptions): RestHandler {
   const router = routerOf(options);
-  const unbuilt = routerOf({ ...options, rows: options.unbuiltRows ?? [] });
   const view: View = {
     dialect: options.dialect,
     apiUrl: options.product.baseUrl + options.prefix,
@@ -63,7 +60,7 @@ export function createRestHandler(options: RestHandlerOptions): RestHandler {
       // A caller whose token is in the body is counted when the body was read.
       const named = tokenOf(req, query);
       if (named !== null || !hasBody(req)) await gate.pass(named);
-      const { row, params } = find([router, unbuilt], req.method ?? 'GET', path.slice(options.prefix.length) || '/');
+      const { row, params } = find(router, req.method ?? 'GET', path.slice(options.prefix.length) || '/');
       exchange.route = `${options.prefix}${row.path}`;
       const url = view.apiUrl + path.slice(options.prefix.length);
       const request = { req, query, url, exchange, gate, answer: answerMemoryOf(res), row, params };
@@ -97,7 +94,7 @@ function routerOf({ rows, documents }: RestHandlerOptions) {
 }
 
 function find(
-  [router, unbuilt]: readonly [Rows, Rows],
+  router: Rows,
   method: string,
   path: string,
 ): { row: Row; params: Readonly<Record<string, string | undefined>> } {
@@ -108,9 +105,6 @@ function find(
   if (found && row && slotsOf(row) === 0) return { row, params: found.params };
   const others = methodsAt(router, path);
   if (found && row && others.some((name) => name === wanted)) return { row, params: found.params };
-  const planned = wanted && unbuilt.find(wanted, path);
-  const plannedRow: Row | undefined = planned?.store;
-  if (planned && plannedRow) return { row: plannedRow, params: planned.params };
   const message = others.length > 0 ? `This endpoint takes ${others.join(', ')}.` : 'There is no such endpoint.';
   throw new RestError(404, { message }, others.length > 0 ? { Allow: others.join(', ') } : {});
 }

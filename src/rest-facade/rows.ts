@@ -43,6 +43,7 @@ import { messageLogRows } from './messages/routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 import { templateRows } from './templates/routes.ts';
 import { transactionalRows } from './transactional/routes.ts';
+import { webhookRows } from './webhooks/routes.ts';
 
 export const rows: readonly Row[] = [
   ...sessionRows,
@@ -79,6 +80,7 @@ export const rows: readonly Row[] = [
   ...settingsRows,
   ...licenseRows,
   ...upgradeRows,
+  ...webhookRows,
   ...pluginRows,
   ...extensionRows,
   ...offeredPluginRows,

@@ -87,6 +87,8 @@ import './installation/settings.ts';
 import './installation/mutations.ts';
 import './installation/license.ts';
 import './installation/upgrade.ts';
+import './webhooks/queries.ts';
+import './webhooks/mutations.ts';
 import './plugins/queries.ts';
 import './plugins/mutations.ts';
 import './plugins/extension-slots.ts';

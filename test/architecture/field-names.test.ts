@@ -10,8 +10,12 @@ import { expect, it } from 'vitest';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const SNAKE_CASE = /[a-z0-9]_[a-z0-9]/;
-/** Names of a plan's options, and of a warm-up's numbers, are keys of stored data. */
-const KEYS_OF_DATA = ['src/domain/billing/plan-options.ts', 'src/domain/sending/routing/warm-up.ts'];
+/** Names of a plan's options, and of a warm-up's numbers, are keys of stored data; payloads of webhooks are specified (D42). */
+const KEYS_OF_DATA = [
+  'src/domain/billing/plan-options.ts',
+  'src/domain/sending/routing/warm-up.ts',
+  'src/domain/webhooks/webhook-events.ts',
+];
 /** What checks of fields are made with: `z`, and the schemas of lib/text.ts. */
 const CHECKS = new Set(['z', 'singleLine', 'optionalLine', 'multiLine', 'emailAddress', 'flag']);
 

@@ -70,7 +70,10 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
   },
   'domain/tracking': { level: 7, may: ['statistics', 'audience', 'sending', 'accounts'].map(inDomain).concat(means) },
   'domain/verification': { level: 7, may: ['audience', 'sending', 'billing', 'accounts'].map(inDomain).concat(means) },
-  'domain/webhooks': { level: 7, may: ['statistics', 'audience', 'accounts'].map(inDomain).concat(means) },
+  'domain/webhooks': {
+    level: 7,
+    may: ['statistics', 'audience', 'content', 'billing', 'accounts'].map(inDomain).concat(means),
+  },
   'domain/audience': { level: 6, may: ['billing', 'messages', 'accounts', 'content'].map(inDomain).concat(means) },
   'domain/files': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
   'domain/sending': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },

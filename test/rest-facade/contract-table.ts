@@ -136,7 +136,7 @@ const notifications = section('4.12', ['GET', '/notifications', 'token', 200, ac
 
 const installation = section('9', ['GET', '/', 'public', 200, object('name', 'version', 'base_url', 'api_url')]);
 
-/** The specification, section by section; what is missing of it is in `later`. */
+/** The specification, section by section. */
 export const specified: readonly ContractLine[] = [
   ...[session, lists, subscribers, campaigns, automations, sendingServers, customers],
   ...[subscriptions, plans, files, notifications, installation],
@@ -356,6 +356,16 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/payments', 'admin', 200, index],
     ['POST', '/payments/:uid/approve', 'admin', 200, action('payment_uid', 'invoice_uid', 'payment')],
     ['POST', '/payments/:uid/reject', 'admin', 200, action('payment_uid', 'invoice_uid', 'payment')],
+    ['GET', '/webhooks', 'admin', 200, index],
+    ['POST', '/webhooks', 'admin', 201, action('webhook_uid', 'secret', 'webhook')],
+    ['GET', '/webhooks/:uid', 'admin', 200, object('webhook')],
+    ['PATCH', '/webhooks/:uid', 'admin', 200, action('webhook_uid', 'webhook')],
+    ['DELETE', '/webhooks/:uid', 'admin', 200, action('webhook_uid')],
+    ['POST', '/webhooks/:uid/secret', 'admin', 200, action('webhook_uid', 'secret', 'webhook')],
+    ['POST', '/webhooks/:uid/test', 'admin', 200, action('webhook_uid', 'delivery')],
+    ['GET', '/webhooks/:uid/deliveries', 'admin', 200, index],
+    ['POST', '/webhooks/:uid/deliveries/resend', 'admin', 200, action('webhook_uid', 'count', 'are_more')],
+    ['POST', '/webhooks/:uid/deliveries/:delivery_uid/resend', 'admin', 200, action('webhook_uid', 'delivery')],
     ['GET', '/payment_gateways', 'admin', 200, index],
     ['GET', '/payment_gateway_types', 'admin', 200, array],
     ['POST', '/payment_gateways', 'admin', 201, action('payment_gateway_uid', 'payment_gateway')],
@@ -370,17 +380,4 @@ export const extensions: readonly ContractLine[] = [
     ['GET', '/payment_methods', 'token', 200, array],
     ['DELETE', '/payment_methods/:uid', 'token', 200, action('payment_method_uid')],
   ),
-];
-
-/** Specified, and not built yet. A row that appears here must move up. */
-export const later: readonly (readonly [method: Method, path: string])[] = [
-  // 4.11, D39
-  // D43
-  ['GET', '/webhooks'],
-  ['POST', '/webhooks'],
-  ['GET', '/webhooks/:uid'],
-  ['PATCH', '/webhooks/:uid'],
-  ['DELETE', '/webhooks/:uid'],
-  ['GET', '/webhooks/:uid/deliveries'],
-  ['POST', '/webhooks/:uid/test'],
 ];

@@ -11,7 +11,7 @@ import { theContract } from '../support/contract.ts';
 import { placesOf, playRow } from '../support/play-row.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { startSmtpReceiver } from '../support/smtp-receiver.ts';
-import { decided, extensions, later, specified } from './contract-table.ts';
+import { decided, extensions, specified } from './contract-table.ts';
 import type { ContractLine, TopLevel } from './contract-line.ts';
 
 const table = [...specified, ...decided, ...extensions];
@@ -37,11 +37,6 @@ describe('the table, the rows and the document', () => {
   test('name nothing twice', () => {
     const keys = table.map(({ method, path }) => key(method, path));
     expect(keys.length).toBe(new Set(keys).size);
-  });
-
-  test('leave out what is to come', () => {
-    const there = new Set(places.map(({ method, row }) => key(method, row.path)));
-    expect(later.filter(([method, path]) => there.has(key(method, path)))).toEqual([]);
   });
 
   test.each(table)('agree about $method $path', (line) => {

@@ -116,6 +116,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'RemotePlansSuccess.nodes': 'the plans of one account at its vendor, ten thousand at most',
   'PaymentGatewayType.configKeys': 'the settings of one gateway',
   'PaymentGatewayType.secretKeys': 'the settings of one gateway',
+  'WebhookDelivery.attempts': 'cut at sixty (ATTEMPTS_SHOWN_MAX)',
   'PaymentGatewayType.currencies': 'the currencies of the world',
   'MailList.fields': 'a hundred (LIST_FIELDS_MAX)',
   'PersonalDataSummary.tables': 'the tables that hold something of people (PERSONAL_PLACES)',

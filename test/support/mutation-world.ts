@@ -233,6 +233,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
     ...(mutation.startsWith('switchPlugin') ? { vendor: 'world', name: 'helper' } : {}),
     ...(mutation === 'retryPluginJobs' ? { vendor: 'acme', name: 'hello' } : {}),
+    ...(mutation.includes('Webhook') ? webhookValues(world) : {}),
     migration: world.migration,
     sha256: '0'.repeat(64),
     signature: `${'A'.repeat(86)}==`,
@@ -247,7 +248,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     fieldValues: { FIRST_NAME: 'Ada' },
     next: '/inbox',
     quotaUnit: 'hour',
-    status: /SendingServer|VerificationServer|BounceHandler|Plan|PaymentGateway/.test(mutation)
+    status: /SendingServer|VerificationServer|BounceHandler|Plan|PaymentGateway|Webhook/.test(mutation)
       ? 'active'
       : 'subscribed',
     ...(mutation === 'updateListField' ? { defaultValue: 'Ada', tag: 'FIRST_NAME' } : {}),
@@ -255,6 +256,19 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     base64: 'RU1BSUwNCg==',
   };
   return leaf[name];
+}
+
+function webhookValues({ webhookUid }: World): Values {
+  return {
+    ...{
+      webhookUid,
+      secret: 'as long as a secret has to be',
+      bodyTemplate: '{{ event }}',
+      headers: {},
+      state: 'failed',
+    },
+    ...{ from: '2020-01-31T08:00:00.000Z', to: '2040-01-31T08:00:00.000Z' },
+  };
 }
 
 function emailFor(mutation: string, world: World): string {
@@ -283,6 +297,8 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('SendingServer')) return world.serverUid;
   if (mutation === 'removePaymentMethod') return world.methodUid;
   if (mutation.includes('PaymentGateway')) return world.gatewayUid;
+  if (mutation === 'resendWebhookDelivery') return world.webhookDeliveryUid;
+  if (mutation.endsWith('Webhook') || mutation === 'rotateWebhookSecret') return world.webhookUid;
   if (mutation === 'refreshInvoice') return world.invoiceUid;
   if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;
   if (/SendingDomain|DkimKey/.test(mutation)) return world.domainUid;

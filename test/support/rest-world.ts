@@ -18,12 +18,13 @@ import { insertMails, mailValues } from './insert-transactional.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertTemplate } from './insert-template.ts';
 import { FLOW, insertAutomation } from './insert-automation.ts';
+import { insertWebhook, webhookValues, type WebhookUids } from './insert-webhook.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
 import { insertMoney, type MoneyUids } from './insert-money.ts';
 import { insertVerification, WORLDS_VERIFIER } from './insert-verification.ts';
 import { sentMessage } from './sent-message.ts';
 
-export interface World extends RestTenant, MoneyUids {
+export interface World extends RestTenant, MoneyUids, WebhookUids {
   readonly customerUid: string;
   readonly userUid: string;
   readonly listUid: string;
@@ -154,6 +155,7 @@ export async function newWorld(app: RestApp, smtp: World['smtp']): Promise<World
     ...(await insertVerification(app, owner)),
     ...(await insertTemplate(app, owner)),
     ...(await insertAutomation(app, { customerId: owner, listId, personId: sent.subscriberId })),
+    ...(await insertWebhook(app, owner)),
     ...(await insertVendorServer(app, owner)),
     packageUid,
     migration,
@@ -224,6 +226,7 @@ function slot(world: World, before: string, name: string): string {
     invoices: world.invoiceUid,
     payments: world.paymentUid,
     payment_gateways: world.gatewayUid,
+    ...{ webhooks: world.webhookUid, deliveries: world.webhookDeliveryUid },
     payment_methods: world.methodUid,
     packages: world.packageUid,
     'by-email': world.email,
@@ -320,6 +323,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     file_uid: world.pictureUid,
     inline: 0,
+    ...webhookValues(path),
     subscriber: world.subscriberUid,
     events: JSON.stringify([{ name: 'order_placed', subscriber: world.subscriberUid }]),
     emails: [`${newUid()}@person.example`],
@@ -355,7 +359,9 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
     ...{ local_time: '09:00', plugin_template: '' },
-    status: /sending_servers|verification_servers|bounce_handlers|plans|payment_gateways|automations/.test(path)
+    status: /sending_servers|verification_servers|bounce_handlers|plans|payment_gateways|automations|webhooks/.test(
+      path,
+    )
       ? 'active'
       : 'subscribed',
     page: path === '/extension_slots' ? 'sidebar' : 1,

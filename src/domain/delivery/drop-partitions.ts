@@ -21,6 +21,10 @@ const EVENTS = [
   ...['flow_step', 'person_event'],
 ];
 
+/** Of webhooks' deliveries, whatever the operator keeps otherwise: a log for looking into and for sending again. */
+const WEBHOOKS = ['webhook_delivery', 'webhook_attempt'];
+const WEBHOOK_MONTHS = 1;
+
 /** Drops older months; returns the dropped partitions. A month with unfinished campaigns or messages stays. */
 export async function dropPartitions(
   ctx: Context,
@@ -28,6 +32,7 @@ export async function dropPartitions(
 ): Promise<string[]> {
   const dropped: string[] = [];
   const due = [
+    ...(await monthsBefore(ctx.database, WEBHOOKS, WEBHOOK_MONTHS)),
     ...(eventMonths > 0 ? await monthsBefore(ctx.database, EVENTS, eventMonths) : []),
     ...(ledgerMonths > 0 ? await monthsBefore(ctx.database, ['delivery'], ledgerMonths) : []),
   ];

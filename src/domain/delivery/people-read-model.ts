@@ -59,3 +59,12 @@ export function administrators(db: Queryable): Promise<{ email: string }[]> {
     sql`SELECT email FROM app_user WHERE is_admin AND status = 'active' ORDER BY id LIMIT ${ADMINISTRATORS_MAX}`,
   );
 }
+
+/** A webhook that is still paused. */
+export async function pausedWebhook(db: Queryable, { customerId, id }: { customerId: bigint; id: bigint }) {
+  const [webhook] = await db.query(
+    { name: 'text', url: 'text', reason: 'text?' },
+    sql`SELECT name, url, pause_reason AS reason FROM webhook WHERE customer_id = ${customerId} AND id = ${id} AND status = 'paused'`,
+  );
+  return webhook;
+}

@@ -12,7 +12,7 @@ import { addressMail } from '../sending/addresses/address-mail.ts';
 import { domainMail } from '../sending/domains/domain-mail.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 import type { TransactionalMessage } from './compose-transactional.ts';
-import { administrators, operatorAccount } from './people-read-model.ts';
+import { administrators, operatorAccount, pausedWebhook } from './people-read-model.ts';
 
 export interface SystemMail {
   readonly to: string;
@@ -145,6 +145,28 @@ export function enqueueSwitchedOffMails(
   return enqueueToAdministrators(ctx, jobId, {
     subject: `The plugin ${plugin} was switched off`,
     paragraphs: [`The plugin ${plugin} of ${ctx.installation.baseUrl} does not run any more.`, reason],
+  });
+}
+
+/** Tells the administrators that a webhook was paused. */
+export async function enqueuePausedWebhookMails(
+  ctx: Context,
+  jobId: string,
+  { customerId, webhookId }: { readonly customerId: string; readonly webhookId: string },
+): Promise<void> {
+  const webhook = await pausedWebhook(ctx.db, { customerId: BigInt(customerId), id: BigInt(webhookId) });
+  if (!webhook) return;
+  const { name, url, reason } = webhook;
+  const why =
+    reason === 'gone'
+      ? 'Its receiver answered 410: it does not want this webhook any more.'
+      : 'All its requests of the last five days have failed.';
+  await enqueueToAdministrators(ctx, jobId, {
+    subject: `The webhook "${name}" was paused`,
+    paragraphs: [
+      `Nothing is sent to ${url} any more. ${why}`,
+      'Its events are kept for at least seven days. Make the webhook active when its receiver works again, then send again what was kept.',
+    ],
   });
 }
 

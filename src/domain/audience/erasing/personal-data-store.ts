@@ -147,6 +147,9 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.flow_trigger_person', ofPerson, 'rows'),
   place('hot.flow_changed', ofPerson, 'rows'),
   place('hot.flow_run', ofPerson, () => sql`entry_key = ''`),
+  // One that waits is not sent any more.
+  place('hot.webhook_attempt', ofPerson, 'rows'),
+  place('hot.webhook_delivery', ofPerson, 'rows'),
   place('hot.former_address', formerly, 'rows'),
   // Last, and not before all answers of servers have come: it leads to the messages.
   { ...place('hot.message_recipient', byKey, 'rows'), waits: true },

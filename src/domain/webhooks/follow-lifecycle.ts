@@ -1,0 +1,82 @@
+/**
+ * The follower `webhooks`: makes deliveries of what happened to customers and subscriptions (specification 6.1). An event that
+ * comes again after a crash makes none twice: deliveries are known by event and webhook.
+ */
+import type { RecordedEvent } from '../../events/event-kinds.ts';
+import type { Follower } from '../../events/follow-events.ts';
+import type { Context } from '../context.ts';
+import { addDeliveries } from './delivery-store.ts';
+import type { WebhookPayload } from './webhook-events.ts';
+import { listeningWebhooks, planIdsOf } from './webhook-store.ts';
+
+/** With a thousand webhooks of one event this makes 50,000 deliveries at once. */
+const BATCH = 50;
+
+/** The follower, for the worker. */
+export function webhooksFollower(ctx: Context): Follower {
+  return {
+    name: 'webhooks',
+    owner: 'mailwright',
+    batch: BATCH,
+    handle: (events) => addLifecycleDeliveries(ctx, events),
+  };
+}
+
+type Parameters = WebhookPayload extends infer Payload
+  ? Payload extends WebhookPayload
+    ? Omit<Payload, 'fired_at' | 'occurred_at' | 'sequence'>
+    : never
+  : never;
+
+async function addLifecycleDeliveries({ db }: Context, events: readonly RecordedEvent[]): Promise<void> {
+  const plans = await planIdsOf(db, events.flatMap(plansIn));
+  const known = events.flatMap((event) => {
+    const parameters = parametersOf(event, (uid) => (uid === null ? null : (plans.get(uid) ?? null)));
+    return parameters ? [{ event, parameters }] : [];
+  });
+  if (known.length === 0) return;
+  const webhooks = await listeningWebhooks(db, [...new Set(known.map(({ parameters }) => parameters.event))]);
+  await addDeliveries(
+    db,
+    known.flatMap(({ event: { id, happenedAt }, parameters }) => {
+      const at = happenedAt.toISOString();
+      const payload = JSON.stringify({ ...parameters, fired_at: at, occurred_at: at, sequence: Number(id) });
+      const listening = webhooks.filter(
+        ({ event, createdAt }) => event === parameters.event && createdAt <= happenedAt,
+      );
+      return listening.map((webhook) => ({
+        ...{ webhook, event: parameters.event, sourceKey: `event ${id}`, personId: null, happenedAt, payload },
+      }));
+    }),
+  );
+}
+
+function plansIn(event: RecordedEvent): string[] {
+  if (event.kind === 'subscription_plan_changed')
+    return [event.data.oldPlanUid, event.data.newPlanUid].filter((uid) => uid !== null);
+  return 'planUid' in event.data ? [event.data.planUid] : [];
+}
+
+/** What the event means in the words of the specification; undefined: nothing. */
+function parametersOf(event: RecordedEvent, planOf: (uid: string | null) => string | null): Parameters | undefined {
+  if (event.customerId === null) return undefined;
+  const customer = { customer_id: Number(event.customerId) };
+  switch (event.kind) {
+    case 'customer_added':
+      return { event: 'new_customer', ...customer };
+    case 'subscription_started':
+      return { event: 'new_subscription', ...customer, plan_id: planOf(event.data.planUid) };
+    case 'subscription_plan_changed': {
+      const { oldPlanUid, newPlanUid } = event.data;
+      if (oldPlanUid === null) return undefined;
+      return { event: 'change_plan', ...customer, old_plan_id: planOf(oldPlanUid), new_plan_id: planOf(newPlanUid) };
+    }
+    case 'subscription_cancelled':
+      return { event: 'cancel_subscription', ...customer, plan_id: planOf(event.data.planUid) };
+    case 'subscription_ended':
+      if (!event.data.wasRunning || event.data.isReplaced) return undefined;
+      return { event: 'terminate_subscription', ...customer, plan_id: planOf(event.data.planUid) };
+    default:
+      return undefined;
+  }
+}

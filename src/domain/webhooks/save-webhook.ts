@@ -1,0 +1,112 @@
+/** Making and changing lifecycle webhooks: administrators only. */
+import { newUid } from '../../lib/ids.ts';
+import { InputFaults } from '../../lib/input-faults.ts';
+import { requireAdministrator } from '../billing/billing-rights.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { checkBodyTemplate } from './body-template.ts';
+import { findWebhook } from './find-webhook.ts';
+import { tooManyWebhooks } from './webhook-errors.ts';
+import type { WebhookEvent } from './webhook-events.ts';
+import { newWebhookSecret, sealWebhookSecret } from './webhook-secret.ts';
+import {
+  countWebhooks,
+  deleteWebhookRow,
+  insertWebhook,
+  ownerOfLifecycle,
+  parkDeliveries,
+  updateWebhookRow,
+} from './webhook-store.ts';
+import { webhookTarget } from './webhook-target.ts';
+import {
+  createWebhookInput,
+  updateWebhookInput,
+  WEBHOOKS_PER_CUSTOMER_MAX,
+  type CreateWebhookInput,
+  type UpdateWebhookInput,
+  type Webhook,
+} from './webhook.ts';
+
+/** A webhook with its secret, which is answered only now. */
+export interface NewSecret {
+  readonly webhook: Webhook;
+  readonly secret: string;
+}
+
+/** The secret before signs, too, as long: receivers have time to change theirs. */
+const PREVIOUS_SECRET_HOURS = 24;
+const HOUR_MS = 3_600_000;
+
+/** Makes a webhook. Without a secret one is made. Throws ValidationError; `TOO_MANY_WEBHOOKS`, ForbiddenError. */
+export async function createWebhook(ctx: Context, input: CreateWebhookInput): Promise<NewSecret> {
+  requireAdministrator(ctx);
+  const { secret: given, ...wanted } = await checked(ctx, (faults) => faults.read(createWebhookInput, input), {
+    url: input.url,
+    bodyTemplate: input.bodyTemplate,
+  });
+  const customerId = await ownerOfLifecycle(ctx.db, viewerOf(ctx).customerId);
+  const uid = newUid();
+  const secret = given ?? newWebhookSecret();
+  return inTransaction(ctx, async ({ db, installation }) => {
+    if ((await countWebhooks(db, customerId)) >= WEBHOOKS_PER_CUSTOMER_MAX) throw tooManyWebhooks();
+    const sealedSecret = sealWebhookSecret(installation.secret, uid, secret);
+    return { webhook: await insertWebhook(db, { customerId, uid, ...wanted, sealedSecret }), secret };
+  });
+}
+
+/**
+ * Changes the given values; null restores a default. `active` ends a pause, `inactive` keeps what waits for a resend by hand. Throws
+ * ValidationError, NotFoundError, ForbiddenError.
+ */
+export async function updateWebhook(
+  ctx: Context,
+  { uid, ...input }: UpdateWebhookInput & { readonly uid: string },
+): Promise<Webhook> {
+  const { event } = await findWebhook(ctx, uid);
+  const wanted = await checked(ctx, (faults) => faults.read(updateWebhookInput, input), { ...input, event });
+  return inTransaction(ctx, async (inner) => {
+    const webhook = await findWebhook(inner, uid, { lock: true });
+    const { status } = wanted;
+    const ended = status === 'active' ? { pauseReason: null, pausedAt: null, failingSince: null } : {};
+    await updateWebhookRow(inner.db, webhook, { ...wanted, ...ended });
+    if (status === 'inactive') await parkDeliveries(inner.db, [webhook]);
+    return findWebhook(inner, uid);
+  });
+}
+
+/** Deletes the webhook; what waits is not sent. Throws NotFoundError, ForbiddenError. */
+export async function deleteWebhook(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
+  return inTransaction(ctx, async (inner) => {
+    await deleteWebhookRow(inner.db, await findWebhook(inner, uid, { lock: true }));
+    return { uid };
+  });
+}
+
+/** Gives the webhook another secret. The one before signs as well for 24 hours. Throws NotFoundError, ForbiddenError. */
+export async function rotateWebhookSecret(ctx: Context, { uid }: { uid: string }): Promise<NewSecret> {
+  const secret = newWebhookSecret();
+  return inTransaction(ctx, async (inner) => {
+    const webhook = await findWebhook(inner, uid, { lock: true });
+    await updateWebhookRow(inner.db, webhook, {
+      sealedSecret: sealWebhookSecret(inner.installation.secret, uid, secret),
+      sealedPreviousSecret: webhook.sealedSecret,
+      previousSecretEndsAt: new Date(ctx.clock.now().getTime() + PREVIOUS_SECRET_HOURS * HOUR_MS),
+    });
+    return { webhook: await findWebhook(inner, uid), secret };
+  });
+}
+
+/** The input with its target; all faults are thrown together. `event`: that of the webhook until now. */
+async function checked<Wanted extends { readonly event?: WebhookEvent | undefined }>(
+  ctx: Context,
+  read: (faults: InputFaults) => Wanted | undefined,
+  { url, bodyTemplate, event }: Pick<UpdateWebhookInput, 'url' | 'bodyTemplate'> & { readonly event?: WebhookEvent },
+) {
+  const faults = new InputFaults();
+  const wanted = read(faults);
+  const target = url === undefined ? {} : await faults.gather(() => webhookTarget(ctx, url));
+  const meant = wanted?.event ?? event;
+  if (bodyTemplate && meant) await faults.gather(() => checkBodyTemplate(bodyTemplate, meant));
+  faults.check();
+  if (!wanted || !target) throw new Error('Faults were lost.');
+  return { ...wanted, ...target };
+}

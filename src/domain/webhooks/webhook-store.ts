@@ -1,0 +1,156 @@
+/** Writes of webhooks, and the reads that the verbs need. */
+import { empty, join, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { assignments, columnsOf, insertion, selectList } from '../../db/fields.ts';
+import { webhookColumns, webhookFields } from './webhook-fields.ts';
+import type { Webhook, WebhookKey, WebhookValues } from './webhook.ts';
+import type { WebhookEvent } from './webhook-events.ts';
+
+const WEBHOOK_ROW = columnsOf(webhookColumns);
+
+/** The operator's account has what belongs to the installation, so that no administrator who leaves takes it along. */
+export async function ownerOfLifecycle(db: Queryable, customerId: bigint): Promise<bigint> {
+  const [owner] = await db.query(
+    { id: 'bigint' },
+    sql`SELECT coalesce((SELECT id FROM customer WHERE is_operator ORDER BY id LIMIT 1), ${customerId}::bigint) AS id`,
+  );
+  return owner?.id ?? customerId;
+}
+
+export async function insertWebhook(db: Queryable, webhook: WebhookValues): Promise<Webhook> {
+  const [row] = await db.query(
+    WEBHOOK_ROW,
+    sql`INSERT INTO webhook ${insertion(webhookFields, webhook)} RETURNING ${selectList(webhookColumns)}`,
+  );
+  if (!row) throw new Error('An inserted webhook came back empty.');
+  return row;
+}
+
+/** Writes the given values. Deliveries that wait go to another receiver, too. */
+export async function updateWebhookRow(
+  db: Queryable,
+  { customerId, id }: WebhookKey,
+  changes: WebhookValues,
+): Promise<void> {
+  const written = [sql`updated_at = now()`, ...assignments(webhookFields, changes)];
+  await db.execute(sql`UPDATE webhook SET ${join(written)} WHERE customer_id = ${customerId} AND id = ${id}`);
+  if (changes.receiver === undefined) return;
+  await db.execute(
+    sql`UPDATE hot.webhook_queue SET receiver = ${changes.receiver} WHERE customer_id = ${customerId} AND webhook_id = ${id}`,
+  );
+}
+
+/** What waits is not sent any more. */
+export async function deleteWebhookRow(db: Queryable, { customerId, id }: WebhookKey): Promise<void> {
+  await db.execute(sql`DELETE FROM webhook WHERE customer_id = ${customerId} AND id = ${id}`);
+  await db.execute(sql`DELETE FROM hot.webhook_queue WHERE customer_id = ${customerId} AND webhook_id = ${id}`);
+}
+
+/** `lock` prevents others from changing or deleting it. */
+export async function findLifecycleWebhook(db: Queryable, uid: string, lock = false): Promise<Webhook | undefined> {
+  const [row] = await db.query(
+    WEBHOOK_ROW,
+    sql`SELECT ${selectList(webhookColumns)} FROM webhook WHERE uid = ${uid} AND kind = 'lifecycle' ${lock ? sql`FOR UPDATE` : empty}`,
+  );
+  return row;
+}
+
+export async function countWebhooks(db: Queryable, customerId: bigint): Promise<number> {
+  const [row] = await db.query(
+    { count: 'int' },
+    sql`SELECT count(*)::int AS count FROM webhook WHERE customer_id = ${customerId}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** The lifecycle webhooks of these events that are not inactive. */
+export function listeningWebhooks(db: Queryable, events: readonly WebhookEvent[]) {
+  return db.query(
+    { customerId: 'bigint', id: 'bigint', event: webhookFields.event.type, createdAt: 'timestamptz' },
+    sql`SELECT customer_id AS "customerId", id, event, created_at AS "createdAt" FROM webhook
+         WHERE kind = 'lifecycle' AND status <> 'inactive' AND event = ANY (${[...events]}::text[]) ORDER BY id`,
+    'webhooks.listening',
+  );
+}
+
+/** These webhooks, in an order that lets two writers wait for each other only one way. */
+function those(keys: readonly WebhookKey[]): Sql {
+  return sql`unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ id }) => id)}::bigint[]) AS k(customer_id, id)`;
+}
+
+/** Takes what waits out of the queue: it is kept, and can be sent again by hand. */
+export async function parkDeliveries(db: Queryable, keys: readonly WebhookKey[]): Promise<void> {
+  await db.execute(
+    sql`WITH waiting AS (
+          DELETE FROM hot.webhook_queue q USING ${those(keys)}
+           WHERE q.webhook_id = k.id AND q.customer_id = k.customer_id AND q.owner IS NULL
+          RETURNING q.customer_id, q.webhook_id, q.delivery_id, q.made_on
+        )
+        UPDATE hot.webhook_delivery d SET state = 'parked', next_attempt_at = NULL FROM waiting w
+         WHERE d.customer_id = w.customer_id AND d.webhook_id = w.webhook_id AND d.id = w.delivery_id AND d.made_on = w.made_on`,
+  );
+}
+
+/** The last attempt of each succeeded. */
+export async function clearFailing(db: Queryable, keys: readonly WebhookKey[]): Promise<void> {
+  await db.execute(
+    sql`WITH failing AS (
+          SELECT w.customer_id, w.id FROM ${those(keys)} JOIN webhook w USING (customer_id, id)
+           WHERE w.failing_since IS NOT NULL ORDER BY w.customer_id, w.id FOR NO KEY UPDATE OF w
+        )
+        UPDATE webhook w SET failing_since = NULL FROM failing f WHERE w.customer_id = f.customer_id AND w.id = f.id`,
+    'webhooks.clear_failing',
+  );
+}
+
+/** A webhook of which an attempt failed; `isGone`: its receiver said that it is gone. */
+export interface FailedWebhook extends WebhookKey {
+  readonly isGone: boolean;
+}
+
+/** Notes that an attempt of each failed, and pauses those that are gone and those with nothing but failures for `days`. Answers the paused ones. */
+export function noteFailures(db: Queryable, failed: readonly FailedWebhook[], days: number) {
+  return db.query(
+    { customerId: 'bigint', id: 'bigint', reason: webhookFields.pauseReason.type },
+    sql`WITH noted AS (
+          SELECT w.customer_id, w.id, k.is_gone, w.failing_since IS NULL AS is_new,
+                 coalesce(w.failing_since < now() - make_interval(days => ${days}::int), false) AS is_failing
+            FROM unnest(${failed.map(({ customerId }) => customerId)}::bigint[], ${failed.map(({ id }) => id)}::bigint[],
+                        ${failed.map(({ isGone }) => isGone)}::boolean[]) AS k(customer_id, id, is_gone)
+            JOIN webhook w USING (customer_id, id)
+           WHERE w.status = 'active' ORDER BY w.customer_id, w.id FOR NO KEY UPDATE OF w
+        ), written AS (
+          UPDATE webhook w
+             SET failing_since = coalesce(w.failing_since, now()),
+                 status = CASE WHEN n.is_gone OR n.is_failing THEN 'paused' ELSE w.status END,
+                 pause_reason = CASE WHEN n.is_gone THEN 'gone' WHEN n.is_failing THEN 'failing' END,
+                 paused_at = CASE WHEN n.is_gone OR n.is_failing THEN now() END
+            FROM noted n WHERE w.customer_id = n.customer_id AND w.id = n.id AND (n.is_new OR n.is_gone OR n.is_failing)
+          RETURNING w.customer_id, w.id, w.status, w.pause_reason
+        )
+        SELECT customer_id AS "customerId", id, pause_reason AS reason FROM written WHERE status = 'paused' ORDER BY id`,
+    'webhooks.note_failures',
+  );
+}
+
+/** The numbers of plans. */
+export async function planIdsOf(db: Queryable, uids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.query(
+    { uid: 'text', id: 'bigint' },
+    sql`SELECT uid, id FROM plan WHERE uid = ANY (${[...uids]}::text[])`,
+  );
+  return new Map(rows.map(({ uid, id }) => [uid, String(id)]));
+}
+
+/** As many numbers that nothing else has, in a row of their own, and the time. */
+export async function nextSequence(
+  db: Queryable,
+  count: number,
+): Promise<{ readonly first: bigint; readonly now: Date }> {
+  const [taken] = await db.query(
+    { first: 'bigint', now: 'timestamptz' },
+    sql`SELECT min(nextval('hot.webhook_sequence')) AS first, now() AS now FROM generate_series(1, ${count}::int)`,
+    'webhooks.next_sequence',
+  );
+  if (!taken) throw new Error('A sequence gave no number.');
+  return taken;
+}

@@ -1,0 +1,172 @@
+/** Setting up webhooks, testing them, sending deliveries again: administrators only. */
+import {
+  createWebhook,
+  deleteWebhook,
+  rotateWebhookSecret,
+  updateWebhook,
+  type NewSecret,
+} from '../../domain/webhooks/save-webhook.ts';
+import { testWebhook } from '../../domain/webhooks/test-webhook.ts';
+import { resendDelivery, resendRange, type Resent } from '../../domain/webhooks/webhook-log.ts';
+import { createWebhookInput, updateWebhookInput } from '../../domain/webhooks/webhook.ts';
+import { builder } from '../builder.ts';
+import type { GraphqlContext } from '../context.ts';
+import { ActiveStatus } from '../enums.ts';
+import { WebhookDelivery, WebhookDeliveryState } from './webhook-delivery.ts';
+import { forAdministrators, Webhook, WebhookEvent, WebhookMethod } from './webhook.ts';
+
+const TEMPLATE =
+  'Liquid over the payload, such as `{{ customer_id }}`; absent or null: the body is the payload as JSON.';
+const HEADERS = 'Further headers of the requests, by name.';
+
+const WebhookSecret = builder.objectRef<NewSecret>('WebhookSecret').implement({
+  description: 'A webhook with its secret, which is answered only now.',
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    uid: t.string({ resolve: ({ webhook }) => webhook.uid }),
+    secret: t.exposeString('secret', { description: 'The key of the signatures. Store it at the receiver.' }),
+    webhook: t.prismaField({
+      type: Webhook,
+      resolve: (query, { webhook }, _args, ctx) => found(ctx, query, webhook),
+    }),
+  }),
+});
+
+builder.mutationField('createWebhook', (t) =>
+  t.fieldWithInput({
+    type: WebhookSecret,
+    description: 'Makes a webhook, which tells what happens from now on.',
+    authScopes: forAdministrators,
+    typeOptions: { checks: createWebhookInput.shape },
+    input: {
+      name: t.input.string({ required: true }),
+      event: t.input.field({ type: WebhookEvent, required: true }),
+      url: t.input.string({
+        required: true,
+        description: 'A public http or https address on port 80 or 443; others need `OUTBOUND_ALLOW_HOSTS`.',
+      }),
+      method: t.input.field({ type: WebhookMethod }),
+      headers: t.input.field({ type: 'JsonObject', description: HEADERS }),
+      bodyTemplate: t.input.string({ description: TEMPLATE }),
+      secret: t.input.string({ description: 'The key of the signatures. Absent: one is made.' }),
+      retryTimes: t.input.int(),
+      retryAfterSeconds: t.input.int(),
+      retrySecondsMax: t.input.int(),
+      status: t.input.field({ type: ActiveStatus }),
+    },
+    resolve: (_root, { input: { headers, ...input } }, ctx) =>
+      createWebhook(ctx, { ...input, headers: textsOf(headers) }),
+  }),
+);
+
+builder.mutationField('updateWebhook', (t) =>
+  t.prismaFieldWithInput({
+    type: Webhook,
+    description:
+      'Changes the values that are given. `active` ends a pause; what was kept is not sent by itself (`resendWebhookDeliveries`).',
+    authScopes: forAdministrators,
+    typeOptions: { checks: updateWebhookInput.shape },
+    input: {
+      uid: t.input.string({ required: true }),
+      name: t.input.string(),
+      event: t.input.field({ type: WebhookEvent }),
+      url: t.input.string(),
+      method: t.input.field({ type: WebhookMethod }),
+      headers: t.input.field({ type: 'JsonObject', description: `${HEADERS} They replace those before.` }),
+      bodyTemplate: t.input.string({ description: TEMPLATE }),
+      retryTimes: t.input.int(),
+      retryAfterSeconds: t.input.int(),
+      retrySecondsMax: t.input.int(),
+      status: t.input.field({ type: ActiveStatus }),
+    },
+    resolve: async (query, _root, { input: { name, event, url, headers, ...input } }, ctx) => {
+      const named = { name: name ?? undefined, event: event ?? undefined, url: url ?? undefined };
+      return found(ctx, query, await updateWebhook(ctx, { ...input, ...named, headers: textsOf(headers) }));
+    },
+  }),
+);
+
+const DeletedWebhook = builder
+  .objectRef<{ uid: string }>('DeletedWebhook')
+  .implement({ authScopes: forAdministrators, fields: (t) => ({ uid: t.exposeString('uid') }) });
+
+builder.mutationField('deleteWebhook', (t) =>
+  t.field({
+    type: DeletedWebhook,
+    description: 'Deletes a webhook. What waits is not sent.',
+    authScopes: forAdministrators,
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => deleteWebhook(ctx, { uid }),
+  }),
+);
+
+builder.mutationField('rotateWebhookSecret', (t) =>
+  t.field({
+    type: WebhookSecret,
+    description: 'Gives a webhook another secret. For 24 hours requests are signed with the one before as well.',
+    authScopes: forAdministrators,
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => rotateWebhookSecret(ctx, { uid }),
+  }),
+);
+
+builder.mutationField('testWebhook', (t) =>
+  t.field({
+    type: WebhookDelivery,
+    description:
+      'Sends the example of the webhook’s event at once, with the header `X-Service-Test`. A failed test is an answer, not an error. At most 60 in an hour.',
+    authScopes: forAdministrators,
+    args: { uid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid }, ctx) => testWebhook(ctx, { uid }),
+  }),
+);
+
+builder.mutationField('resendWebhookDelivery', (t) =>
+  t.field({
+    type: WebhookDelivery,
+    description: 'Sends one delivery again, with the same body and `X-Service-Delivery`; its retries begin anew.',
+    authScopes: forAdministrators,
+    args: { uid: t.arg.string({ required: true }), webhookUid: t.arg.string({ required: true }) },
+    resolve: (_root, { uid, webhookUid }, ctx) => resendDelivery(ctx, { uid, webhookUid }),
+  }),
+);
+
+const ResentWebhookDeliveries = builder.objectRef<Resent>('ResentWebhookDeliveries').implement({
+  authScopes: forAdministrators,
+  fields: (t) => ({
+    count: t.exposeInt('count', { description: 'So many are sent again.' }),
+    areMore: t.exposeBoolean('areMore', { description: 'There may be more: call again.' }),
+  }),
+});
+
+builder.mutationField('resendWebhookDeliveries', (t) =>
+  t.field({
+    type: ResentWebhookDeliveries,
+    description: 'Sends deliveries of a time again, at most 10,000 in a call, the oldest first.',
+    authScopes: forAdministrators,
+    args: {
+      webhookUid: t.arg.string({ required: true }),
+      state: t.arg({
+        type: WebhookDeliveryState,
+        description: 'Only those in this state; absent: failed and parked ones.',
+      }),
+      from: t.arg({ type: 'DateTime', description: 'Of events from this time on.' }),
+      to: t.arg({ type: 'DateTime', description: 'Of events before this time.' }),
+    },
+    resolve: (_root, args, ctx) => resendRange(ctx, args),
+  }),
+);
+
+/** The domain checks that they are texts. */
+function textsOf(
+  headers: Readonly<Record<string, unknown>> | null | undefined,
+): Record<string, string> | null | undefined {
+  if (!headers) return headers;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : '\n']),
+  );
+}
+
+function found(ctx: GraphqlContext, query: object, { customerId, id }: { customerId: bigint; id: bigint }) {
+  return ctx.prisma.webhook.findUniqueOrThrow({ ...query, where: { customerId_id: { customerId, id } } });
+}
