@@ -127,7 +127,7 @@ export async function startWorker(
       for (const end of endings) end?.();
       const startedAt = performance.now();
       worker.beginStop();
-      await Promise.all([following, ...loops].map((one) => one?.stop(graceMs)));
+      await Promise.all([following, ...loops].map(async (one) => one?.stop(graceMs)));
       // Last: until now its name proves that the process of these messages lives.
       await worker.stop(Math.max(0, graceMs - (performance.now() - startedAt)));
       await Promise.race([drivers.close(), sleep(DRIVERS_CLOSE_MS)]);
