@@ -4,7 +4,6 @@
  * the OpenAPI document, in both directions, and plays every line.
  */
 import { automationExtensions, automations } from './contract-of-automations.ts';
-import type { Method } from '../../src/rest-facade/row.ts';
 import { mailLines } from './contract-mails.ts';
 import { action, array, csv, index, object, section, type ContractLine } from './contract-line.ts';
 
