@@ -6,7 +6,8 @@ import { sql } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { subscriberPeople } from './flow-people.ts';
-import { createFlowContext, startFlowWorld } from './flow-world.ts';
+import { startFlowWorld } from './flow-world.ts';
+import { createTestContext } from './test-context.ts';
 import { messageRows } from './message-world.ts';
 
 interface ServerOptions {
@@ -16,7 +17,7 @@ interface ServerOptions {
 }
 
 export async function startFlowMailWorld({ smtpPort, pace }: ServerOptions) {
-  const base = await createFlowContext();
+  const base = await createTestContext();
   await loadPlugins(path.resolve('plugins'), base.hooks);
   const world = await startFlowWorld(undefined, base);
   const { ctx, list } = world;

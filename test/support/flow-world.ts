@@ -11,7 +11,7 @@ import { publishAutomation } from '../../src/domain/automations/publish-automati
 import { setAutomationStatus } from '../../src/domain/automations/set-automation-status.ts';
 import { inTransaction, type Context } from '../../src/domain/context.ts';
 import { createTenant, newList } from './tenant.ts';
-import { createTestContext, type TestContext } from './test-context.ts';
+import { createTestContext } from './test-context.ts';
 
 export interface Step {
   readonly node: string;
@@ -20,21 +20,17 @@ export interface Step {
   readonly reason: string | null;
 }
 
-const AUTOMATIONS_OF_A_DATABASE = 1_000;
-let databases = 0;
-
-/** Test files share a process, which keeps versions of flows by their ids (live-flow.ts): those of different databases must differ. */
-export async function createFlowContext(): Promise<TestContext> {
-  const ctx = await createTestContext();
-  databases += 1;
-  await ctx.db.execute(sql`SELECT setval('automation_id_seq', ${databases * AUTOMATIONS_OF_A_DATABASE})`);
-  return ctx;
-}
+/** Histories are written months before and after the tests' clock, whatever the date is. */
+const DAYS_BEFORE = 31;
+const DAYS_AFTER = 93;
 
 /** With a context: in its database, as another customer. */
 export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z', given?: Context) {
-  const ctx = await createTenant(given ?? (await createFlowContext()));
+  const ctx = await createTenant(given ?? (await createTestContext()));
   const list = await newList(ctx);
+  await ctx.db.execute(
+    sql`SELECT hot.ensure_partitions(${beginsAt}::timestamptz::date - ${DAYS_BEFORE}::int, ${beginsAt}::timestamptz::date + ${DAYS_AFTER}::int)`,
+  );
   let now = new Date(beginsAt);
   let people = 0;
 

@@ -12,7 +12,7 @@ export async function startTriggerWorld(beginsAt: string, given: Context) {
   const { ctx, list } = world;
   let now = new Date(beginsAt);
   await ctx.db.execute(
-    sql`CREATE TABLE IF NOT EXISTS hot.flow_step_of_tests PARTITION OF hot.flow_step FOR VALUES FROM ('2022-01-01') TO ('2024-01-01')`,
+    sql`SELECT hot.ensure_partitions(${beginsAt}::timestamptz::date, ${beginsAt}::timestamptz::date + 400)`,
   );
 
   /** What happened since the last time happened at `now`. */

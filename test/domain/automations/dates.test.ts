@@ -12,10 +12,10 @@ import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
-import { createFlowContext } from '../../support/flow-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
 import { startTriggerWorld } from '../../support/trigger-world.ts';
 
-const context = await createFlowContext();
+const context = await createTestContext();
 
 const ONE_NODE = { nodes: [{ id: 'stop', type: 'end' }], edges: [{ from: 'start', to: 'stop' }] };
 const BIRTHDAY = { type: 'date_field', field: 'BORN', yearly: true, at: '09:00' };

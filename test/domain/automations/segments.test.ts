@@ -10,11 +10,11 @@ import { deleteAutomation } from '../../../src/domain/automations/delete-automat
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
 import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
-import { createFlowContext } from '../../support/flow-world.ts';
+import { createTestContext } from '../../support/test-context.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
 import { startTriggerWorld } from '../../support/trigger-world.ts';
 
-const context = await createFlowContext();
+const context = await createTestContext();
 const ONE_NODE = { nodes: [{ id: 'stop', type: 'end' }], edges: [{ from: 'start', to: 'stop' }] };
 const GOLD = { field: { tag: 'LEVEL', text: { is: 'gold' } } };
 
