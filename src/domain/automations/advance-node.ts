@@ -19,6 +19,7 @@ import { askedOutcome } from './asked-outcome.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
+import { tellOfArrivals } from './tell-webhooks.ts';
 import { workOfNode } from './work-of-node.ts';
 
 /** One transaction of some 100 ms. */
@@ -87,7 +88,9 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
   // What the node does to people happens one flow deeper (D83).
   await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
-  if (due.length > 0) await moveRuns(ctx.tx, key, { moves: await movesOf(ctx, batch, zones, due), now });
+  const moves = due.length > 0 ? await movesOf(ctx, batch, zones, due) : [];
+  await moveRuns(ctx.tx, key, { moves, now });
+  await tellOfArrivals(ctx, live, moves);
   const last = due.length < max ? undefined : due.at(-1);
   const next = last && { key, after: { wakeAt: last.wakeAt, id: last.id } };
   // What has come before the cursor meanwhile makes the node due again.

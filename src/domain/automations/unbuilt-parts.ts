@@ -3,7 +3,7 @@ import { flowFault, type FlowFault } from './flow-fault.ts';
 import type { NodeType } from './flow-nodes.ts';
 import type { Flow } from './flow.ts';
 
-const UNBUILT_NODES: readonly NodeType[] = [...(['webhook', 'start_flow', 'copy_to_list', 'move_to_list'] as const)];
+const UNBUILT_NODES: readonly NodeType[] = [...(['start_flow', 'copy_to_list', 'move_to_list'] as const)];
 
 const BUILT_TRIGGERS: readonly Flow['triggers'][number]['type'][] = [
   ...(['execute', 'subscribed', 'confirmed', 'unsubscribed', 'tag_added', 'tag_removed', 'field_changed'] as const),
