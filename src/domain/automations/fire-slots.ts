@@ -8,7 +8,7 @@ import type { TimedTrigger, WatchedRow } from './watched-trigger.ts';
 
 /** How many people it looked at, at most `max`. The row of each says which day fired last, so none fires twice. */
 export async function fireSlots(work: AtWork<TimedTrigger>, row: WatchedRow, max: number): Promise<number> {
-  const { ctx, trigger, now } = work;
+  const { ctx, now } = work;
   const due = await duePeople(ctx.db, row, { now, max });
   const here = due.flatMap(({ fields, ...one }) => (fields ? [{ ...one, person: { fields } }] : []));
   const gone = due.filter(({ fields }) => !fields).map(({ personId }) => personId);
@@ -17,7 +17,7 @@ export async function fireSlots(work: AtWork<TimedTrigger>, row: WatchedRow, max
   const plans = here.map(({ personId, person, dueAt, dueOn }) => {
     let slot: Slot | undefined = { day: dueOn, at: dueAt.getTime() };
     let firedOn = dueOn;
-    const next = (at: number) => slotAfter({ trigger, row }, person, { after: at, firedOn });
+    const next = (at: number) => slotAfter({ work, row }, { personId, ...person }, { after: at, firedOn });
     while (slot && now.getTime() - slot.at > LATE_MS) {
       firedOn = slot.day;
       late.set(slot.day, (late.get(slot.day) ?? 0) + 1);

@@ -11,8 +11,20 @@ const FORMATTERS_MAX = 100;
 
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
+/** Days have four digits of a year: an earlier or later one, such as a placeholder with a zone of its own, is the first or the last one. */
+const FIRST_DAY = '0001-01-01';
+const LAST_DAY = '9999-12-31';
+const FIRST_DAY_MS = Date.parse(`${FIRST_DAY}T00:00:00Z`);
+const LAST_DAY_MS = Date.parse(`${LAST_DAY}T00:00:00Z`);
+/** A later instant has another spelling, which the database does not read. */
+const LAST_MS = LAST_DAY_MS + DAY_MS - 1;
+
 /** The instant at which local clocks show this day and time. */
 export function instantOf(zone: string, day: string, time: string): number {
+  return Math.min(instantIn(zone, day, time), LAST_MS);
+}
+
+function instantIn(zone: string, day: string, time: string): number {
   const shown = Date.parse(`${day}T${time}Z`);
   const [before, after] = [offsetAt(zone, shown - DAY_MS), offsetAt(zone, shown + DAY_MS)];
   const candidates = [shown - before, shown - after].filter((at) => at + offsetAt(zone, at) === shown);
@@ -21,7 +33,13 @@ export function instantOf(zone: string, day: string, time: string): number {
 
 /** The day that local clocks show. */
 export function dayAt(zone: string, instant: number): string {
-  return new Date(instant + offsetAt(zone, instant)).toISOString().slice(0, 'YYYY-MM-DD'.length);
+  return dayOf(instant + offsetAt(zone, instant));
+}
+
+/** Of a time in UTC. */
+function dayOf(time: number): string {
+  if (time < FIRST_DAY_MS) return FIRST_DAY;
+  return time < LAST_DAY_MS ? new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length) : LAST_DAY;
 }
 
 /** The time of day that they show, with milliseconds. */
@@ -31,14 +49,9 @@ export function timeAt(zone: string, instant: number): string {
     .slice('YYYY-MM-DDT'.length, 'YYYY-MM-DDTHH:MM:SS.sss'.length);
 }
 
-/** Days have four digits of a year: a later one is this one. */
-const LAST_DAY = '9999-12-31';
-const LAST_DAY_MS = Date.parse(`${LAST_DAY}T00:00:00Z`);
-
 /** So many days later in the calendar. */
 export function dayAfter(day: string, days: number): string {
-  const time = Date.parse(`${day}T00:00:00Z`) + days * DAY_MS;
-  return time > LAST_DAY_MS ? LAST_DAY : new Date(time).toISOString().slice(0, 'YYYY-MM-DD'.length);
+  return dayOf(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
 }
 
 /** By ISO 8601: 1 is Monday, 7 is Sunday. */

@@ -17,6 +17,8 @@ const WEEKLY_DAYS = 16;
 const MONTHS = 3;
 /** The year before, this one, and two further ones: 29 February and a day that has fired are no reason for more. */
 const YEARS = 4;
+/** Days have four digits of a year. */
+const LAST_YEAR = 9_999;
 const DAYS_OF_YEAR = 365.25;
 /** People of one zone share their slots: a thousand are computed as fast as one. */
 const INSTANTS_KEPT_MAX = 20_000;
@@ -69,6 +71,7 @@ function daysOfField(trigger: OnField, { zone, value, after }: Omit<SlotOf, 'fir
   const year = Number(dayAt(zone, after).slice(0, YEAR_LENGTH)) - Math.round(shift / DAYS_OF_YEAR) - 1;
   return numbers(YEARS)
     .map((years) => Math.max(first, year) + years)
+    .filter((one) => one <= LAST_YEAR)
     .map((one) => dayAfter(anniversaryIn(one, own), shift));
 }
 

@@ -76,7 +76,8 @@ export function dayOfField(value: string | undefined, zone: string): string | un
   const time = value.slice(DAY_LENGTH).toUpperCase();
   const hasZone = time.endsWith('Z') || time.endsWith('UTC') || time.includes('+') || time.includes('-');
   if (!hasZone) return value.slice(0, DAY_LENGTH);
-  return dayAt(zone, Date.parse(asIso(value)));
+  const at = Date.parse(asIso(value));
+  return Number.isNaN(at) ? value.slice(0, DAY_LENGTH) : dayAt(zone, at);
 }
 
 /** The usual spellings, as `Date` reads them. */

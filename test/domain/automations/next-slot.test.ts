@@ -150,3 +150,30 @@ test('a day that has fired does not fire again in another zone', () => {
   expect(nextSlot(sunday('09:00'), { zone: 'America/New_York', ...of })?.day).toBe('2026-12-06');
   expect(nextSlot(sunday('09:00'), { zone: 'America/New_York', ...of, firedOn: null })?.day).toBe('2026-11-29');
 });
+
+test('placeholders at the ends of the calendar have a slot or none, in each zone, and stop nothing', () => {
+  const born = { type: 'date_field', field: 'BORN', yearly: true, at: '23:59' };
+  const triggers = [
+    born,
+    { ...born, notInFirstYear: true },
+    { ...born, after: { days: 300 } },
+    { ...born, before: { days: 300 } },
+  ].map(timed);
+  const once = timed({ type: 'date_field', field: 'BORN', after: { days: 3 }, at: '23:59' });
+  for (const value of [
+    '9997-05-05',
+    '9999-12-31',
+    '9999-12-31T23:59:59-12:00',
+    '0001-01-01',
+    '0001-01-01T00:00:00+14:00',
+  ])
+    for (const zone of ['Pacific/Kiritimati', 'Etc/GMT+12', 'Europe/Vienna'])
+      for (const trigger of [...triggers, once]) {
+        const slot = nextSlot(trigger, { zone, value, after: Date.parse('2026-11-27T09:00Z'), firedOn: null });
+        // What the database and JSON read: four digits of a year.
+        if (slot) expect(new Date(slot.at).toISOString(), `${value} ${zone}`).toMatch(/^\d{4}-/);
+      }
+  expect(slots(timed(born), 'UTC', '2026-01-01T00:00Z', { value: '9998-05-05', count: 3 })).toEqual([
+    ...['9998-05-05 = 9998-05-05T23:59Z', '9999-05-05 = 9999-05-05T23:59Z'],
+  ]);
+});

@@ -49,6 +49,11 @@ describe('a wait', () => {
     expect(endOfWaitUntil(yearly, { since: at('2026-11-27T10:00:00Z'), zone: 'UTC' }, '9999-12-30')).toEqual({
       at: at('9999-12-31T09:00:00Z'),
     });
+    const west = { since: at('2026-11-27T10:00:00Z'), zone: 'Etc/GMT+12' };
+    const placeholder = nodeOf('wait_until', { field: 'ENDS', at: '23:59' });
+    expect(endOfWaitUntil(placeholder, west, '9999-12-31T23:59:59-12:00')).toEqual({
+      at: at('9999-12-31T23:59:59.999Z'),
+    });
   });
 
   test.each([
