@@ -18,7 +18,7 @@ import { storeNextWake, tryNode } from './node-store.ts';
 import { askedOutcome } from './asked-outcome.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
-import { zonesOfList } from './version-read-model.ts';
+import { isActive, zonesOfList } from './version-read-model.ts';
 import { tellOfArrivals } from './tell-webhooks.ts';
 import { workOfNode } from './work-of-node.ts';
 
@@ -79,7 +79,8 @@ interface Batch extends Step {
 
 async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<Advanced> {
   const { live, node, now, max, after } = batch;
-  if (!(await tryNode(ctx.tx, key))) return NOTHING;
+  // It may have been stopped since it was found: nobody is moved from then on.
+  if (!(await tryNode(ctx.tx, key)) || !(await isActive(ctx.db, key))) return NOTHING;
   await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
   if (!zones) return NOTHING;

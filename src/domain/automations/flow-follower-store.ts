@@ -44,12 +44,13 @@ export function flowsBehind(db: Queryable, upTo: bigint, max: number) {
 
 const HELD_ROW = row({ position: 'bigint', since: 'timestamptz' });
 
-/** Holds the flow's position until the transaction ends; undefined: another process does. */
+/** Holds the flow's position until the transaction ends; undefined: another process does, or the flow was stopped meanwhile. */
 export async function holdPosition(tx: Transaction, { customerId, automationId }: FlowKey) {
   const [held] = await tx.query(
     HELD_ROW,
-    sql`SELECT position, since FROM hot.flow_follower
-         WHERE customer_id = ${customerId} AND automation_id = ${automationId} FOR NO KEY UPDATE SKIP LOCKED`,
+    sql`SELECT f.position, f.since FROM hot.flow_follower f
+          JOIN automation a ON a.customer_id = f.customer_id AND a.id = f.automation_id AND a.status = 'active'
+         WHERE f.customer_id = ${customerId} AND f.automation_id = ${automationId} FOR NO KEY UPDATE OF f SKIP LOCKED`,
     'automations.hold_position',
   );
   return held;

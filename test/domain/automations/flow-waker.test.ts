@@ -62,6 +62,19 @@ test('two processes at once move 3,000 people of two flows, each once', async ()
   expect(steps).toEqual([{ steps: 6_000, runs: 6_000 }]);
 });
 
+test('a flow that is stopped while a node has work left moves nobody after the batch; later it goes on', async () => {
+  const flow = await world.publish(marking('stopped'));
+  await world.enter(flow, await subscriberPeople(world.ctx.db, world.list, 1_500));
+  const { next } = await advanceNode(world.ctx, { key: { ...flow.key, node: 'mark' } }, world.now());
+  await setAutomationStatus(world.ctx, flow.uid, 'inactive');
+  if (!next) throw new Error('Nothing is left.');
+  expect(await advanceNode(world.ctx, next, world.now())).toEqual({ moved: 0, next: undefined });
+  expect(await world.counts(flow)).toEqual({ mark: 'entered 1500, waiting 500, passed 1000' });
+  await setAutomationStatus(world.ctx, flow.uid, 'active', { mode: 'now' });
+  await world.run();
+  expect(await world.counts(flow)).toEqual({ mark: 'entered 1500, passed 1500' });
+});
+
 test('paused it moves nobody; then it goes on, and stops for good at the end', async () => {
   const flow = await world.publish(marking('later'));
   const waker = anotherProcess('held');
