@@ -8,12 +8,12 @@ BEGIN
                sum(sign) FILTER (WHERE status = 'unsubscribed') AS unsubscribed,
                sum(sign) FILTER (WHERE status = 'unconfirmed') AS unconfirmed,
                sum(sign) FILTER (WHERE status = 'pending') AS pending
-          FROM (SELECT o.customer_id, o.list_id, o.status, -1 AS sign FROM before o JOIN after n USING (customer_id, list_id, id) WHERE o.status <> n.status
-                UNION ALL
-                SELECT n.customer_id, n.list_id, n.status, 1 FROM before o JOIN after n USING (customer_id, list_id, id) WHERE o.status <> n.status) moved
+          -- Who keeps the status counts once each way: the two are not joined (see record_person_events.sql).
+          FROM (SELECT customer_id, list_id, status, -1 AS sign FROM before UNION ALL SELECT customer_id, list_id, status, 1 FROM after) moved
          GROUP BY customer_id, list_id) s,
        LATERAL (SELECT coalesce(s.subscribed, 0) AS subscribed, coalesce(s.unsubscribed, 0) AS unsubscribed,
                        coalesce(s.unconfirmed, 0) AS unconfirmed, coalesce(s.pending, 0) AS pending) d
-  WHERE c.customer_id = s.customer_id AND c.list_id = s.list_id;
+  WHERE c.customer_id = s.customer_id AND c.list_id = s.list_id
+    AND (d.subscribed <> 0 OR d.unsubscribed <> 0 OR d.unconfirmed <> 0 OR d.pending <> 0);
   RETURN NULL;
 END $$;

@@ -1,6 +1,8 @@
 -- What happened to people of lists, by rows of `subscriber`; numbers and data: src/events/person-event.ts. Settings of the transaction say
 -- whether it may start flows (`mailwright.run_automations` is `off`), how deep flows have started one another
 -- (`mailwright.flow_depths`: depths by person), and that nothing is recorded (`mailwright.person_events` is `off`).
+-- The plan of a statement is kept with the number of changed rows that a connection had first: by a plan for one row, 20,000 changed people
+-- would be compared with each other. A FULL JOIN is never done that way; `OFFSET 0` keeps conditions out that would make it an inner one.
 CREATE OR REPLACE FUNCTION hot.record_person_events() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   starts   boolean     := coalesce(current_setting('mailwright.run_automations', true), '') <> 'off';
@@ -29,10 +31,10 @@ BEGIN
   ELSE
     INSERT INTO hot.person_event (customer_id, list_id, person_id, at, recorded_at, kind, starts_flows, depth, data)
     SELECT c.customer_id, c.list_id, c.id, happened, happened, k.kind, starts, coalesce((depths ->> c.id::text)::smallint, 0), k.data
-      FROM (SELECT n.customer_id, n.list_id, n.id, n.status, n.tags, n.fields, o.status AS old_status, o.tags AS old_tags,
+      FROM (SELECT customer_id, list_id, id, n.status, n.tags, n.fields, o.status AS old_status, o.tags AS old_tags,
                    o.fields AS old_fields, o.email_key <> n.email_key AS has_new_address
-              FROM old_rows o JOIN new_rows n USING (customer_id, list_id, id)
-             WHERE o.status <> n.status OR o.tags IS DISTINCT FROM n.tags OR o.fields <> n.fields OR o.email_key <> n.email_key) c
+              FROM old_rows o FULL JOIN new_rows n USING (customer_id, list_id, id)
+             WHERE (o.status, o.tags, o.fields, o.email_key) IS DISTINCT FROM (n.status, n.tags, n.fields, n.email_key) OFFSET 0) c
      CROSS JOIN LATERAL (
         SELECT CASE WHEN c.status = 'unsubscribed' THEN 7
                     WHEN c.status = 'subscribed' THEN CASE c.old_status WHEN 'unsubscribed' THEN 12 ELSE 2 END END AS kind, NULL::jsonb AS data
@@ -51,6 +53,7 @@ BEGIN
         SELECT 5, jsonb_build_object('tags', jsonb_agg(o.tag))
           FROM unnest(c.old_tags) AS o (tag) WHERE c.tags IS DISTINCT FROM c.old_tags AND NOT EXISTS (SELECT FROM unnest(c.tags) AS t (tag) WHERE hot.fold(o.tag) = hot.fold(t.tag))
         HAVING count(*) > 0) k
+     WHERE c.status IS NOT NULL AND c.old_status IS NOT NULL
      ORDER BY c.customer_id, c.list_id, c.id, k.kind;
   END IF;
   GET DIAGNOSTICS recorded = ROW_COUNT;
