@@ -15,6 +15,8 @@ DECLARE
   times     timestamptz[] := '{}';
   totals    bigint[] := '{}';
 BEGIN
+  -- Its limit is for sending jobs: a long campaign would hold up all mails of flows.
+  IF kind <> 1 THEN processes_max := NULL; END IF;
   INSERT INTO hot.send_budget AS b VALUES (customer, '', 0) ON CONFLICT (customer_id) DO NOTHING;
   SELECT * INTO budget FROM hot.send_budget b WHERE b.customer_id = customer FOR UPDATE;
   is_fresh := budget.credits_period = '' OR (split_part(period, ':', 1)::bigint, period COLLATE "C")

@@ -58,11 +58,11 @@ BEGIN
      WHERE q.message_id = ANY (taken)
        AND d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
        AND d.source_id = m.source_id AND d.recipient_id = m.recipient_id AND d.occurrence = m.id AND d.state = 'sending'
-    RETURNING d.occurrence, d.state, d.customer_id, d.source_kind, d.source_id
+    RETURNING d.occurrence, d.state, d.customer_id, d.source_kind, d.source_id, m.source_kind = 2 OR (m.source_kind = 3 AND m.priority = 30) AS takes_credits
   ), counted AS (
     INSERT INTO hot.delivery_counter AS c (customer_id, source_kind, source_id, audience, unknown)
     SELECT e.customer_id, e.source_kind, e.source_id, count(*), count(*)
-      FROM ended e WHERE e.source_kind = 2 AND e.state = 'unknown' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+      FROM ended e WHERE e.takes_credits AND e.state = 'unknown' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = c.audience + excluded.audience, unknown = c.unknown + excluded.unknown
   ), parked AS (
     DELETE FROM hot.message_queue q USING ended e WHERE q.message_id = e.occurrence AND e.state = 'unknown' RETURNING q.message_id

@@ -117,6 +117,11 @@ test('each wrong field is named, and nothing is stored', async () => {
   expect((await refusal({ to: Array.from({ length: 51 }, (_, n) => `n${n}@person.example`) })).errors).toHaveProperty(
     'to',
   );
+  // Each alone is within 64 KB; they are stored together.
+  const half = (name: string) => ({ [name]: 'x'.repeat(40_000) });
+  expect(
+    (await refusal({ to: [{ email: 'x@person.example', data: half('a') }], data: half('b') })).errors,
+  ).toMatchObject({ to: [expect.stringContaining('x@person.example')] });
   expect((await refusal({ from_email: undefined })).errors).toHaveProperty('from_email');
   expect((await refusal({ from_name: broken, reply_to: broken, tags: [broken], external_id: broken })).errors).toEqual({
     from_name: expect.anything(),
@@ -226,6 +231,18 @@ test('the kind of the template decides who gets a mail', async () => {
   ]);
   expect(await ended(letters[0]?.uid ?? '')).toMatchObject({ state: 'sent', list_uid, template_uid: news });
   expect(await ended(letters[1]?.uid ?? '')).toMatchObject({ state: 'skipped', reason: 'unsubscribed' });
+  // Nobody waits for the letter: it goes as mails of flows do, and takes a credit; receipts take none.
+  expect(
+    await queryRows(
+      db,
+      sql`SELECT m.kind, m.priority, c.sent::int FROM hot.message m
+            LEFT JOIN hot.delivery_counter c ON c.customer_id = m.customer_id AND c.source_kind = m.source_kind AND c.source_id = m.source_id
+           WHERE m.id = ANY (${[receipt[0], letters[0]].map((one) => messageIdOf(one?.uid ?? '') ?? 0n)}::bigint[]) ORDER BY m.id`,
+    ),
+  ).toEqual([
+    { kind: 'transactional', priority: 10, sent: null },
+    { kind: 'marketing', priority: 30, sent: 1 },
+  ]);
   const [mail] = sentTo('in@person.example').slice(-1);
   const unsubscribe = /List-Unsubscribe:\s+<([^>]+)>/.exec(mail?.content ?? '')?.[1] ?? '';
   await fetch(unsubscribe, { method: 'POST', body: 'List-Unsubscribe=One-Click' });
@@ -312,6 +329,22 @@ test('opens and clicks of an address without a list are counted when asked for',
   await vi.waitFor(async () => expect(await mailOf(uid)).toMatchObject({ open_count: 1, click_count: 1 }), {
     timeout: 30_000,
   });
+});
+
+test('nothing more is sent for a customer that was disabled', async () => {
+  const { customerId, token } = await tenantWithServer();
+  const send_at = new Date(Date.now() + 3_600_000).toISOString();
+  const answer = await call('POST', '/transactional', { ...LETTER, to: 'late@person.example', send_at }, { token });
+  const [{ uid }] = Reflect.get(Object(answer.body), 'mails');
+  await db.execute(sql`UPDATE customer SET status = 'disabled' WHERE id = ${customerId}`);
+  const id = messageIdOf(uid) ?? 0n;
+  await db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE message_id = ${id}`);
+  await expect
+    .poll(() => queryRows(db, sql`SELECT state::text AS state, reason FROM hot.delivery WHERE occurrence = ${id}`), {
+      timeout: 30_000,
+    })
+    .toEqual([{ state: 'skipped', reason: 'source_deleted' }]);
+  expect(sentTo('late@person.example')).toEqual([]);
 });
 
 test('a mail is its customer’s own, and needs its scopes', async () => {

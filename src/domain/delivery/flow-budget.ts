@@ -1,5 +1,5 @@
 /**
- * The plan's credits and quota for mails of flows, which take them as campaigns do. Mails that ask at the same time share a slice
+ * The plan's credits and quota for mails of flows, and those that go as they do, which take them as campaigns do. Mails that ask at the same time share a slice
  * (send-budget-store.ts), so that not each of them locks the customer's budget.
  */
 import { setImmediate } from 'node:timers/promises';
@@ -50,8 +50,8 @@ export class FlowBudget {
 
   /** Takes one send for the message; or why there is none now. Whoever took one calls `ended`. */
   take(message: TakenMessage): Promise<Held | undefined> {
-    const { customerId, sourceId, snapshotOn } = message;
-    const key = `${customerId} ${sourceId} ${snapshotOn}`;
+    const { customerId, sourceKind, sourceId, snapshotOn } = message;
+    const key = `${customerId} ${sourceKind} ${sourceId} ${snapshotOn}`;
     return new Promise((resolve, reject) => {
       const asking = this.#asking.get(key) ?? [];
       asking.push({ message, resolve, reject });

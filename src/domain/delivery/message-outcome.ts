@@ -5,7 +5,7 @@ import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { SendingChannel } from '../sending/driver-pool.ts';
 import { outcomeOf, REPLY_LENGTH_MAX, untried, type DeliveryOutcome, type UnknownPolicy } from './delivery.ts';
 import type { MessageOutcome, TakenMessage } from './message-queue-store.ts';
-import { tryRuleOf, waitSeconds } from './message-tries.ts';
+import { HELD_SECONDS_MAX, tryRuleOf, waitSeconds } from './message-tries.ts';
 
 /** It ends without having been handed over. */
 export function closed(
@@ -23,8 +23,6 @@ export function waits(message: TakenMessage, reason: DeliveryReason, serverId: b
   return ofMessage(message, { ...end, delaySeconds: delaySeconds ?? 0 }, serverId);
 }
 
-/** Mails of flows that are held back for longer are not sent any more: they belong to an act that is days old. */
-const HELD_SECONDS_MAX = 3 * 86_400;
 /** What holds them back may end sooner than it seems: the plan is changed, the server gets another pace. */
 const LOOK_AGAIN_SECONDS_MAX = 3_600;
 
@@ -36,6 +34,20 @@ export function heldBack(
   if (message.ageSeconds >= HELD_SECONDS_MAX) return closed(message, 'skipped', reason);
   const end = untried(rowOf(message), { state: 'queued', reason });
   return ofMessage(message, { ...end, delaySeconds: Math.min(delaySeconds, LOOK_AGAIN_SECONDS_MAX) }, null);
+}
+
+/** A flow that is stopped may go on soon; one that is still stopped then, rather later. */
+const STOPPED_SECONDS = 300;
+const STILL_STOPPED_SECONDS = 3_600;
+
+/** Its flow is stopped: it is held until the flow goes on, and that time does not make it older (hot.settle_messages). */
+export function stopped(message: TakenMessage): MessageOutcome {
+  const delaySeconds = message.reason === 'flow_stopped' ? STILL_STOPPED_SECONDS : STOPPED_SECONDS;
+  return ofMessage(
+    message,
+    { ...untried(rowOf(message), { state: 'queued', reason: 'flow_stopped' }), delaySeconds },
+    null,
+  );
 }
 
 /** Its row in the ledger, as outcomes name it. */

@@ -13,6 +13,7 @@ import type { Leaseholder } from './ledger-store.ts';
 
 /** A literal, so that every plan knows it. */
 const FLOW = raw(String(SOURCE_KINDS.automation));
+const TRANSACTIONAL = raw(String(SOURCE_KINDS.transactional));
 
 const TAKEN_MESSAGE = row({
   id: 'bigint',
@@ -37,6 +38,8 @@ const TAKEN_MESSAGE = row({
   pendingUntil: 'timestamptz?',
   /** Why no mail is sent; null: it is. */
   denialReason: typed<NoMailReason>('text?'),
+  /** Why it waited when it was looked at last. */
+  reason: 'text?',
 });
 /** A message that this process has taken, with its recipient as it is now. */
 export type TakenMessage = RowOf<typeof TAKEN_MESSAGE>;
@@ -64,10 +67,11 @@ export async function takeMessages(db: Queryable, taking: Taking): Promise<Taken
     TAKEN_MESSAGE,
     sql`SELECT m.id, m.customer_id AS "customerId", m.source_kind AS "sourceKind", m.source_id AS "sourceId", m.recipient_id AS "recipientId",
                m.list_id AS "listId", m.priority, m.kind, m.purpose, m.snapshot_on::text AS "snapshotOn", m.content, extract(epoch FROM now() - coalesce(m.send_at, m.created_at))::float8 AS "ageSeconds",
-               d.epoch + 1 AS epoch, d.attempts, d.ambiguous_count AS "ambiguousCount", p.email, p.fields, p.pending_until AS "pendingUntil",
+               d.epoch + 1 AS epoch, d.attempts, d.ambiguous_count AS "ambiguousCount", d.reason, p.email, p.fields, p.pending_until AS "pendingUntil",
                CASE WHEN p.email IS NULL THEN 'deleted' WHEN p.status <> m.status THEN p.status
                     WHEN hot.is_message_suppressed(m.customer_id, p.email_key, m.kind) THEN 'suppressed'
-                    WHEN m.source_kind = ${FLOW} THEN hot.flow_denial(m.customer_id, m.source_id) END AS "denialReason"
+                    WHEN m.source_kind = ${FLOW} THEN hot.flow_denial(m.customer_id, m.source_id)
+                    WHEN m.source_kind = ${TRANSACTIONAL} AND m.purpose <> 'notice' THEN hot.customer_denial(m.customer_id) END AS "denialReason"
           FROM hot.message_queue q
           JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
          CROSS JOIN LATERAL (

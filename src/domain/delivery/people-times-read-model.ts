@@ -114,3 +114,25 @@ export async function quietZones(
   const seconds = new Map(rows.map((row) => [row.given, row.seconds]));
   return (of) => seconds.get(given(of)) ?? 0;
 }
+
+/** For how long it is quiet for a person with these fields, by the quiet hours of the list; 0: it is not. */
+export async function quietSeconds(
+  db: Queryable,
+  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+  fields: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const [list] = await db.query(
+    { stored: 'json?', zone: 'text', zoneTag: 'text?' },
+    sql`SELECT l.quiet_hours AS stored, coalesce(l.timezone, u.timezone) AS zone, l.timezone_tag AS "zoneTag"
+          FROM mail_list l JOIN customer u ON u.id = l.customer_id
+         WHERE l.customer_id = ${customerId} AND l.id = ${listId} AND l.quiet_hours IS NOT NULL`,
+    'delivery.quiet-list',
+  );
+  const quiet = parseQuietHours(list?.stored);
+  if (!list || quiet === null) return 0;
+  const { zone, zoneTag } = list;
+  const times = { base: new Date(), localTime: null, quiet, zone, zoneTag };
+  const until = await quietUntil(db, times);
+  if (until !== null) return Math.max(1, (until.getTime() - Date.now()) / 1_000);
+  return (await quietZones(db, times, [fields]))(fields);
+}

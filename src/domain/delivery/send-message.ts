@@ -20,7 +20,8 @@ import type { MessageRecorder } from './message-recorder.ts';
 import type { MessageHandover, MessageOutcome, TakenMessage } from './message-queue-store.ts';
 import { PermissionToSend } from './permission-to-send.ts';
 import { NO_SERVER_DELAY_SECONDS } from './delivery.ts';
-import { changed, closed, heldBack, judged, storable, waits } from './message-outcome.ts';
+import { heldByQuietHours } from './wait-for-quiet-hours.ts';
+import { changed, closed, heldBack, judged, stopped, storable, waits } from './message-outcome.ts';
 
 export interface MessageTools {
   readonly ctx: Context;
@@ -38,11 +39,12 @@ export interface MessageTools {
 export async function sendMessage(tools: MessageTools, message: TakenMessage): Promise<MessageOutcome | 'again'> {
   const { ctx, drivers } = tools;
   const { denialReason, customerId } = message;
-  if (denialReason === 'flow_stopped')
-    return heldBack(message, { reason: denialReason, delaySeconds: STOPPED_SECONDS });
+  if (denialReason === 'flow_stopped') return stopped(message);
   if (denialReason !== null)
     return closed(message, denialReason === 'suppressed' ? 'suppressed' : 'skipped', denialReason);
   if (needsPlan(message) && !(await hasRunningPlan(ctx.db, customerId))) return closed(message, 'skipped', 'no_plan');
+  const isQuiet = await heldByQuietHours(ctx.db, message);
+  if (isQuiet) return heldBack(message, isQuiet);
   let composed;
   try {
     composed = await composeMessage(ctx, message);
@@ -59,8 +61,6 @@ export async function sendMessage(tools: MessageTools, message: TakenMessage): P
   return handOver(tools, { message, composed, channel });
 }
 
-/** A flow that is stopped may go on. */
-const STOPPED_SECONDS = 300;
 const NO_SERVER: Held = { reason: 'no_server', delaySeconds: NO_SERVER_DELAY_SECONDS };
 
 /** What holds back one mail of a flow holds back the customer's next ones, too. */
@@ -69,9 +69,9 @@ function rested(tools: MessageTools, message: TakenMessage, held: Held): Message
   return heldBack(message, held);
 }
 
-/** The program's own mails need none; those of flows wait for one. */
-function needsPlan({ purpose }: TakenMessage): boolean {
-  return purpose !== 'notice' && purpose !== 'flow';
+/** The program's own mails need none; those of flows, and what goes as they do, wait for one. */
+function needsPlan({ purpose, priority }: TakenMessage): boolean {
+  return purpose !== 'notice' && priority !== PRIORITIES.flow;
 }
 
 interface Handing {

@@ -3,6 +3,7 @@
  * D81), with the plan's credits and the pace of the server.
  */
 import { afterAll, expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { FlowFaultsError } from '../../../src/domain/automations/automation-errors.ts';
@@ -126,6 +127,20 @@ test('a stopped flow sends nothing more, not even what was enqueued, and a delet
     .poll(mine, { timeout: 30_000 })
     .toMatchObject([{ state: 'queued', reason: 'flow_stopped', waits: true }]);
   expect(await mailsTo(person)).toEqual([]);
+  // However long it is stopped: that time does not make its mails older.
+  await ctx.db.execute(
+    sql`WITH m AS (UPDATE hot.message SET created_at = now() - interval '5 days' WHERE cause LIKE 'flow %' AND customer_id = ${list.customerId} RETURNING id),
+             d AS (UPDATE hot.delivery d SET updated_at = now() - interval '5 days' FROM m WHERE d.occurrence = m.id)
+        UPDATE hot.message_queue SET not_before = now() WHERE customer_id = ${list.customerId}`,
+  );
+  const ageDays = () =>
+    queryRows<{ days: number }>(
+      ctx.db,
+      sql`SELECT (extract(epoch FROM now() - coalesce(m.send_at, m.created_at)) / 86400)::int AS days
+            FROM hot.message m JOIN hot.message_queue q ON q.message_id = m.id WHERE q.owner IS NULL`,
+    );
+  await expect.poll(ageDays, { timeout: 30_000 }).toEqual([{ days: 0 }]);
+  expect(await mine()).toMatchObject([{ state: 'queued', reason: 'flow_stopped', waits: true }]);
   await setAutomationStatus(ctx, flow.uid, 'active');
   await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE customer_id = ${list.customerId}`);
   await world.mailsSettled();
@@ -261,7 +276,26 @@ test('quiet hours of the list hold mails back by each person’s clock, and who 
   await world.run('2026-12-05T09:00:00Z');
   expect((await world.steps(here ?? 0n)).at(-1)).toBe('mail passed next');
   expect(await world.counts(flow)).toEqual({ receipt: 'entered 3, passed 3', mail: 'entered 3, passed 2, left 1' });
+  // What was enqueued in time waits when it has become quiet since; the clock here is the database's.
+  await ctx.db.execute(
+    sql`UPDATE mail_list SET timezone_tag = NULL, quiet_hours = jsonb_build_object(
+          'from', to_char(now() AT TIME ZONE 'UTC' - interval '2 hours', 'HH24:MI'), 'to', to_char(now() AT TIME ZONE 'UTC' + interval '2 hours', 'HH24:MI'))
+         WHERE id = ${list.id}`,
+  );
+  await using _sender = await runSender(ctx);
+  const states = async () =>
+    (await messageRows(ctx, 'flow %'))
+      .slice(-5)
+      .map(({ cause, state, reason }) => `${cause.split(' ')[2]} ${state} ${reason}`);
+  await expect
+    .poll(async () => (await states()).toSorted(), { timeout: 30_000 })
+    .toEqual([
+      ...['mail queued quiet_hours', 'mail queued quiet_hours'],
+      ...['receipt sent null', 'receipt sent null', 'receipt skipped unsubscribed'],
+    ]);
   await ctx.db.execute(sql`UPDATE mail_list SET quiet_hours = NULL WHERE id = ${list.id}`);
+  await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE customer_id = ${list.customerId}`);
+  await world.mailsSettled();
 });
 
 test('the team is told once for all who come at the same time', async () => {

@@ -54,6 +54,18 @@ const creditsUsed = async (customerId: bigint) =>
   (await sendUsage(db, customerId, await allowanceOf(db, customerId))).creditsUsed;
 
 describe('a lease', () => {
+  it('of mails of a flow does not wait for the jobs of a campaign', async () => {
+    world.setClock(START);
+    const plan = await world.newPlan('0', { options: { email_max: '100', max_process: '1' } });
+    const { ctx, id: customerId } = await world.newCustomer();
+    await changePlan(ctx, { planUid: plan.uid });
+    const allowance = await allowanceOf(db, customerId);
+    const ask = (sourceKind: number) =>
+      leaseSends(db, { range: { ...range, customerId, sourceKind }, allowance, workerId: living, wanted: 10 });
+    expect(await ask(SOURCE_KINDS.campaign)).toMatchObject({ granted: 10 });
+    expect(await ask(SOURCE_KINDS.campaign)).toMatchObject({ granted: 0, refusal: 'processes' });
+    expect(await ask(SOURCE_KINDS.automation)).toMatchObject({ granted: 10 });
+  });
   it('of a job that broke off is given back when none of its messages is under way', async () => {
     world.setClock(START);
     const plan = await world.newPlan('0', { options: { email_max: '100' } });

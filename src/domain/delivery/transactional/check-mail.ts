@@ -5,6 +5,7 @@ import { emailKey } from '../../../lib/text.ts';
 import { requireScope } from '../../accounts/require-scope.ts';
 import { findOwnedList } from '../../audience/find-owned-list.ts';
 import type { MailList } from '../../audience/list-fields.ts';
+import { MAIL_DATA_BYTES_MAX, mailData } from '../../content/mail-data.ts';
 import { findOwnedTemplate } from '../../content/templates/find-owned-template.ts';
 import type { Template } from '../../content/templates/template-fields.ts';
 import { viewerOf, type Context } from '../../context.ts';
@@ -41,6 +42,7 @@ export async function checkMail(ctx: Context, given: SendTransactionalInput): Pr
     throw new Error('Assertion failed: an input without faults was not read');
   }
   faults.add(togetherFaults(input));
+  faults.add(mergedDataFaults(input));
   if (input.upsertSubscriber) requireScope(ctx, 'upsertSubscriber', 'subscribers:write');
   const { templateUid, listUid } = input;
   const template = templateUid
@@ -76,6 +78,18 @@ function togetherFaults(input: MailInput): Record<string, string[]> {
   const keys = input.to.map(({ email }) => emailKey(email));
   if (new Set(keys).size < keys.length) faults['to'] = ['An address may be there only once.'];
   return faults;
+}
+
+/** The data of the call and that of a recipient are stored as one object. */
+function mergedDataFaults({ to, data }: MailInput): Record<string, string[]> {
+  const tooLarge = to.filter((one) => !mailData.safeParse({ ...data, ...one.data }).success);
+  const [first] = tooLarge;
+  if (!first) return {};
+  return {
+    to: [
+      `The data of ${first.email}, with that of the call, may not be greater than ${MAIL_DATA_BYTES_MAX / 1024} KB.`,
+    ],
+  };
 }
 
 function contentOf(input: MailInput, list: SourceRow | undefined, hasFiles: boolean): CheckedMail['content'] {

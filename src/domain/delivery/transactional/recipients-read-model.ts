@@ -1,6 +1,5 @@
 /** Reads what is known of the recipients of a call, and how many mails of the customer wait. */
 import { sql, type Queryable } from '../../../db/database.ts';
-import { PRIORITIES } from '../../messages/message.ts';
 
 export interface KnownRecipient {
   readonly emailKey: string;
@@ -44,12 +43,15 @@ export function messagesOfCauses(
   );
 }
 
-/** How many transactional mails of the customer wait, counted up to `max`. */
-export async function countWaiting(db: Queryable, customerId: bigint, max: number): Promise<number> {
+/** How many mails of the customer with this priority wait, counted up to `max`. */
+export async function countWaiting(
+  db: Queryable,
+  { customerId, priority, max }: { readonly customerId: bigint; readonly priority: number; readonly max: number },
+): Promise<number> {
   const [row] = await db.query(
     { waiting: 'int' },
     sql`SELECT count(*)::int AS waiting FROM (
-          SELECT 1 FROM hot.message_queue WHERE priority = ${PRIORITIES.transactional} AND customer_id = ${customerId} LIMIT ${max}) counted`,
+          SELECT 1 FROM hot.message_queue WHERE priority = ${priority} AND customer_id = ${customerId} LIMIT ${max}) counted`,
     'transactional.waiting',
   );
   return row?.waiting ?? 0;

@@ -4,7 +4,7 @@ import { assert } from '../../../lib/errors.ts';
 import { requireRunningPlan } from '../../billing/require-allowed.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { enqueueWithIds } from '../../messages/enqueue-messages.ts';
-import { CONTENT_KEPT_DAYS, PRIORITIES } from '../../messages/message.ts';
+import { CONTENT_KEPT_DAYS } from '../../messages/message.ts';
 import { copyMailEntry } from '../../messages/transactional-mail-store.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { messageUid } from '../../../lib/ids.ts';
@@ -12,6 +12,7 @@ import type { DeliveryState } from '../delivery.ts';
 import { findOwnedMail } from './mail-log.ts';
 import { mailToResend, type LoggedMail } from './mail-log-read-model.ts';
 import { contentErased, stillOpen } from './transactional-errors.ts';
+import { priorityOf, refuseTooManyWaiting } from './waiting.ts';
 
 const OPEN: readonly DeliveryState[] = ['queued', 'leased', 'sending'];
 
@@ -28,10 +29,11 @@ export async function resendTransactional(ctx: Context, uid: string): Promise<Lo
     const mail = await mailToResend(tx.db, { customerId, id: fromId });
     if (!mail?.content || email === '') throw contentErased(CONTENT_KEPT_DAYS);
     const { sourceId, recipientId, listId, kind, status, content } = mail;
+    await refuseTooManyWaiting(tx.db, customerId, priorityOf(kind));
     const [written] = await enqueueWithIds(tx.db, [
       {
         ...{ source: { customerId, sourceKind: SOURCE_KINDS.transactional, sourceId }, kind, content },
-        ...{ purpose: 'transactional', priority: PRIORITIES.transactional, cause: `resend ${uid} ${randomUUID()}` },
+        ...{ purpose: 'transactional', priority: priorityOf(kind), cause: `resend ${uid} ${randomUUID()}` },
         to: listId === null || status === null ? { email } : { subscriberId: recipientId, listId, status },
       },
     ]);

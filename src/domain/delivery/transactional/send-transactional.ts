@@ -8,14 +8,14 @@ import { templateNotFound } from '../../content/templates/template-errors.ts';
 import { holdTemplate } from '../../content/templates/template-store.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../../context.ts';
 import { enqueueWithIds } from '../../messages/enqueue-messages.ts';
-import { PRIORITIES, type NewMessage } from '../../messages/message.ts';
+import type { NewMessage } from '../../messages/message.ts';
 import { insertMailEntries, insertMessageFiles } from '../../messages/transactional-mail-store.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { checkMail, type CheckedMail } from './check-mail.ts';
 import { NONE } from './mail-source.ts';
-import { countWaiting, knownRecipients, messagesOfCauses, type KnownRecipient } from './recipients-read-model.ts';
-import { tooManyWait } from './transactional-errors.ts';
-import { WAITING_MAX, type AcceptedMail, type SendTransactionalInput } from './transactional.ts';
+import { knownRecipients, messagesOfCauses, type KnownRecipient } from './recipients-read-model.ts';
+import { priorityOf, refuseTooManyWaiting } from './waiting.ts';
+import type { AcceptedMail, SendTransactionalInput } from './transactional.ts';
 
 /**
  * Enqueues a message for each recipient and answers what becomes of each, in their order. Throws ValidationError (on each wrong
@@ -26,7 +26,7 @@ export async function sendTransactional(ctx: Context, given: SendTransactionalIn
   const mail = await checkMail(ctx, given);
   const { customerId } = viewerOf(ctx);
   await requireRunningPlan(ctx.db, customerId);
-  if ((await countWaiting(ctx.db, customerId, WAITING_MAX)) >= WAITING_MAX) throw tooManyWait();
+  await refuseTooManyWaiting(ctx.db, customerId, priorityOf(mail.template?.kind));
   return inTransaction(ctx, (tx) => accept(tx, customerId, mail));
 }
 
@@ -89,7 +89,7 @@ function plan(
   const sourceId = template?.id ?? NONE;
   const message: NewMessage = {
     ...{ source: { customerId, sourceKind: SOURCE_KINDS.transactional, sourceId }, to, kind },
-    ...{ purpose: 'transactional', priority: PRIORITIES.transactional },
+    ...{ purpose: 'transactional', priority: priorityOf(kind) },
     cause: input.externalId ? `external ${sourceId} ${input.externalId} ${key}` : `mail ${randomUUID()}`,
     content: { ...content, data: { ...input.data, ...input.to[no]?.data } },
     ...(isAhead(input.sendAt) && input.sendAt ? { sendAt: input.sendAt } : {}),
