@@ -3,6 +3,7 @@
  * that is slow, has not answered, or is not known yet, shares half of the places with all others like it, so that however many are
  * dead, there is room for those that live.
  */
+import type { Taking } from './delivery-store.ts';
 import { CONNECTIONS_MAX } from './receiver-connections.ts';
 
 /** Each waits for a connection more than for the processor. */
@@ -21,6 +22,9 @@ interface Receiver {
   isQuick: boolean;
 }
 
+/** For taking: of each known receiver, of every other one, and in all. */
+export type Places = Pick<Taking, 'known' | 'limitOfOthers' | 'wanted'>;
+
 /** The places of one process. */
 export class ReceiverPlaces {
   readonly #underWay = new Map<bigint, Promise<void>>();
@@ -34,20 +38,27 @@ export class ReceiverPlaces {
     return this.#underWay.has(id);
   }
 
-  /** What may be taken now; undefined: nothing. */
-  next() {
-    const wanted = UNDER_WAY_MAX - this.#underWay.size;
+  /**
+   * What may be taken now, undefined: nothing. Of quick receivers and of all others it is taken separately: in one choice of both, many
+   * slow ones would get the places of the quick ones.
+   */
+  next(kind: 'quick' | 'others'): Places | undefined {
+    const receivers = [...this.#receivers];
+    const limits = (limitOf: (state: Receiver) => number) =>
+      receivers.map(([receiver, state]) => [receiver, limitOf(state)] as const);
+    const free = UNDER_WAY_MAX - this.#underWay.size;
+    if (kind === 'quick') {
+      if (free <= 0 || !receivers.some(([, { isQuick }]) => isQuick)) return undefined;
+      return { known: limits(({ isQuick }) => (isQuick ? CONNECTIONS_MAX : 0)), limitOfOthers: 0, wanted: free };
+    }
+    const slowRunning = receivers.reduce((sum, [, { isQuick, running }]) => sum + (isQuick ? 0 : running), 0);
+    const wanted = Math.min(free, SLOW_MAX - slowRunning);
     if (wanted <= 0) return undefined;
-    const entries = [...this.#receivers];
-    const slowRunning = entries.reduce((sum, [, { isQuick, running }]) => sum + (isQuick ? 0 : running), 0);
-    const hasPlaces = slowRunning < SLOW_MAX;
-    const limitOf = ({ isQuick, hasAnswered, running }: Receiver): number => {
-      if (isQuick) return CONNECTIONS_MAX;
-      if (!hasPlaces) return Math.min(running, UNPROVEN_CONNECTIONS);
+    const limitOf = ({ isQuick, hasAnswered }: Receiver): number => {
+      if (isQuick) return 0;
       return hasAnswered ? CONNECTIONS_MAX : UNPROVEN_CONNECTIONS;
     };
-    const known = entries.map(([receiver, state]) => [receiver, limitOf(state)] as const);
-    return { known, limitOfOthers: hasPlaces ? UNPROVEN_CONNECTIONS : 0, wanted };
+    return { known: limits(limitOf), limitOfOthers: UNPROVEN_CONNECTIONS, wanted };
   }
 
   /** Holds a place until the attempt, which never rejects, has ended. It tells how long the answer took; undefined: there was none. */

@@ -118,7 +118,12 @@ class Sender implements WebhookSender {
   }
 
   async #takeRound(): Promise<void> {
-    const next = this.#places.next();
+    await this.#takeOf('quick');
+    await this.#takeOf('others');
+  }
+
+  async #takeOf(kind: 'quick' | 'others'): Promise<void> {
+    const next = this.#places.next(kind);
     if (this.#isStopping || this.#reasons.size > 0 || !next) return;
     const { ctx, workerId } = this.#means;
     const taken = await takeDeliveries(ctx.db, { owner: workerId, leaseSeconds: LEASE_SECONDS, ...next });
