@@ -56,6 +56,11 @@ export function useLiquidFilters(filters: readonly LiquidFilterModule[]): void {
   for (const set of threads.keys()) endUnused(set);
 }
 
+/** The number of the present set of filters: a template that was opened with an earlier one keeps that. */
+export function liquidFilterSet(): number {
+  return current.number;
+}
+
 /** Parses a template. Throws ValidationError (`TEMPLATE_FAULT`, `TEMPLATE_RUNAWAY`) on the part's field. */
 export async function openLiquid(source: LiquidSource): Promise<LiquidTemplate> {
   const template: Template = { number: ++lastNumber, source, set: current };

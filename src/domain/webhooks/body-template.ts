@@ -1,7 +1,7 @@
 /** Bodies of requests from Liquid over the payload (decision D43). */
 import { ValidationError } from '../../lib/errors.ts';
 import type { LiquidData } from '../content/liquid-messages.ts';
-import { openLiquid, type LiquidTemplate } from '../content/liquid-thread.ts';
+import { liquidFilterSet, openLiquid, type LiquidTemplate } from '../content/liquid-thread.ts';
 import { wrongBodyTemplate } from './webhook-errors.ts';
 import { WEBHOOK_EVENTS, type WebhookEvent } from './webhook-events.ts';
 
@@ -38,12 +38,14 @@ export async function checkBodyTemplate(template: string, event: WebhookEvent): 
 }
 
 function opened(template: string): Promise<LiquidTemplate> {
-  const known = templates.get(template);
-  templates.delete(template);
+  // Plugins come and go: with other filters it is another template.
+  const key = `${liquidFilterSet()} ${template}`;
+  const known = templates.get(key);
+  templates.delete(key);
   const opening = known ?? openLiquid({ source: template, isHtml: false, field: 'plain' });
   // One that cannot be read is not kept.
-  opening.catch(() => templates.delete(template));
-  templates.set(template, opening);
+  opening.catch(() => templates.delete(key));
+  templates.set(key, opening);
   for (const oldest of templates.keys()) {
     if (templates.size <= TEMPLATES_MAX) break;
     templates.delete(oldest);
