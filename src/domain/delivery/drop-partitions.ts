@@ -5,7 +5,13 @@
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import { deleteMessagesOfMonth } from '../messages/message-store.ts';
-import { dropMonth, removeReceived, isNeeded, monthsBefore } from '../tracking/partition-store.ts';
+import {
+  dropMonth,
+  removeReceived,
+  isNeeded,
+  isWebhookMonthNeeded,
+  monthsBefore,
+} from '../tracking/partition-store.ts';
 
 /** How many whole months are kept besides the present one; 0 keeps everything. */
 export interface Retention {
@@ -21,23 +27,28 @@ const EVENTS = [
   ...['flow_step', 'person_event'],
 ];
 
-/** Of webhooks' deliveries, whatever the operator keeps otherwise: a log for looking into and for sending again. */
+/**
+ * Of webhooks' deliveries, whatever the operator keeps otherwise: a log for looking into and for sending again. Deliveries go before
+ * their attempts: of one that exists an attempt can be written.
+ */
 const WEBHOOKS = ['webhook_delivery', 'webhook_attempt'];
 const WEBHOOK_MONTHS = 1;
 
-/** Drops older months; returns the dropped partitions. A month with unfinished campaigns or messages stays. */
+/** Drops older months; returns the dropped partitions. A month with unfinished campaigns, messages or webhooks' deliveries stays. */
 export async function dropPartitions(
   ctx: Context,
   { ledgerMonths, eventMonths }: Retention = KEEP_ALL,
 ): Promise<string[]> {
   const dropped: string[] = [];
+  const webhooks = await monthsBefore(ctx.database, WEBHOOKS, WEBHOOK_MONTHS);
   const due = [
-    ...(await monthsBefore(ctx.database, WEBHOOKS, WEBHOOK_MONTHS)),
+    ...WEBHOOKS.flatMap((parent) => webhooks.filter((month) => month.parent === parent)),
     ...(eventMonths > 0 ? await monthsBefore(ctx.database, EVENTS, eventMonths) : []),
     ...(ledgerMonths > 0 ? await monthsBefore(ctx.database, ['delivery'], ledgerMonths) : []),
   ];
   for (const month of due) {
     if (month.parent === 'delivery' && (await isNeeded(ctx.database, month))) continue;
+    if (WEBHOOKS.includes(month.parent) && (await isWebhookMonthNeeded(ctx.database, month))) continue;
     try {
       if (month.parent === 'delivery') await removeReceived(ctx.database, month);
       await dropMonth(ctx.database, month);

@@ -51,6 +51,18 @@ export async function isNeeded(database: Database, { month }: Month): Promise<bo
   return rows > 0;
 }
 
+/** What waits to be sent is needed, and the attempts of deliveries that are still there. */
+export async function isWebhookMonthNeeded(database: Database, { parent, month }: Month): Promise<boolean> {
+  const rows = await database.execute(
+    sql`SELECT 1 FROM hot.webhook_queue WHERE made_on >= ${month}::date AND made_on < ${month}::date + interval '1 month'
+        UNION ALL
+        SELECT 1 FROM pg_inherits
+         WHERE ${parent}::text = 'webhook_attempt' AND inhparent = 'hot.webhook_delivery'::regclass
+           AND inhrelid = to_regclass('hot.webhook_delivery_' || to_char(${month}::date, 'YYYY_MM')) LIMIT 1`,
+  );
+  return rows > 0;
+}
+
 /** The segments' data about the month's ledger is deleted, too. */
 export async function removeReceived(database: Database, { month }: Month): Promise<void> {
   const campaigns = sql`SELECT customer_id, id FROM campaign

@@ -34,6 +34,19 @@ it('keeps everything unless told otherwise, but of the log of webhooks only the 
   expect(await left('delivery')).toHaveLength(3);
 });
 
+it('keeps a month of which deliveries wait, and drops deliveries before their attempts', async () => {
+  await ctx.db
+    .execute(sql`INSERT INTO hot.webhook_queue (delivery_id, made_on, customer_id, webhook_id, receiver, due_at)
+                           VALUES (1, '2020-02-10', 1, 1, 'https://receiver.example', now())`);
+  await dropPartitions(ctx);
+  expect([await left('webhook_delivery'), await left('webhook_attempt')]).toEqual([
+    ['webhook_delivery_2020_02'],
+    ['webhook_attempt_2020_02'],
+  ]);
+  await ctx.db.execute(sql`DELETE FROM hot.webhook_queue`);
+  expect(await dropPartitions(ctx)).toEqual(['webhook_delivery_2020_02', 'webhook_attempt_2020_02']);
+});
+
 it('drops old months, but no ledger of a campaign that is not done; counters stay', async () => {
   await ctx.db.execute(
     sql`UPDATE campaign SET status = 'paused', snapshot_on = '2020-02-10' WHERE id = ${world.campaignId}`,
