@@ -217,7 +217,7 @@ test('nothing but failures for five days pauses, one success in between does not
   const bad = await makeWebhook({ ...values, url: `${receiver.origin}/bad` });
   const good = await makeWebhook({ ...values, url: `${receiver.origin}/good` });
   await db.execute(
-    sql`UPDATE webhook SET failing_since = now() - interval '121 hours' WHERE uid IN (${bad.webhook_uid}, ${good.webhook_uid})`,
+    sql`UPDATE webhook SET failing_since = now() - interval '121 hours', last_failed_at = now() - interval '1 hour' WHERE uid IN (${bad.webhook_uid}, ${good.webhook_uid})`,
   );
   await app.newTenant({ hasPlan: false });
   const state = (uid: string) =>
@@ -228,6 +228,27 @@ test('nothing but failures for five days pauses, one success in between does not
   await expect.poll(() => state(bad.webhook_uid), WAIT).toMatchObject([{ status: 'paused', reason: 'failing' }]);
   await expect.poll(() => state(good.webhook_uid), WAIT).toEqual([{ status: 'active', reason: null, isWell: true }]);
   for (const one of [bad, good]) await post(`/webhooks/${one.webhook_uid}`, {}, 'DELETE');
+});
+
+test('a secret that cannot be read is tried again, one before it that cannot be read is left out', async () => {
+  const receiver = await webhookReceiver();
+  const made = await makeWebhook({
+    ...{ event: 'new_customer', url: `${receiver.origin}/`, retry_times: 50 },
+    ...{ retry_after_seconds: 1, retry_seconds_max: 1 },
+  });
+  await db.execute(
+    sql`UPDATE webhook SET sealed_previous_secret = sealed_secret, sealed_secret = '\\x00'::bytea WHERE uid = ${made.webhook_uid}`,
+  );
+  await app.newTenant({ hasPlan: false });
+  await expect.poll(async () => (await logOf(made))[0]?.attempts[0]?.error, WAIT).toContain('cannot be decrypted');
+  await db.execute(
+    sql`UPDATE webhook SET sealed_secret = sealed_previous_secret, sealed_previous_secret = '\\x00'::bytea,
+               previous_secret_ends_at = now() + interval '1 day' WHERE uid = ${made.webhook_uid}`,
+  );
+  await expect.poll(() => logOf(made, 'delivered'), WAIT).toHaveLength(1);
+  const [hook] = receiver.received;
+  if (hook) verifies(hook, made.secret);
+  await post(`/webhooks/${made.webhook_uid}`, {}, 'DELETE');
 });
 
 test('after a rotation both secrets verify, and a test says what the receiver answered', async () => {

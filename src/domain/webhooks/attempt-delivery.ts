@@ -14,10 +14,7 @@ import { unsealWebhookSecret } from './webhook-secret.ts';
 export const GONE = 410;
 
 /** What an attempt needs of a delivery and its webhook. */
-export type Attemptable = Omit<
-  TakenDelivery,
-  'id' | 'madeOn' | 'customerId' | 'webhookId' | 'personId' | 'status' | 'isFailing'
->;
+export type Attemptable = Omit<TakenDelivery, 'id' | 'madeOn' | 'customerId' | 'webhookId' | 'personId' | 'status'>;
 /** Of an attempt, without the delivery. */
 export type AttemptResult = Omit<Attempt, 'delivery'> & { readonly request: AttemptRequest };
 
@@ -35,7 +32,7 @@ export async function attemptDelivery(
   const secrets = secretsOf(ctx, delivery);
   const fault = faultIn(prepared) ?? faultIn(secrets);
   if ('fault' in prepared || 'fault' in secrets)
-    return { ...NOTHING, attempt, request: { method, url, headers: {} }, error: fault ?? '' };
+    return { ...NOTHING, ...failed(delivery, 0), attempt, request: { method, url, headers: {} }, error: fault ?? '' };
   const { body, rendered } = prepared;
   const timestamp = Math.floor(ctx.clock.now().getTime() / 1_000);
   const signed = {
@@ -53,7 +50,8 @@ export async function attemptDelivery(
   return { ...outcome, attempt, request, body: rendered, durationMs: Math.round(performance.now() - startedAt) };
 }
 
-const NOTHING = { state: 'failed', delaySeconds: null, status: null, durationMs: 0, answer: null, body: null } as const;
+/** Nothing was sent. What prevented it may be over at the next attempt: the template or the secret is changed, the thread lives again. */
+const NOTHING = { status: null, durationMs: 0, answer: null, body: null } as const;
 
 /** The same name in other letters is the same header. */
 function byName(headers: Readonly<Record<string, string>>): Record<string, string> {
@@ -81,16 +79,24 @@ async function preparedBody(
   return { body: Buffer.from(rendered), rendered };
 }
 
-function secretsOf({ installation }: Context, delivery: Attemptable) {
-  const { webhookUid, sealedSecret, sealedPreviousSecret } = delivery;
-  try {
-    const sealed = sealedPreviousSecret ? [sealedSecret, sealedPreviousSecret] : [sealedSecret];
-    return { all: sealed.map((one) => unsealWebhookSecret(installation.secret, webhookUid, one)) };
-  } catch {
+function secretsOf(ctx: Context, delivery: Attemptable) {
+  const present = unsealed(ctx, delivery, delivery.sealedSecret);
+  if (present === undefined)
     return {
       fault:
         'The secret cannot be decrypted: the secret of the installation has changed. Rotate the secret of the webhook.',
     };
+  // The one before is only for receivers that do not know the present one yet: without it the others still verify.
+  const previous = delivery.sealedPreviousSecret && unsealed(ctx, delivery, delivery.sealedPreviousSecret);
+  return { all: previous ? [present, previous] : [present] };
+}
+
+function unsealed({ installation, log }: Context, { webhookUid }: Attemptable, sealed: Uint8Array): string | undefined {
+  try {
+    return unsealWebhookSecret(installation.secret, webhookUid, sealed);
+  } catch (error) {
+    log.warn('webhooks.secret_unreadable', { webhookUid, message: messageOf(error) });
+    return undefined;
   }
 }
 

@@ -3,6 +3,7 @@
  * transaction webhooks are paused that failed for too long, and their owners' mail is enqueued.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Queryable } from '../../db/database.ts';
 import { pausedWebhookMailJob } from '../../jobs/webhook-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -11,7 +12,9 @@ import { isUnavailable } from '../../lib/is-unavailable.ts';
 import type { Context } from '../context.ts';
 import { GONE } from './attempt-delivery.ts';
 import { recordAttempts, type Attempt, type TakenDelivery } from './delivery-store.ts';
-import { clearFailing, noteFailures, parkDeliveries } from './webhook-store.ts';
+import { RETRY_DELAY_SECONDS_MAX } from './retry-schedule.ts';
+import { clearFailing, lockWebhooks, noteFailures, parkDeliveries } from './webhook-store.ts';
+import type { WebhookKey } from './webhook.ts';
 
 export interface EndedAttempt {
   readonly delivery: TakenDelivery;
@@ -31,43 +34,73 @@ export function createAttemptRecorder(ctx: Context, owner: string): GroupCommit<
   return createGroupCommit<EndedAttempt>({
     ...{ batchMax: BATCH_MAX, waitMs: 0, waitingMax: WAITING_MAX },
     async write(ended) {
-      for (;;) {
-        try {
-          return await writeEnded(ctx, owner, ended);
-        } catch (error) {
-          if (!isUnavailable(error)) throw error;
-          ctx.log.warn('webhooks.record_again', { message: messageOf(error), attempts: ended.length });
-          await sleep(AGAIN_MS);
-        }
+      try {
+        await writePatiently(ctx, owner, ended);
+      } catch (error) {
+        if (ended.length === 1) throw error;
+        ctx.log.warn('webhooks.record_singly', { message: messageOf(error), attempts: ended.length });
+        for (const one of ended) await writeAlone(ctx, owner, one);
       }
     },
   });
 }
 
+/** One that cannot be written must not make all others be sent again. It is sent again itself when its lease ends. */
+async function writeAlone(ctx: Context, owner: string, ended: EndedAttempt): Promise<void> {
+  try {
+    await writePatiently(ctx, owner, [ended]);
+  } catch (error) {
+    ctx.log.warn('webhooks.not_recorded', { message: messageOf(error), deliveryUid: ended.delivery.uid });
+  }
+}
+
+async function writePatiently(ctx: Context, owner: string, ended: readonly EndedAttempt[]): Promise<void> {
+  for (;;) {
+    try {
+      return await writeEnded(ctx, owner, ended);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      ctx.log.warn('webhooks.record_again', { message: messageOf(error), attempts: ended.length });
+      await sleep(AGAIN_MS);
+    }
+  }
+}
+
 function writeEnded({ database }: Context, owner: string, ended: readonly EndedAttempt[]): Promise<void> {
+  const attempts = ended.map(({ attempt }) => attempt);
+  const delivered = new Set(ended.filter(({ attempt }) => attempt.state === 'delivered').map(idOf));
+  const failed = ended.filter(({ attempt }) => attempt.error !== null);
   return database.transaction(async (tx) => {
-    await recordAttempts(
-      tx,
-      owner,
-      ended.map(({ attempt }) => attempt),
-    );
-    const recovered = ended.filter(({ delivery, attempt }) => delivery.isFailing && attempt.state === 'delivered');
-    if (recovered.length > 0) await clearFailing(tx, recovered.map(keyOf));
-    const failed = ended.filter(({ attempt }) => attempt.error !== null);
-    if (failed.length === 0) return;
-    const webhooks = Map.groupBy(failed, ({ delivery }) => delivery.webhookId);
-    const noted = [...webhooks.values()].flatMap((all) => {
-      const [one] = all;
-      return one ? [{ ...keyOf(one), isGone: all.some(({ attempt }) => attempt.status === GONE) }] : [];
-    });
-    const paused = await noteFailures(tx, noted, FAILING_DAYS_MAX);
-    if (paused.length === 0) return;
-    await parkDeliveries(tx, paused);
-    for (const { customerId, id } of paused)
-      await enqueue(tx, pausedWebhookMailJob, { customerId: String(customerId), webhookId: String(id) });
+    const failing = await lockWebhooks(tx, [...Map.groupBy(ended, idOf).values()].flatMap(keyOf));
+    await recordAttempts(tx, owner, attempts);
+    const recovered = failing.filter(({ id }) => delivered.has(id));
+    if (recovered.length > 0) await clearFailing(tx, recovered);
+    if (failed.length > 0) await noteFailed(tx, failed);
   });
 }
 
-function keyOf({ delivery: { customerId, webhookId } }: EndedAttempt) {
-  return { customerId, id: webhookId };
+async function noteFailed(tx: Queryable, failed: readonly EndedAttempt[]): Promise<void> {
+  const noted = [...Map.groupBy(failed, idOf).values()].flatMap((all) =>
+    keyOf(all).map((key) => ({
+      ...key,
+      isGone: all.some(({ attempt }) => attempt.status === GONE),
+      isRepeated: all.some(isRepeated),
+    })),
+  );
+  const paused = await noteFailures(tx, noted, { days: FAILING_DAYS_MAX, gapSeconds: RETRY_DELAY_SECONDS_MAX });
+  if (paused.length === 0) return;
+  await parkDeliveries(tx, paused);
+  for (const { customerId, id } of paused)
+    await enqueue(tx, pausedWebhookMailJob, { customerId: String(customerId), webhookId: String(id) });
+}
+
+function isRepeated({ delivery: { attemptsBefore }, attempt: { attempt, state } }: EndedAttempt): boolean {
+  return state === 'failed' || attempt - attemptsBefore > 1;
+}
+
+const idOf = ({ delivery }: EndedAttempt) => delivery.webhookId;
+
+/** Of the webhook that they all have. */
+function keyOf([one]: readonly EndedAttempt[]): WebhookKey[] {
+  return one ? [{ customerId: one.delivery.customerId, id: one.delivery.webhookId }] : [];
 }

@@ -18,9 +18,18 @@ export interface NewDelivery {
   readonly payload: string;
 }
 
+/** With one statement: it holds some megabytes, and its locks not for long. */
+export const ADDED_AT_ONCE_MAX = 5_000;
+
 /** Adds deliveries, without those that exist. Returns how many are new. */
 export async function addDeliveries(db: Queryable, deliveries: readonly NewDelivery[]): Promise<number> {
-  if (deliveries.length === 0) return 0;
+  let added = 0;
+  for (let from = 0; from < deliveries.length; from += ADDED_AT_ONCE_MAX)
+    added += await addPiece(db, deliveries.slice(from, from + ADDED_AT_ONCE_MAX));
+  return added;
+}
+
+async function addPiece(db: Queryable, deliveries: readonly NewDelivery[]): Promise<number> {
   const [answer] = await db.query(
     { added: 'int' },
     sql`SELECT hot.add_webhook_deliveries(${plainArray(deliveries, ({ webhook }) => webhook.customerId)}::bigint[],
@@ -58,7 +67,6 @@ const TAKEN_DELIVERY = row({
   retryTimes: 'int',
   retryAfterSeconds: 'int',
   retrySecondsMax: 'int',
-  isFailing: 'bool',
 });
 /** A delivery that this process has taken, with its webhook as it is now. */
 export type TakenDelivery = RowOf<typeof TAKEN_DELIVERY>;
@@ -85,12 +93,11 @@ export async function takeDeliveries(db: Queryable, taking: Taking): Promise<Tak
   const ids = taken.map(({ id }) => id);
   const rows = await db.query(
     TAKEN_DELIVERY,
-    sql`SELECT q.delivery_id AS id, q.made_on AS "madeOn", q.customer_id AS "customerId", q.webhook_id AS "webhookId", q.receiver,
+    sql`SELECT q.delivery_id AS id, q.made_on AS "madeOn", q.customer_id AS "customerId", q.webhook_id AS "webhookId", w.receiver,
                d.uid, d.event, d.person_id AS "personId", d.payload, d.body, d.attempts, d.attempts_before AS "attemptsBefore", d.is_test AS "isTest",
                w.uid AS "webhookUid", w.status, w.url, w.method, w.headers, w.body_template AS "bodyTemplate", w.sealed_secret AS "sealedSecret",
                CASE WHEN w.previous_secret_ends_at > now() THEN w.sealed_previous_secret END AS "sealedPreviousSecret",
-               w.retry_times AS "retryTimes", w.retry_after_seconds AS "retryAfterSeconds", w.retry_seconds_max AS "retrySecondsMax",
-               w.failing_since IS NOT NULL AS "isFailing"
+               w.retry_times AS "retryTimes", w.retry_after_seconds AS "retryAfterSeconds", w.retry_seconds_max AS "retrySecondsMax"
           FROM hot.webhook_queue q
           JOIN webhook w ON w.customer_id = q.customer_id AND w.id = q.webhook_id
           JOIN hot.webhook_delivery d ON d.customer_id = q.customer_id AND d.webhook_id = q.webhook_id AND d.id = q.delivery_id AND d.made_on = q.made_on

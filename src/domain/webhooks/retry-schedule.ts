@@ -2,6 +2,8 @@
 const JITTER = 0.1;
 /** A receiver that asks for more is asked again then: its log shows it. */
 const RETRY_AFTER_SECONDS_MAX = 172_800;
+/** Between two attempts of one delivery there is never more. */
+export const RETRY_DELAY_SECONDS_MAX = RETRY_AFTER_SECONDS_MAX * (1 + JITTER);
 
 export interface Schedule {
   readonly retryTimes: number;

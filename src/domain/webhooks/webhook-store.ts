@@ -72,7 +72,7 @@ export function listeningWebhooks(db: Queryable, events: readonly WebhookEvent[]
   );
 }
 
-/** These webhooks, in an order that lets two writers wait for each other only one way. */
+/** These webhooks. */
 function those(keys: readonly WebhookKey[]): Sql {
   return sql`unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ id }) => id)}::bigint[]) AS k(customer_id, id)`;
 }
@@ -90,41 +90,64 @@ export async function parkDeliveries(db: Queryable, keys: readonly WebhookKey[])
   );
 }
 
-/** The last attempt of each succeeded. */
+/** The last attempt of each succeeded. They are locked. */
 export async function clearFailing(db: Queryable, keys: readonly WebhookKey[]): Promise<void> {
   await db.execute(
-    sql`WITH failing AS (
-          SELECT w.customer_id, w.id FROM ${those(keys)} JOIN webhook w USING (customer_id, id)
-           WHERE w.failing_since IS NOT NULL ORDER BY w.customer_id, w.id FOR NO KEY UPDATE OF w
-        )
-        UPDATE webhook w SET failing_since = NULL FROM failing f WHERE w.customer_id = f.customer_id AND w.id = f.id`,
+    sql`UPDATE webhook w SET failing_since = NULL FROM ${those(keys)} WHERE w.customer_id = k.customer_id AND w.id = k.id`,
     'webhooks.clear_failing',
   );
 }
 
-/** A webhook of which an attempt failed; `isGone`: its receiver said that it is gone. */
-export interface FailedWebhook extends WebhookKey {
-  readonly isGone: boolean;
+/**
+ * Whoever changes a webhook and what waits for it locks the webhook first, so that two writers wait for each other only one way. Answers
+ * those with failures.
+ */
+export async function lockWebhooks(db: Queryable, keys: readonly WebhookKey[]): Promise<WebhookKey[]> {
+  const rows = await db.query(
+    { customerId: 'bigint', id: 'bigint', isFailing: 'bool' },
+    sql`SELECT w.customer_id AS "customerId", w.id, w.failing_since IS NOT NULL AS "isFailing" FROM ${those(keys)} JOIN webhook w USING (customer_id, id)
+         ORDER BY w.customer_id, w.id FOR NO KEY UPDATE OF w`,
+    'webhooks.lock',
+  );
+  return rows.filter(({ isFailing }) => isFailing);
 }
 
-/** Notes that an attempt of each failed, and pauses those that are gone and those with nothing but failures for `days`. Answers the paused ones. */
-export function noteFailures(db: Queryable, failed: readonly FailedWebhook[], days: number) {
+/** A webhook of which an attempt failed. */
+export interface FailedWebhook extends WebhookKey {
+  /** Its receiver said so. */
+  readonly isGone: boolean;
+  /** A retry failed, or the last try: one failure alone pauses nothing. */
+  readonly isRepeated: boolean;
+}
+
+export interface FailureLimits {
+  /** Nothing but failures for so long pauses. */
+  readonly days: number;
+  /** Failures further apart do not belong together: in between nothing was tried. */
+  readonly gapSeconds: number;
+}
+
+/** Notes that an attempt of each failed, and pauses those that are gone and those with nothing but failures for too long. Answers the paused ones. */
+export function noteFailures(db: Queryable, failed: readonly FailedWebhook[], { days, gapSeconds }: FailureLimits) {
   return db.query(
     { customerId: 'bigint', id: 'bigint', reason: webhookFields.pauseReason.type },
     sql`WITH noted AS (
-          SELECT w.customer_id, w.id, k.is_gone, w.failing_since IS NULL AS is_new,
-                 coalesce(w.failing_since < now() - make_interval(days => ${days}::int), false) AS is_failing
+          SELECT w.customer_id, w.id, k.is_gone, f.since, k.is_repeated AND f.since < now() - make_interval(days => ${days}::int) AS is_failing
             FROM unnest(${failed.map(({ customerId }) => customerId)}::bigint[], ${failed.map(({ id }) => id)}::bigint[],
-                        ${failed.map(({ isGone }) => isGone)}::boolean[]) AS k(customer_id, id, is_gone)
+                        ${failed.map(({ isGone }) => isGone)}::boolean[], ${failed.map(({ isRepeated }) => isRepeated)}::boolean[])
+                 AS k(customer_id, id, is_gone, is_repeated)
             JOIN webhook w USING (customer_id, id)
+           CROSS JOIN LATERAL (
+             SELECT CASE WHEN w.last_failed_at >= now() - make_interval(secs => ${gapSeconds}::float8) THEN coalesce(w.failing_since, now()) ELSE now() END AS since
+           ) f
            WHERE w.status = 'active' ORDER BY w.customer_id, w.id FOR NO KEY UPDATE OF w
         ), written AS (
           UPDATE webhook w
-             SET failing_since = coalesce(w.failing_since, now()),
+             SET failing_since = n.since, last_failed_at = now(),
                  status = CASE WHEN n.is_gone OR n.is_failing THEN 'paused' ELSE w.status END,
                  pause_reason = CASE WHEN n.is_gone THEN 'gone' WHEN n.is_failing THEN 'failing' END,
                  paused_at = CASE WHEN n.is_gone OR n.is_failing THEN now() END
-            FROM noted n WHERE w.customer_id = n.customer_id AND w.id = n.id AND (n.is_new OR n.is_gone OR n.is_failing)
+            FROM noted n WHERE w.customer_id = n.customer_id AND w.id = n.id
           RETURNING w.customer_id, w.id, w.status, w.pause_reason
         )
         SELECT customer_id AS "customerId", id, pause_reason AS reason FROM written WHERE status = 'paused' ORDER BY id`,
@@ -141,16 +164,14 @@ export async function planIdsOf(db: Queryable, uids: readonly string[]): Promise
   return new Map(rows.map(({ uid, id }) => [uid, String(id)]));
 }
 
-/** As many numbers that nothing else has, in a row of their own, and the time. */
-export async function nextSequence(
+/** As many numbers that nothing else has, the smallest first, and the time. Others may take those in between. */
+export async function nextSequences(
   db: Queryable,
   count: number,
-): Promise<{ readonly first: bigint; readonly now: Date }> {
-  const [taken] = await db.query(
-    { first: 'bigint', now: 'timestamptz' },
-    sql`SELECT min(nextval('hot.webhook_sequence')) AS first, now() AS now FROM generate_series(1, ${count}::int)`,
-    'webhooks.next_sequence',
+): Promise<readonly { readonly sequence: bigint; readonly now: Date }[]> {
+  return db.query(
+    { sequence: 'bigint', now: 'timestamptz' },
+    sql`SELECT nextval('hot.webhook_sequence') AS sequence, now() AS now FROM generate_series(1, ${count}::int) ORDER BY 1`,
+    'webhooks.next_sequences',
   );
-  if (!taken) throw new Error('A sequence gave no number.');
-  return taken;
 }
