@@ -19,7 +19,7 @@ import { askedOutcome } from './asked-outcome.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
 import { isActive, zonesOfList } from './version-read-model.ts';
-import { tellOfArrivals } from './tell-webhooks.ts';
+import { fireForArrivals } from './fire-webhooks.ts';
 import { workOfNode } from './work-of-node.ts';
 
 /** One transaction of some 100 ms. */
@@ -91,7 +91,7 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
   const moves = due.length > 0 ? await movesOf(ctx, batch, zones, due) : [];
   await moveRuns(ctx.tx, key, { moves, now });
-  await tellOfArrivals(ctx, live, moves);
+  await fireForArrivals(ctx, live, moves);
   const last = due.length < max ? undefined : due.at(-1);
   const next = last && { key, after: { wakeAt: last.wakeAt, id: last.id } };
   // What has come before the cursor meanwhile makes the node due again.

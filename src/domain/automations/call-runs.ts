@@ -6,7 +6,7 @@ import type { FlowPayload } from './flow-payload.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import type { DueRun, Move, NodeKey } from './run.ts';
 import { findByKeys, moveRuns } from './run-store.ts';
-import { tellOfArrivals } from './tell-webhooks.ts';
+import { fireForArrivals } from './fire-webhooks.ts';
 import { wakeFlows } from './wake-flows.ts';
 import { zonesOfList } from './version-read-model.ts';
 
@@ -43,7 +43,7 @@ export async function callRuns(ctx: TransactionContext, key: NodeKey, call: Call
   const called = waiting.filter(({ id }) => taken.has(id));
   const moves = await movesOf(ctx, live, { node: key.node, runs: called, now: call.calledAt });
   await moveRuns(ctx.tx, key, { moves, now: call.calledAt });
-  await tellOfArrivals(ctx, live, moves);
+  await fireForArrivals(ctx, live, moves);
   if (moves.some(({ to }) => to?.state === 'due')) await wakeFlows(ctx.tx);
   return {
     runIds: called.map(({ id }) => id),

@@ -8,7 +8,7 @@ import { firstNode, type LiveFlow } from './live-flow.ts';
 import { placeAt } from './place-at.ts';
 import type { RunPerson } from './run.ts';
 import { insertRuns, type NewRun } from './new-run-store.ts';
-import { tellOfArrivals } from './tell-webhooks.ts';
+import { fireForArrivals } from './fire-webhooks.ts';
 import { findByKeys } from './run-store.ts';
 import { wakeFlows } from './wake-flows.ts';
 import { zonesOfList } from './version-read-model.ts';
@@ -79,7 +79,7 @@ export async function enterPeople(
   const runIds = new Map(written.map((one) => [nameOf(one), one.runId]));
   const runs = await newRuns(ctx, live, timed, { people, runIds });
   await insertRuns(ctx.tx, key, runs);
-  await tellOfArrivals(ctx, live, runs);
+  await fireForArrivals(ctx, live, runs);
   if (runs.some(({ to }) => to.state === 'due')) await wakeFlows(ctx.tx);
   return entrants.map((one, no) => {
     const refused = refusals[no];

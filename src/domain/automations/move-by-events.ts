@@ -16,7 +16,7 @@ import { liveFlow, type LiveFlow } from './live-flow.ts';
 import type { Outcome } from './node-work.ts';
 import type { Move } from './run.ts';
 import { findByKeys, moveRuns } from './run-store.ts';
-import { tellOfArrivals } from './tell-webhooks.ts';
+import { fireForArrivals } from './fire-webhooks.ts';
 import { wakeFlows } from './wake-flows.ts';
 import { zonesOfList } from './version-read-model.ts';
 
@@ -74,7 +74,7 @@ export async function moveByEvents(
       return [moveOf(node, run, outcome, arrival)];
     });
     await moveRuns(ctx.tx, { ...key, version }, { moves, now: followed.now });
-    if (live) await tellOfArrivals(ctx, live, moves);
+    if (live) await fireForArrivals(ctx, live, moves);
   }
   await wakeFlows(ctx.tx);
   return held.length;

@@ -6,7 +6,7 @@ import type { NodeWork, Outcome } from './node-work.ts';
 import { endWaitsForEvent } from './event-wait-work.ts';
 import { notify } from './notify-work.ts';
 import { addTag, removeTag, setField, unsubscribe } from './person-work.ts';
-import { tellWebhooks } from './tell-webhooks.ts';
+import { fireWebhooks } from './fire-webhooks.ts';
 import { endWaits, endWaitsForDates, endWaitsForEvents } from './wait-work.ts';
 
 export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly Outcome[]> {
@@ -38,7 +38,7 @@ export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly 
     case 'notify':
       return notify({ ...work, node });
     case 'webhook':
-      return tellWebhooks({ ...work, node });
+      return fireWebhooks({ ...work, node });
     case 'start_flow':
     case 'copy_to_list':
     case 'move_to_list':

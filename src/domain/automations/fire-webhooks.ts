@@ -6,7 +6,7 @@ import { NEXT, type NodeWork, type Outcome } from './node-work.ts';
 import type { Move, Place } from './run.ts';
 
 /** A webhook node: tells it, and goes on. */
-export async function tellWebhooks({ ctx, live, runs }: NodeWork<'webhook'>): Promise<readonly Outcome[]> {
+export async function fireWebhooks({ ctx, live, runs }: NodeWork<'webhook'>): Promise<readonly Outcome[]> {
   const { automationId } = live.key;
   await fireAutomationWebhook(
     ctx.db,
@@ -23,7 +23,7 @@ interface Arriving {
 }
 
 /** Of those who come to API-call nodes: they wait there for the answer. */
-export async function tellOfArrivals(
+export async function fireForArrivals(
   { db }: TransactionContext,
   { key, graph }: LiveFlow,
   arriving: readonly Arriving[],
