@@ -7,6 +7,7 @@ import { answersTo } from '../audience/segments/ask-plugins.ts';
 import type { AnswersByQuestion, SegmentRule } from '../audience/segments/segment.ts';
 import { setFlowDepths } from '../../events/person-event-store.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { automationStatus } from './automation-store.ts';
 import { questionsOf } from './flow-condition.ts';
 import type { FlowNode, NodeType } from './flow-nodes.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
@@ -18,7 +19,7 @@ import { storeNextWake, tryNode } from './node-store.ts';
 import { askedOutcome } from './asked-outcome.ts';
 import { oneByOne } from './one-by-one.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
-import { isActive, zonesOfList } from './version-read-model.ts';
+import { zonesOfList } from './version-read-model.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
 import { workOfNode } from './work-of-node.ts';
 
@@ -80,7 +81,7 @@ interface Batch extends Step {
 async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<Advanced> {
   const { live, node, now, max, after } = batch;
   // It may have been stopped since it was found: nobody is moved from then on.
-  if (!(await tryNode(ctx.tx, key)) || !(await isActive(ctx.db, key))) return NOTHING;
+  if (!(await tryNode(ctx.tx, key)) || (await automationStatus(ctx.db, key)) !== 'active') return NOTHING;
   await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
   if (!zones) return NOTHING;

@@ -3,7 +3,7 @@ import type { AtWork } from './enter-by-trigger.ts';
 import { fireSlots } from './fire-slots.ts';
 import { judgePeople } from './judge-people.ts';
 import { planPeople } from './plan-people.ts';
-import { membersBetween, nextPeople, takeChanged, type Change } from './trigger-person-store.ts';
+import { membersBetween, newAmong, nextPeople, takeChanged, type Change } from './trigger-person-store.ts';
 import { writeWalk } from './trigger-store.ts';
 import type { WatchedRow } from './watched-trigger.ts';
 
@@ -13,15 +13,27 @@ export const PEOPLE_AT_ONCE = 1_000;
 /** First who came or changed, then the next of all people when they are being looked at, then whose time has come. */
 export async function lookAtPeople(work: AtWork, row: WatchedRow): Promise<number> {
   const changed = await takeChanged(work.ctx.tx, row, PEOPLE_AT_ONCE);
-  // The look at all people has yet to come to the others.
-  const people = [...changed.people].filter(
-    ([id]) => row.rule === null || row.walkAfter === null || id <= row.walkAfter,
-  );
-  await lookAt(work, row, new Map(people));
+  await lookAt(work, row, await toJudge(work, row, changed.people));
   const isBehind = changed.rows === PEOPLE_AT_ONCE;
-  if (row.walkAfter !== null) return changed.rows + (await walkOn(work, row, row.walkAfter)).done;
+  if (row.walkAfter !== null && !isBehind) return changed.rows + (await walkOn(work, row, row.walkAfter)).done;
   const { trigger } = work;
   return changed.rows + ('at' in trigger && !isBehind ? await fireSlots({ ...work, trigger }, row, PEOPLE_AT_ONCE) : 0);
+}
+
+/**
+ * Those who are judged by their own changes, which say whether they enter. A look at all people that lets nobody in has to come first to
+ * those who were there before it: they may have been in the segment then.
+ */
+async function toJudge(
+  { ctx }: AtWork,
+  row: WatchedRow,
+  changed: ReadonlyMap<bigint, Change>,
+): Promise<ReadonlyMap<bigint, Change>> {
+  const { rule, walkAfter } = row;
+  if (rule === null || walkAfter === null || row.walkEnters) return changed;
+  const ahead = [...changed.keys()].filter((id) => id > walkAfter);
+  const fresh = new Set(await newAmong(ctx.db, row, ahead));
+  return new Map([...changed].filter(([id]) => id <= walkAfter || fresh.has(id)));
 }
 
 /** Looks at the next of all people. Answers how much it did, and the id up to which it came; null: all were looked at. */
@@ -37,14 +49,19 @@ export async function walkOn(
   const members = row.rule === null ? [] : await membersBetween(ctx.db, row, { after, upTo });
   const change = { since: row.walkFrom, enters: row.walkEnters, depth: 0 };
   const people = new Map([...members, ...next].map((id) => [id, change]));
-  await lookAt(work, row, people);
+  await lookAt(work, row, people, 'walk');
   await writeWalk(ctx.tx, row, upTo);
   return { done: Math.max(1, people.size), upTo };
 }
 
-async function lookAt(work: AtWork, row: WatchedRow, people: ReadonlyMap<bigint, Change>): Promise<void> {
+async function lookAt(
+  work: AtWork,
+  row: WatchedRow,
+  people: ReadonlyMap<bigint, Change>,
+  by: 'change' | 'walk' = 'change',
+): Promise<void> {
   const { trigger } = work;
   if (people.size === 0) return;
   if ('at' in trigger) return planPeople({ ...work, trigger }, row, people);
-  if (row.rule) await judgePeople({ ...work, trigger }, { rule: row.rule, people });
+  if (row.rule) await judgePeople({ ...work, trigger }, row, { rule: row.rule, people, by });
 }

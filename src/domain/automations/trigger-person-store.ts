@@ -1,9 +1,11 @@
 /** What triggers know of people: the next times of dates and timetables, who is in a segment, who has changed. Set-wise, some hundreds at once. */
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import type { RunPerson } from './run.ts';
-import type { TriggerKey } from './watched-trigger.ts';
+import type { TriggerKey, WatchedRow } from './watched-trigger.ts';
 
 const CHANGED_ROW = row({ personId: 'bigint', changedAt: 'timestamptz', enters: 'bool', depth: 'smallint' });
+
+const PERSON_ROW = row({ personId: 'bigint' });
 
 /** Why a trigger looks at a person. */
 export interface Change {
@@ -39,6 +41,34 @@ export async function takeChanged(
     });
   }
   return { people, rows: rows.length };
+}
+
+/** Who of these people came to the list after the look at all people began. */
+export async function newAmong(
+  db: Queryable,
+  { customerId, listId, walkFrom }: WatchedRow,
+  ids: readonly bigint[],
+): Promise<readonly bigint[]> {
+  if (ids.length === 0) return [];
+  const rows = await db.query(
+    PERSON_ROW,
+    sql`SELECT s.id AS "personId" FROM subscriber s
+         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[]) AND s.created_at > ${walkFrom}`,
+    'automations.new_among',
+  );
+  return rows.map(({ personId }) => personId);
+}
+
+/** Who of these people is judged by changes that were not taken yet: all who have some; of a look that lets nobody in those who are new. */
+export async function pendingAmong(db: Queryable, row: WatchedRow, ids: readonly bigint[]): Promise<readonly bigint[]> {
+  const rows = await db.query(
+    PERSON_ROW,
+    sql`SELECT DISTINCT person_id AS "personId" FROM hot.flow_changed
+         WHERE customer_id = ${row.customerId} AND trigger_id = ${row.id} AND person_id = ANY (${[...ids]}::bigint[])`,
+    'automations.pending_among',
+  );
+  const pending = rows.map(({ personId }) => personId);
+  return row.walkEnters ? pending : newAmong(db, row, pending);
 }
 
 /** The ids of the next people of the list. */
@@ -128,8 +158,6 @@ export async function writePlans(
     'automations.write_plans',
   );
 }
-
-const PERSON_ROW = row({ personId: 'bigint' });
 
 /** Removes these people from the memory of the trigger; answers those whom the trigger knew. */
 export async function removePeople(

@@ -18,19 +18,6 @@ export async function readVersion(db: Queryable, { customerId, automationId, ver
   return found;
 }
 
-/** Whether people enter the automation and move on in it now. */
-export async function isActive(
-  db: Queryable,
-  { customerId, automationId }: Pick<VersionKey, 'customerId' | 'automationId'>,
-): Promise<boolean> {
-  const rows = await db.query(
-    { one: 'int' },
-    sql`SELECT 1 AS one FROM automation WHERE customer_id = ${customerId} AND id = ${automationId} AND status = 'active'`,
-    'automations.is_active',
-  );
-  return rows.length > 0;
-}
-
 export async function zonesOfList(
   db: Queryable,
   { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },

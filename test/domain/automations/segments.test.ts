@@ -76,6 +76,33 @@ test('by an import that starts no flows, or by another rule, nobody enters: they
   expect(await world.people(flow)).toEqual([other]);
 });
 
+test('while all people are looked at, an import that starts no flows lets nobody in, and who comes is not lost', async () => {
+  const world = await startWorld();
+  const { ctx, list } = world;
+  const old = await world.person({ fieldValues: { LEVEL: 'gold' } });
+  await ctx.db.execute(sql`UPDATE subscriber SET created_at = '2022-01-01' WHERE id = ${old}`);
+  const flow = await world.watch([{ type: 'segment_entered', segmentUid: world.segmentUid }]);
+  await ctx.database.transaction(async (tx) => {
+    await tx.execute(sql`SELECT set_config('mailwright.run_automations', 'off', true)`);
+    await tx.execute(
+      sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
+          SELECT ${list.customerId}, ${list.id}, 'i' || n || '@x.example', 'i' || n || '@x.example', 'subscribed', '{"LEVEL": "gold"}' FROM generate_series(1, 2500) n`,
+    );
+  });
+  // The hourly look at all has begun before these are taken.
+  await world.look('2022-06-01T01:05:00Z');
+  expect(await world.people(flow)).toEqual([]);
+  // The first look at all, of a list so large that it is not over yet.
+  await ctx.db.execute(sql`DELETE FROM hot.flow_trigger_person WHERE customer_id = ${list.customerId}`);
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_trigger SET walk_after = 0, walk_enters = false WHERE customer_id = ${list.customerId}`,
+  );
+  const fresh = await world.person({ fieldValues: { LEVEL: 'gold' } });
+  await ctx.db.execute(sql`UPDATE subscriber SET tags = '{new}' WHERE id = ${old}`);
+  await world.look('2022-06-01T01:06:00Z');
+  expect(await world.people(flow)).toEqual([fresh]);
+});
+
 test('a rule about time is judged each hour, and `if` then', async () => {
   const world = await startWorld('2022-06-01T00:00:00Z', { createdAt: { moreThanDaysAgo: 30 } });
   const [plain, vip] = [await world.person(), await world.person({ tags: ['vip'] })];
