@@ -22,12 +22,14 @@ export interface BeginTriggers {
   readonly flow: Flow;
   /** The flow was not active before: what was to come meanwhile does not. */
   readonly isAnew: boolean;
+  /** But times that have come since an outage stopped it are kept. */
+  readonly keepsSlots?: boolean;
 }
 
 /** In the transaction that publishes or activates. Those of the last version that mean the same go on as they are. */
 export async function beginTriggers(
   ctx: TransactionContext,
-  { key, listId, flow, isAnew }: BeginTriggers,
+  { key, listId, flow, isAnew, keepsSlots = false }: BeginTriggers,
 ): Promise<void> {
   const { customerId, automationId } = key;
   const watched = new Map(flow.triggers.filter(isWatched).map((one) => [keyOfTrigger(one), one]));
@@ -39,7 +41,7 @@ export async function beginTriggers(
       field: one.type === 'date_field' ? one.field : null,
     })),
   );
-  await beginTriggerRows(ctx.tx, { customerId, automationId, listId, triggers, now, isAnew });
+  await beginTriggerRows(ctx.tx, { customerId, automationId, listId, triggers, now, isAnew, keepsSlots });
   const live = liveFlowOf(key, { listId, flow });
   const end = performance.now() + REMEMBER_MS_MAX;
   for (const one of await triggersOfSegments(ctx.db, key)) {

@@ -12,15 +12,34 @@ type FlowKey = Pick<VersionKey, 'customerId' | 'automationId'>;
 const RETRY_SECONDS_MAX = 600;
 const FAILURES_MAX = 30;
 
-/** From now on: what happened before brings nobody in (D71). */
+/** A flow that an outage stopped reads nothing until it is activated, and then from where it was. */
+const UNTIL_ACTIVATED = sql`'infinity'::timestamptz`;
+
+/** What happens to people from the outage on waits until the flow is activated. */
+export async function keepPosition(db: Queryable, { customerId, automationId }: FlowKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.flow_follower SET failures = 0, retry_at = ${UNTIL_ACTIVATED} WHERE customer_id = ${customerId} AND automation_id = ${automationId}`,
+  );
+}
+
+/** Whether an outage stopped the flow, and it was not activated since. */
+export async function isPositionKept(db: Queryable, { customerId, automationId }: FlowKey): Promise<boolean> {
+  const kept = await db.execute(
+    sql`SELECT 1 FROM hot.flow_follower WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND retry_at = ${UNTIL_ACTIVATED}`,
+  );
+  return kept > 0;
+}
+
+/** From now on: what happened before brings nobody in (D71); but what happened since an outage stopped the flow does. */
 export async function followFromNow(
   db: Queryable,
   { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
 ): Promise<void> {
   await db.execute(sql`
-    INSERT INTO hot.flow_follower (customer_id, automation_id, position) VALUES (${customerId}, ${id}, ${LAST_PERSON_EVENT_ID})
+    INSERT INTO hot.flow_follower AS f (customer_id, automation_id, position) VALUES (${customerId}, ${id}, ${LAST_PERSON_EVENT_ID})
     ON CONFLICT (customer_id, automation_id) DO UPDATE
-      SET position = excluded.position, since = excluded.since, failures = 0, retry_at = NULL`);
+      SET position = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.position ELSE excluded.position END,
+          since = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.since ELSE excluded.since END, failures = 0, retry_at = NULL`);
 }
 
 const BEHIND_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', listId: 'bigint' });

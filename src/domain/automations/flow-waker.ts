@@ -102,16 +102,21 @@ class Waker implements FlowWaker {
 
   /** Never rejects. What failed is tried again at the next tick. */
   async #run(): Promise<void> {
-    const { db, log } = this.#ctx;
+    const { log } = this.#ctx;
     try {
       while (this.#isWanted && !this.#isPaused()) {
         this.#isWanted = false;
-        if (this.#work === advanceDue) await this.#watch();
-        await this.#work(this.#ctx, { now: () => databaseNow(db), isStopping: () => this.#isPaused() });
+        await this.#work(this.#ctx, { now: () => this.#lookAt(), isStopping: () => this.#isPaused() });
       }
     } catch (error) {
       log.warn('automations.not_advanced', { message: messageOf(error) });
     }
+  }
+
+  /** The time of a look. Work may go on for hours: the watch goes on with it. */
+  async #lookAt(): Promise<Date> {
+    if (this.#work === advanceDue) await this.#watch();
+    return databaseNow(this.#ctx.db);
   }
 
   /** Before anything is moved: what an outage made late is not sent without asking. */

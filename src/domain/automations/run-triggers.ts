@@ -10,7 +10,7 @@ import type { Advancing } from './advance-due.ts';
 import { liveFlow } from './live-flow.ts';
 import { lookAtPeople, PEOPLE_AT_ONCE } from './look-at-people.ts';
 import { eraseTrigger } from './trigger-person-store.ts';
-import { beginWalk, delayTrigger, readTrigger, triggersAtWork } from './trigger-store.ts';
+import { beginWalk, delayTrigger, holdGone, readTrigger, triggersAtWork } from './trigger-store.ts';
 import { isWatched, keyOfTrigger, type TriggerKey, type WatchedRow, type WatchedTrigger } from './watched-trigger.ts';
 
 /** Of one round. */
@@ -26,11 +26,16 @@ export async function runTriggers(ctx: Context, { now, isStopping }: Advancing):
     let done = 0;
     for (const { isGone, ...key } of await triggersAtWork(ctx.db, at, TRIGGERS_AT_ONCE)) {
       if (isStopping()) return total + done;
-      done += isGone ? await eraseTrigger(ctx.db, key, PEOPLE_AT_ONCE) : await tried(ctx, key, at);
+      done += isGone ? await erased(ctx, key) : await tried(ctx, key, at);
     }
     total += done;
     if (done === 0) return total;
   }
+}
+
+/** Some of the rows of a trigger that is gone: a flow that is published again meanwhile may have it once more. */
+function erased(ctx: Context, key: TriggerKey): Promise<number> {
+  return inTransaction(ctx, async ({ tx }) => ((await holdGone(tx, key)) ? eraseTrigger(tx, key, PEOPLE_AT_ONCE) : 0));
 }
 
 /** One trigger that fails holds up no other. */

@@ -24,6 +24,8 @@ interface Begin {
   readonly now: Date;
   /** Also those that were live fire only for what comes from now on. */
   readonly isAnew: boolean;
+  /** Times that have come since the trigger began fire yet. */
+  readonly keepsSlots: boolean;
 }
 
 /** What the people are looked at with. */
@@ -31,7 +33,7 @@ const SEEN_WITH = sql`CASE WHEN t.segment_id IS NULL THEN concat(l.timezone_tag,
 
 /** The triggers of a flow that was published or activated; its others are removed. */
 export async function beginTriggerRows(tx: Transaction, begin: Begin): Promise<void> {
-  const { customerId, automationId, listId, triggers, now, isAnew } = begin;
+  const { customerId, automationId, listId, triggers, now, isAnew, keepsSlots } = begin;
   const keys = triggers.map(({ key }) => key);
   await tx.execute(
     sql`UPDATE hot.flow_trigger SET state = 'removed', retry_at = ${now}::timestamptz + make_interval(secs => ${SETTLED_SECONDS}::int)
@@ -47,7 +49,7 @@ export async function beginTriggerRows(tx: Transaction, begin: Begin): Promise<v
           JOIN customer c ON c.id = l.customer_id
           LEFT JOIN segment s ON s.customer_id = l.customer_id AND s.id = t.segment_id
         ON CONFLICT (customer_id, automation_id, key) DO UPDATE
-          SET state = 'live', started_at = excluded.started_at, fields = excluded.fields, walk_after = 0, walk_from = excluded.walk_from,
+          SET state = 'live', started_at = CASE WHEN ${keepsSlots} THEN o.started_at ELSE excluded.started_at END, fields = excluded.fields, walk_after = 0, walk_from = excluded.walk_from,
               walk_enters = false, walked_at = excluded.walked_at, seen_with = excluded.seen_with, segment_id = excluded.segment_id, retry_at = excluded.retry_at
         WHERE ${isAnew} OR o.state <> 'live'`,
   );
@@ -90,6 +92,15 @@ export function triggersAtWork(db: Queryable, now: Date, max: number) {
          ORDER BY random() LIMIT ${max}`,
     'automations.triggers_at_work',
   );
+}
+
+/** Holds a trigger that is gone; false: another process does, or it is live again. */
+export async function holdGone(tx: Transaction, { customerId, automationId, id }: TriggerKey): Promise<boolean> {
+  const held = await tx.execute(
+    sql`SELECT 1 FROM ${WITH_OTHERS}
+         WHERE t.customer_id = ${customerId} AND t.automation_id = ${automationId} AND t.id = ${id} AND ${IS_GONE} FOR UPDATE OF t SKIP LOCKED`,
+  );
+  return held > 0;
 }
 
 /** Those of the flow's segments whose people are not all known yet. */

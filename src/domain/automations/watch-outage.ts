@@ -6,7 +6,9 @@ import { stoppedMailJob } from '../../jobs/automation-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { enqueueSystemMails } from '../delivery/system-mail.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { keepPosition } from './flow-follower-store.ts';
 import { noteWork, readersOfStopped, stopLate } from './outage-store.ts';
+import { restTriggers } from './trigger-store.ts';
 
 const OUTAGE_SECONDS = 3_600;
 const HOUR_SECONDS = 3_600;
@@ -21,8 +23,11 @@ export async function watchOutage(ctx: Context): Promise<number> {
     const stopped = await stopLate(tx, OUTAGE_SECONDS);
     log.warn('automations.outage', { seconds: Math.round(seconds), stopped: stopped.length });
     const hours = Math.floor(seconds / HOUR_SECONDS);
-    for (const { customerId, automationId } of stopped)
+    for (const { customerId, automationId } of stopped) {
+      await restTriggers(tx, { customerId, automationId });
+      await keepPosition(tx, { customerId, automationId });
       await enqueue(tx, stoppedMailJob, { customerId: String(customerId), automationId: String(automationId), hours });
+    }
     return stopped.length;
   });
 }

@@ -135,6 +135,34 @@ test('after an outage of more than an hour, flows that it has made late are stop
   expect(mails[0]?.content.paragraphs[0]).toContain('did not run for 2 hours');
 });
 
+test('who signs up in an outage enters when the flow that it stopped is activated; its triggers rest until then', async () => {
+  const flow = await world.publish({
+    triggers: [{ type: 'subscribed' }, { type: 'weekly', weekdays: [1], at: '09:00' }],
+    nodes: [{ id: 'mark', type: 'add_tag', tag: 'again' }],
+    edges: [{ from: 'start', to: 'mark' }],
+  });
+  await world.enter(flow, await subscriberPeople(world.ctx.db, world.list, 1));
+  const signedUp = await world.person();
+  await world.ctx.db.execute(
+    sql`INSERT INTO hot.flow_watch (seen_at) VALUES (now() - interval '150 minutes') ON CONFLICT (one) DO UPDATE SET seen_at = excluded.seen_at`,
+  );
+  expect(await watchOutage(world.ctx)).toBeGreaterThan(0);
+  const states = () =>
+    queryRows<{ state: string; started: string }>(
+      world.ctx.db,
+      sql`SELECT state, started_at::text AS started FROM hot.flow_trigger WHERE automation_id = ${flow.key.automationId}`,
+    );
+  const [resting] = await states();
+  expect(resting?.state).toBe('idle');
+  await world.follow();
+  expect(await world.steps(signedUp)).toEqual([]);
+  await setAutomationStatus(world.ctx, flow.uid, 'active', { mode: 'now' });
+  await world.follow();
+  expect(await world.steps(signedUp)).toEqual(['mark entered subscribed']);
+  expect(await states()).toEqual([{ ...resting, state: 'live' }]);
+  await setAutomationStatus(world.ctx, flow.uid, 'inactive');
+});
+
 test('who enters wakes the workers with the commit', async () => {
   // Activating it wakes them too.
   const flow = await world.publish(marking('told'));
