@@ -225,7 +225,10 @@ export interface Resending {
   readonly max: number;
 }
 
-/** Sends deliveries in these states again, the oldest first; their schedule begins anew. Returns how many. */
+/**
+ * Sends deliveries in these states again, first those that were never tried or longest ago: a repeated call comes to those that are left
+ * before it comes to those that have failed again. Their schedule begins anew. Returns how many.
+ */
 export function resendDeliveries(db: Queryable, { webhook, states, uid, from, to, max }: Resending): Promise<number> {
   return db.execute(
     sql`WITH chosen AS (
@@ -233,7 +236,7 @@ export function resendDeliveries(db: Queryable, { webhook, states, uid, from, to
            WHERE d.customer_id = ${webhook.customerId} AND d.webhook_id = ${webhook.id} AND NOT d.is_test AND d.state = ANY (${[...states]}::text[])
              AND (${uid}::text IS NULL OR d.uid = ${uid}::text)
              AND (${from}::timestamptz IS NULL OR d.created_at >= ${from}::timestamptz) AND (${to}::timestamptz IS NULL OR d.created_at < ${to}::timestamptz)
-           ORDER BY d.id LIMIT ${max} FOR UPDATE
+           ORDER BY d.finished_at NULLS FIRST, d.id LIMIT ${max} FOR UPDATE
         ), moved AS (
           UPDATE hot.webhook_delivery d SET state = 'waiting', attempts_before = d.attempts, next_attempt_at = now(), finished_at = NULL
             FROM chosen c

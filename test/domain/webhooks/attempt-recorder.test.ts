@@ -4,7 +4,12 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createAttemptRecorder, type EndedAttempt } from '../../../src/domain/webhooks/attempt-recorder.ts';
-import { addDeliveries, takeDeliveries, type Attempt } from '../../../src/domain/webhooks/delivery-store.ts';
+import {
+  addDeliveries,
+  resendDeliveries,
+  takeDeliveries,
+  type Attempt,
+} from '../../../src/domain/webhooks/delivery-store.ts';
 import { sealWebhookSecret } from '../../../src/domain/webhooks/webhook-secret.ts';
 import { insertWebhook, nextSequences, updateWebhookRow } from '../../../src/domain/webhooks/webhook-store.ts';
 import type { Webhook } from '../../../src/domain/webhooks/webhook.ts';
@@ -124,11 +129,35 @@ test('whoever changes a webhook and its queue, and who records attempts, do not 
     await tx.execute(sql`SELECT 1 FROM webhook WHERE id = ${made.id} FOR UPDATE`);
     const begun = record(owner, [ended(delivery, failure)]);
     await expect.poll(waiting, { timeout: 30_000, interval: 20 }).toHaveLength(1);
+    // It waits, and holds nothing that is needed here.
+    await tx.execute(sql`SELECT 1 FROM hot.webhook_queue WHERE webhook_id = ${made.id} FOR UPDATE NOWAIT`);
     await updateWebhookRow(tx, made, { url: 'https://other.example/', receiver: 'https://other.example' });
     return { begun };
   });
   await recording.begun;
   expect(await stateOf(made)).toMatchObject([{ isWell: false }]);
+});
+
+test('sending again, some at a time, comes to all before it comes to those that failed again', async () => {
+  const owner = randomUUID();
+  const made = await webhook();
+  const all = await taken(owner, made, 2);
+  const over = { ...failure, state: 'failed', delaySeconds: null } as const;
+  await record(
+    owner,
+    all.map((delivery) => ended(delivery, over)),
+  );
+  const again: unknown[] = [];
+  for (const attempt of [2, 2, 3]) {
+    const resending = { webhook: made, states: ['failed'], uid: null, from: null, to: null, max: 1 } as const;
+    expect(await resendDeliveries(db, resending)).toBe(1);
+    const [delivery] = await takeDeliveries(db, {
+      ...{ owner, leaseSeconds: 60, known: [[made.receiver, 1]], limitOfOthers: 0, wanted: 1 },
+    });
+    again.push(delivery?.id);
+    if (delivery) await record(owner, [ended(delivery, { ...over, attempt })]);
+  }
+  expect(again).toEqual([all[0]?.id, all[1]?.id, all[0]?.id]);
 });
 
 test('a request goes to the receiver that the webhook has now, with the headers that it has now', async () => {
