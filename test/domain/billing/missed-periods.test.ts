@@ -1,5 +1,7 @@
 /** Several periods of a vendor's subscription that are seen at once: those that were paid count, those that were not do not. */
 import { beforeEach, expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
+import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
 import * as books from '../../support/billing-world.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { remoteScene } from '../../support/remote-scene.ts';
@@ -7,7 +9,7 @@ import { RemoteVendor } from '../../support/remote-vendor.ts';
 
 let vendor = new RemoteVendor();
 const world = await books.openBillingWorld('2026-03-01T10:00:00Z');
-const { at, linkPlans, subscriber, remotesOf, pass, forget } = await remoteScene(world, () => vendor);
+const { at, linkPlans, subscriber, remotesOf, pass, forget, system } = await remoteScene(world, () => vendor);
 
 beforeEach(async () => {
   await forget();
@@ -72,4 +74,68 @@ test('a vendor that says nothing of earlier periods: all are taken as paid', asy
   at('2026-08-01T10:05:00Z');
   await pass();
   expect(await paid(id)).toHaveLength(6);
+});
+
+const PAID_FOUR = [['start', 1_000n], ...Array.from({ length: 3 }, () => ['renewal', 1_000n])];
+
+test('one that was ended at the vendor meanwhile has its paid periods counted, and ours runs to the end of what is paid', async () => {
+  const { id, kept } = await unpaidApril();
+  kept.status = 'canceled';
+  at('2026-08-01T10:05:00Z');
+  await pass();
+  await pass();
+  expect(await paid(id)).toEqual(PAID_FOUR);
+  expect(await books.creditOf(world, id)).toBe(900n);
+  expect(await present(id)).toMatchObject({ status: 'cancelled', periodEndsAt: new Date('2026-09-01T10:00:00Z') });
+  expect(await remotesOf(id)).toMatchObject([{ isEnded: true, paidUntil: new Date('2026-09-01T10:00:00Z') }]);
+});
+
+test('one that was ended at the vendor stays ours while the vendor does not say what was paid', async () => {
+  const { id, kept } = await unpaidApril();
+  kept.status = 'canceled';
+  vendor.failures.set('periods', new GatewayError('unavailable', 'It is down.'));
+  at('2026-08-01T10:05:00Z');
+  await pass();
+  expect(await remotesOf(id)).toMatchObject([{ isEnded: false, error: 'It is down.' }]);
+  vendor.failures.clear();
+  at('2026-08-01T12:05:00Z');
+  await pass();
+  expect(await paid(id)).toEqual(PAID_FOUR);
+  expect(await present(id)).toMatchObject({ status: 'cancelled' });
+});
+
+test('while the periods cannot be read, the days of grace do not end a subscription that was paid', async () => {
+  const { id, kept } = await unpaidApril();
+  vendor.failures.set('periods', new GatewayError('unavailable', 'It is down.'));
+  at('2026-08-01T10:05:00Z');
+  await pass();
+  const [{ ends } = { ends: null }] = await world.rows<{ ends: Date | null }>(
+    sql`SELECT max(grace_ends_at) AS ends FROM subscription WHERE customer_id = ${id}`,
+  );
+  at(new Date((ends?.getTime() ?? 0) + 60_000).toISOString());
+  await pass();
+  expect(await present(id)).toMatchObject({ status: 'active' });
+  expect(kept.status).toBe('active');
+  vendor.failures.clear();
+  at(new Date((ends?.getTime() ?? 0) + 2 * 3_600_000).toISOString());
+  await pass();
+  expect(await paid(id)).toEqual(PAID_FOUR);
+  expect(await present(id)).toMatchObject({ status: 'active' });
+});
+
+test('one that was not known is written down as not read while its periods cannot be read, and no renewal is billed', async () => {
+  const { id } = await unpaidApril();
+  await world.rows(sql`DELETE FROM remote_subscription WHERE customer_id = ${id}`);
+  await world.rows(sql`UPDATE payment_gateway SET next_walk_at = '2026-07-01T00:00:00Z'`);
+  vendor.failures.set('periods', new GatewayError('unavailable', 'It is down.'));
+  at('2026-07-31T10:05:00Z');
+  await syncPayments(system);
+  expect(await remotesOf(id)).toMatchObject([{ isEnded: false, error: 'It is down.', paidUntil: null }]);
+  await pass();
+  expect(await books.invoicesOf(world, id)).toHaveLength(1);
+  vendor.failures.clear();
+  at('2026-08-01T12:05:00Z');
+  await pass();
+  expect(await remotesOf(id)).toMatchObject([{ error: null, paidUntil: new Date('2026-09-01T10:00:00Z') }]);
+  expect(await present(id)).toMatchObject({ status: 'active' });
 });

@@ -1,5 +1,5 @@
 /** Writes what a vendor says about a subscription that it keeps, and how that is paid. */
-import { assert, messageOf } from '../../../lib/errors.ts';
+import { messageOf } from '../../../lib/errors.ts';
 import type { RemotePeriod } from '../../../plugin-api/index.ts';
 import type { Context } from '../../context.ts';
 import { workOnCustomer } from '../billing-work.ts';
@@ -7,12 +7,14 @@ import { methodData } from '../gateways/gateway-secrets.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
 import { methodDigest } from '../method-digest.ts';
 import type { Payment } from '../payment-intent.ts';
-import { applyRemote } from './apply-remote.ts';
+import { applyRemote, LacksPeriodsError } from './apply-remote.ts';
 import type { ReadRemote } from './remote-answers.ts';
 import { periodsSince } from './walk-remotes.ts';
-import { writeRemoteMethod, type Remote } from './remote-subscription-store.ts';
+import { writeRemoteMethod, writeUnread, type Remote } from './remote-subscription-store.ts';
 
 const WORDS_LENGTH_MAX = 100;
+/** As while money is due. */
+const UNREAD_PAUSE_MS = 10 * 60_000;
 
 /** Writes what the vendor says, and how it is paid. False: it belongs to nothing here. */
 export async function applyFound(
@@ -24,13 +26,30 @@ export async function applyFound(
     workOnCustomer({ ...ctx, viewer: null }, payment.customerId, (work) =>
       applyRemote(work, { payment, remote, periods }),
     );
-  let row = await apply(open.can('getRemotePeriods') ? undefined : null);
-  if (row && 'lacksPeriods' in row)
-    row = await apply(await periodsSince(ctx, open, { remoteId: remote.id, since: row.since }));
-  assert(row === undefined || !('lacksPeriods' in row), 'the missed periods were read');
+  const row = await apply(open.can('getRemotePeriods') ? undefined : null).catch(async (error: unknown) => {
+    if (!(error instanceof LacksPeriodsError)) throw error;
+    // Read outside of the transaction, which was rolled back; then all is applied from the start.
+    return apply(await missedPeriods(ctx, open, { remote, lacking: error }));
+  });
   if (row && !row.isEnded && (readsMethod || row.methodTitle === '' || row.methodDigest === null))
     await readMethod(ctx, open, row);
   return row !== undefined;
+}
+
+/** While they cannot be read, it stays as it was known; one that was not known is written down, so that no saved method is charged beside it. */
+async function missedPeriods(
+  ctx: Context,
+  open: OpenGateway,
+  { remote, lacking: { owner, since } }: { readonly remote: ReadRemote; readonly lacking: LacksPeriodsError },
+): Promise<RemotePeriod[]> {
+  try {
+    return await periodsSince(ctx, open, { remoteId: remote.id, since });
+  } catch (error) {
+    const at = ctx.clock.now();
+    const nextSyncAt = new Date(at.getTime() + UNREAD_PAUSE_MS);
+    await writeUnread(ctx.db, owner, { remote, error: messageOf(error), at, nextSyncAt });
+    throw error;
+  }
 }
 
 /** Only words for the customer: one that cannot be read now is read another time. */

@@ -10,7 +10,7 @@ import { applyPaid, begunAt, endsOf } from './count-periods.ts';
 import type { FoundRemote } from './pay-remote-period.ts';
 import { priceAtVendor } from './remote-price.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
-import { noteRemote, reviveGone, writeRemote, type Remote } from './remote-subscription-store.ts';
+import { noteRemote, reviveGone, writeRemote, type Remote, type RemoteOwner } from './remote-subscription-store.ts';
 import { planErrorOf } from './wanted-remote-plan.ts';
 import { enqueueCancel } from './withdraw-remotes.ts';
 
@@ -18,20 +18,29 @@ const TEN_MINUTES_MS = 10 * 60_000;
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Periods were missed: what the vendor says about those that end after `since` must be read first. */
-export interface LacksPeriods {
-  readonly lacksPeriods: true;
+/**
+ * Periods were missed: what the vendor says about those that end after `since` must be read first. Thrown, so that nothing of the work stays: what is
+ * written down as ended or as read is not looked at again, and money would be taken for a period that the vendor has been paid for.
+ */
+export class LacksPeriodsError extends Error {
   readonly since: Date;
+  readonly owner: RemoteOwner;
+
+  constructor(owner: RemoteOwner, since: Date) {
+    super('Periods of the vendor must be read first.');
+    this.owner = owner;
+    this.since = since;
+  }
 }
 
 /**
  * Writes it down and applies it; repeating it changes nothing. What does not fit changes nothing and is noted for the administrator. Undefined: it
- * belongs to nothing here.
+ * belongs to nothing here. Throws LacksPeriodsError while `periods` were not read and several must be counted.
  */
 export async function applyRemote(
   work: BillingWork,
   { payment: key, remote, periods }: FoundRemote,
-): Promise<Remote | LacksPeriods | undefined> {
+): Promise<Remote | undefined> {
   const { db } = work.ctx;
   const payment = await findPayment(db, key);
   if (!payment || payment.gatewayId === null || payment.remotePlanId === null) return undefined;
@@ -54,8 +63,7 @@ export async function applyRemote(
   const counts = isOurs && subscription.status === 'active';
   const applying = { payment, remote, row, invoice, subscription, price, periods };
   const ends = endsOf(applying);
-  if (ends.length > 1 && periods === undefined)
-    return { lacksPeriods: true, since: row.paidUntil ?? begunAt(applying) };
+  if (ends.length > 1 && periods === undefined) throw new LacksPeriodsError(owner, row.paidUntil ?? begunAt(applying));
   const mismatch = await applyPaid(work, { applying, ends }, counts);
   if (row.isEnded) await applyEnd(work, subscription, isOurs ? row : undefined);
   const isWithdrawn = !counts || work.customer.status !== 'active';

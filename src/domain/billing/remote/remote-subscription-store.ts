@@ -67,6 +67,20 @@ export async function writeRemote(
   return written;
 }
 
+/** One that was seen for the first time, and of which the vendor does not say yet what was paid: not ended, and not read. A known one stays as it is. */
+export async function writeUnread(
+  db: Queryable,
+  owner: RemoteOwner,
+  seen: { readonly remote: ReadRemote; readonly error: string; readonly at: Date; readonly nextSyncAt: Date },
+): Promise<void> {
+  await db.execute(sql`
+    INSERT INTO remote_subscription (customer_id, subscription_id, gateway_id, intent_uid, agreed_remote_plan_id, agreed_plan_id,
+                                     remote_id, status, is_active, is_ended, next_sync_at, error, created_at)
+    VALUES (${owner.customerId}, ${owner.subscriptionId}, ${owner.gatewayId}, ${owner.intentUid}, ${owner.agreedRemotePlanId},
+            ${owner.agreedPlanId}, ${seen.remote.id}, ${seen.remote.status}, ${seen.remote.isActive}, false, ${seen.nextSyncAt}, ${seen.error}, ${seen.at})
+    ON CONFLICT (customer_id, gateway_id, remote_id) DO NOTHING`);
+}
+
 /** The period up to `until` is paid and counted; false when it was before. */
 export async function countPaid(db: Queryable, { customerId, id }: RemoteKey, until: Date): Promise<boolean> {
   const counted = await db.execute(sql`
