@@ -61,6 +61,8 @@ export class RemoteVendor {
   hidesAmounts = false;
   /** It says what was paid for earlier periods. */
   tellsPeriods = true;
+  /** Its plugin says by what id a method is recognised. */
+  givesIds = false;
   declines = false;
   /** The payer must agree to another plan first. */
   waitsForPayer = false;
@@ -261,6 +263,7 @@ function serviceOf(current: () => RemoteVendor) {
     ...(current().tellsPeriods && {
       getRemotePeriods: async (id: string, cursor: string | null) => current().periodsPage(id, cursor),
     }),
+    ...(current().givesIds && { getMethodId: (method: PaymentMethodData) => method['card'] ?? '' }),
     getRemotePaymentMethod: async (_id: string) => ({ card: 'card_1' }),
   };
 }

@@ -6,6 +6,7 @@ import { disableCustomer, enableCustomer } from '../../../src/domain/accounts/se
 import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
 import { closeGateway } from '../../../src/domain/billing/close-gateway.ts';
 import { closePayments } from '../../../src/domain/billing/close-payments.ts';
+import { paymentMethods } from '../../../src/domain/billing/list-methods.ts';
 import { removePaymentMethod } from '../../../src/domain/billing/remove-method.ts';
 import { sealMethod } from '../../../src/domain/billing/gateways/gateway-secrets.ts';
 import { newUid } from '../../../src/lib/ids.ts';
@@ -148,6 +149,17 @@ test('a saved card is not charged again for a subscription that its vendor was a
   at('2026-03-06T10:05:00Z');
   await retryCharges(system);
   expect(await triesOf(customer)).toHaveLength(1);
+});
+
+test('a method that was saved before plugins gave ids is known as the one that pays a vendor’s subscription', async () => {
+  const customer = await cardHolder();
+  const checkout = await begin(customer);
+  vendor.pay(checkout.id);
+  vendor.givesIds = true;
+  await refreshInvoice(customer.ctx, { uid: customer.due.uid });
+  expect(await remotesOf(customer.id)).toMatchObject([{ isEnded: false, methodTitle: 'Visa' }]);
+  const [method] = await paymentMethods(customer.ctx, null);
+  expect(method).toMatchObject({ paysRemote: true });
 });
 
 test('a declined card that is removed leaves the renewal to the older one', async () => {

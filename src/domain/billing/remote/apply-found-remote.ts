@@ -5,7 +5,8 @@ import type { Context } from '../../context.ts';
 import { workOnCustomer } from '../billing-work.ts';
 import { methodData } from '../gateways/gateway-secrets.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
-import { methodDigest } from '../method-digest.ts';
+import { digestOf, methodDigest } from '../method-digest.ts';
+import { findKnown, writeDigest } from '../payment-method-store.ts';
 import type { Payment } from '../payment-intent.ts';
 import { applyRemote, LacksPeriodsError } from './apply-remote.ts';
 import type { ReadRemote } from './remote-answers.ts';
@@ -61,7 +62,14 @@ async function readMethod(ctx: Context, open: OpenGateway, row: Remote): Promise
     if (!read.success) return;
     const title = open.ask((service) => shortWords(service.getMethodTitle(read.data)));
     const info = open.ask((service) => shortWords(service.getMethodInfo(read.data)));
-    await writeRemoteMethod(ctx.db, row, { title, info, digest: methodDigest(open, read.data) });
+    const [digest, former] = [methodDigest(open, read.data), digestOf(read.data)];
+    const { customerId, gatewayId } = row;
+    await workOnCustomer({ ...ctx, viewer: null }, customerId, async ({ ctx: { db } }) => {
+      // One that was saved before plugins gave ids is recognised from now on: whoever removes it is warned.
+      const known = await findKnown(db, { customerId, gatewayId, digest, former });
+      if (known) await writeDigest(db, known, digest);
+      await writeRemoteMethod(db, row, { title, info, digest });
+    });
   } catch (error) {
     ctx.log.warn('billing.remote_method_not_read', { remote: row.remoteId, message: messageOf(error) });
   }
