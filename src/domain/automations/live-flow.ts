@@ -3,11 +3,12 @@ import type { Database } from '../../db/database.ts';
 import type { Context } from '../context.ts';
 import { START } from './flow-parts.ts';
 import { FlowGraph, type Flow } from './flow.ts';
+import { KeptFlows } from './kept-flows.ts';
 import type { VersionKey } from './run.ts';
 import { readVersion } from './version-read-model.ts';
 
-/** Some 50 KB each. */
-const VERSIONS_KEPT_MAX = 500;
+/** Of each process: the sum of the flows as JSON. In memory they are some times larger. */
+const KEPT_MAX = { bytes: 64 * 1024 * 1024, count: 500 };
 
 export interface LiveFlow {
   readonly key: VersionKey;
@@ -19,24 +20,22 @@ export interface LiveFlow {
 }
 
 /** Of each database by itself: ids are the same in others. */
-const keptOf = new WeakMap<Database, Map<string, LiveFlow>>();
+const keptOf = new WeakMap<Database, KeptFlows<LiveFlow>>();
 
 /** Undefined: it is gone. */
 export async function liveFlow(
   { db, database }: Pick<Context, 'db' | 'database'>,
   key: VersionKey,
 ): Promise<LiveFlow | undefined> {
-  const kept = keptOf.get(database) ?? new Map<string, LiveFlow>();
+  const kept = keptOf.get(database) ?? new KeptFlows<LiveFlow>(KEPT_MAX);
   keptOf.set(database, kept);
   const name = `${key.customerId} ${key.automationId} ${key.version}`;
   const known = kept.get(name);
   if (known) return known;
   const found = await readVersion(db, key);
   if (!found) return undefined;
-  const [oldest] = kept.keys();
-  if (kept.size >= VERSIONS_KEPT_MAX && oldest !== undefined) kept.delete(oldest);
   const live = liveFlowOf(key, found);
-  kept.set(name, live);
+  kept.keep(name, live, Buffer.byteLength(JSON.stringify(found.flow)));
   return live;
 }
 
