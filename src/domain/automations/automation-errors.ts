@@ -10,6 +10,12 @@ export const foreignAutomation = () => new ForeignResourceError(...NO_AUTOMATION
 export const tooManyAutomations = (max: number) =>
   new ValidationError({ name: [`A customer may not have more than ${max} automations.`] }, 'TOO_MANY_AUTOMATIONS');
 
+export const tooManyVersions = (max: number) =>
+  new ValidationError(
+    { flow: [`An automation may not have more than ${max} published versions. Copy it, and publish the copy.`] },
+    'TOO_MANY_VERSIONS',
+  );
+
 /** Somebody else has saved the draft since it was read. */
 export const draftChanged = (version: number) =>
   new WrongStateError(
@@ -49,6 +55,12 @@ export const hasOverdue = (runs: number) =>
   );
 
 /** Of a call for an API-call node. */
+export const noPerson = () =>
+  new ValidationError({
+    subscriber: ['The subscriber must name a person. Leave it out to call everybody who waits at the node.'],
+  });
+
+/** The same. */
 export const notWaiting = (node: string) =>
   new WrongStateError('NOT_WAITING', `This person does not wait at the node “${node}”.`);
 

@@ -104,6 +104,18 @@ export async function writeStatus(
   );
 }
 
+/** Whether the version that people enter is this flow. */
+export async function isLiveFlow(
+  db: Queryable,
+  { customerId, id, liveVersion }: Pick<Automation, 'customerId' | 'id' | 'liveVersion'>,
+  flow: Flow,
+): Promise<boolean> {
+  const found = await db.execute(sql`
+    SELECT 1 FROM automation_version
+     WHERE customer_id = ${customerId} AND automation_id = ${id} AND number = ${liveVersion} AND flow = ${JSON.stringify(flow)}::jsonb`);
+  return found > 0;
+}
+
 /** Stores a version of a locked automation, and makes it the one that people enter. Returns its number. */
 export async function insertVersion(
   db: Queryable,

@@ -8,6 +8,9 @@ export const AUTOMATION_NAME_MAX = 255;
 /** Of one customer when the plan has no limit. */
 export const AUTOMATIONS_MAX = 1_000;
 
+/** Of one automation. They are kept as long as it is, of up to 256 KiB each, and a year of three publications a day is as many. */
+export const VERSIONS_MAX = 1_000;
+
 export interface Automation {
   readonly customerId: bigint;
   readonly id: bigint;

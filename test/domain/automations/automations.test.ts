@@ -1,8 +1,10 @@
 /** Automations as their owner handles them: draft, publication, states, requests to let a person in, limits, other customers. */
 import { expect, test } from 'vitest';
+import { sql } from '../../../src/db/database.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
 import { executeAutomation } from '../../../src/domain/automations/execute-automation.ts';
 import { findOwnedAutomation } from '../../../src/domain/automations/find-owned-automation.ts';
+import { KeptFlows } from '../../../src/domain/automations/kept-flows.ts';
 import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
 import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
@@ -192,4 +194,32 @@ test('another customer finds, changes, publishes and runs nothing', async () => 
   ])
     await expect(act()).rejects.toMatchObject({ code: expect.stringMatching(/^(AUTOMATION|LIST)_NOT_FOUND$/) });
   expect(await findOwnedAutomation(ctx, uid)).toMatchObject({ name: 'Welcome', status: 'active' });
+});
+
+test('publishing the flow that is live makes no version; there may not be more than a thousand', async () => {
+  const uid = await make();
+  expect(await publishAutomation(ctx, uid, 1)).toMatchObject({ number: 1 });
+  expect(await publishAutomation(ctx, uid, 1)).toMatchObject({ number: 1, warnings: [expect.anything()] });
+  const other = { ...flow, nodes: [{ ...wait, for: { hours: 2 } }] };
+  await updateAutomation(ctx, uid, { flow: other, draftVersion: 1 });
+  expect(await publishAutomation(ctx, uid, 2)).toMatchObject({ number: 2 });
+  const { id } = await findOwnedAutomation(ctx, uid);
+  await ctx.db.execute(sql`UPDATE automation_version SET number = 1000 WHERE automation_id = ${id} AND number = 2`);
+  await ctx.db.execute(sql`UPDATE automation SET live_version = 1000 WHERE id = ${id}`);
+  expect(await publishAutomation(ctx, uid, 2)).toMatchObject({ number: 1_000 });
+  await updateAutomation(ctx, uid, { flow, draftVersion: 2 });
+  await expect(publishAutomation(ctx, uid, 3)).rejects.toMatchObject({ code: 'TOO_MANY_VERSIONS' });
+});
+
+test('flows that a process keeps are bounded by their size, the oldest go first', () => {
+  const kept = new KeptFlows<number>({ bytes: 100, count: 3 });
+  kept.keep('a', 1, 60);
+  kept.keep('b', 2, 40);
+  expect([kept.get('a'), kept.get('b')]).toEqual([1, 2]);
+  kept.keep('b', 3, 41);
+  expect([kept.get('a'), kept.get('b')]).toEqual([undefined, 3]);
+  kept.keep('c', 4, 101);
+  expect([kept.get('b'), kept.get('c')]).toEqual([undefined, undefined]);
+  for (const name of ['d', 'e', 'f', 'g']) kept.keep(name, 5, 1);
+  expect(['d', 'e', 'f', 'g'].map((name) => kept.get(name))).toEqual([undefined, 5, 5, 5]);
 });
