@@ -46,12 +46,22 @@ function isList(value: ParameterValue): value is readonly ParameterValue[] {
   return Array.isArray(value);
 }
 
-/** Refuses what an index does not know, in the dialect that says so; true: it was refused. */
-export function refuseUnknownFilters(input: Input, row: Row, { ignored, declared, dialect }: Filters): boolean {
+/** Whether what the row does not know may be refused. */
+export function mayRefuseUnknown(row: Row): boolean {
+  return isIndex(row) || row.refusesUnknown === true;
+}
+
+/** Refuses what an index does not know, in the dialect that says so, and what a row refuses in both; true: it was refused. */
+export function refuseUnknown(input: Input, row: Row, { ignored, declared, dialect }: Filters): boolean {
   const names = reported(ignored);
-  if (!isIndex(row) || dialect !== 'standard' || names.length === 0) return false;
+  const { refusesUnknown = false } = row;
+  if (!(refusesUnknown || (isIndex(row) && dialect === 'standard')) || names.length === 0) return false;
   const known = declared.parameters.map(({ names: [first = ''] }) => first).join(', ');
-  for (const name of names) input.refuse(name, `This index does not know the parameter ${name}. It takes: ${known}.`);
+  for (const name of names)
+    input.refuse(
+      name,
+      `This ${refusesUnknown ? 'request' : 'index'} does not know the parameter ${name}. It takes: ${known}.`,
+    );
   return true;
 }
 

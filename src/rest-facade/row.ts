@@ -28,6 +28,8 @@ export interface RowHead {
   readonly required?: readonly string[];
   /** An index whose answer is no page: its filters are refused when it does not know them, as those of pages are (D53). */
   readonly isIndex?: boolean;
+  /** What it does for a parameter less cannot be taken back: one that it does not know is refused, in both dialects. */
+  readonly refusesUnknown?: boolean;
   /** Changes something although it is a GET: its answer names what it ignored, as those of other methods do (D53). */
   readonly writes?: boolean;
   /** The schema's name of a field (`contact.countryId`) -> the parameter's; by default in snake case. */

@@ -19,8 +19,8 @@ import {
 } from './idempotency.ts';
 import {
   ignoredHeader,
-  isIndex,
-  refuseUnknownFilters,
+  mayRefuseUnknown,
+  refuseUnknown,
   hasIgnoredInBody,
   unknownNames,
   withIgnored,
@@ -135,10 +135,10 @@ interface Answering {
 async function answerOf(answering: Answering): Promise<KeptAnswer | Download> {
   const { request, call, declared, ignored, upload } = answering;
   const { row, url, query, params } = request;
-  if (isIndex(row) && ignored.size > 0) {
+  if (mayRefuseUnknown(row) && ignored.size > 0) {
     // The dialect may be the token's own.
     await call.identify();
-    if (refuseUnknownFilters(call.input, row, { ignored, declared, dialect: call.view().dialect })) ignored.clear();
+    if (refuseUnknown(call.input, row, { ignored, declared, dialect: call.view().dialect })) ignored.clear();
   }
   const answer = await row.run(call);
   const { dialect } = call.view();

@@ -224,6 +224,14 @@ test('a call starts an API-call node for one person, or for everybody', async ()
   const entered = await ask('POST', `/automations/${uid}/execute`, { email: own.subscriberEmail });
   const run_uid = field(entered, 'run_uid');
   expect(errorsOf(await call({ node: 'rest' }))).toEqual(['node']);
+  // What names nobody does not mean everybody, and neither does a misspelled name.
+  expect(errorsOf(await call({ email: '' }))).toContain('email');
+  expect(errorsOf(await call({ subscriber: null }))).toEqual(['subscriber']);
+  expect(errorsOf(await call({ email: own.subscriberEmail, subscriber_uid: ' ' }))).toContain('subscriber_uid');
+  expect(errorsOf(await call({ subscriber_email: own.subscriberEmail }))).toEqual(['subscriber_email']);
+  const blank = { input: { uid, subscriber: '' } };
+  const asked = 'mutation($input: CallAutomationInput!) { callAutomation(input: $input) { __typename } }';
+  expect(await graphql(asked, blank)).toMatchObject({ data: { callAutomation: { __typename: 'ValidationError' } } });
   expect((await call({})).body).toMatchObject({ run_uid: null, node: 'call', people: 1 });
   const answer = await call({ email: own.subscriberEmail, payload: { paid: true } });
   expect(answer.body).toMatchObject({ status: 1, automation_uid: uid, run_uid, node: 'call', people: 1 });

@@ -7,7 +7,7 @@ import { callEverybodyJob } from '../../jobs/automation-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { notActive, notWaiting } from './automation-errors.ts';
+import { noPerson, notActive, notWaiting } from './automation-errors.ts';
 import type { Automation } from './automation.ts';
 import { callRuns } from './call-runs.ts';
 import { versionsWaiting } from './called-run-store.ts';
@@ -19,10 +19,15 @@ import { liveFlow } from './live-flow.ts';
 
 /** Runs of one person at one node: one for each key of a flow with keys. */
 const RUNS_OF_PERSON_MAX = 1_000;
+/** Each run gets a copy: of a million people, 4 GB at most. */
+const PAYLOAD_FOR_ALL = {
+  bytesMax: 4 * 1024,
+  why: 'The payload of a call for everybody may not be larger than 4 KiB, because everybody who waits gets a copy. Call people one by one to give more.',
+};
 
 export interface ApiCallInput {
-  /** Uid, id or address; absent: everybody who waits there. */
-  readonly subscriber?: string | undefined;
+  /** Uid, id or address; undefined: everybody who waits there. Null and blank name nobody. */
+  readonly subscriber?: string | null | undefined;
   /** Needed when the flow has several API-call nodes. */
   readonly node?: string | undefined;
   readonly payload?: unknown;
@@ -37,19 +42,23 @@ export interface ApiCallAnswer {
 }
 
 /**
- * The payload is read as `payload.*` afterwards: its values are added to those that the run has. Throws ValidationError on `node` and
- * `payload`, WrongStateError `AUTOMATION_NOT_ACTIVE` and `NOT_WAITING` when the person does not wait there, `AUTOMATION_NOT_FOUND`,
+ * The payload is read as `payload.*` afterwards: its values are added to those that the run has. Throws ValidationError on `subscriber`, `node`
+ * and `payload`, WrongStateError `AUTOMATION_NOT_ACTIVE` and `NOT_WAITING` when the person does not wait there, `AUTOMATION_NOT_FOUND`,
  * `SUBSCRIBER_NOT_FOUND`.
  */
 export async function executeApiCall(ctx: Context, uid: string, given: ApiCallInput): Promise<ApiCallAnswer> {
-  const payload = checkedPayload(given.payload);
+  const { subscriber } = given;
+  // An empty variable of a program must not call everybody: that cannot be taken back.
+  if (subscriber !== undefined && !subscriber?.trim()) throw noPerson();
+  const isForAll = subscriber === undefined;
+  const payload = checkedPayload(given.payload, isForAll ? PAYLOAD_FOR_ALL : undefined);
   return inTransaction(ctx, async (tx) => {
     const automation = await findOwnedAutomation(tx, uid);
     if (automation.status !== 'active') throw notActive();
     const node = await calledNode(tx, automation, given.node);
     const calledAt = await databaseNow(tx.db);
-    if (given.subscriber === undefined) return callAll(tx, automation, { node, payload, calledAt });
-    const { id: personId } = await findSubscriber(tx, { subscriber: given.subscriber, listUid: automation.listUid });
+    if (isForAll) return callAll(tx, automation, { node, payload, calledAt });
+    const { id: personId } = await findSubscriber(tx, { subscriber, listUid: automation.listUid });
     const runIds = await callPerson(tx, automation, { node, payload, calledAt, personId });
     return { node, runIds, people: runIds.length };
   });

@@ -200,14 +200,17 @@ export const automationRows = [
     access: 'token',
     summary: 'Starts an API-call node: for one person who waits there, or for everybody who does.',
     details:
-      '`subscriber` (also `subscriber_uid`, `subscriber_id`, `email`, `EMAIL`): the person; without it everybody. `node`: needed when the flow has several API-call nodes. ' +
-      '`payload`: an object of at most 64 KiB, added to what conditions and mails read as `payload.*`. `people`: how many go on.',
+      '`subscriber` (also `subscriber_uid`, `subscriber_id`, `email`, `EMAIL`): the person; without any of them everybody. One that is given must not be empty. `node`: needed when the flow has several API-call nodes. ' +
+      '`payload`: an object of at most 64 KiB, for everybody of at most 4 KiB, added to what conditions and mails read as `payload.*`. `people`: how many go on. ' +
+      'A parameter that it does not know is a 422.',
+    // A misspelled name of a person would call everybody, which cannot be taken back.
+    refusesUnknown: true,
     answers: answersBody(automationCalledShape),
     operation: 'CallAutomation',
     variables: (input) => ({
       input: {
         ...{ uid: input.param('uid'), node: input.text('node') },
-        subscriber: input.text('subscriber', 'subscriber_uid', 'subscriber_id', 'email', 'EMAIL'),
+        subscriber: personOf(input),
         payload: input.plainObject('payload'),
       },
     }),
@@ -235,6 +238,18 @@ function refusedEntry({ code, message }: Failure): RestError | undefined {
   if (!REFUSED.has(code)) return undefined;
   const field = code === 'NO_KEY' ? 'payload' : 'subscriber';
   return new RestError(422, { message, errors: { [field]: [message] }, refused: code.toLowerCase() });
+}
+
+const PERSON = ['subscriber', 'subscriber_uid', 'subscriber_id', 'email', 'EMAIL'] as const;
+
+/** Undefined: none of them is given, which means everybody. */
+function personOf(input: Input): string | undefined {
+  for (const name of PERSON.filter((one) => input.has(one))) {
+    const value = input.raw(name) ?? null;
+    if (typeof value === 'object' || String(value).trim() === '')
+      input.refuse(name, `The ${name} must name a person. Leave it out to call everybody who waits at the node.`);
+  }
+  return input.text(...PERSON);
 }
 
 function uidOf(input: Input) {

@@ -31,7 +31,8 @@ builder.mutationField('callAutomation', (t) =>
     input: {
       uid: t.input.string({ required: true }),
       subscriber: t.input.string({
-        description: 'The uid, id or address of a person on the list; absent: everybody.',
+        description:
+          'The uid, id or address of a person on the list; absent: everybody. Null and a blank text are refused.',
         check: subscriberRefInput,
       }),
       node: t.input.string({
@@ -40,12 +41,13 @@ builder.mutationField('callAutomation', (t) =>
       }),
       payload: t.input.field({
         type: 'JsonObject',
-        description: 'Added to what conditions and mails read as `payload.*`. At most 64 KiB.',
+        description:
+          'Added to what conditions and mails read as `payload.*`. At most 64 KiB, and 4 KiB in a call for everybody.',
       }),
     },
     resolve: (_root, { input: { uid, subscriber, node, payload } }, ctx) =>
       executeApiCall(ctx, uid, {
-        subscriber: subscriber?.trim() ? subscriber : undefined,
+        subscriber,
         node: node?.trim() ? node : undefined,
         payload,
       }),

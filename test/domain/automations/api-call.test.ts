@@ -188,3 +188,16 @@ test('entries of an earlier version count in a mode without keys, long keys stay
   );
   expect(await enter('x')).toMatchObject({ runId: expect.anything() });
 });
+
+test('an empty person is refused, and never means everybody; the payload for everybody has a smaller limit', async () => {
+  const [person = 0n] = await newPeople(1);
+  for (const subscriber of ['', '  ', null])
+    expect(await errorOf(call({ subscriber }))).toMatchObject({
+      fields: { subscriber: [expect.stringContaining('Leave it out')] },
+    });
+  const payload = { text: 'x'.repeat(4_100) };
+  expect(await errorOf(call({ payload }))).toMatchObject({ fields: { payload: [expect.stringContaining('4 KiB')] } });
+  await runJobs();
+  expect(await world.steps(person)).toEqual(['paid entered execute']);
+  expect(await call({ subscriber: subscriberUid(person), payload })).toMatchObject({ people: 1 });
+});
