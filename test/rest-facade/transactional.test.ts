@@ -4,6 +4,8 @@ import PostalMime from 'postal-mime';
 import { afterAll, expect, test, vi } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
+import { KEPT_BYTES_MAX } from '../../src/domain/delivery/transactional/transactional.ts';
+import { refuseTooMuchKept } from '../../src/domain/delivery/transactional/waiting.ts';
 import { eraseOldContents } from '../../src/domain/messages/message-store.ts';
 import { messageIdOf, newUid } from '../../src/lib/ids.ts';
 import { LIST_BODY } from '../support/list-body.ts';
@@ -329,6 +331,18 @@ test('opens and clicks of an address without a list are counted when asked for',
   await vi.waitFor(async () => expect(await mailOf(uid)).toMatchObject({ open_count: 1, click_count: 1 }), {
     timeout: 30_000,
   });
+});
+
+test('attachments of two gigabytes at most are kept, for each customer', async () => {
+  const { customerId, token } = await tenantWithServer();
+  const attachments = [{ name: 'bill.txt', content: Buffer.from('Ten euros.\n').toString('base64') }];
+  const to = ['one@person.example', 'two@person.example'];
+  expect((await call('POST', '/transactional', { ...LETTER, to, attachments }, { token })).status).toBe(202);
+  await refuseTooMuchKept(db, customerId, KEPT_BYTES_MAX - 22);
+  await expect(refuseTooMuchKept(db, customerId, KEPT_BYTES_MAX - 21)).rejects.toMatchObject({
+    ...{ code: 'TOO_MANY_ATTACHMENTS', message: expect.stringContaining('2 GB') },
+  });
+  await refuseTooMuchKept(db, stranger.customerId, KEPT_BYTES_MAX);
 });
 
 test('nothing more is sent for a customer that was disabled', async () => {

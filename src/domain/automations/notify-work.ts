@@ -3,10 +3,9 @@
  * thousands of people does not fill a mailbox.
  */
 import { peopleOfCustomer } from '../billing/payment-mail-read-model.ts';
-import { enqueueNotices } from '../delivery/system-mail.ts';
+import { enqueueFlowNotices } from '../delivery/flow-notices.ts';
 import { addressesOf } from './flow-mail-read-model.ts';
 import { failed, NEXT, type NodeWork, type Outcome } from './node-work.ts';
-import { passOf } from './run.ts';
 
 /** More users rarely manage one customer's flows. */
 export const USERS_MAX = 100;
@@ -15,22 +14,18 @@ const NAMED_MAX = 50;
 
 type Notify = NodeWork<'notify'>;
 
-/** To the users whom the node names and who still can log in; else to the first one. By `error` when there is none. */
+/** To the users whom the node names and who still can log in; else to the first one. By `error` when there is none; with a reason in the history
+ * when the customer's flows have sent too many of these mails in the present hour. */
 export async function notify(work: Notify): Promise<readonly Outcome[]> {
-  const { ctx, live, node, runs } = work;
+  const { ctx, live, node, runs, now } = work;
   const { customerId } = live.key;
   const users = await peopleOfCustomer(ctx.db, customerId, USERS_MAX);
   const wanted = node.to === undefined ? users.slice(0, 1) : usersNamed(users, node.to);
   if (wanted.length === 0) return runs.map(() => failed(work, 'no_recipient'));
-  const [first] = runs;
-  if (!first) return [];
   const paragraphs = [...paragraphsOf(node.text), ...(await peopleOf(work))];
-  const cause = `flow ${first.id} ${node.id} ${passOf(first, node.id)}`;
-  await enqueueNotices(
-    ctx,
-    wanted.map((to) => ({ cause: `${cause} ${to}`, to, subject: node.subject, paragraphs })),
-  );
-  return runs.map(() => NEXT);
+  const mails = wanted.map((to) => ({ to, subject: node.subject, paragraphs }));
+  const isEnqueued = await enqueueFlowNotices(ctx, { customerId, at: now }, mails);
+  return runs.map(() => (isEnqueued ? NEXT : { go: 'next', reason: 'too_many_notices' }));
 }
 
 /** Those of the customer's users; addresses are compared without case. */

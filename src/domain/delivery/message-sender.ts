@@ -9,6 +9,7 @@ import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { RENEWALS_PER_LEASE } from './delivery.ts';
 import { FlowBudget } from './flow-budget.ts';
+import { MailsWithFiles } from './mails-with-files.ts';
 import { MessagePlaces } from './message-places.ts';
 import { createMessageRecorder, type MessageRecorder } from './message-recorder.ts';
 import { freeMessagesOfDead, renewMessages, returnMessages } from './message-lease-store.ts';
@@ -58,6 +59,7 @@ class Sender implements MessageSender {
   /** The last look left something behind. */
   #isFull = false;
   #tests: Promise<void> = Promise.resolve();
+  readonly #withFiles = new MailsWithFiles();
   #tick: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
@@ -155,8 +157,10 @@ class Sender implements MessageSender {
     }
   }
 
-  /** Tests may be as large as a campaign's message with all its files: one at a time. */
+  /** Tests may be as large as a campaign's message with all its files: one at a time. Other mails with files: few. */
   #begin(message: TakenMessage): Promise<void> {
+    if (message.content?.['hasFiles'] === true)
+      return this.#withFiles.run(message.customerId, () => this.#send(message));
     if (message.purpose !== 'test') return this.#send(message);
     this.#tests = this.#tests.then(() => this.#send(message));
     return this.#tests;

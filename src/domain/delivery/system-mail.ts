@@ -7,7 +7,7 @@ import { paymentMail } from '../billing/payment-mail.ts';
 import { NO_CONTACT } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { enqueueMessages } from '../messages/enqueue-messages.ts';
-import { PRIORITIES } from '../messages/message.ts';
+import { PRIORITIES, type Priority } from '../messages/message.ts';
 import { addressMail } from '../sending/addresses/address-mail.ts';
 import { domainMail } from '../sending/domains/domain-mail.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
@@ -36,23 +36,24 @@ export async function enqueueSystemMails(ctx: Context, jobId: string, mails: rea
   );
 }
 
-/** The same for notices that know their causes. */
+/** The same for notices that know their causes; returns the causes of those that are new. */
 export async function enqueueNotices(
   ctx: Pick<Context, 'db'>,
   mails: readonly (SystemMail & { readonly cause: string })[],
-): Promise<void> {
-  if (mails.length === 0) return;
+  priority: Priority = PRIORITIES.transactional,
+): Promise<readonly string[]> {
+  if (mails.length === 0) return [];
   const operator = await operatorAccount(ctx.db);
   if (!operator) throw new Error('The installation has no operator account.');
   const source = { customerId: operator.id, sourceKind: SOURCE_KINDS.transactional, sourceId: NO_SOURCE };
-  await enqueueMessages(
+  return enqueueMessages(
     ctx.db,
     mails.map(({ to, subject, paragraphs, cause }) => ({
       source,
       to: { email: to },
       kind: 'transactional',
       purpose: 'notice',
-      priority: PRIORITIES.transactional,
+      priority,
       cause,
       content: { subject, paragraphs },
     })),

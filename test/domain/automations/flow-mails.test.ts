@@ -8,6 +8,7 @@ import { sql } from '../../../src/db/database.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { FlowFaultsError } from '../../../src/domain/automations/automation-errors.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { enqueueFlowNotices } from '../../../src/domain/delivery/flow-notices.ts';
 import { givePlan } from '../../support/plans.ts';
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
 import { messageRows, runSender } from '../../support/message-world.ts';
@@ -316,6 +317,20 @@ test('the team is told once for all who come at the same time', async () => {
   expect(told).toHaveLength(1);
   expect(told[0]).toContain('Call them: {{ x }}.');
   expect(told[0]).toContain('And 10 more.');
+  // Of a customer and hour a hundred; what is too much is passed over, and the next hour has its own.
+  const late = await world.people(1);
+  const notices = () => messageRows(ctx, `flow notice ${list.customerId} %`);
+  expect(await notices()).toHaveLength(1);
+  const at = new Date('2026-12-05T11:30:00Z');
+  const more = Array.from({ length: 99 }, () => ({ to: 'team@house.test', subject: 'More', paragraphs: ['x'] }));
+  expect(await enqueueFlowNotices(ctx, { customerId: list.customerId, at }, more)).toBe(true);
+  expect(await enqueueFlowNotices(ctx, { customerId: list.customerId, at }, more.slice(0, 2))).toBe(false);
+  expect(await enqueueFlowNotices(ctx, { customerId: list.customerId, at }, more.slice(0, 1))).toBe(true);
+  expect(await notices()).toHaveLength(101);
+  await world.enter(flow, late);
+  await world.run('2026-12-05T11:31:00Z');
+  expect(await world.steps(late[0] ?? 0n)).toContain('tell passed next too_many_notices');
+  await world.mailsSettled();
 });
 
 test('mails of flows take the credits of the plan, and wait when they are used up', async () => {

@@ -56,3 +56,14 @@ export async function countWaiting(
   );
   return row?.waiting ?? 0;
 }
+
+/** The bytes of attachments that are kept for the customer; with a message, for this one. */
+export async function keptBytes(db: Queryable, customerId: bigint, messageId: bigint | null = null): Promise<number> {
+  const [row] = await db.query(
+    { bytes: 'float8' },
+    sql`SELECT coalesce(sum(octet_length(bytes)), 0)::float8 AS bytes FROM hot.message_file
+         WHERE customer_id = ${customerId} AND (${messageId}::bigint IS NULL OR message_id = ${messageId})`,
+    'transactional.kept-bytes',
+  );
+  return row?.bytes ?? 0;
+}

@@ -12,13 +12,14 @@ import type { DeliveryState } from '../delivery.ts';
 import { findOwnedMail } from './mail-log.ts';
 import { mailToResend, type LoggedMail } from './mail-log-read-model.ts';
 import { contentErased, stillOpen } from './transactional-errors.ts';
-import { priorityOf, refuseTooManyWaiting } from './waiting.ts';
+import { keptBytes } from './recipients-read-model.ts';
+import { priorityOf, refuseTooManyWaiting, refuseTooMuchKept } from './waiting.ts';
 
 const OPEN: readonly DeliveryState[] = ['queued', 'leased', 'sending'];
 
 /**
  * The new mail, with the tags of the first one. Throws WrongStateError (`TRANSACTIONAL_OPEN`, `CONTENT_ERASED`,
- * `SUBSCRIPTION_ENDED`), NotFoundError `TRANSACTIONAL_NOT_FOUND`.
+ * `SUBSCRIPTION_ENDED`), RateLimitedError (`TOO_MANY_WAITING`, `TOO_MANY_ATTACHMENTS`), NotFoundError `TRANSACTIONAL_NOT_FOUND`.
  */
 export async function resendTransactional(ctx: Context, uid: string): Promise<LoggedMail> {
   const { customerId } = viewerOf(ctx);
@@ -30,6 +31,7 @@ export async function resendTransactional(ctx: Context, uid: string): Promise<Lo
     if (!mail?.content || email === '') throw contentErased(CONTENT_KEPT_DAYS);
     const { sourceId, recipientId, listId, kind, status, content } = mail;
     await refuseTooManyWaiting(tx.db, customerId, priorityOf(kind));
+    await refuseTooMuchKept(tx.db, customerId, await keptBytes(tx.db, customerId, fromId));
     const [written] = await enqueueWithIds(tx.db, [
       {
         ...{ source: { customerId, sourceKind: SOURCE_KINDS.transactional, sourceId }, kind, content },

@@ -14,12 +14,13 @@ import { SOURCE_KINDS } from '../../source-key.ts';
 import { checkMail, type CheckedMail } from './check-mail.ts';
 import { NONE } from './mail-source.ts';
 import { knownRecipients, messagesOfCauses, type KnownRecipient } from './recipients-read-model.ts';
-import { priorityOf, refuseTooManyWaiting } from './waiting.ts';
+import { priorityOf, refuseTooManyWaiting, refuseTooMuchKept } from './waiting.ts';
 import type { AcceptedMail, SendTransactionalInput } from './transactional.ts';
 
 /**
  * Enqueues a message for each recipient and answers what becomes of each, in their order. Throws ValidationError (on each wrong
- * field), WrongStateError `SUBSCRIPTION_ENDED`, RateLimitedError `TOO_MANY_WAITING`, NotFoundError and ForeignResourceError
+ * field), WrongStateError `SUBSCRIPTION_ENDED`, RateLimitedError `TOO_MANY_WAITING` and
+ * `TOO_MANY_ATTACHMENTS`, NotFoundError and ForeignResourceError
  * (`TEMPLATE_NOT_FOUND`, `LIST_NOT_FOUND`, `FILE_NOT_FOUND`), ForbiddenError.
  */
 export async function sendTransactional(ctx: Context, given: SendTransactionalInput): Promise<AcceptedMail[]> {
@@ -27,6 +28,8 @@ export async function sendTransactional(ctx: Context, given: SendTransactionalIn
   const { customerId } = viewerOf(ctx);
   await requireRunningPlan(ctx.db, customerId);
   await refuseTooManyWaiting(ctx.db, customerId, priorityOf(mail.template?.kind));
+  const ofFiles = mail.files.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
+  await refuseTooMuchKept(ctx.db, customerId, ofFiles * mail.input.to.length);
   return inTransaction(ctx, (tx) => accept(tx, customerId, mail));
 }
 

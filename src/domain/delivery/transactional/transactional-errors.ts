@@ -1,6 +1,6 @@
 /** The errors of transactional mails, with stable codes. */
 import { NotFoundError, RateLimitedError, WrongStateError } from '../../../lib/errors.ts';
-import { WAITING_MAX } from './transactional.ts';
+import { KEPT_BYTES_MAX, WAITING_MAX } from './transactional.ts';
 
 export const mailNotFound = () =>
   new NotFoundError('TRANSACTIONAL_NOT_FOUND', 'There is no transactional mail with this uid.');
@@ -11,6 +11,15 @@ export const tooManyWait = () =>
     'TOO_MANY_WAITING',
     `${WAITING_MAX} mails wait to be sent already. Look at your sending servers, and try again later.`,
     RETRY_SECONDS,
+  );
+
+const DISK_RETRY_SECONDS = 3_600;
+export const tooMuchKept = (days: number) =>
+  new RateLimitedError(
+    'TOO_MANY_ATTACHMENTS',
+    `Attachments are kept for ${days} days, and yours have ${KEPT_BYTES_MAX / 1_073_741_824} GB already. ` +
+      'Upload files that many mails share and give their uids, send links, or try again later.',
+    DISK_RETRY_SECONDS,
   );
 
 export const notWaiting = (state: string) =>

@@ -23,6 +23,8 @@ const FILE_NAME_LENGTH_MAX = 200;
 const SENDER_NAME_LENGTH_MAX = 255;
 /** Texts and files in base64 are stored for each recipient, so that all of one can be erased. */
 export const STORED_BYTES_MAX = 33_554_432;
+/** Bytes of a customer's attachments that are kept at once, mostly for 7 days: a program gone wrong must not fill the disk of all customers. */
+export const KEPT_BYTES_MAX = 2_147_483_648;
 /** More than an hour's work of a process: then something is wrong with its servers, and its program should wait. */
 export const WAITING_MAX = 100_000;
 
