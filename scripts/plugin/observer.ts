@@ -5,7 +5,7 @@ import { CONTRACT_VERSION } from '../../src/plugin-api/index.ts';
 import { knownHooks } from '../../src/plugin-host/known-hooks.ts';
 import type { ReadPlugin } from './read-plugin.ts';
 
-export const OBSERVER = 'plugintestobserver/events';
+export const OBSERVER = 'plugintestobserver/observed';
 
 /** Writes it into the data directory. */
 export async function writeObserver(

@@ -110,7 +110,7 @@ export function audited<Ctx>(
       // Of a verb without a transaction.
       endChecks(ctx);
       const entry = auditEntryOf({ operation, args, result, about: written, ctx });
-      if (!written) await ctx.audit.record(entry);
+      if (!written && !HAS_OWN_RECORD.has(operation)) await ctx.audit.record(entry);
       if (changesAccess(entry)) noteChange(ctx, entry);
       return result;
     } finally {
@@ -128,7 +128,11 @@ const KEEPS_ACCESS: ReadonlySet<string> = new Set([
   ...['addSubscriber', 'updateSubscriber', 'deleteSubscriber', 'tagSubscriber', 'untagSubscriber'],
   ...['subscribeSubscriber', 'unsubscribeSubscriber', 'signUp', 'suppressAddresses'],
   ...['appendToFile', 'appendToListImport', 'reportDelivery', 'sendTransactional'],
+  ...['recordEvents', 'executeAutomation', 'callAutomation'],
 ]);
+
+/** What they write is the record itself, and programs call them for all that people do: an entry beside it would say nothing more. */
+const HAS_OWN_RECORD: ReadonlySet<string> = new Set(['recordEvents']);
 
 export const authorizationPlugin = 'authorization';
 SchemaBuilder.registerPlugin(authorizationPlugin, AuthorizationPlugin);

@@ -178,7 +178,7 @@ describe('the index', () => {
     expect(errorsOf(await find('created_at[from]=yesterday'))).toEqual(['created_at.from']);
     const unknown = await find('colour=red');
     expect(errorsOf(unknown)).toEqual(['colour']);
-    expect(unknown.text).toContain('q, kind, ');
+    expect(unknown.text).toMatch(/kind, .*q, |q, .*kind, /);
     const classic = await app.rest('/templates?kind=optional', {
       ...{ token: world.token, headers: { 'X-Api-Dialect': 'classic' } },
     });

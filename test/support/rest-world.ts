@@ -286,6 +286,8 @@ function moneyValues(path: string): Readonly<Record<string, unknown>> {
   };
 }
 
+const HOUR_MS = 3_600_000;
+
 function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
   const { path } = row;
   const type = typeOf(path);
@@ -325,7 +327,13 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     inline: 0,
     ...webhookValues(path),
     subscriber: world.subscriberUid,
-    events: JSON.stringify([{ name: 'order_placed', subscriber: world.subscriberUid }]),
+    // One event, not a list of them.
+    ...(path === '/events' && {
+      subscriber_uid: world.subscriberUid,
+      name: 'order_placed',
+      events: '',
+      occurred_at: new Date(Date.now() - HOUR_MS).toISOString(),
+    }),
     emails: [`${newUid()}@person.example`],
     ip_address: '192.0.2.1',
     rule: { email: { contains: 'person' } },

@@ -25,7 +25,7 @@ export const eventRows = [
     variables: (input) => ({ input: { events: eventsOf(input) } }),
     present({ recordEvents: { answers } }, _view, input) {
       const [only] = answers;
-      if (input.raw('events') === undefined && only?.code) throw refusalOf(only.code, only.message ?? '');
+      if ((input.raw('events') ?? '') === '' && only?.code) throw refusalOf(only.code, only.message ?? '');
       const recorded = answers.filter(({ isRecorded }) => isRecorded).length;
       const events = answers.map(({ isRecorded, code, message }) => ({ recorded: isRecorded, code, message }));
       return created('The events are recorded', { recorded, events });
@@ -42,12 +42,14 @@ function eventsOf(input: Input) {
     payload: input.plainObject('payload'),
     occurredAt: input.time('occurred_at'),
   };
-  const many = input.raw('events');
-  if (many === undefined) {
+  const many = input.raw('events') ?? '';
+  if (many === '') {
     if (!one.name) input.refuse('name', 'The name field is required.');
     if (!one.subscriber) input.refuse('subscriber_uid', 'Name the person: subscriber_uid, subscriber or email.');
     return [{ ...one, name: one.name ?? '', subscriber: one.subscriber ?? '' }];
   }
+  if (Object.values(one).some((value) => value !== undefined))
+    input.refuse('events', 'Give one event, or the list `events`, not both.');
   const list = listIn(many);
   if (list) return list.map(eventOf);
   input.refuse('events', 'The events must be a list of objects.');
