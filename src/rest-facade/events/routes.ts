@@ -36,7 +36,7 @@ export const eventRows = [
 function eventsOf(input: Input) {
   const one = {
     name: input.text('name'),
-    subscriber: input.text('subscriber_uid', 'subscriber', 'email'),
+    subscriber: input.text('subscriber', 'subscriber_uid', 'email'),
     listUid: input.text('list_uid'),
     key: input.text('key'),
     payload: input.plainObject('payload'),

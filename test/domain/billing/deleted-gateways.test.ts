@@ -45,7 +45,7 @@ test('open payments are cancelled and saved methods deleted at the vendor, then 
   const [payer, holder] = [await dueCustomer(), await customerWithCard()];
   const { object, intentUid } = await begin(payer);
   expect(await deleteGateway(admin, { uid: gateway.uid })).toEqual({ uid: gateway.uid, isDeleted: false });
-  expect(await deletionOf(admin, gateway.uid)).toContain('1 saved payment methods and 1 payments');
+  expect(await deletionOf(admin, gateway.uid)).toContain('1 saved payment methods, 1 payments');
   await expect(updateGateway(admin, { uid: gateway.uid, status: 'active' })).rejects.toMatchObject({
     code: 'PAYMENT_GATEWAY_DELETING',
   });
