@@ -25,7 +25,8 @@ export const eventRows = [
     variables: (input) => ({ input: { events: eventsOf(input) } }),
     present({ recordEvents: { answers } }, _view, input) {
       const [only] = answers;
-      if ((input.raw('events') ?? '') === '' && only?.code) throw refusalOf(only.code, only.message ?? '');
+      if ((input.raw('events') ?? '') === '' && only?.code)
+        throw refusalOf(input.text('subscriber'), only.code, only.message ?? '');
       const recorded = answers.filter(({ isRecorded }) => isRecorded).length;
       const events = answers.map(({ isRecorded, code, message }) => ({ recorded: isRecorded, code, message }));
       return created('The events are recorded', { recorded, events });
@@ -68,8 +69,10 @@ function listIn(given: unknown): readonly unknown[] | undefined {
 }
 
 /** Of the only event: what was not found, or the parameter that is wrong. */
-function refusalOf(code: string, message: string): RestError {
-  if (code.endsWith('NOT_FOUND')) return new RestError(404, { message });
+function refusalOf(subscriber: string | null | undefined, code: string, message: string): RestError {
+  // An integer id that is not one of the caller's own is a 403, whether it exists or not (decision D95).
+  if (code.endsWith('NOT_FOUND'))
+    return new RestError(Number.isInteger(Number(subscriber ?? '')) ? 403 : 404, { message });
   if (code === 'LIST_REQUIRED') return invalid({ list_uid: [message] });
   const [name = '', ...sentence] = message.split(': ');
   return invalid({ [NAMES[name] ?? name]: [sentence.join(': ')] });
