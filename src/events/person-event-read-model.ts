@@ -33,21 +33,31 @@ export interface PersonEventRange {
   readonly max: number;
 }
 
-/** What happened on a list, in the order of the ids. */
+/** Of the payloads of one read, as texts; the first event may be larger. */
+const READ_BYTES_MAX = 8_000_000;
+
+const READ_ROW = row({ ...EVENT_ROW, found: 'int' });
+
+/** What happened on a list, in the order of the ids. `isAll`: there is no more in the range. */
 export async function readPersonEvents(
   db: Queryable,
   { customerId, listId }: ListOfPeople,
   { after, since, upTo, max }: PersonEventRange,
-): Promise<PersonEvent[]> {
+): Promise<{ readonly events: readonly PersonEvent[]; readonly isAll: boolean }> {
   const rows = await db.query(
-    EVENT_ROW,
-    sql`SELECT ${EVENT_COLUMNS} FROM hot.person_event e
+    READ_ROW,
+    sql`SELECT ${EVENT_COLUMNS}, e.found FROM (
+          SELECT e.*, (count(*) OVER ())::int AS found, sum(e.bytes) OVER (ORDER BY e.id) - e.bytes AS before FROM (
+        SELECT e.*, CASE WHEN e.name IS NULL THEN 0 ELSE coalesce(octet_length(e.data::text), 0) END AS bytes FROM hot.person_event e
          WHERE e.customer_id = ${customerId} AND e.list_id = ${listId} AND e.id > ${after} AND e.id <= ${upTo}
            AND e.recorded_on >= (${since}::timestamptz AT TIME ZONE 'UTC')::date - 1
-         ORDER BY e.id LIMIT ${max}`,
+         ORDER BY e.id LIMIT ${max}) e) e
+         WHERE e.before < ${READ_BYTES_MAX} ORDER BY e.id`,
     'person_events.read',
   );
-  return rows.map((one) => ({ ...one, kind: personEventKind(one.kind) }));
+  const found = rows[0]?.found ?? 0;
+  const events = rows.map((one) => ({ ...one, kind: personEventKind(one.kind) }));
+  return { events, isAll: found < max && rows.length === found };
 }
 
 /** The highest id given so far, as an expression. */
@@ -59,26 +69,84 @@ export async function lastPersonEventId(db: Queryable): Promise<bigint> {
   return last?.id ?? 0n;
 }
 
-export interface EventsOfPeople extends ListOfPeople {
-  readonly ids: readonly bigint[];
-  readonly since: Date;
+export interface Sought extends ListOfPeople {
   readonly kinds: readonly PersonEventKind[];
   /** Of events from outside. */
   readonly name: string | null;
+  /** Else events come without. */
+  readonly needsData: boolean;
 }
 
-/** What happened to these people since then, of some kinds, in the order of the ids. */
-export async function eventsOfPeople(
+export interface EventSearch {
+  readonly personId: bigint;
+  readonly from: Date;
+  /** Only events recorded after this one. */
+  readonly after: bigint;
+  /** Null: without end. */
+  readonly until: Date | null;
+}
+
+/** Rows of one read. */
+const ROWS_AT_ONCE = 1_000;
+/** With payloads of 64 KiB at most: some 8 MB. */
+const PAYLOADS_AT_ONCE = 128;
+
+const SOUGHT_ROW = row({ ...EVENT_ROW, no: 'int', exactAt: 'text' });
+
+/**
+ * For each search the first event, in the order of their times, of which `isIt` is true. Reads a bounded number of events at once, however
+ * many a person has.
+ */
+export async function firstEvents<Search extends EventSearch>(
   db: Queryable,
-  { customerId, listId, ids, since, kinds, name }: EventsOfPeople,
-): Promise<PersonEvent[]> {
+  sought: Sought,
+  searches: readonly Search[],
+  isIt: (event: PersonEvent, search: Search) => boolean,
+): Promise<ReadonlyMap<Search, PersonEvent>> {
+  const found = new Map<Search, PersonEvent>();
+  if (sought.kinds.length === 0) return found;
+  const max = sought.needsData && sought.name !== null ? PAYLOADS_AT_ONCE : ROWS_AT_ONCE;
+  let open = searches.map((search) => ({ search, at: search.from.toISOString(), id: search.after }));
+  while (open.length > 0) {
+    const now = open.slice(0, max);
+    const each = Math.floor(max / now.length);
+    const read = Map.groupBy(await nextEvents(db, sought, now, each), ({ no }) => no);
+    const further = now.flatMap(({ search }, no) => {
+      const events = read.get(no) ?? [];
+      const hit = events.find((event) => isIt(event, search));
+      if (hit) found.set(search, hit);
+      const last = events.at(-1);
+      return hit || !last || events.length < each ? [] : [{ search, at: last.exactAt, id: last.id }];
+    });
+    open = [...open.slice(max), ...further];
+  }
+  return found;
+}
+
+interface OpenSearch {
+  readonly search: EventSearch;
+  /** To the microsecond. */
+  readonly at: string;
+  readonly id: bigint;
+}
+
+async function nextEvents(db: Queryable, sought: Sought, open: readonly OpenSearch[], each: number) {
+  const { customerId, listId, kinds, name, needsData } = sought;
   const numbers = kinds.map((kind) => PERSON_EVENT_KINDS[kind]);
   const rows = await db.query(
-    EVENT_ROW,
-    sql`SELECT ${EVENT_COLUMNS} FROM hot.person_event e
-         WHERE e.customer_id = ${customerId} AND e.person_id = ANY (${[...ids]}::bigint[]) AND e.at >= ${since} AND e.list_id = ${listId}
-           AND e.kind = ANY (${numbers}::smallint[]) AND (${name}::text IS NULL OR e.name = ${name}) ORDER BY e.id`,
-    'person_events.of_people',
+    SOUGHT_ROW,
+    sql`SELECT (w.no - 1)::int AS no, e.id, e.person_id AS "personId", e.at, e.at::text AS "exactAt", e.recorded_at AS "recordedAt", e.kind, e.depth,
+               e.starts_flows AS "startsFlows", e.name, CASE WHEN ${needsData} THEN e.data END AS data
+          FROM unnest(${open.map(({ search }) => search.personId)}::bigint[], ${open.map(({ at }) => at)}::timestamptz[], ${open.map(({ id }) => id)}::bigint[],
+                      ${open.map(({ search }) => search.after)}::bigint[], ${open.map(({ search }) => search.until)}::timestamptz[])
+               WITH ORDINALITY AS w (person, at, id, after, until, no)
+         CROSS JOIN LATERAL (
+           SELECT e.* FROM hot.person_event e
+            WHERE e.customer_id = ${customerId} AND e.person_id = w.person AND (e.at, e.id) > (w.at, w.id) AND e.id > w.after
+              AND (w.until IS NULL OR e.at < w.until) AND e.list_id = ${listId}
+              AND e.kind = ANY (${numbers}::smallint[]) AND (${name}::text IS NULL OR e.name = ${name}) ORDER BY e.at, e.id LIMIT ${each}) e
+         ORDER BY w.no, e.at, e.id`,
+    'person_events.first',
   );
   return rows.map((one) => ({ ...one, kind: personEventKind(one.kind) }));
 }

@@ -3,8 +3,7 @@
  * middle has not happened; what has committed is not repeated.
  */
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { answersTo } from '../audience/segments/ask-plugins.ts';
-import type { AnswersByQuestion, SegmentRule } from '../audience/segments/segment.ts';
+import type { AnswersByQuestion } from '../audience/segments/segment.ts';
 import { setFlowDepths } from '../../events/person-event-store.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { automationStatus } from './automation-store.ts';
@@ -18,9 +17,11 @@ import type { Cursor, DueRun, Move, NodeKey, DueNode, Passes, Run } from './run.
 import { storeNextWake, tryNode } from './node-store.ts';
 import { askedOutcome } from './asked-outcome.ts';
 import { oneByOne } from './one-by-one.ts';
+import { answersToRules } from './rule-answers.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
+import { reasonsToLeave, rulesOfWaysOut } from './ways-out.ts';
 import { workOfNode } from './work-of-node.ts';
 
 /** One transaction of some 100 ms. */
@@ -61,13 +62,11 @@ interface Step {
 const NO_ANSWERS: AnswersByQuestion = new Map();
 
 /** Plugins are asked outside of transactions. */
-async function answersFor(ctx: Context, { key, listId }: LiveFlow, node: FlowNode): Promise<AnswersByQuestion> {
+async function answersFor(ctx: Context, live: LiveFlow, node: FlowNode): Promise<AnswersByQuestion> {
+  if (node.type === 'send_mail') return answersToRules(ctx, live, rulesOfWaysOut(live));
   if (node.type !== 'condition') return NO_ANSWERS;
   const rules = questionsOf(node.if).flatMap((one) => ('person' in one ? [one.person] : []));
-  const [first, ...more] = rules;
-  if (!first) return NO_ANSWERS;
-  const rule: SegmentRule = { all: [first, ...more] };
-  return answersTo(ctx, { customerId: key.customerId, listId, rule });
+  return answersToRules(ctx, live, rules);
 }
 
 const NOTHING: Advanced = { moved: 0, next: undefined };
@@ -122,8 +121,19 @@ async function movesOf(
     else present.push({ ...run, person });
   }
   if (present.length === 0) return moved;
-  const outcomes = await workOfNode({ ctx, live, zones, node, runs: present, now, answers });
-  const moves = present.map((run, no) => {
+  // A mail goes to nobody who has reached a goal or an exit meanwhile (D79).
+  const reasons =
+    node.type === 'send_mail'
+      ? await reasonsToLeave(ctx, live, { runs: present, answers, now })
+      : new Map<bigint, string>();
+  for (const run of present) {
+    const leave = reasons.get(run.id);
+    if (leave !== undefined) moved.push(moveOf(node, run, { leave }));
+  }
+  const staying = present.filter(({ id }) => !reasons.has(id));
+  if (staying.length === 0) return moved;
+  const outcomes = await workOfNode({ ctx, live, zones, node, runs: staying, now, answers });
+  const moves = staying.map((run, no) => {
     const outcome = outcomes[no];
     if (!outcome) throw new Error(`The work of ${node.type} has no outcome for a run.`);
     return moveOf(node, run, outcome, { live, zones, person: run.person, now });

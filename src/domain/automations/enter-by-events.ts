@@ -54,7 +54,7 @@ export async function enterByEvents(ctx: TransactionContext, live: LiveFlow, fol
     if (reason === undefined) return [];
     const payload = event.kind === 'event' ? event.data : null;
     const { personId, depth, recordedAt: at } = event;
-    return [{ personId, depth, at, reason, payload, entryKey: entryKeyOf(payload, live.flow.entry) }];
+    return [{ personId, depth, at, event, reason, payload, entryKey: entryKeyOf(payload, live.flow.entry) }];
   });
   if (entrants.length === 0) return 0;
   const entered = await enterPeople(ctx, live, { entrants, now: followed.now });

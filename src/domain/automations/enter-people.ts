@@ -1,7 +1,7 @@
 /** Lets people into a flow: who may enter gets a run at the first node; everybody else gets the reason (D70). */
 import type { TransactionContext } from '../context.ts';
 import { peopleById } from '../audience/people-store.ts';
-import { frequentPeople, writeEntries } from './entry-store.ts';
+import { entriesSince, writeEntries } from './entry-store.ts';
 import type { Entry } from './flow-triggers.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import { firstNode, type LiveFlow } from './live-flow.ts';
@@ -29,6 +29,8 @@ export interface Entrant {
   readonly reason: string;
   /** When the event happened that brought the person; absent: now. Waits count from then, however late it was read. */
   readonly at?: Date;
+  /** The event that brought the person: goals and exits count from it on. */
+  readonly event?: { readonly id: bigint; readonly at: Date };
 }
 
 export const REFUSALS = [
@@ -61,12 +63,9 @@ export async function enterPeople(
   const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
   const since = new Date(now.getTime() - DAY_MS);
   const mayRepeat = flow.entry.mode !== 'once';
-  const frequent = mayRepeat ? await frequentPeople(ctx.db, key, { ids, since, max: ENTRIES_A_DAY_MAX }) : [];
-  const tooOften = new Set(frequent.map(({ personId }) => personId));
   const seen = new Set<string>();
   const refusals = entrants.map((one): Refusal | undefined => {
-    const refusal =
-      refusalOf(one, live, people.get(one.personId)) ?? (tooOften.has(one.personId) ? 'too_often' : undefined);
+    const refusal = refusalOf(one, live, people.get(one.personId));
     if (refusal) return refusal;
     const name = nameOf(one);
     if (seen.has(name)) return refusalBy(flow.entry);
@@ -75,8 +74,8 @@ export async function enterPeople(
   });
   const applicants = entrants.filter((_one, no) => refusals[no] === undefined);
   const timed = applicants.map((one) => ({ ...one, at: one.at ?? now }));
-  const written = await writeEntries(ctx.db, key, { applicants: timed, entry: flow.entry });
-  const runIds = new Map(written.map((one) => [nameOf(one), one.runId]));
+  const before = mayRepeat ? await entriesSince(ctx.db, key, { ids, since }) : [];
+  const { runIds, tooOften } = await entriesOf(ctx, live, { applicants: timed, before });
   const runs = await newRuns(ctx, live, timed, { people, runIds });
   await insertRuns(ctx.tx, key, runs);
   await fireForArrivals(ctx, live, runs);
@@ -84,9 +83,41 @@ export async function enterPeople(
   return entrants.map((one, no) => {
     const refused = refusals[no];
     if (refused) return { refused };
+    if (tooOften.has(nameOf(one))) return { refused: 'too_often' };
     const runId = runIds.get(nameOf(one));
     return runId === undefined ? { refused: refusalBy(flow.entry) } : { runId };
   });
+}
+
+interface Applying {
+  readonly applicants: readonly (Entrant & { readonly at: Date })[];
+  /** How often people entered within the last day. */
+  readonly before: readonly { readonly personId: bigint; readonly entries: number }[];
+}
+
+/**
+ * Writes the entries, of each person as many as there is room for in the day; those whose key refuses take no room, so it may take
+ * several statements. `runIds` and `tooOften`: by `nameOf`.
+ */
+async function entriesOf(ctx: TransactionContext, { key, flow }: LiveFlow, { applicants, before }: Applying) {
+  const counts = new Map(before.map(({ personId, entries }) => [personId, entries]));
+  const runIds = new Map<string, bigint>();
+  let waiting = applicants;
+  for (;;) {
+    const ofPerson = new Map<bigint, number>();
+    const next = waiting.filter(({ personId }) => {
+      const no = (ofPerson.get(personId) ?? 0) + 1;
+      ofPerson.set(personId, no);
+      return (counts.get(personId) ?? 0) + no <= ENTRIES_A_DAY_MAX;
+    });
+    if (next.length === 0) return { runIds, tooOften: new Set(waiting.map(nameOf)) };
+    for (const one of await writeEntries(ctx.db, key, { applicants: next, entry: flow.entry })) {
+      runIds.set(nameOf(one), one.runId);
+      counts.set(one.personId, (counts.get(one.personId) ?? 0) + 1);
+    }
+    const asked = new Set(next);
+    waiting = waiting.filter((one) => !asked.has(one));
+  }
 }
 
 function nameOf({ personId, entryKey }: Pick<Entrant, 'personId' | 'entryKey'>): string {
@@ -135,6 +166,7 @@ async function newRuns(
     const passes = live.repeated.has(first.id) ? { [first.id]: 1 } : null;
     const run = {
       ...{ id, personId: one.personId, enteredAt: one.at, since: one.at, depth: one.depth, failures: 0, isTest: false },
+      ...{ eventsFrom: one.event?.at ?? one.at, eventsAfter: one.event?.id ?? 0n },
       ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed', reason: null },
     };
     return [

@@ -65,19 +65,19 @@ function mayEnterAgain(entry: Entry, at: Sql): Sql {
   }
 }
 
-const FREQUENT_ROW = row({ personId: 'bigint' });
+const ENTRIES_ROW = row({ personId: 'bigint', entries: 'int' });
 
-/** Those of the people who entered the flow so often within a day (D83). */
-export function frequentPeople(
+/** How often these people entered the flow since then (D83). */
+export function entriesSince(
   db: Queryable,
   { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
-  { ids, since, max }: { readonly ids: readonly bigint[]; readonly since: Date; readonly max: number },
+  { ids, since }: { readonly ids: readonly bigint[]; readonly since: Date },
 ) {
   return db.query(
-    FREQUENT_ROW,
-    sql`SELECT s.person_id AS "personId" FROM hot.flow_step s
+    ENTRIES_ROW,
+    sql`SELECT s.person_id AS "personId", count(*)::int AS entries FROM hot.flow_step s
          WHERE s.customer_id = ${customerId} AND s.person_id = ANY (${[...ids]}::bigint[]) AND s.at > ${since} AND s.happened_on >= (${since}::timestamptz AT TIME ZONE 'UTC')::date
            AND s.automation_id = ${automationId} AND s.what = 'entered'
-         GROUP BY s.person_id HAVING count(*) >= ${max}::int`,
+         GROUP BY s.person_id`,
   );
 }

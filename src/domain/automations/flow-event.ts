@@ -7,6 +7,7 @@ import type { AwaitedEvent } from './flow-parts.ts';
 import { isTrueOf } from './flow-payload.ts';
 import type { Entry } from './flow-triggers.ts';
 import type { Flow } from './flow.ts';
+import type { Run } from './run.ts';
 
 type Trigger = Flow['triggers'][number];
 type AskedEvent = Exclude<AwaitedEvent, { type: 'opened' | 'clicked' }>;
@@ -76,6 +77,29 @@ export function isEventOf(
 ): boolean {
   if (!isEvent(asked, event)) return false;
   return asked.type !== 'event' || asked.sameKey !== true || entryKeyOf(event.data, entry) === entryKey;
+}
+
+/** What of people's events has to be read to find it. */
+export function soughtBy(asked: AwaitedEvent) {
+  const kinds = kindsOf(asked);
+  if (asked.type !== 'event')
+    return { kinds, name: null, needsData: !['confirmed', 'unsubscribed'].includes(asked.type) };
+  return { kinds, name: asked.name, needsData: (asked.where ?? []).length > 0 || asked.sameKey === true };
+}
+
+/** From when, and after which one, events count. */
+export interface Counting {
+  readonly from: Date;
+  readonly after: bigint;
+}
+
+export function isCounted({ at, id }: PersonEvent, { from, after }: Counting): boolean {
+  return at >= from && id > after;
+}
+
+/** For goals, exits, and waits that count from the entry. */
+export function sinceEntry({ eventsFrom, eventsAfter }: Pick<Run, 'eventsFrom' | 'eventsAfter'>): Counting {
+  return { from: eventsFrom, after: eventsAfter };
 }
 
 function textsAt(data: PersonEvent['data'], name: string): readonly string[] {

@@ -8,12 +8,15 @@ import { inTransaction, type Context } from '../context.ts';
 import { enterByEvents, mayStart } from './enter-by-events.ts';
 import { holdPosition, movePosition, type FlowBehind } from './flow-follower-store.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
-import { awaitsEvents, moveByEvents } from './move-by-events.ts';
+import { awaitsEvents, isAwaited, moveByEvents } from './move-by-events.ts';
 import { answersToRules } from './rule-answers.ts';
 import { findByKeys } from './run-store.ts';
+import { rulesOfWaysOut } from './ways-out.ts';
 
 /** One transaction of some 100 ms. */
 const EVENTS_AT_ONCE = 1_000;
+/** The same: each takes some 10 statements. */
+const PIECES_AT_ONCE = 20;
 
 export interface Reading {
   /** Id of the last event that may be read. */
@@ -32,38 +35,43 @@ export async function followFlow(ctx: Context, behind: FlowBehind, { upTo, now }
     const held = await holdPosition(tx.tx, behind);
     if (!held) return false;
     const range = { after: held.position, since: held.since, upTo, max: EVENTS_AT_ONCE };
-    const all = await readPersonEvents(tx.db, { customerId, listId }, range);
-    const events = upToSecond(all, live);
+    const { events, isAll } = await readPersonEvents(tx.db, { customerId, listId }, range);
     await findByKeys(tx.tx);
-    const followed = { events, answers, now };
-    await moveByEvents(tx, live, followed);
-    await enterByEvents(tx, live, followed);
-    const last = events.at(-1);
-    const isAll = events.length === all.length && all.length < EVENTS_AT_ONCE;
-    const moved = isAll || !last ? { position: upTo, since: now } : { position: last.id, since: last.recordedAt };
+    const pieces = piecesOf(events, live);
+    const some = pieces.slice(0, PIECES_AT_ONCE);
+    for (const piece of some) {
+      const followed = { events: piece, answers, now };
+      await moveByEvents(tx, live, followed);
+      await enterByEvents(tx, live, followed);
+    }
+    const last = some.at(-1)?.at(-1);
+    const isDone = isAll && some.length === pieces.length;
+    const moved = isDone || !last ? { position: upTo, since: now } : { position: last.id, since: last.recordedAt };
     await movePosition(tx.tx, behind, moved);
     return true;
   });
 }
 
-function rulesOf({ flow: { triggers, goals, exits } }: LiveFlow) {
-  return [
-    ...triggers.flatMap((trigger) => ('if' in trigger && trigger.if ? [trigger.if] : [])),
-    ...[...goals, ...exits].flatMap(({ person }) => person ?? []),
-  ];
+function rulesOf(live: LiveFlow) {
+  const filters = live.flow.triggers.flatMap((trigger) => ('if' in trigger && trigger.if ? [trigger.if] : []));
+  return [...filters, ...rulesOfWaysOut(live)];
 }
 
 /**
- * Up to the next event of somebody who enters by one of these: it may be the goal of that entry, so it has to find it there. Flows that
- * wait for nothing read all at once.
+ * Cut before an event for which people of the same piece wait who enter by an earlier one: it may be the goal of that entry, so it has to
+ * find it there.
  */
-function upToSecond(events: readonly PersonEvent[], live: LiveFlow): readonly PersonEvent[] {
-  if (!awaitsEvents(live)) return events;
+function piecesOf(events: readonly PersonEvent[], live: LiveFlow): readonly (readonly PersonEvent[])[] {
+  if (!awaitsEvents(live)) return [events];
+  const pieces: PersonEvent[][] = [[]];
   const entering = new Set<bigint>();
-  const second = events.findIndex((event) => {
-    if (entering.has(event.personId)) return true;
+  for (const event of events) {
+    if (entering.has(event.personId) && isAwaited(live, event)) {
+      entering.clear();
+      pieces.push([]);
+    }
     if (mayStart(live, event)) entering.add(event.personId);
-    return false;
-  });
-  return second === -1 ? events : events.slice(0, second);
+    pieces.at(-1)?.push(event);
+  }
+  return pieces;
 }

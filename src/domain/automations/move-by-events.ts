@@ -10,17 +10,16 @@ import type { TransactionContext } from '../context.ts';
 import { moveOf } from './advance-node.ts';
 import { lockRuns, runsOfPeople, type AwaitingRun } from './awaiting-run-store.ts';
 import type { Followed } from './enter-by-events.ts';
-import { countsFrom, detailsOf } from './event-wait-work.ts';
-import { isEventOf } from './flow-event.ts';
+import { countingOf, detailsOf } from './event-wait-work.ts';
+import { isCounted, isEvent, isEventOf, sinceEntry } from './flow-event.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import type { Outcome } from './node-work.ts';
 import type { Move } from './run.ts';
 import { findByKeys, moveRuns } from './run-store.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
 import { wakeFlows } from './wake-flows.ts';
+import { waysOut, type WayOut } from './ways-out.ts';
 import { zonesOfList } from './version-read-model.ts';
-
-type WayOut = LiveFlow['flow']['goals'][number];
 
 /** After these a rule about the person may have become true. */
 const CHANGING: ReadonlySet<PersonEventKind> = new Set([
@@ -36,8 +35,19 @@ export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boole
   return goals.length + exits.length > 0 || nodes.some(({ type }) => type === 'wait_for_event');
 }
 
-/** For a run the outcome that an event has, if any; `isTrue` answers a rule about the person. */
-type Judge = (run: AwaitingRun) => Outcome | undefined;
+/** Whether the event may do something to somebody inside. */
+export function isAwaited({ flow: { goals, exits, nodes } }: LiveFlow, event: PersonEvent): boolean {
+  const ways = [...goals, ...exits];
+  if (CHANGING.has(event.kind) && ways.some(({ person }) => person)) return true;
+  const awaited = [
+    ...ways.map((way) => way.event),
+    ...nodes.map((node) => node.type === 'wait_for_event' && node.event),
+  ];
+  return awaited.some((asked) => asked && isEvent(asked, event));
+}
+
+/** For a run the outcome that an event has, if any. `isHeld`: its row is locked, so no step of it is on its way. */
+type Judge = (run: AwaitingRun, isHeld: boolean) => Outcome | undefined;
 
 /** Returns how many were moved. */
 export async function moveByEvents(
@@ -53,11 +63,13 @@ export async function moveByEvents(
     if (live && (awaitsEvents(live) || followed.events.some(({ kind }) => ENDING.has(kind))))
       judges.set(version, { live, judge: await judgeOf(ctx, live, inside, followed) });
   }
-  const judged = (runs: readonly AwaitingRun[]) => runs.filter((run) => judges.get(run.version)?.judge(run));
-  const wanted = judged(inside).map(({ id }) => id);
+  const judged = (runs: readonly AwaitingRun[], isHeld: boolean) =>
+    runs.filter((run) => judges.get(run.version)?.judge(run, isHeld));
+  const wanted = judged(inside, false).map(({ id }) => id);
   if (wanted.length === 0) return 0;
   await findByKeys(ctx.tx);
-  const held = judged(await lockRuns(ctx.tx, key, wanted));
+  const held = judged(await lockRuns(ctx.tx, key, wanted), true);
+  if (held.length === 0) return 0;
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId });
   if (!zones) return 0;
   const people = await peopleById(ctx.db, {
@@ -67,7 +79,7 @@ export async function moveByEvents(
     const { live, judge } = judges.get(version) ?? {};
     const moves = runs.flatMap((run): Move[] => {
       const node = live?.graph.nodes.get(run.node);
-      const outcome = judge?.(run);
+      const outcome = judge?.(run, true);
       if (!live || !node || !outcome) return [];
       const person = people.get(run.personId) ?? null;
       const arrival = person ? { live, zones, person, now: followed.now } : undefined;
@@ -87,22 +99,20 @@ async function judgeOf(
   inside: readonly AwaitingRun[],
   followed: Followed,
 ): Promise<Judge> {
-  const { goals, exits } = live.flow;
-  const ways = [
-    ...goals.map((way) => ({ way, reason: `goal:${way.id}` })),
-    ...exits.map((way) => ({ way, reason: `exit:${way.id}` })),
-  ];
   const ended = await whoseSubscriptionEnded(ctx, live, followed);
   const events = Map.groupBy(followed.events, ({ personId }) => personId);
   const leaves = await Promise.all(
-    ways.map(async ({ way, reason }) => ({ reason, isTrue: await truthOf(ctx, live, way, { inside, followed }) })),
+    waysOut(live).map(async ({ way, reason }) => ({
+      reason,
+      isTrue: await truthOf(ctx, live, way, { inside, followed }),
+    })),
   );
-  return (run) => {
+  return (run, isHeld) => {
     const own = events.get(run.personId) ?? [];
     const gone = run.hasLeft ? undefined : ended.get(run.personId);
     if (gone !== undefined) return { leave: gone };
     const left = leaves.find(({ isTrue }) => isTrue(run, own));
-    return left ? { leave: left.reason } : endOfWait(live, run, own);
+    return left ? { leave: left.reason } : endOfWait(live, run, { events: own, isHeld });
   };
 }
 
@@ -132,8 +142,12 @@ async function truthOf(
   { inside, followed }: { readonly inside: readonly AwaitingRun[]; readonly followed: Followed },
 ): Promise<Truth> {
   if (asked)
-    return ({ enteredAt, entryKey }, events) =>
-      events.some((event) => event.at >= enteredAt && isEventOf(asked, event, { entry: live.flow.entry, entryKey }));
+    return (run, events) =>
+      events.some(
+        (event) =>
+          isCounted(event, sinceEntry(run)) &&
+          isEventOf(asked, event, { entry: live.flow.entry, entryKey: run.entryKey }),
+      );
   const changed = new Set(followed.events.filter(({ kind }) => CHANGING.has(kind)).map(({ personId }) => personId));
   const ids = inside.map(({ personId }) => personId).filter((id) => changed.has(id));
   const people = await whoAre(ctx, live, { rule, ids, followed });
@@ -153,15 +167,23 @@ async function whoAre(
   return peopleAmong(ctx.db, { customerId: key.customerId, listId, rule }, { ids, asOf: now, answers });
 }
 
-/** Who has just come to the node looks back by themselves. */
-function endOfWait(live: LiveFlow, run: AwaitingRun, events: readonly PersonEvent[]): Outcome | undefined {
+/**
+ * Who has just come to the node looks back by themselves. That step may have looked already and not be done: then its row is waited for, and
+ * the wait ends here.
+ */
+function endOfWait(
+  live: LiveFlow,
+  run: AwaitingRun,
+  { events, isHeld }: { readonly events: readonly PersonEvent[]; readonly isHeld: boolean },
+): Outcome | undefined {
   const node = live.graph.nodes.get(run.node);
-  if (node?.type !== 'wait_for_event' || !run.isWaiting) return undefined;
-  const from = countsFrom(node, run);
+  if (node?.type !== 'wait_for_event' || (isHeld && !run.isWaiting)) return undefined;
+  const counting = countingOf(node, run);
+  const end = run.isWaiting ? run.wakeAt : null;
   const found = events.find(
     (event) =>
-      event.at >= from &&
-      (run.wakeAt === null || event.at < run.wakeAt) &&
+      isCounted(event, counting) &&
+      (end === null || event.at < end) &&
       isEventOf(node.event, event, { entry: live.flow.entry, entryKey: run.entryKey }),
   );
   return found && { go: 'next', reason: node.event.type, details: detailsOf(found) };

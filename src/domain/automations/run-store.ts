@@ -21,6 +21,8 @@ export const RUN_ROW = row({
   id: 'bigint',
   personId: 'bigint',
   enteredAt: 'timestamptz',
+  eventsFrom: 'timestamptz',
+  eventsAfter: 'bigint',
   since: 'timestamptz',
   depth: 'smallint',
   failures: 'smallint',
@@ -30,7 +32,7 @@ export const RUN_ROW = row({
   reason: 'text?',
   passes: typed<Passes | null>('json?'),
 });
-export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes`;
+export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes`;
 
 const DUE_ROW = row({
   ...RUN_ROW,

@@ -37,6 +37,10 @@ export interface Run {
   readonly id: bigint;
   readonly personId: bigint;
   readonly enteredAt: Date;
+  /** Goals, exits and waits that count from the entry: by events from this time on, when that happened by which the person came. */
+  readonly eventsFrom: Date;
+  /** The same: by events recorded after this one. 0: no event brought the person. */
+  readonly eventsAfter: bigint;
   /** Arrival at the node. */
   readonly since: Date;
   readonly depth: number;

@@ -1,4 +1,5 @@
 /** What happens to people lets them into flows, ends their waits and takes them out, each event once. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
@@ -155,6 +156,114 @@ test('goals and exits take people out at once, by an event or by what is true of
     await world.follow();
     expect(await world.steps(works)).toEqual(['rest entered subscribed', 'rest left exit:staff']);
     expect(await world.counts(published)).toEqual({ rest: 'entered 3, waiting 1, left 2' });
+  });
+});
+
+test('a goal counts from the event that let the person in, however early both happened and in one request, but not before', async () => {
+  const goal = { type: 'event', name: 'order_placed' };
+  const flow = {
+    triggers: [{ type: 'event', name: 'cart_left' }],
+    nodes: [rest],
+    edges: line('start', 'rest'),
+    goals: [{ id: 'bought', event: goal }],
+  };
+  const waiting = {
+    ...flow,
+    goals: [],
+    nodes: [{ id: 'order', type: 'wait_for_event', event: goal, for: { days: 1 } }, rest],
+    edges: line('start', 'order', 'rest'),
+  };
+  await withFlow(waiting, async (waits) => {
+    await withFlow(flow, async (published) => {
+      const [buys, bought, sooner] = [await world.person(), await world.person(), await world.person()];
+      const at = new Date(Date.now() - HOUR_MS);
+      await happens(
+        { personId: bought, name: 'order_placed', at },
+        ...[buys, bought, sooner].map((personId) => ({ personId, name: 'cart_left', at })),
+        { personId: buys, name: 'order_placed', at },
+        { personId: sooner, name: 'order_placed', at: new Date(at.getTime() - 1) },
+      );
+      await world.follow();
+      expect(await world.counts(published)).toEqual({ rest: 'entered 3, waiting 2, left 1' });
+      await world.run(later(0));
+      expect(await world.counts(waits)).toEqual({
+        order: 'entered 3, waiting 2, passed 1',
+        rest: 'entered 1, waiting 1',
+      });
+    });
+  });
+});
+
+test('one person enters at most 20 times a day, also by events of one batch; keys that refuse take no place', async () => {
+  const flow = {
+    triggers: [{ type: 'event', name: 'cart_left' }],
+    entry: { mode: 'per_key', key: 'cart' },
+    nodes: [rest],
+    edges: line('start', 'rest'),
+  };
+  await withFlow(flow, async (published) => {
+    const [often, seldom] = [await world.person(), await world.person()];
+    const cart = (personId: bigint, no: number) => ({ personId, name: 'cart_left', data: { cart: no } });
+    await happens(cart(often, 0), cart(often, 1));
+    await world.follow();
+    await happens(...Array.from({ length: 30 }, (_, no) => cart(often, no)), cart(seldom, 0));
+    await world.follow();
+    expect(await world.counts(published)).toEqual({ rest: 'entered 21, waiting 21' });
+  });
+});
+
+test('a wait finds its event behind more payloads than one read takes', async () => {
+  const event = { type: 'event', name: 'order', where: [{ path: 'total', number: { gt: 100 } }] };
+  const nodes = [
+    { id: 'pause', type: 'wait', for: { minutes: 1 } },
+    { id: 'large', type: 'wait_for_event', event, countsFrom: 'entry', for: { days: 1 } },
+    rest,
+  ];
+  const flow = { triggers: [{ type: 'subscribed' }], nodes, edges: line('start', 'pause', 'large', 'rest') };
+  await withFlow(flow, async (published) => {
+    const [finds, waits] = [await world.person(), await world.person()];
+    await world.follow();
+    const orders = (personId: bigint, n: number) =>
+      Array.from({ length: n }, () => ({ personId, name: 'order', data: { total: 1 } }));
+    await happens(
+      ...orders(finds, 300),
+      { personId: finds, name: 'order', data: { total: 101 } },
+      ...orders(waits, 300),
+    );
+    await world.follow();
+    await world.run(later(1));
+    expect(await world.counts(published)).toEqual({
+      pause: 'entered 2, passed 2',
+      large: 'entered 2, waiting 1, passed 1',
+      rest: 'entered 1, waiting 1',
+    });
+  });
+});
+
+test('an event ends the wait of somebody whose look back is on its way', async () => {
+  const event = { type: 'event', name: 'order' };
+  const nodes = [{ id: 'order', type: 'wait_for_event', event, for: { days: 1 } }, rest];
+  const flow = { triggers: [{ type: 'subscribed' }], nodes, edges: line('start', 'order', 'rest') };
+  await withFlow(flow, async (published) => {
+    const person = await world.person();
+    await world.follow();
+    let followed: Promise<unknown> = Promise.resolve();
+    await ctx.database.transaction(async (tx) => {
+      // As the step does that has looked back and found nothing.
+      await tx.execute(
+        sql`UPDATE hot.flow_run SET state = 'waiting', wake_at = ${new Date(later(24))} WHERE customer_id = ${list.customerId} AND person_id = ${person}`,
+      );
+      await happens({ personId: person, name: 'order' });
+      let hasEnded = false;
+      followed = world.follow().finally(() => (hasEnded = true));
+      const isHeldUp = async () =>
+        (await ctx.db.execute(
+          sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%hot.flow_run%'`,
+        )) > 0;
+      while (!hasEnded && !(await isHeldUp())) await sleep(20);
+    });
+    await followed;
+    expect(await world.counts(published)).toEqual({ order: 'entered 1, passed 1', rest: 'entered 1, waiting 1' });
   });
 });
 

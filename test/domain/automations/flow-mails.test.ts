@@ -9,6 +9,7 @@ import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subs
 import { FlowFaultsError } from '../../../src/domain/automations/automation-errors.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { enqueueFlowNotices } from '../../../src/domain/delivery/flow-notices.ts';
+import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { givePlan } from '../../support/plans.ts';
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
 import { messageRows, runSender } from '../../support/message-world.ts';
@@ -357,4 +358,36 @@ test('mails of flows take the credits of the plan, and wait when they are used u
     .poll(states, { timeout: 30_000 })
     .toEqual(['queued plan_credits 5', expect.stringMatching(/^sent .* ?3$/)]);
   expect((await world.counted())?.sent).toBe((before?.sent ?? 0) + 3);
+});
+
+test('who has reached a goal or an exit that no follower saw, as in a pause, gets no mail any more', async () => {
+  const templateUid = await world.template({ subject: 'Your cart', html: '<p>Your cart</p>' });
+  const nodes = [
+    { id: 'rest', type: 'wait', for: { days: 1 } },
+    { id: 'cart', type: 'send_mail', templateUid },
+  ];
+  const flow = await world.publish({
+    ...{ triggers, nodes, edges: line('start', 'rest', 'cart') },
+    goals: [{ id: 'bought', event: { type: 'event', name: 'order' } }],
+    exits: [{ id: 'staff', person: { field: { tag: 'FIRST_NAME', text: { is: 'Staff' } } } }],
+  });
+  const [buys, works, bought, stays] = [
+    await world.person(),
+    await world.person(),
+    await world.person(),
+    await world.person(),
+  ];
+  await world.enter(flow, [buys, works, bought, stays]);
+  const order = { kind: 'event', name: 'order' } as const;
+  await recordPersonEvents(ctx.db, { customerId: list.customerId, listId: list.id }, [
+    { ...order, personId: buys, at: world.now() },
+    { ...order, personId: bought, at: new Date(world.now().getTime() - 1) },
+  ]);
+  await ctx.db.execute(sql`UPDATE subscriber SET fields = '{"FIRST_NAME":"Staff"}' WHERE id = ${works}`);
+  await world.run(new Date(world.now().getTime() + 25 * 3_600_000).toISOString());
+  const last = async (personId: bigint) => (await world.steps(personId)).at(-1);
+  expect(await Promise.all([buys, works, bought, stays].map(last))).toEqual([
+    ...['cart left goal:bought', 'cart left exit:staff', 'cart passed next', 'cart passed next'],
+  ]);
+  await setAutomationStatus(ctx, flow.uid, 'inactive');
 });

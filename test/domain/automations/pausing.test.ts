@@ -131,7 +131,17 @@ test('mails that are older than some hours are passed over until the person wait
   const person = { status: 'subscribed', isSuppressed: false, fields: {} };
   const arrival = { live, zones: { tag: null, fallback: 'UTC' }, person, now: new Date() };
   const run = {
-    ...{ id: 1n, personId: 1n, enteredAt: new Date(), since: new Date(), wakeAt: new Date(), depth: 0, failures: 0 },
+    ...{
+      id: 1n,
+      personId: 1n,
+      enteredAt: new Date(),
+      eventsFrom: new Date(),
+      eventsAfter: 0n,
+      since: new Date(),
+      wakeAt: new Date(),
+      depth: 0,
+      failures: 0,
+    },
     ...{ isTest: false, hasLeft: false, entryKey: '', passes: null, payload: null, person },
   };
   expect(askedOutcome(mail, { ...run, reason: 'overdue' }, arrival)).toEqual({ go: 'next', reason: 'overdue' });
