@@ -26,7 +26,10 @@ export async function listsByUid(
   return new Map(rows.map(({ uid, id }) => [uid, id]));
 }
 
-/** `no` is the place of the reference; an address on several lists has several. */
+/**
+ * `no` is the place of the reference; an address on several lists has several. Their rows cannot be deleted until the transaction ends: who is
+ * erased meanwhile is erased with what it writes.
+ */
 export function peopleOfReferences(
   db: Queryable,
   customerId: bigint,
@@ -38,11 +41,13 @@ export function peopleOfReferences(
           FROM unnest(${references.map((one) => one?.id ?? null)}::bigint[], ${references.map((one) => one?.emailKey ?? null)}::text[],
                       ${references.map((one) => one?.listId ?? null)}::bigint[]) WITH ORDINALITY AS w (id, email_key, list_id, no)
          CROSS JOIN LATERAL (
-           SELECT s.list_id, s.id FROM hot.subscriber_block b
-             JOIN subscriber s ON s.customer_id = b.customer_id AND s.list_id = b.list_id AND s.id = w.id
-            WHERE b.customer_id = ${customerId} AND b.block = w.id >> 11
+           SELECT i.list_id, i.id FROM (
+             SELECT s.list_id, s.id FROM hot.subscriber_block b
+               JOIN subscriber s ON s.customer_id = b.customer_id AND s.list_id = b.list_id AND s.id = w.id
+              WHERE b.customer_id = ${customerId} AND b.block = w.id >> 11 FOR KEY SHARE OF s) i
            UNION ALL
-           SELECT s.list_id, s.id FROM subscriber s WHERE s.customer_id = ${customerId} AND s.email_key = w.email_key) s
+           SELECT k.list_id, k.id FROM (
+             SELECT s.list_id, s.id FROM subscriber s WHERE s.customer_id = ${customerId} AND s.email_key = w.email_key FOR KEY SHARE OF s) k) s
          WHERE (w.list_id IS NULL OR s.list_id = w.list_id)
            AND EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = ${customerId} AND l.id = s.list_id)
          ORDER BY w.no, s.list_id`,
