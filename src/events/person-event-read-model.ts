@@ -100,8 +100,7 @@ const SOUGHT_ROW = row({ ...EVENT_ROW, no: 'int', exactAt: 'text' });
 export async function firstEvents<Search extends EventSearch>(
   db: Queryable,
   sought: Sought,
-  searches: readonly Search[],
-  isIt: (event: PersonEvent, search: Search) => boolean,
+  { searches, isIt }: { searches: readonly Search[]; isIt: (event: PersonEvent, search: Search) => boolean },
 ): Promise<ReadonlyMap<Search, PersonEvent>> {
   const found = new Map<Search, PersonEvent>();
   if (sought.kinds.length === 0) return found;

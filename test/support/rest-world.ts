@@ -18,6 +18,7 @@ import { insertMails, mailValues } from './insert-transactional.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertTemplate } from './insert-template.ts';
 import { FLOW, insertAutomation } from './insert-automation.ts';
+import { eventValues } from './event-values.ts';
 import { insertWebhook, webhookValues, type WebhookUids } from './insert-webhook.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
 import { insertMoney, type MoneyUids } from './insert-money.ts';
@@ -286,8 +287,6 @@ function moneyValues(path: string): Readonly<Record<string, unknown>> {
   };
 }
 
-const HOUR_MS = 3_600_000;
-
 function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> {
   const { path } = row;
   const type = typeOf(path);
@@ -327,13 +326,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     inline: 0,
     ...webhookValues(path),
     subscriber: world.subscriberUid,
-    // One event, not a list of them.
-    ...(path === '/events' && {
-      subscriber_uid: world.subscriberUid,
-      name: 'order_placed',
-      events: '',
-      occurred_at: new Date(Date.now() - HOUR_MS).toISOString(),
-    }),
+    ...eventValues(path),
     emails: [`${newUid()}@person.example`],
     ip_address: '192.0.2.1',
     rule: { email: { contains: 'person' } },

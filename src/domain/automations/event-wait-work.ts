@@ -25,9 +25,11 @@ export async function endWaitsForEvent(work: NodeWork<'wait_for_event'>): Promis
     return { personId: run.personId, ...countingOf(node, run), until, entryKey: run.entryKey };
   });
   const list = { customerId: live.key.customerId, listId: live.listId };
-  const found = await firstEvents(ctx.db, { ...list, ...soughtBy(node.event) }, searches, (event, { entryKey }) =>
-    isEventOf(node.event, event, { entry: live.flow.entry, entryKey }),
-  );
+  const sought = { ...list, ...soughtBy(node.event) };
+  const found = await firstEvents(ctx.db, sought, {
+    searches,
+    isIt: (event, { entryKey }) => isEventOf(node.event, event, { entry: live.flow.entry, entryKey }),
+  });
   return searches.map((search): Outcome => {
     const event = found.get(search);
     if (event) return { go: 'next', reason: node.event.type, details: detailsOf(event) };

@@ -11,7 +11,7 @@ import { isStorable } from './checked-draft.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { eventName } from './flow-parts.ts';
 import { PAYLOAD_BYTES_MAX } from './flow-payload.ts';
-import { listsByUid, peopleOfReferences, type FoundPerson, type PersonReference } from './outside-event-read-model.ts';
+import { listsByUid, peopleOfReferences, type FoundPerson, type PersonReference } from './outside-event-store.ts';
 
 /** One transaction of some 100 ms. */
 export const EVENTS_AT_ONCE_MAX = 1_000;

@@ -58,9 +58,10 @@ async function whoDid(
 ): Promise<readonly Run[]> {
   const searches = runs.map((run) => ({ run, personId: run.personId, ...sinceEntry(run), until: null }));
   const sought = { customerId: key.customerId, listId, ...soughtBy(event) };
-  const found = await firstEvents(db, sought, searches, (one, { run: { entryKey } }) =>
-    isEventOf(event, one, { entry, entryKey }),
-  );
+  const found = await firstEvents(db, sought, {
+    searches,
+    isIt: (one, { run: { entryKey } }) => isEventOf(event, one, { entry, entryKey }),
+  });
   return [...found.keys()].map(({ run }) => run);
 }
 

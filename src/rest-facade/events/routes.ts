@@ -68,11 +68,12 @@ function listIn(given: unknown): readonly unknown[] | undefined {
   }
 }
 
+const INTEGER = /^\d+$/;
+
 /** Of the only event: what was not found, or the parameter that is wrong. */
 function refusalOf(subscriber: string | null | undefined, code: string, message: string): RestError {
   // An integer id that is not one of the caller's own is a 403, whether it exists or not (decision D95).
-  if (code.endsWith('NOT_FOUND'))
-    return new RestError(Number.isInteger(Number(subscriber ?? '')) ? 403 : 404, { message });
+  if (code.endsWith('NOT_FOUND')) return new RestError(INTEGER.test(subscriber ?? '') ? 403 : 404, { message });
   if (code === 'LIST_REQUIRED') return invalid({ list_uid: [message] });
   const [name = '', ...sentence] = message.split(': ');
   return invalid({ [NAMES[name] ?? name]: [sentence.join(': ')] });
