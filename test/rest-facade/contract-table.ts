@@ -377,6 +377,6 @@ export const extensions: readonly ContractLine[] = [
     ['DELETE', '/plans/:uid/remote_plan', 'admin', 200, action('plan_uid', 'gateway_uid')],
     ['POST', '/invoices/:uid/remote_subscription', 'token', 201, action('payment_uid', 'invoice_uid', 'payment')],
     ['GET', '/payment_methods', 'token', 200, array],
-    ['DELETE', '/payment_methods/:uid', 'token', 200, action('payment_method_uid')],
+    ['DELETE', '/payment_methods/:uid', 'token', 200, action('payment_method_uid', 'warning')],
   ),
 ];
