@@ -41,7 +41,11 @@ export const outsideEventInput = z.object({
     )
     .refine((payload) => isStorable(payload), 'must not contain NUL or half of a character')
     .nullish(),
-  occurredAt: z.iso.datetime({ offset: true }).max(TIME_LENGTH_MAX).nullish(),
+  occurredAt: z.iso
+    .datetime({ offset: true })
+    .max(TIME_LENGTH_MAX)
+    .nullish()
+    .describe(`At most ${TIME_LENGTH_MAX} characters.`),
 });
 
 export interface OutsideEventInput {
@@ -54,7 +58,7 @@ export interface OutsideEventInput {
   readonly occurredAt?: string | null | undefined;
 }
 
-const batchInput = z.object({ events: z.array(z.unknown()).min(1).max(EVENTS_AT_ONCE_MAX) });
+export const batchInput = z.object({ events: z.array(z.unknown()).min(1).max(EVENTS_AT_ONCE_MAX) });
 
 export type EventFault = 'EVENT_INVALID' | 'LIST_NOT_FOUND' | 'SUBSCRIBER_NOT_FOUND' | 'LIST_REQUIRED';
 

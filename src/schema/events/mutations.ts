@@ -1,5 +1,6 @@
 /** Events from outside. */
 import {
+  batchInput,
   outsideEventInput,
   recordOutsideEvents,
   type EventAnswer,
@@ -60,6 +61,7 @@ builder.mutationField('recordEvents', (t) =>
     description:
       'Records what people did elsewhere, at most 1,000 events at once. Automations begin, wait and end by it.',
     authScopes: SCOPE,
+    typeOptions: { checks: batchInput.shape },
     input: { events: t.input.field({ type: [OutsideEventInput], required: true }) },
     resolve: async (_root, { input }, ctx) => ({ answers: await recordOutsideEvents(ctx, input) }),
   }),
