@@ -34,9 +34,9 @@ export default defineConfig({
     // On two cores: half of the time a file waits for what it has started. More would only wait for the one database server.
     maxWorkers: 4,
     // Times at which something hangs, not promises: a machine that does other things too may need most of them.
-    expect: { poll: { timeout: 30_000 } },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    expect: { poll: { timeout: 120_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     projects: [
       {
         extends: true,

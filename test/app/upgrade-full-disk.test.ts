@@ -32,5 +32,5 @@ test.runIf(process.getuid?.() === 0)(
     expect(program.output().match(/is ready at/g)).toHaveLength(1);
     expect((await program.stop()).code).toBe(0);
   },
-  120_000,
+  300_000,
 );

@@ -138,7 +138,7 @@ test('each phase is broken once, then the newer version takes the place of the r
   const faulty = packRelease({ version: '0.3.0', migrations: { ...MIGRATIONS, ...third }, files });
   expect(await stage(again, faulty)).toMatchObject({ state: 'staged' });
   await ask(again, 'POST', '/upgrade/finalize');
-  await expect.poll(() => again.output(), { timeout: 60_000 }).toContain('did not start');
+  await expect.poll(() => again.output(), { timeout: 120_000 }).toContain('did not start');
   await untilVersion(again, '0.2.0');
   expect(await upgradeOf(again)).toMatchObject({ state: 'failed', reason: expect.stringMatching(/did not start/) });
   expect(existsSync(path.join(dataDir, 'releases', 'current'))).toBe(true);

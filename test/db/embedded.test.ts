@@ -85,7 +85,7 @@ it('is one for all processes that start at the same moment, the first time and l
     expect(await canBeAsked(String(urls[0]))).toBe(false);
     expect(readdirSync(place).filter((name) => /^(?:data\.new|password\.)/.test(name))).toEqual([]);
   }
-}, 120_000);
+}, 300_000);
 
 it('comes up after a power cut though another program has the number of its server by now', async () => {
   await (await startEmbeddedDatabase({ folder })).stop();

@@ -14,7 +14,7 @@ const app = await startRestApp({ OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 
 test.each(placesOf(rows).map((place) => ({ name: `${place.method} ${place.row.path}`, place })))(
   '$name answers within the contract whatever is sent',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async ({ place }) => {
     const { faults, requests } = await fuzzRow(place, { app, smtp: receiver.settings, runs: RUNS, seed: SEED });
     expect(faults).toEqual([]);

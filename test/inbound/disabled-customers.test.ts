@@ -35,12 +35,12 @@ test('who is disabled is known before the first link is served, and a failed loo
   expect(watch.has(seeded.customerId)).toBe(true);
   isAway = true;
   const failed = ['accounts.disabled_customers_not_read', { message: 'away' }];
-  await expect.poll(() => warn.mock.calls, { timeout: 10_000 }).toContainEqual(failed);
+  await expect.poll(() => warn.mock.calls, { timeout: 120_000 }).toContainEqual(failed);
   expect(watch.has(seeded.customerId)).toBe(true);
   watch.close();
   await expect(watchDisabledCustomers({ db: { ...ctx.db, query }, log: silentLog })).rejects.toThrow('away');
   await setStatus('active');
-  await expect.poll(() => follow(), { timeout: 10_000 }).toEqual([302, 'https://example.org/offer']);
+  await expect.poll(() => follow(), { timeout: 120_000 }).toEqual([302, 'https://example.org/offer']);
 });
 
 describe('the links of a customer', () => {

@@ -41,7 +41,7 @@ async function post(type: string, uid: string, { method, headers, query, body }:
 
 async function untilIdle(): Promise<void> {
   await expect
-    .poll(() => queryRows(ctx.db, sql`SELECT 1 FROM graphile_worker._private_jobs`), { timeout: 15_000 })
+    .poll(() => queryRows(ctx.db, sql`SELECT 1 FROM graphile_worker._private_jobs`), { timeout: 120_000 })
     .toEqual([]);
 }
 

@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('signing up with a captcha', async () =>
     const { page, complaints } = await pageOf({ javaScriptEnabled: true });
     await page.getByLabel('Email').focus();
     await page.keyboard.type('ann@browser.example');
-    await expect.poll(() => page.locator('input[name=altcha]').inputValue(), { timeout: 60_000 }).not.toBe('');
+    await expect.poll(() => page.locator('input[name=altcha]').inputValue(), { timeout: 120_000 }).not.toBe('');
     expect(await page.getByText('Signing up needs JavaScript').count()).toBe(0);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow).toBeLessThanOrEqual(0);

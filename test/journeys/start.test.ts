@@ -110,7 +110,7 @@ describe('npm start', () => {
         expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
         expect(seen).toContain(503);
       },
-      { timeout: 60_000, interval: 100 },
+      { timeout: 120_000, interval: 100 },
     );
     // 401 is what the made-up token gets when the database can be asked.
     expect([...seen].filter((status) => status !== 401)).toEqual([503]);
@@ -169,7 +169,7 @@ describe('npm start', () => {
     const { status, stderr } = spawnSync(process.execPath, [MAIN], {
       env: { ...environment, DATABASE_URL: url, DATA_DIR: folder, PORT: '0', INBOX: 'off' },
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: 120_000,
     });
     expect(status).toBe(1);
     expect(stderr).toMatch(/secret is empty.*backup/s);

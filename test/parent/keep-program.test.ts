@@ -9,7 +9,7 @@ import { afterFile } from '../support/after-file.ts';
 
 const KEEPER = path.resolve(import.meta.dirname, '../../src/parent/keep-program.ts');
 
-test('a program that cannot be started again for a while is started later', { timeout: 60_000 }, async () => {
+test('a program that cannot be started again for a while is started later', { timeout: 120_000 }, async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'mailwright-keeper-'));
   afterFile(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(path.join(folder, 'src'));
@@ -38,7 +38,7 @@ test('a program that cannot be started again for a while is started later', { ti
   const ended = once(parent, 'exit');
   let told = '';
   parent.stderr.on('data', (bytes: Buffer) => (told += bytes.toString()));
-  await expect.poll(() => told, { timeout: 30_000 }).toContain('Mailwright cannot be started');
+  await expect.poll(() => told, { timeout: 120_000 }).toContain('Mailwright cannot be started');
   expect(existsSync(node)).toBe(false);
   restore();
   expect(await ended).toEqual([7, null]);

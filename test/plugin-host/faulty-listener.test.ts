@@ -20,11 +20,11 @@ test('a listener that throws changes no answer, and is counted for the installat
   }
   // The follower of events calls it soon.
   await expect
-    .poll(() => app.logged.find((line) => line.includes('hook.listener_failed')), { timeout: 15_000 })
+    .poll(() => app.logged.find((line) => line.includes('hook.listener_failed')), { timeout: 120_000 })
     .toMatch(/"plugin":"test\/faulty".*no room/);
   // The heartbeat adds the counts every three seconds.
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   await expect
-    .poll(async () => (await fetch(`${app.baseUrl}/metrics`, { headers })).text(), { timeout: 15_000 })
+    .poll(async () => (await fetch(`${app.baseUrl}/metrics`, { headers })).text(), { timeout: 120_000 })
     .toContain('mailwright_hook_failures_total{plugin="test/faulty",hook="customer_added"} 2\n');
 });

@@ -57,5 +57,5 @@ const rules = emailVerifierConformance(verifierOf(plugin, 'address-check'), {
   },
 });
 
-test.each(rules)('$name', { timeout: 60_000 }, ({ check }) => check());
+test.each(rules)('$name', { timeout: 120_000 }, ({ check }) => check());
 test('are all rules of a verifier that nobody asks to wait', () => expect(rules).toHaveLength(21));

@@ -31,7 +31,7 @@ const vendorOfTests = `export { startVerifierVendor as startVendor, vendorsAddre
 const files = { 'tests/conformance.test.ts': tests, 'tests/vendor.ts': vendorOfTests };
 const folder = writePlugin(dataDir, 'acme/check', { code, manifest, files });
 
-test('its tests play every rule, in Node’s own test runner', { timeout: 120_000 }, async () => {
+test('its tests play every rule, in Node’s own test runner', { timeout: 300_000 }, async () => {
   const run = promisify(execFile)(process.execPath, [path.join(ROOT, 'scripts/plugin.ts'), 'test', folder], {
     cwd: ROOT,
   });
@@ -44,7 +44,7 @@ test('its tests play every rule, in Node’s own test runner', { timeout: 120_00
 
 test(
   'a list is verified by it, and a server whose key the vendor refuses is not stored',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     const vendor = await startVerifierVendor();
     afterFile(() => vendor.close());

@@ -70,7 +70,7 @@ test('a hook is fired for each kind of the event record', async () => {
     { kind: 'plugin_deactivated', data: { version: '1.0.0' }, ...about, customerId: null },
   ]);
   await expect
-    .poll(() => seenOf('acme/hooks', uid), { timeout: 20_000 })
+    .poll(() => seenOf('acme/hooks', uid), { timeout: 120_000 })
     .toEqual([
       `campaign_status_changed ${customer?.uid} [["from","queued"],["reason",null],["to","sending"]]`,
       'plan_changed null []',
@@ -93,7 +93,7 @@ test('a follower gets its kinds in order; a fault makes the same events come aga
   await recordEvents(app.ctx.db, [{ kind: 'list_created', customerId: null, objectUid: uids[0] ?? '', data: {} }]);
   for (const uid of uids) await listChanged(uid);
   await expect
-    .poll(() => follower('acme/follows:lists'), { timeout: 20_000 })
+    .poll(() => follower('acme/follows:lists'), { timeout: 120_000 })
     .toMatchObject({
       failures: expect.any(Number),
       error: expect.stringContaining('The other side is away.'),
@@ -103,7 +103,7 @@ test('a follower gets its kinds in order; a fault makes the same events come aga
   expect(hookFaults).toContainEqual(expect.objectContaining({ plugin: 'acme/follows', hook: 'event_follower' }));
   faults.delete('acme/follows');
   await expect
-    .poll(() => seen.filter(({ plugin }) => plugin === 'acme/follows'), { timeout: 30_000 })
+    .poll(() => seen.filter(({ plugin }) => plugin === 'acme/follows'), { timeout: 120_000 })
     .toEqual(uids.map((uid) => ({ plugin: 'acme/follows', what: 'list_changed', uid })));
   await expect.poll(() => follower('acme/follows:lists')).toMatchObject({ failures: 0, error: null });
 });
@@ -116,15 +116,15 @@ test('an inactive plugin keeps its position, a new version goes on from there, a
   await activateWith('acme/pauses', handle('old'));
   const [first, second, third] = [newUid(), newUid(), newUid()];
   await listChanged(first);
-  await expect.poll(() => seenOf('acme/pauses', first), { timeout: 20_000 }).toEqual(['old']);
+  await expect.poll(() => seenOf('acme/pauses', first), { timeout: 120_000 }).toEqual(['old']);
   await client.deactivate('acme/pauses');
   await listChanged(second);
   await activateWith('acme/watches', handle('watched'));
   await listChanged(third);
-  await expect.poll(() => seenOf('acme/watches', third), { timeout: 20_000 }).toEqual(['watched']);
+  await expect.poll(() => seenOf('acme/watches', third), { timeout: 120_000 }).toEqual(['watched']);
   expect(seenOf('acme/pauses', second)).toEqual([]);
   await activateWith('acme/pauses', handle('new'), '2.0.0');
-  await expect.poll(() => seenOf('acme/pauses', third), { timeout: 20_000 }).toEqual(['new']);
+  await expect.poll(() => seenOf('acme/pauses', third), { timeout: 120_000 }).toEqual(['new']);
   expect(seenOf('acme/pauses', second)).toEqual(['new']);
   expect(seenOf('acme/pauses', before)).toEqual([]);
 
@@ -133,7 +133,7 @@ test('an inactive plugin keeps its position, a new version goes on from there, a
   await client.activate('acme/pauses');
   const fourth = newUid();
   await listChanged(fourth);
-  await expect.poll(() => seenOf('acme/pauses', fourth), { timeout: 20_000 }).toEqual(['new']);
+  await expect.poll(() => seenOf('acme/pauses', fourth), { timeout: 120_000 }).toEqual(['new']);
   await client.deactivate('acme/pauses');
   await client.remove('acme/pauses');
   expect(await follower('acme/pauses:all')).toBeUndefined();

@@ -27,7 +27,7 @@ describe('faults that do not end the process', () => {
     expect(starts()).toBe(1);
     const counted = sql`SELECT plugin, failed::int AS failed FROM hot.hook_fault_total WHERE hook = 'later' ORDER BY plugin`;
     await expect
-      .poll(() => queryRows(database, counted), { timeout: 30_000 })
+      .poll(() => queryRows(database, counted), { timeout: 120_000 })
       .toEqual([
         { plugin: 'acme/rejects', failed: 1 },
         { plugin: 'acme/throws', failed: 1 },
@@ -109,7 +109,7 @@ describe('faults that end the process', () => {
       .catch(() => undefined);
     expect(await logged('process.ended', 'acme/listens')).toMatchObject({ how: HELD });
     await expect
-      .poll(() => stored('acme/listens'), { timeout: 100_000 })
+      .poll(() => stored('acme/listens'), { timeout: 120_000 })
       .toMatchObject({ status: 'inactive', off: true });
     // The event was not fired to its end, and nobody listens any more.
     await expect
@@ -119,7 +119,7 @@ describe('faults that end the process', () => {
             ({ ok }) => ok,
             () => false,
           ),
-        { timeout: 60_000 },
+        { timeout: 120_000 },
       )
       .toBe(true);
     report('endless loop in a listener, three times');

@@ -171,6 +171,6 @@ test('what was paid while the program was stopped is found by the schedule after
   await world.customers.later('5 hours');
   program = await world.startProgram('web,worker,cron');
   for (const customer of customers)
-    await expect.poll(() => world.invoicesOf(customer), { ...WAIT, timeout: 90_000 }).toEqual(['paid']);
+    await expect.poll(() => world.invoicesOf(customer), { ...WAIT, timeout: 120_000 }).toEqual(['paid']);
   for (const customer of customers) expect(await world.movedAtVendor(customer)).toEqual({ charges: 1, objects: 1 });
 });

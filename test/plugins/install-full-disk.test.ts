@@ -71,5 +71,5 @@ test.runIf(process.getuid?.() === 0)(
     expect(program.output().match(/is ready at/g)).toHaveLength(1);
     await program.stop();
   },
-  120_000,
+  300_000,
 );

@@ -120,14 +120,14 @@ test('a job that fails is tried again; given up, it shows, and an administrator 
     `hooks.add('job', { name: 'twice', attemptsMax: 2, run(_payload, { attempt }) { see(attempt); throw new Error('No ' + attempt + '.'); } });`,
   );
   await jobs.enqueue('twice', {});
-  await expect.poll(() => seenOf('acme/fails'), { timeout: 20_000 }).toEqual([1, 2]);
+  await expect.poll(() => seenOf('acme/fails'), { timeout: 120_000 }).toEqual([1, 2]);
   const givenUp = { name: 'twice', status: 'GIVEN_UP', attempts: 2, attemptsMax: 2 };
   await expect.poll(() => states('acme/fails')).toMatchObject([givenUp]);
   expect(await states('acme/fails')).toMatchObject([{ lastError: expect.stringContaining('No 2.') }]);
   const input = { vendor: 'acme', name: 'fails' };
   const mutation = `mutation ($input: RetryPluginJobsInput!) { it: retryPluginJobs(input: $input) { ... on RetriedPluginJobs { count } } }`;
   expect(await client.graphql(mutation, { input })).toEqual({ it: { count: 1 } });
-  await expect.poll(() => seenOf('acme/fails'), { timeout: 20_000 }).toEqual([1, 2, 1, 2]);
+  await expect.poll(() => seenOf('acme/fails'), { timeout: 120_000 }).toEqual([1, 2, 1, 2]);
   await expect.poll(() => states('acme/fails')).toMatchObject([givenUp]);
   await app.ctx.db.execute(
     sql`UPDATE graphile_worker._private_jobs SET updated_at = now() - interval '31 days' WHERE flags ? 'plugin:acme/fails'`,
@@ -145,7 +145,7 @@ test('a job that does not end is cut off after its time', async () => {
      } });`,
   );
   await jobs.enqueue('wait', {});
-  await expect.poll(() => states('acme/endless'), { timeout: 20_000 }).toMatchObject([{ status: 'GIVEN_UP' }]);
+  await expect.poll(() => states('acme/endless'), { timeout: 120_000 }).toMatchObject([{ status: 'GIVEN_UP' }]);
   expect(seenOf('acme/endless')).toEqual(['told']);
 });
 
@@ -156,13 +156,13 @@ test('jobs of an inactive plugin wait without a try, run by the new code, and go
   await client.deactivate('acme/waits');
   // Another plugin's job that comes later runs: the look-up has passed by the one that waits.
   await jobsOf('acme/runs').enqueue('count', { to: 9 }, { runAt: new Date(Date.now() + 1_500) });
-  await expect.poll(() => seenOf('acme/runs').length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => seenOf('acme/runs').length, { timeout: 120_000 }).toBe(2);
   expect(await states('acme/waits')).toMatchObject([{ status: 'WAITING', attempts: 0, lastError: null }]);
   const queue = async () => (await queueByTask(app.ctx.db)).find(({ task }) => task === 'plugins.run');
   await expect.poll(queue).toMatchObject({ due: 0, later: 1, running: 0, oldestDueSeconds: 0 });
   expect(seenOf('acme/waits')).toEqual([]);
   await activateWith('acme/waits', entry('new'), '2.0.0');
-  await expect.poll(() => seenOf('acme/waits'), { timeout: 20_000 }).toEqual(['new']);
+  await expect.poll(() => seenOf('acme/waits'), { timeout: 120_000 }).toEqual(['new']);
 
   await jobsOf('acme/waits').enqueue('say', {}, { runAt: new Date(Date.now() + 3_600_000) });
   await client.deactivate('acme/waits');
@@ -184,7 +184,7 @@ test('one plugin has one place of a process at a time, and all plugins together 
     for (let made = 0; made < 3; made += 1) await jobs.enqueue('slow', {});
   }
   const ends = () => plugins.flatMap(seenOf).filter((what) => what === 'end').length;
-  await expect.poll(ends, { timeout: 30_000 }).toBe(9);
+  await expect.poll(ends, { timeout: 120_000 }).toBe(9);
   for (const plugin of plugins) {
     const inOrder = seenOf(plugin).filter((what) => typeof what === 'string');
     expect(inOrder, plugin).toEqual(['begin', 'end', 'begin', 'end', 'begin', 'end']);
@@ -226,7 +226,7 @@ test('each time of a timetable runs once, late ones once, and none of the time i
   // Days pass without a process.
   await setBack('3 days');
   await ticks();
-  await expect.poll(() => seenOf('acme/times').length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => seenOf('acme/times').length, { timeout: 120_000 }).toBe(2);
   await ticks();
   const [slot] = await queryRows<{ slot: Date }>(
     app.ctx.db,

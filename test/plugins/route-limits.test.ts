@@ -11,7 +11,7 @@ const CODE = `export const plugin = { name: 'acme/slow', boot(hooks) {
   hooks.add('route', { method: 'GET', path: '/quick', auth: 'public', handle: () => ({ text: 'quick' }) });
 } };`;
 
-test('a route that does not answer is given up, and strangers have a limit', { timeout: 60_000 }, async () => {
+test('a route that does not answer is given up, and strangers have a limit', { timeout: 120_000 }, async () => {
   const dataDir = newDataDir();
   const app = await startRestApp({ DATA_DIR: dataDir, RATE_LIMIT_STRANGERS: `${REQUESTS}/1h` });
   writePlugin(dataDir, 'acme/slow', { code: CODE, files: { 'resources/public/a.css': 'body{}' } });

@@ -153,7 +153,7 @@ test('a route that fails is contained', async () => {
   }
   const logged = () => app.logged.map((line) => JSON.parse(line)).filter(({ hook }) => hook === 'route');
   // Equal lines of one second are written a moment later.
-  await expect.poll(() => logged().length, { timeout: 10_000 }).toBe(9);
+  await expect.poll(() => logged().length, { timeout: 120_000 }).toBe(9);
   expect(logged()[0]).toMatchObject({
     event: 'hook.listener_failed',
     plugin: 'acme/notes',

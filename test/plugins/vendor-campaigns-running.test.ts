@@ -82,7 +82,7 @@ async function playCampaign(type: string): Promise<Scene> {
   const campaignUid = await made('/campaigns', campaign, 'campaign_uid');
   expect(await call('POST', `/campaigns/${campaignUid}/run`)).toMatchObject({ status: 200 });
   await expect
-    .poll(async () => (await call('GET', `/campaigns/${campaignUid}`)).json.campaign.status, { timeout: 60_000 })
+    .poll(async () => (await call('GET', `/campaigns/${campaignUid}`)).json.campaign.status, { timeout: 120_000 })
     .toBe('done');
   expect(vendor.taken().map(({ to }) => to)).toEqual(
     expect.arrayContaining(PEOPLE.map((person) => emailOf(type, person))),
@@ -155,7 +155,7 @@ describe.each(reporting)('$type', (vendor) => {
     const scene = await sceneOf(vendor.type);
     expect((await post(scene, vendor.forged(ownIdOf(scene, 'bob'), 1))).status).toBe(401);
     expect((await post(scene, vendor.report(ownIdOf(scene, 'ann'), 2))).status).toBe(200);
-    await expect.poll(() => leftAt(scene), { timeout: 20_000 }).toEqual({ people: ['ann'], counted: 1 });
+    await expect.poll(() => leftAt(scene), { timeout: 120_000 }).toEqual({ people: ['ann'], counted: 1 });
   });
 });
 

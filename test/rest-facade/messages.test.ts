@@ -23,7 +23,7 @@ const ended = () =>
       const open = await app.ctx.db.execute(sql`SELECT 1 FROM hot.message_queue`);
       expect(open).toBe(0);
     },
-    { timeout: 30_000 },
+    { timeout: 120_000 },
   );
 
 test('says of each mail of a list what became of it, and why not', async () => {

@@ -66,7 +66,7 @@ const ended = (uid: string) =>
       expect(['queued', 'sending', 'leased']).not.toContain(mail['state']);
       return mail;
     },
-    { timeout: 30_000, interval: 50 },
+    { timeout: 120_000, interval: 50 },
   );
 const sentTo = (email: string) => smtp.accepted.filter(({ to }) => to === email);
 const template = async (more: object): Promise<string> => {
@@ -329,7 +329,7 @@ test('opens and clicks of an address without a list are counted when asked for',
   expect(answer.headers.get('location')).toBe('https://shop.example/x');
   expect((await fetch(pixel)).status).toBe(200);
   await vi.waitFor(async () => expect(await mailOf(uid)).toMatchObject({ open_count: 1, click_count: 1 }), {
-    timeout: 30_000,
+    timeout: 120_000,
   });
 });
 
@@ -355,7 +355,7 @@ test('nothing more is sent for a customer that was disabled', async () => {
   await db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE message_id = ${id}`);
   await expect
     .poll(() => queryRows(db, sql`SELECT state::text AS state, reason FROM hot.delivery WHERE occurrence = ${id}`), {
-      timeout: 30_000,
+      timeout: 120_000,
     })
     .toEqual([{ state: 'skipped', reason: 'source_deleted' }]);
   expect(sentTo('late@person.example')).toEqual([]);

@@ -14,7 +14,7 @@ import { newWorld } from '../support/rest-world.ts';
 
 const app = await startRestApp();
 const { db } = app.ctx;
-const WAIT = { timeout: 20_000, interval: 50 };
+const WAIT = { timeout: 120_000, interval: 50 };
 
 const takeTableAway = () => db.execute(sql`ALTER TABLE hot.audit_event RENAME TO audit_event_away`);
 const bringTableBack = () => db.execute(sql`ALTER TABLE IF EXISTS hot.audit_event_away RENAME TO audit_event`);

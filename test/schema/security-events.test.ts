@@ -29,7 +29,7 @@ const linesFrom = (address: string): Line[] =>
     .filter((line) => String(line['event']).startsWith('security.') && line['address'] === address);
 /** Those that are written behind the answer, too. */
 async function expectLines(address: string, lines: readonly Line[]): Promise<void> {
-  await vi.waitFor(() => expect(linesFrom(address)).toMatchObject(lines), { timeout: 5_000 });
+  await vi.waitFor(() => expect(linesFrom(address)).toMatchObject(lines), { timeout: 120_000 });
   expect(linesFrom(address)).toHaveLength(lines.length);
 }
 

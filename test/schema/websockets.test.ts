@@ -285,7 +285,7 @@ describe('event streams', () => {
           await next.body?.cancel();
           return next.status;
         },
-        { timeout: 10_000, interval: 500 },
+        { timeout: 120_000, interval: 500 },
       )
       .toBe(200);
   });

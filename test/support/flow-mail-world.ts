@@ -54,7 +54,7 @@ export async function startFlowMailWorld({ smtpPort, pace }: ServerOptions) {
             throw new Error(`They wait: ${JSON.stringify(rows.slice(0, 3), asText)}`);
           return rows;
         },
-        { timeout: 60_000, interval: 100 },
+        { timeout: 120_000, interval: 100 },
       ),
     counted: async () => {
       const [row] = await queryRows<{ audience: number; sent: number; unknown: number }>(

@@ -26,7 +26,7 @@ import { testInstallation } from './test-context.ts';
 import { createTestDatabase } from './test-database.ts';
 
 /** Whoever else works on this machine may make it slow. */
-export const WAIT = { timeout: 60_000, interval: 200 };
+export const WAIT = { timeout: 120_000, interval: 200 };
 /** Of the plan, in cents. */
 export const PRICE = 1_990n;
 

@@ -14,7 +14,7 @@ export interface RanScript {
 export type ScriptSettings = Readonly<Record<string, string>>;
 
 /** Longer than any script needs, so that a hanging one fails its test and not the run. */
-const SCRIPT_MS_MAX = 120_000;
+const SCRIPT_MS_MAX = 240_000;
 
 /** Starts it with these settings and no others. */
 export function startScript(

@@ -151,7 +151,7 @@ describe('the connections of a server', async () => {
       server: { connections: 20, grownTo: 2, window: 4 },
     });
     await startCampaign(world.ctx, world.campaignUid);
-    await expect.poll(() => server.refusals(), { timeout: 60_000 }).toBeGreaterThan(0);
+    await expect.poll(() => server.refusals(), { timeout: 120_000 }).toBeGreaterThan(0);
     await untilStatus(world, 'done');
     expect(await connectionsOf(world)).toBeGreaterThanOrEqual(2);
     expect(await connectionsOf(world)).toBeLessThanOrEqual(7);
@@ -200,23 +200,23 @@ describe('two processes', () => {
       WORKER_CONCURRENCY: '2',
     };
     const first = await startProgram({ ...settings, ROLES: 'worker,cron' });
-    await expect.poll(() => server.open(), { timeout: 60_000 }).toBe(MAX);
+    await expect.poll(() => server.open(), { timeout: 120_000 }).toBe(MAX);
     const before = new Set(server.sessions);
     const second = await startProgram({ ...settings, ROLES: 'worker' });
     // Sessions of the second one: the first ends some of its own and opens none.
     const isNew = (session: SmtpSession): boolean => !before.has(session) && !session.socket.destroyed;
-    await expect.poll(() => server.sessions.filter(isNew).length, { timeout: 60_000 }).toBeGreaterThanOrEqual(MAX / 2);
+    await expect.poll(() => server.sessions.filter(isNew).length, { timeout: 120_000 }).toBeGreaterThanOrEqual(MAX / 2);
     // It joins with one connection, until the first has ended those that are too many.
     expect(server.takeMost()).toBeLessThanOrEqual(MAX + 1);
-    await expect.poll(() => server.open(), { timeout: 60_000 }).toBeLessThanOrEqual(MAX);
+    await expect.poll(() => server.open(), { timeout: 120_000 }).toBeLessThanOrEqual(MAX);
     server.takeMost();
     const accepted = server.accepted.length;
-    await expect.poll(() => server.accepted.length, { timeout: 60_000 }).toBeGreaterThan(accepted + 200);
+    await expect.poll(() => server.accepted.length, { timeout: 120_000 }).toBeGreaterThan(accepted + 200);
     expect(server.takeMost()).toBeLessThanOrEqual(MAX);
 
     await second.kill();
-    await expect.poll(() => server.open(), { timeout: 60_000 }).toBeLessThanOrEqual(MAX / 2);
-    await expect.poll(() => server.open(), { timeout: 60_000 }).toBe(MAX);
+    await expect.poll(() => server.open(), { timeout: 120_000 }).toBeLessThanOrEqual(MAX / 2);
+    await expect.poll(() => server.open(), { timeout: 120_000 }).toBe(MAX);
     delayMs = 1;
     await untilStatus(world, 'done');
     await first.stop();

@@ -68,7 +68,7 @@ it('kill -9 in the middle loses nothing, and doubles only what was in flight', a
   }
   const survivors = [await startProgram(settings), await startProgram(settings)];
   await expect
-    .poll(async () => (await messageRows(ctx)).filter(({ waits }) => waits).length, { timeout: 120_000 })
+    .poll(async () => (await messageRows(ctx)).filter(({ waits }) => waits).length, { timeout: 300_000 })
     .toBe(0);
   for (const survivor of survivors) await survivor.stop();
 

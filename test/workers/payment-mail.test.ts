@@ -37,7 +37,7 @@ test('it says why, when the next try is, and how to pay; the link works', async 
         .replace(/=\r?\n/g, '')
         .replaceAll('=3D', '=');
     },
-    { timeout: 60_000, interval: 100 },
+    { timeout: 120_000, interval: 100 },
   );
   for (const part of ['19.90 EUR', 'ends in 4242', 'The card was declined.', '2126-04-02, 10:00 UTC', '{NAME}'])
     expect(text).toContain(part);

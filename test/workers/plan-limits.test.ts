@@ -104,7 +104,7 @@ async function untilWaiting(worlds: readonly CampaignWorld[]): Promise<void> {
         );
         return row;
       },
-      { timeout: 60_000, interval: 50 },
+      { timeout: 120_000, interval: 50 },
     )
     .toEqual({ waiting: ids.length, jobs: 0 });
 }

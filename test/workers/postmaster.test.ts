@@ -27,7 +27,7 @@ test('its beginning is mailed to every administrator', async () => {
         expect(found).toHaveLength(1);
         return found;
       },
-      { timeout: 60_000, interval: 100 },
+      { timeout: 120_000, interval: 100 },
     );
     expect(mails[0]?.raw.toString()).toContain('Your bounces loop.');
   }

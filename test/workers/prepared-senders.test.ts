@@ -106,7 +106,7 @@ test('after it was verified there the campaign is resumed', async () => {
         await resumeCampaign(world.ctx, world.campaignUid).catch(() => undefined);
         return (await balanceOf(world)).sent;
       },
-      { timeout: 30_000, interval: 1_000 },
+      { timeout: 120_000, interval: 1_000 },
     )
     .toBe(RECIPIENTS);
 });

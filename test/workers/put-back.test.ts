@@ -8,7 +8,7 @@ import { createTestContext } from '../support/test-context.ts';
 
 const TIMES = 3;
 
-test('a job that is put back runs again, also when it has only one try', { timeout: 30_000 }, async () => {
+test('a job that is put back runs again, also when it has only one try', { timeout: 120_000 }, async () => {
   const ctx = await createTestContext();
   const job = defineJob({ name: 'test.put_back', payload: z.strictObject({}), attemptsMax: 1 });
   const attempts: number[] = [];
@@ -20,5 +20,5 @@ test('a job that is put back runs again, also when it has only one try', { timeo
   const worker = await runWorker({ ctx, tasks: [task], concurrency: 2, crontab: [] });
   stack.defer(() => worker.stop(1_000));
   await enqueue(ctx.db, job, {});
-  await expect.poll(() => attempts, { timeout: 20_000 }).toEqual([1, 1, 1, 1]);
+  await expect.poll(() => attempts, { timeout: 120_000 }).toEqual([1, 1, 1, 1]);
 });

@@ -90,7 +90,7 @@ it(
         .catch(() => undefined);
     }, 200);
     await expect
-      .poll(async () => (await starts()).length, { timeout: 60_000 + SLOTS * MAKING_MS * 2, interval: 100 })
+      .poll(async () => (await starts()).length, { timeout: 120_000 + SLOTS * MAKING_MS * 2, interval: 100 })
       .toBe(worlds.length);
     clearInterval(cut);
     await Promise.all(workers.map((worker) => worker.stop(2_000)));

@@ -110,11 +110,11 @@ describe('a campaign', () => {
     const world = await campaignWorld(ctx, { recipients: 100, smtpPort: server.port, server: { connections: 1 } });
     await withWorker(async () => {
       await startCampaign(world.ctx, world.campaignUid);
-      await expect.poll(() => server.sessions.length, { timeout: 60_000 }).toBeGreaterThan(REFUSED);
+      await expect.poll(() => server.sessions.length, { timeout: 120_000 }).toBeGreaterThan(REFUSED);
       await untilStatus(world, 'done');
     });
     expect(await balanceOf(world)).toMatchObject({ audience: 100, sent: 100 });
-  }, 120_000);
+  }, 300_000);
 
   it('that is resumed while its last messages are still in flight goes on at once', async () => {
     // Two connections, one slow: the fast one notices the pause, the slow one keeps the batch until after the resume.

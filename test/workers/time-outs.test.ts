@@ -33,7 +33,7 @@ it('is tried again by the queue, and not at once in its place', async () => {
     afterFile(() => worker.stop(1_000));
     while (!lines.some((line) => line.includes('job.failed'))) await sleep(50);
   });
-  await expect.poll(() => queryRows(root.db, sql`SELECT n FROM shelf`), { timeout: 30_000 }).toEqual([{ n: 11 }]);
+  await expect.poll(() => queryRows(root.db, sql`SELECT n FROM shelf`), { timeout: 120_000 }).toEqual([{ n: 11 }]);
   expect(attempts).toEqual(attempts.map((_none, index) => index + 1));
   expect(lines.filter((line) => line.includes('job.again'))).toEqual([]);
 });

@@ -64,7 +64,7 @@ it('kill -9 in the middle loses nothing, and a dead receiver holds up nobody', a
       db,
       sql`SELECT count(*)::int AS count FROM hot.webhook_queue WHERE webhook_id = ${living.id}`,
     );
-  await expect.poll(open, { timeout: 120_000, interval: 200 }).toEqual([{ count: 0 }]);
+  await expect.poll(open, { timeout: 300_000, interval: 200 }).toEqual([{ count: 0 }]);
   for (const survivor of survivors) await survivor.stop();
 
   const ids = well.received.map(({ headers }) => String(headers['x-service-delivery']));

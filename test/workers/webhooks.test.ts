@@ -12,7 +12,7 @@ import { webhookReceiver, type ReceivedHook } from '../support/webhook-receiver.
 
 const app = await startRestApp({ ROLES: 'web,worker', OUTBOUND_ALLOW_HOSTS: '127.0.0.1' });
 const { db } = app.ctx;
-const WAIT = { timeout: 60_000, interval: 100 };
+const WAIT = { timeout: 120_000, interval: 100 };
 
 interface Made {
   readonly webhook_uid: string;

@@ -93,7 +93,7 @@ it.each([
   expect(await rowsOf(world)).toMatchObject({ tries: 0, reason });
   expect(asked).toBeLessThanOrEqual(60);
   // Whoever mends it finds the batches asleep; behind a server that blocks us, for minutes.
-  await expect.poll(() => jobsDueWithin(reason.startsWith('block') ? 60 : 0), { timeout: 10_000 }).toBe(0);
+  await expect.poll(() => jobsDueWithin(reason.startsWith('block') ? 60 : 0), { timeout: 120_000 }).toBe(0);
   isMended = true;
   const [row] = await queryRows<{ uid: string }>(
     ctx.db,

@@ -126,7 +126,7 @@ test('a stopped flow sends nothing more, not even what was enqueued, and a delet
   const email = (await world.personRow(person))?.email;
   const mine = async () => (await messageRows(ctx, 'flow %')).filter((one) => one.email === email);
   await expect
-    .poll(mine, { timeout: 30_000 })
+    .poll(mine, { timeout: 120_000 })
     .toMatchObject([{ state: 'queued', reason: 'flow_stopped', waits: true }]);
   expect(await mailsTo(person)).toEqual([]);
   // However long it is stopped: that time does not make its mails older.
@@ -141,7 +141,7 @@ test('a stopped flow sends nothing more, not even what was enqueued, and a delet
       sql`SELECT (extract(epoch FROM now() - coalesce(m.send_at, m.created_at)) / 86400)::int AS days
             FROM hot.message m JOIN hot.message_queue q ON q.message_id = m.id WHERE q.owner IS NULL`,
     );
-  await expect.poll(ageDays, { timeout: 30_000 }).toEqual([{ days: 0 }]);
+  await expect.poll(ageDays, { timeout: 120_000 }).toEqual([{ days: 0 }]);
   expect(await mine()).toMatchObject([{ state: 'queued', reason: 'flow_stopped', waits: true }]);
   await setAutomationStatus(ctx, flow.uid, 'active');
   await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE customer_id = ${list.customerId}`);
@@ -290,7 +290,7 @@ test('quiet hours of the list hold mails back by each person’s clock, and who 
       .slice(-5)
       .map(({ cause, state, reason }) => `${cause.split(' ')[2]} ${state} ${reason}`);
   await expect
-    .poll(async () => (await states()).toSorted(), { timeout: 30_000 })
+    .poll(async () => (await states()).toSorted(), { timeout: 120_000 })
     .toEqual([
       ...['mail queued quiet_hours', 'mail queued quiet_hours'],
       ...['receipt sent null', 'receipt sent null', 'receipt skipped unsubscribed'],
@@ -355,7 +355,7 @@ test('mails of flows take the credits of the plan, and wait when they are used u
       .map(([state, rows = []]) => `${state} ${rows.length}`)
       .toSorted();
   await expect
-    .poll(states, { timeout: 30_000 })
+    .poll(states, { timeout: 120_000 })
     .toEqual(['queued plan_credits 5', expect.stringMatching(/^sent .* ?3$/)]);
   expect((await world.counted())?.sent).toBe((before?.sent ?? 0) + 3);
 });

@@ -100,7 +100,7 @@ test.each([
   ['pipelined, from a plan with credits', ['PIPELINING'], 'credits'],
 ])(
   'nobody is mailed at an address that is not right any more: %s',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (_way, extensions, limit) => {
     const { server, isHolding, letGo } = await holdableServer(extensions);
     await using receiver = server;
@@ -119,7 +119,7 @@ test.each([
     const send = () => sendBatch(ctx, { ...key, fromId: 0n, toId: 2n ** 62n }, worker);
 
     const firstBatch = send();
-    await expect.poll(isHolding, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isHolding, { timeout: 120_000 }).toBe(true);
     const before = await people(world);
     const begun = new Set(receiver.accepted.map(({ to }) => to));
     const waiting = before.filter(({ email }) => !begun.has(email));

@@ -55,7 +55,7 @@ type World = Awaited<ReturnType<typeof brokenWorld>>;
 const states = async ({ root }: World) =>
   (await messageRows(root)).map(({ state, reason }) => [state, reason] as const);
 const until = (world: World, expected: unknown) =>
-  vi.waitFor(async () => expect(await states(world)).toMatchObject(expected as object), { timeout: 20_000 });
+  vi.waitFor(async () => expect(await states(world)).toMatchObject(expected as object), { timeout: 120_000 });
 
 it('a test that was queued before the subscription ended is not sent after it', async () => {
   await using server = await scriptedSmtpServer();
@@ -97,7 +97,7 @@ it.each([
   await world.addSecond(second.port);
   await using _sender = await runSender(world.root);
   await world.notice('once');
-  await vi.waitFor(async () => expect((await messageRows(world.root))[0]?.attempts).toBe(1), { timeout: 20_000 });
+  await vi.waitFor(async () => expect((await messageRows(world.root))[0]?.attempts).toBe(1), { timeout: 120_000 });
   expect(await states(world)).toMatchObject([[state, expect.any(String)]]);
   expect(second.accepted).toEqual([]);
 });

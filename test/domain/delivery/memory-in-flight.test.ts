@@ -118,7 +118,7 @@ test('customers whose servers do not answer take no memory from others: one has 
     return [worker.send(world, 0n, middleId), worker.send(world, middleId + 1n)];
   };
   const ofOne = await startStuck(one);
-  await expect.poll(() => stuck.bytes, { timeout: 100_000 }).toBeGreaterThan(IN_FLIGHT_BYTES_MAX / 4);
+  await expect.poll(() => stuck.bytes, { timeout: 120_000 }).toBeGreaterThan(IN_FLIGHT_BYTES_MAX / 4);
   const ofTwo = await startStuck(two);
   await worker.send(other);
   expect([quick.sent, stuck.sent]).toEqual([RECIPIENTS, 0]);

@@ -128,7 +128,7 @@ test('whoever changes a webhook and its queue, and who records attempts, do not 
   const recording = await ctx.database.transaction(async (tx) => {
     await tx.execute(sql`SELECT 1 FROM webhook WHERE id = ${made.id} FOR UPDATE`);
     const begun = record(owner, [ended(delivery, failure)]);
-    await expect.poll(waiting, { timeout: 30_000, interval: 20 }).toHaveLength(1);
+    await expect.poll(waiting, { timeout: 120_000, interval: 20 }).toHaveLength(1);
     // It waits, and holds nothing that is needed here.
     await tx.execute(sql`SELECT 1 FROM hot.webhook_queue WHERE webhook_id = ${made.id} FOR UPDATE NOWAIT`);
     await updateWebhookRow(tx, made, { url: 'https://other.example/', receiver: 'https://other.example' });
