@@ -20,18 +20,24 @@ export interface SinkReport {
   readonly firstAt: number | null;
 }
 
+/** When each copy to a person came: the number of `person<number>@`, and milliseconds since 1970. */
+export type Arrivals = readonly (readonly [person: number, at: number])[];
+
 export interface BenchSink {
   readonly port: number;
   /** What came since the last reset; `reset` begins anew after it. */
   report(then?: 'reset' | 'provider is full' | 'provider has room'): Promise<SinkReport>;
+  /** Copies to people from `timedFrom` on since the last call. */
+  arrivals(): Promise<Arrivals>;
   cpuSeconds(): number;
   close(): void;
 }
 
-/** Starts one on a free port of 127.0.0.1. */
-export async function startBenchSink(mode: SinkMode, delayMs: number): Promise<BenchSink> {
+/** Starts one on a free port of 127.0.0.1. It notes the time of each copy to people with this number or a larger one. */
+export async function startBenchSink(mode: SinkMode, delayMs: number, timedFrom?: number): Promise<BenchSink> {
   const program = path.join(import.meta.dirname, 'sink-program.ts');
-  const child = fork(program, ['--mode', mode, '--delay', String(delayMs)], {
+  const timed = timedFrom === undefined ? [] : ['--timed-from', String(timedFrom)];
+  const child = fork(program, ['--mode', mode, '--delay', String(delayMs), ...timed], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const [{ port }] = await once(child, 'message');
@@ -41,6 +47,11 @@ export async function startBenchSink(mode: SinkMode, delayMs: number): Promise<B
       child.send(then ?? 'report');
       const [report] = await once(child, 'message');
       return report;
+    },
+    async arrivals() {
+      child.send('arrivals');
+      const [arrivals] = await once(child, 'message');
+      return arrivals;
     },
     cpuSeconds: () => cpuSecondsOf(child.pid ?? 0),
     close: () => void child.kill(),

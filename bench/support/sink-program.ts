@@ -9,9 +9,15 @@ import { parseArgs } from 'node:util';
 import type { SinkMode, SinkReport } from './sink-process.ts';
 
 const { values } = parseArgs({
-  options: { mode: { type: 'string', default: 'chunking' }, delay: { type: 'string', default: '0' } },
+  options: {
+    mode: { type: 'string', default: 'chunking' },
+    delay: { type: 'string', default: '0' },
+    'timed-from': { type: 'string', default: 'Infinity' },
+  },
 });
 const DELAY_MS = Number(values.delay);
+/** From this number of a person on, the time of each copy is kept until it is asked for. */
+const TIMED_FROM = Number(values['timed-from']);
 const EXTENSIONS: Readonly<Record<string, string>> = {
   chunking: '250-bench\r\n250-PIPELINING\r\n250 CHUNKING\r\n',
   pipelining: '250-bench\r\n250 PIPELINING\r\n',
@@ -30,6 +36,7 @@ const [B, C, D, E, Q, R] = [66, 67, 68, 69, 81, 82];
 
 /** Copies by the number in `person<number>@`; the array grows with the largest number seen. */
 let copies = new Uint32Array(1_048_576);
+let arrivals: [person: number, at: number][] = [];
 let isProviderFull = false;
 const report: { -readonly [Key in keyof SinkReport]: SinkReport[Key] } = emptyReport();
 
@@ -129,6 +136,7 @@ class Dialogue {
     report.messages += 1;
     if (this.#isAtProvider) report.atProvider += 1;
     report.firstAt ??= Date.now();
+    if (this.#person >= TIMED_FROM) arrivals.push([this.#person, Date.now()]);
     if (this.#person >= copies.length) grow(this.#person);
     const before = copies[this.#person] ?? 0;
     copies[this.#person] = before + 1;
@@ -164,6 +172,11 @@ function emptyReport(): SinkReport {
 }
 
 process.on('message', (question) => {
+  if (question === 'arrivals') {
+    process.send?.(arrivals);
+    arrivals = [];
+    return;
+  }
   process.send?.(report);
   if (question === 'provider is full' || question === 'provider has room')
     isProviderFull = question === 'provider is full';
