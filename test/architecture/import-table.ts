@@ -74,16 +74,21 @@ export const modules: Readonly<Record<string, ModuleRule>> = {
     level: 7,
     may: ['statistics', 'audience', 'content', 'billing', 'accounts'].map(inDomain).concat(means),
   },
-  'domain/audience': { level: 6, may: ['billing', 'messages', 'accounts', 'content'].map(inDomain).concat(means) },
+  'domain/audience': {
+    level: 6,
+    may: ['billing', 'messages', 'accounts', 'content', 'flow-uses'].map(inDomain).concat(means),
+  },
   'domain/files': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
-  'domain/sending': { level: 6, may: ['billing', 'accounts'].map(inDomain).concat(means) },
+  'domain/sending': { level: 6, may: ['billing', 'accounts', 'flow-uses'].map(inDomain).concat(means) },
   'domain/statistics': { level: 5, may: ['domain/accounts', ...means] },
-  'domain/content': { level: 5, may: ['domain/accounts', ...means] },
+  'domain/content': { level: 5, may: ['domain/accounts', 'domain/flow-uses', ...means] },
   'domain/billing': { level: 5, may: ['domain/accounts', ...means] },
   'domain/plugins': { level: 5, may: ['domain/accounts', ...means] },
   // What is to be sent outside of campaigns: whatever causes a message enqueues it there.
   'domain/messages': { level: 4, may: means },
   'domain/accounts': { level: 4, may: means },
+  // Which flows use what: whoever deletes something asks there, far below the flows themselves.
+  'domain/flow-uses': { level: 4, may: means },
   // The files directly in src/domain: types that every verb uses.
   'domain/context': { level: 3, may: ['lib'], typesOf: ['jobs', 'db', 'plugin-api'] },
   inbox: { level: 3, may: ['db', 'lib'], typesOf: ['http', 'config'] },

@@ -4,6 +4,8 @@
  */
 import { removeFieldValuesJob } from '../../jobs/audience-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
+import { flowsNamed } from '../flow-uses/flow-use.ts';
+import { flowsWithField } from '../flow-uses/flow-use-read-model.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { campaignsOfField, isImporting, isTimezoneField, segmentsOfField } from './field-usage-read-model.ts';
 import { insertRemoval } from './field-removal-store.ts';
@@ -22,7 +24,7 @@ const BEGIN_AFTER_SECONDS = 5;
 
 /**
  * Removes a field of the caller's list and returns it. Throws ValidationError `FIELD_BUILT_IN`, WrongStateError `FIELD_IN_USE`
- * (segments, campaigns under way, the list's own setting) or `LIST_IMPORTING`, NotFoundError `LIST_NOT_FOUND` or
+ * (segments, campaigns under way, published flows (D86), the list's own setting) or `LIST_IMPORTING`, NotFoundError `LIST_NOT_FOUND` or
  * `FIELD_NOT_FOUND`, ForeignResourceError.
  */
 export async function deleteListField(ctx: Context, ref: ListFieldRef): Promise<ListField> {
@@ -47,6 +49,7 @@ async function refuseUsed({ db }: TransactionContext, list: MailList, { tag }: L
   const segments = (await segmentsOfField(db, place)).slice(0, NAMED_MAX).map(({ name }) => `segment “${name}”`);
   const campaigns = (await campaignsOfField(db, place, NAMED_MAX)).map((name) => `campaign “${name}”`);
   const setting = (await isTimezoneField(db, place)) ? ['the list’s setting timezone_tag'] : [];
-  const users = [...segments, ...campaigns, ...setting];
+  const flows = flowsNamed(await flowsWithField(db, place));
+  const users = [...segments, ...campaigns, ...flows, ...setting];
   if (users.length > 0) throw fieldInUse(tag, 'removed', users);
 }

@@ -1,5 +1,6 @@
 /** What of a list uses a custom field: segments, campaigns that are not done, its own settings, imports under way. */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
+import { namesField } from '../flow-uses/flow-use.ts';
 import type { SegmentRule } from './segments/segment.ts';
 
 interface FieldOfList {
@@ -36,8 +37,7 @@ export async function campaignsOfField(
   { customerId, listId, tag }: FieldOfList,
   max: number,
 ): Promise<string[]> {
-  // As merge tags and Liquid name a field: {TAG}, {SUBSCRIBER_TAG}, subscriber.tag.
-  const named = `(\\{\\s*(subscriber_)?|subscriber\\.)${tag}(?![A-Z0-9_])`;
+  const named = namesField(tag);
   const rows = await db.query(
     { name: 'text' },
     sql`SELECT name FROM campaign

@@ -1,5 +1,6 @@
 /** The errors of lists and their fields, by code. */
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import { usedByFlows, type FlowUse } from '../flow-uses/flow-use.ts';
 
 const NO_LIST = ['LIST_NOT_FOUND', 'No list has this uid.'] as const;
 export const listNotFound = () => new NotFoundError(...NO_LIST);
@@ -7,6 +8,16 @@ export const foreignList = () => new ForeignResourceError(...NO_LIST);
 
 export const listInUse = (campaigns: readonly string[]) =>
   new WrongStateError('LIST_IN_USE', `The list cannot be deleted while a campaign uses it: ${campaigns.join(', ')}.`);
+
+/** Flows of other lists that bring people to it (D86). */
+export const flowsBringPeople = (uses: readonly FlowUse[]) =>
+  new WrongStateError('LIST_IN_USE', usedByFlows('list', uses));
+
+export const listHasActiveFlows = (automations: readonly string[]) =>
+  new WrongStateError(
+    'LIST_IN_USE',
+    `The list cannot be deleted while automations on it are active: ${automations.join(', ')}. Pause them first; they are deleted with the list.`,
+  );
 
 export const tagTaken = (tag: string) =>
   new ValidationError({ tag: [`The tag ${tag} has already been taken.`] }, 'FIELD_TAG_TAKEN');

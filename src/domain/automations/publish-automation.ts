@@ -6,6 +6,8 @@ import { VERSIONS_MAX, type PublishedVersion } from './automation.ts';
 import { beginTriggers } from './begin-triggers.ts';
 import { checkDraft } from './check-automation.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
+import { holdUses } from './flow-use-store.ts';
+import { usesOf } from './flow-uses.ts';
 
 /**
  * Throws FlowFaultsError `FLOW_HAS_FAULTS`, WrongStateError `AUTOMATION_CHANGED` when the draft is another one than `draftVersion`,
@@ -13,6 +15,8 @@ import { findOwnedAutomation } from './find-owned-automation.ts';
  */
 export async function publishAutomation(ctx: Context, uid: string, draftVersion: number): Promise<PublishedVersion> {
   return inTransaction(ctx, async (tx) => {
+    const { customerId: owner, listId: listOfFlow, draft } = await findOwnedAutomation(tx, uid);
+    await holdUses(tx.db, { customerId: owner, listId: listOfFlow }, usesOf(draft));
     const automation = await findOwnedAutomation(tx, uid, 'change');
     if (automation.draftVersion !== draftVersion) throw draftChanged(automation.draftVersion);
     const { flow, faults, warnings } = await checkDraft(tx, automation);

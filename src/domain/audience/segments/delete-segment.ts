@@ -1,10 +1,11 @@
 /** Deletes a segment that no campaign and no published flow needs any more. */
 import { inTransaction, type Context } from '../../context.ts';
+import { flowsWithSegment } from '../../flow-uses/flow-use-read-model.ts';
 import { findOwnedSegment } from './find-owned-segment.ts';
 import { segmentBeginsFlows, segmentInUse } from './segment-errors.ts';
-import { campaignsInNeed, eraseSegment, flowsInNeed } from './segment-store.ts';
+import { campaignsInNeed, eraseSegment } from './segment-store.ts';
 
-/** Campaigns, or automations, named in an error message. */
+/** Campaigns named in an error message. */
 const NAMED_MAX = 5;
 
 /**
@@ -17,7 +18,7 @@ export async function deleteSegment(ctx: Context, uid: string): Promise<{ uid: s
     const segment = await findOwnedSegment(tx, uid, 'change');
     const campaigns = await campaignsInNeed(tx.db, segment, NAMED_MAX);
     if (campaigns.length > 0) throw segmentInUse(campaigns);
-    const flows = await flowsInNeed(tx.db, segment, NAMED_MAX);
+    const flows = await flowsWithSegment(tx.db, segment);
     if (flows.length > 0) throw segmentBeginsFlows(flows);
     await eraseSegment(tx.db, segment);
     return { uid };

@@ -6,6 +6,7 @@ import {
   ValidationError,
   WrongStateError,
 } from '../../../lib/errors.ts';
+import { usedByFlows, type FlowUse } from '../../flow-uses/flow-use.ts';
 
 const NO_SEGMENT = ['SEGMENT_NOT_FOUND', 'No segment has this uid.'] as const;
 export const segmentNotFound = () => new NotFoundError(...NO_SEGMENT);
@@ -21,11 +22,8 @@ export const segmentInUse = (campaigns: readonly string[]) =>
     `The segment cannot be deleted while a campaign that is not done uses it: ${campaigns.join(', ')}.`,
   );
 
-export const segmentBeginsFlows = (automations: readonly string[]) =>
-  new WrongStateError(
-    'SEGMENT_IN_USE',
-    `The segment cannot be deleted while the published flow of an automation begins by it: ${automations.join(', ')}.`,
-  );
+export const segmentBeginsFlows = (uses: readonly FlowUse[]) =>
+  new WrongStateError('SEGMENT_IN_USE', usedByFlows('segment', uses));
 
 export const tooManySegments = (max: number) =>
   new ValidationError({ name: [`A list may not have more than ${max} segments.`] }, 'TOO_MANY_SEGMENTS');

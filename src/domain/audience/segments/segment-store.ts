@@ -79,19 +79,6 @@ export async function campaignsInNeed(db: Queryable, { customerId, id }: Segment
   return rows.map(({ name }) => name);
 }
 
-/** Names of automations whose published flow begins by the segment: at most `max`, the oldest first. */
-export async function flowsInNeed(db: Queryable, { customerId, listId, uid }: Segment, max: number): Promise<string[]> {
-  const rows = await db.query(
-    { name: 'text' },
-    sql`SELECT a.name FROM automation a
-          JOIN automation_version v ON v.customer_id = a.customer_id AND v.automation_id = a.id AND v.number = a.live_version
-         WHERE a.customer_id = ${customerId} AND a.list_id = ${listId}
-           AND jsonb_path_exists(v.flow, '$.triggers[*].segmentUid ? (@ == $uid)', jsonb_build_object('uid', ${uid}::text))
-         ORDER BY a.id LIMIT ${max}`,
-  );
-  return rows.map(({ name }) => name);
-}
-
 const NAMED_CAMPAIGN_ROW = row({
   uid: 'text',
   customerId: 'bigint',

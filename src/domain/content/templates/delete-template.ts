@@ -1,7 +1,8 @@
 /** Deletes a template that nothing refers to. */
 import { inTransaction, type Context } from '../../context.ts';
+import { flowsWithTemplate } from '../../flow-uses/flow-use-read-model.ts';
 import { findOwnedTemplate } from './find-owned-template.ts';
-import { templateInUse } from './template-errors.ts';
+import { templateInUse, templateOfFlows } from './template-errors.ts';
 import { eraseTemplate, hasWaitingMail, isInUse } from './template-store.ts';
 
 /**
@@ -12,6 +13,8 @@ export async function deleteTemplate(ctx: Context, uid: string): Promise<{ uid: 
   return inTransaction(ctx, async (tx) => {
     const template = await findOwnedTemplate(tx, uid, { lock: true });
     if (await hasWaitingMail(tx.db, template)) throw templateInUse();
+    const flows = await flowsWithTemplate(tx.db, template);
+    if (flows.length > 0) throw templateOfFlows(flows);
     await eraseTemplate(tx.db, template).catch((error: unknown) => {
       throw isInUse(error) ? templateInUse() : error;
     });

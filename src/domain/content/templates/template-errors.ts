@@ -1,5 +1,6 @@
 /** The errors of templates, with stable codes. */
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../lib/errors.ts';
+import { usedByFlows, type FlowUse } from '../../flow-uses/flow-use.ts';
 import { TEMPLATES_PER_CUSTOMER_MAX } from './template.ts';
 
 const NO_TEMPLATE = ['TEMPLATE_NOT_FOUND', 'No template has this uid.'] as const;
@@ -20,4 +21,7 @@ export const templateChanged = (version: number) =>
   );
 
 export const templateInUse = () =>
-  new WrongStateError('TEMPLATE_IN_USE', 'The template cannot be deleted while a mail or an automation uses it.');
+  new WrongStateError('TEMPLATE_IN_USE', 'The template cannot be deleted while a mail that waits to be sent uses it.');
+
+export const templateOfFlows = (uses: readonly FlowUse[]) =>
+  new WrongStateError('TEMPLATE_IN_USE', usedByFlows('template', uses));

@@ -5,10 +5,17 @@
 import { z } from 'zod';
 import { row, type RowOf } from '../../../db/database.ts';
 import { deriveKey, mac, sameBytes } from '../../../lib/crypto.ts';
-import { ForeignResourceError, NotFoundError, RateLimitedError, ValidationError } from '../../../lib/errors.ts';
+import {
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+  WrongStateError,
+} from '../../../lib/errors.ts';
 import { fromBase36 } from '../../../lib/ids.ts';
 import { emailAddress } from '../../../lib/text.ts';
 import type { Installation } from '../../context.ts';
+import { sentByFlows, type FlowUse } from '../../flow-uses/flow-use.ts';
 
 /** Each costs a mail to a person who did not ask for it. */
 export const ADDRESSES_PER_CUSTOMER_MAX = 100;
@@ -32,6 +39,8 @@ export type FromAddress = RowOf<typeof FROM_ADDRESS_ROW>;
 const NO_ADDRESS = ['FROM_ADDRESS_NOT_FOUND', 'No sender address has this uid.'] as const;
 export const addressNotFound = () => new NotFoundError(...NO_ADDRESS);
 export const foreignAddress = () => new ForeignResourceError(...NO_ADDRESS);
+export const addressOfFlows = (uses: readonly FlowUse[]) =>
+  new WrongStateError('FROM_ADDRESS_IN_USE', sentByFlows('sender address', uses));
 export const tooManyAddresses = () =>
   new ValidationError(
     { email: [`A customer may not have more than ${ADDRESSES_PER_CUSTOMER_MAX} sender addresses.`] },

@@ -7,11 +7,15 @@ import {
   ValidationError,
   WrongStateError,
 } from '../../../lib/errors.ts';
+import { sentByFlows, type FlowUse } from '../../flow-uses/flow-use.ts';
 import { CHECK_PAUSE_SECONDS, DOMAINS_PER_CUSTOMER_MAX } from './sending-domain.ts';
 
 const NO_DOMAIN = ['SENDING_DOMAIN_NOT_FOUND', 'No sending domain has this uid.'] as const;
 export const domainNotFound = () => new NotFoundError(...NO_DOMAIN);
 export const foreignDomain = () => new ForeignResourceError(...NO_DOMAIN);
+
+export const domainOfFlows = (uses: readonly FlowUse[]) =>
+  new WrongStateError('SENDING_DOMAIN_IN_USE', sentByFlows('sending domain', uses));
 
 export const domainExists = (name: string) =>
   new ValidationError({ name: [`There is a sending domain ${name} already.`] }, 'SENDING_DOMAIN_EXISTS');
