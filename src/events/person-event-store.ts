@@ -16,7 +16,8 @@ export interface ListOfPeople {
 export interface NewPersonEvent {
   readonly personId: bigint;
   readonly kind: PersonEventKind;
-  readonly at: Date;
+  /** Now by the database's clock if absent. */
+  readonly at?: Date;
   readonly depth?: number;
   /** True if absent. */
   readonly startsFlows?: boolean;
@@ -36,7 +37,7 @@ export async function recordPersonEvents(
   }));
   await db.execute(
     sql`INSERT INTO hot.person_event (customer_id, list_id, person_id, at, kind, depth, starts_flows, name, data)
-        SELECT ${customerId}, ${listId}, e.person, e.at, e.kind, e.depth, e.starts, e.name, nullif(e.data, 'null')
+        SELECT ${customerId}, ${listId}, e.person, coalesce(e.at, clock_timestamp()), e.kind, e.depth, e.starts, e.name, nullif(e.data, 'null')
           FROM ROWS FROM (jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
                           AS (person bigint, at timestamptz, kind smallint, depth smallint, starts boolean, name text, data jsonb))
                WITH ORDINALITY AS e (person, at, kind, depth, starts, name, data, no)

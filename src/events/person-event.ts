@@ -19,7 +19,9 @@ export const PERSON_EVENT_KINDS = {
   moved: 6,
   unsubscribed: 7,
   removed: 8,
+  /** A mail to the person came back. Data: `type` is `hard`, `soft` or `blocked`; the person of each message, not everybody with the address. */
   bounced: 9,
+  /** Called a mail unwanted, and is unsubscribed. Data: `type`, such as `abuse`. */
   complained: 10,
   /** From outside (`POST /events`). Its name stands beside, its data is the payload. */
   event: 11,

@@ -53,13 +53,14 @@ async function marksOf({ ctx: own, campaignId }: CampaignWorld) {
     ctx.db,
     sql`SELECT (SELECT count(*)::int FROM suppression WHERE customer_id = ${own.viewer?.customerId}) AS suppressed,
                (SELECT count(*)::int FROM hot.bounce_event WHERE source_id = ${campaignId}) AS events,
+               (SELECT count(*)::int FROM hot.person_event WHERE customer_id = ${own.viewer?.customerId} AND kind = 9 AND data = '{"type": "hard"}') AS recorded,
                (SELECT count(*)::int FROM hot.recipient_activity WHERE source_id = ${campaignId} AND bounced_at IS NOT NULL) AS bounced,
                (SELECT coalesce(sum(bounce_count), 0)::int FROM hot.tracking_counter WHERE source_id = ${campaignId}) AS counted`,
   );
   return { ...row, reason: await storedReason(ctx.db, campaignId) };
 }
 
-const NOBODY = { suppressed: 0, events: 0, bounced: 0, counted: 0 };
+const NOBODY = { recorded: 0, suppressed: 0, events: 0, bounced: 0, counted: 0 };
 
 it('pauses, keeps everybody, and sends to all once the server is mended', async () => {
   let isMended = false;
@@ -89,7 +90,7 @@ it('believes the server when somebody has resumed: does not pause again, and sup
   await resumeCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   expect(await balanceOf(world)).toMatchObject({ sent: 6, failed: 294 });
-  expect(await marksOf(world)).toMatchObject({ suppressed: 294, events: 294, bounced: 294, counted: 294 });
+  expect(await marksOf(world)).toMatchObject({ suppressed: 294, events: 294, recorded: 294, bounced: 294, counted: 294 });
 });
 
 it('goes to its end when nine of ten are not there', async () => {

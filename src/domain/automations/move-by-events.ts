@@ -28,7 +28,7 @@ const CHANGING: ReadonlySet<PersonEventKind> = new Set([
 ]);
 
 /** After these people leave every flow at once (D80); only runs in which the flow itself ended the subscription go on. */
-const ENDING: ReadonlySet<PersonEventKind> = new Set(['unsubscribed', 'removed']);
+const ENDING: ReadonlySet<PersonEventKind> = new Set(['unsubscribed', 'removed', 'bounced', 'complained']);
 
 /** Whether people inside the flow wait for events, or leave by them. */
 export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boolean {
@@ -116,7 +116,7 @@ async function judgeOf(
   };
 }
 
-/** Why they leave, by their ids. Who has subscribed again meanwhile stays. */
+/** Why they leave, by their ids. Who has subscribed again meanwhile stays, and so does who gets mail after a bounce. */
 async function whoseSubscriptionEnded(
   ctx: TransactionContext,
   { key, listId }: LiveFlow,
@@ -127,8 +127,9 @@ async function whoseSubscriptionEnded(
   const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
   return new Map(
     ids.flatMap((id): [bigint, string][] => {
-      const status = people.get(id)?.status ?? 'deleted';
-      return status === 'subscribed' ? [] : [[id, status]];
+      const { status = 'deleted', isSuppressed = false } = people.get(id) ?? {};
+      if (status === 'subscribed') return isSuppressed ? [[id, 'suppressed']] : [];
+      return [[id, status]];
     }),
   );
 }

@@ -3,6 +3,7 @@
  * a bounce by mail, and is treated in the same way. The message has failed in the ledger already; nothing of it changes here.
  */
 import type { Queryable } from '../../db/database.ts';
+import { recordPersonEvents, type NewPersonEvent } from '../../events/person-event-store.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { announceSourceChange } from '../statistics/announce-campaign-change.ts';
 import { campaignOfSource } from '../statistics/source-read-model.ts';
@@ -41,8 +42,21 @@ function record(ctx: Context, refusals: Refusals, refused: readonly Refusal[]): 
       .toSorted((a, b) => (a.emailKey < b.emailKey ? -1 : 1));
     for (const { emailKey, type } of people)
       await actOnBounce(inner, { customerId: refusals.customerId, emailKey, type });
+    await recordBounced(inner.db, refusals.customerId, people);
     if (reported.size > 0) inner.tx.afterCommit(() => announceSourceChange(ctx, refusals));
   });
+}
+
+/** What happened to people of lists; other recipients have no history. */
+async function recordBounced(db: Queryable, customerId: bigint, people: readonly Refusal[]): Promise<void> {
+  for (const [listId, ofList] of Map.groupBy(people, (one) => one.listId)) {
+    const events = ofList.map(({ recipientId, type }): NewPersonEvent => ({
+      personId: recipientId,
+      kind: 'bounced',
+      data: { type },
+    }));
+    if (listId !== null) await recordPersonEvents(db, { customerId, listId }, events);
+  }
 }
 
 /** Recipients that were refused as unknown are tried again. */

@@ -17,6 +17,8 @@ const REFUSED_MESSAGE = row({
 export type RefusedMessage = RowOf<typeof REFUSED_MESSAGE>;
 
 export interface RefusedRecipient extends RefusedMessage {
+  /** Null: the recipient is on no list. */
+  readonly listId: bigint | null;
   /** The refused address, as it is compared. */
   readonly emailKey: string;
   readonly reply: string;
@@ -35,8 +37,8 @@ export function nameOf({ recipientId, occurrence }: RefusedMessage): string {
 export async function refusedRecipients(db: Queryable, refusals: Refusals): Promise<RefusedRecipient[]> {
   const { messages } = refusals;
   const rows = await db.query(
-    { ...REFUSED_MESSAGE, email: 'text', reply: 'text' },
-    sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.email, d.reply
+    { ...REFUSED_MESSAGE, listId: 'bigint?', email: 'text', reply: 'text' },
+    sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.email, d.reply
           FROM unnest(${messages.map(({ recipientId }) => recipientId)}::bigint[], ${messages.map(({ occurrence }) => occurrence)}::bigint[]) AS i (id, occurrence)
          -- OFFSET 0 keeps these look-ups by key: as joins they may read all recipients and all people of the customer.
          CROSS JOIN LATERAL (

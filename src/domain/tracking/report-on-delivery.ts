@@ -2,6 +2,7 @@
  * All reports about a message after it was handed over come through here, from any way: `/notifications`, a bounce mailbox, the
  * SMTP server for bounces, a vendor's webhook. It records what is new and acts by the customer's policy.
  */
+import { recordPersonEvents } from '../../events/person-event-store.ts';
 import { suppress } from '../audience/suppression-store.ts';
 import { unsubscribePerson } from '../audience/unsubscribe-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
@@ -58,17 +59,31 @@ async function write(ctx: TransactionContext, delivery: ReportedDelivery, report
       return false;
     case 'bounce': {
       const isNewReport = await writeBounce(ctx.db, delivery, reported);
-      if (isNewReport) await actOnBounce(ctx, { customerId, emailKey, type: reported.type });
-      return isNewReport;
+      if (!isNewReport) return false;
+      await actOnBounce(ctx, { customerId, emailKey, type: reported.type });
+      await recordOf(ctx, delivery, { kind: 'bounced', type: reported.type });
+      return true;
     }
     case 'complaint': {
       if (isNoComplaint(reported.type)) return false;
       const complaint = { ...reported, type: feedbackTypeOf(reported.type) };
       const isNewReport = await writeComplaint(ctx.db, delivery, complaint);
-      if (isNewReport) await letGo(ctx, { ...delivery, emailKey });
-      return isNewReport;
+      if (!isNewReport) return false;
+      await letGo(ctx, { ...delivery, emailKey });
+      await recordOf(ctx, delivery, { kind: 'complained', type: complaint.type });
+      return true;
     }
   }
+}
+
+/** What happened to a person of a list; other recipients have no history. */
+async function recordOf(
+  { db }: TransactionContext,
+  { customerId, listId, recipientId }: ReportedDelivery,
+  { kind, type }: { readonly kind: 'bounced' | 'complained'; readonly type: string },
+): Promise<void> {
+  if (listId !== null)
+    await recordPersonEvents(db, { customerId, listId }, [{ personId: recipientId, kind, data: { type } }]);
 }
 
 /**

@@ -298,3 +298,22 @@ test('no event is lost to a late commit, nor doubled by several processes; a flo
     await setAutomationStatus(ctx, broken.uid, 'inactive');
   });
 });
+
+test('who cannot get mail any more leaves by the bounce or the complaint; a soft bounce changes nothing', async () => {
+  const flow = { triggers: [{ type: 'event', name: 'begun' }], nodes: [rest], edges: line('start', 'rest') };
+  await withFlow(flow, async () => {
+    const [hard, soft] = [await world.person(), await world.person()];
+    await happens({ personId: hard, name: 'begun' }, { personId: soft, name: 'begun' });
+    await world.follow();
+    await ctx.db.execute(
+      sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT customer_id, email_key, 'bounce' FROM subscriber WHERE id = ${hard}`,
+    );
+    await happens(
+      { personId: hard, kind: 'bounced', data: { type: 'hard' } },
+      { personId: soft, kind: 'bounced', data: { type: 'soft' } },
+    );
+    await world.follow();
+    expect(await world.steps(hard)).toEqual(['rest entered event', 'rest left suppressed']);
+    expect(await world.steps(soft)).toEqual(['rest entered event']);
+  });
+});

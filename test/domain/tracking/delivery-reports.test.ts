@@ -4,6 +4,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { statusCodeIn, type DeliveryReportInput } from '../../../src/domain/tracking/delivery-report.ts';
+import { personEventKind } from '../../../src/events/person-event.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
 import { settle } from '../../../src/domain/delivery/ledger-store.ts';
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
@@ -75,6 +76,24 @@ test('a complaint suppresses and unsubscribes, once; taking a message out of the
     sql`SELECT 1 FROM suppression WHERE customer_id = ${at.customerId} AND reason = 'complaint'`,
   );
   expect(jobs).toHaveLength(1);
+});
+
+test('what came back is in the history of the person, once for each report that is new', async () => {
+  const at = await reportedWorld(root);
+  const soft: DeliveryReportInput = { messageId: at.messageId, type: 'bounced', bounceType: 'soft' };
+  for (const report of [soft, soft, { ...soft, bounceType: 'hard' as const }, { ...soft, type: 'abuse' as const }])
+    await recordDeliveryReport(at.ctx, report);
+  const events = await queryRows<{ kind: number; data: unknown; isRecent: boolean }>(
+    at.ctx.db,
+    sql`SELECT kind, data, at > now() - interval '1 hour' AS "isRecent" FROM hot.person_event
+         WHERE customer_id = ${at.customerId} AND person_id = ${at.subscriberId} AND kind <> 1 ORDER BY id`,
+  );
+  expect(events.map(({ kind, data, isRecent }) => [personEventKind(kind), data, isRecent])).toEqual([
+    ['bounced', { type: 'soft' }, true],
+    ['bounced', { type: 'hard' }, true],
+    ['unsubscribed', null, true],
+    ['complained', { type: 'abuse' }, true],
+  ]);
 });
 
 test('of forty equal reports at once one has an effect', async () => {
