@@ -47,6 +47,19 @@ export async function recordPersonEvents(
   await notify(db, PERSON_EVENTS_CHANNEL, '');
 }
 
+/** Bounces are taken back no later: whole campaigns are judged by their latest recipients. */
+const TAKEN_BACK_WITHIN_HOURS = 1;
+
+/** Removes hard bounces that were recorded a moment ago: the server was wrong about many people at once. */
+export async function removeHardBounces(db: Queryable, customerId: bigint, people: readonly bigint[]): Promise<void> {
+  await db.execute(
+    sql`DELETE FROM hot.person_event
+         WHERE recorded_on >= (now() AT TIME ZONE 'UTC')::date - 1 AND customer_id = ${customerId} AND person_id = ANY (${[...people]}::bigint[]) AND at >= now() - make_interval(hours => ${TAKEN_BACK_WITHIN_HOURS})
+           AND kind = ${PERSON_EVENT_KINDS.bounced} AND data ->> 'type' = 'hard'`,
+    'person_events.remove_bounces',
+  );
+}
+
 /** Says to the triggers, for this transaction, how deep flows have started one another, by person (D83). */
 export async function setFlowDepths(db: Queryable, depths: ReadonlyMap<bigint, number>): Promise<void> {
   const text = JSON.stringify(Object.fromEntries([...depths].map(([personId, depth]) => [String(personId), depth])));

@@ -1,5 +1,6 @@
 /** Reverts wrong refusals: they are tried again, and the bounce is removed. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { removeHardBounces } from '../../events/person-event-store.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { DeliveryReason } from '../sending/delivery-reason.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
@@ -55,6 +56,11 @@ export async function queueRefusedAgain(
         )
         DELETE FROM suppression x USING bounced b WHERE x.customer_id = ${customerId} AND x.email_key = b.email_key AND x.reason = 'bounce'`,
     'tracking.queue-refused-again',
+  );
+  await removeHardBounces(
+    db,
+    customerId,
+    refused.map(({ id }) => id),
   );
 }
 
