@@ -29,6 +29,8 @@ export const mutations: readonly Mutation[] = Object.values(buildSchema().getMut
 export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'pauseCampaign',
   'resumeCampaign',
+  // An automation on it is active.
+  'deleteList',
   // The world has none.
   'deleteFromAddress',
   // None is under way.

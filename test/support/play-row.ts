@@ -102,6 +102,8 @@ async function bringIntoState(app: RestApp, world: World, { path, method }: Row)
     await db.execute(
       sql`INSERT INTO dry_run (customer_id, campaign_id) SELECT customer_id, id FROM campaign WHERE uid = ${world.campaignUid}`,
     );
+  if (path === '/lists/:uid' && method === 'DELETE')
+    await db.execute(sql`UPDATE automation SET status = 'inactive' WHERE uid = ${world.automationUid}`);
   if (path === '/transactional' && method === 'GET') await nameTemplate(db, world);
   if (path === '/transactional/:uid/resend') await refuseTransactional(db, world.transactionalUid);
   const campaignStatus = CAMPAIGN_STATUS[path];
