@@ -90,7 +90,13 @@ it('believes the server when somebody has resumed: does not pause again, and sup
   await resumeCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   expect(await balanceOf(world)).toMatchObject({ sent: 6, failed: 294 });
-  expect(await marksOf(world)).toMatchObject({ suppressed: 294, events: 294, recorded: 294, bounced: 294, counted: 294 });
+  expect(await marksOf(world)).toMatchObject({
+    suppressed: 294,
+    events: 294,
+    recorded: 294,
+    bounced: 294,
+    counted: 294,
+  });
 });
 
 it('goes to its end when nine of ten are not there', async () => {
