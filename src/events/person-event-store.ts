@@ -65,3 +65,11 @@ export async function setFlowDepths(db: Queryable, depths: ReadonlyMap<bigint, n
   const text = JSON.stringify(Object.fromEntries([...depths].map(([personId, depth]) => [String(personId), depth])));
   await db.execute(sql`SELECT set_config('mailwright.flow_depths', ${text}, true)`, 'person_events.depths');
 }
+
+/** Whether the triggers record what happens to people by this transaction: not while it is recorded as something else. */
+export async function setRecording(db: Queryable, isOn: boolean): Promise<void> {
+  await db.execute(
+    sql`SELECT set_config('mailwright.person_events', ${isOn ? '' : 'off'}, true)`,
+    'person_events.set_recording',
+  );
+}

@@ -99,3 +99,20 @@ export async function peopleById(db: Queryable, { customerId, listId, ids }: Peo
   );
   return new Map(rows.map((one) => [one.id, one]));
 }
+
+/** Who of these people was unsubscribed by a move to another list, and has not opted out since. */
+export async function movedAmong(
+  db: Queryable,
+  { customerId, listId, ids }: PeopleOfList,
+): Promise<ReadonlySet<bigint>> {
+  if (ids.length === 0) return new Set();
+  const rows = await db.query(
+    { id: 'bigint' },
+    sql`SELECT p.id FROM unnest(${[...ids]}::bigint[]) AS p (id)
+         CROSS JOIN LATERAL (SELECT e.source FROM consent_event e
+                              WHERE e.customer_id = ${customerId} AND e.list_id = ${listId} AND e.subscriber_id = p.id ORDER BY e.id DESC LIMIT 1) e
+         WHERE e.source = 'move'`,
+    'audience.moved_among',
+  );
+  return new Set(rows.map(({ id }) => id));
+}

@@ -25,6 +25,8 @@ export type ConsentSource =
   | 'complaint'
   | 'expiry'
   | 'flow'
+  /** To another list. */
+  | 'move'
   | `import:${string}`;
 
 /** How long a confirmation link is valid (D17). */

@@ -37,7 +37,8 @@ export interface Withdrawal {
 }
 
 /**
- * Adds this withdrawal to the history of those people whose latest event can be undone. At most one event per click, however often
+ * Adds this withdrawal to the history of those people whose latest event can be undone, or was a move to another list: who was moved has not
+ * opted out before. At most one event per click, however often
  * it is repeated. `people` selects customer_id, list_id and id of rows that the caller has locked, or locks them; `name`: the statement is
  * prepared, with the same `people` always.
  */
@@ -54,7 +55,7 @@ export async function endUndo(
          CROSS JOIN LATERAL (SELECT * FROM consent_event c
                               WHERE c.customer_id = s.customer_id AND c.list_id = s.list_id AND c.subscriber_id = s.id
                               ORDER BY c.id DESC LIMIT 1) e
-         WHERE ${IS_UNDOABLE}`,
+         WHERE ${IS_UNDOABLE} OR e.source = 'move'`,
     name,
   );
 }

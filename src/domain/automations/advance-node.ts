@@ -4,6 +4,7 @@
  */
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import type { AnswersByQuestion } from '../audience/segments/segment.ts';
+import { movedAmong } from '../audience/people-store.ts';
 import { setFlowDepths } from '../../events/person-event-store.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { automationStatus } from './automation-store.ts';
@@ -52,6 +53,9 @@ export async function advanceNode(ctx: Context, { key, after }: DueNode, now: Da
   }
 }
 
+/** A flow that is started gets the payload, too. */
+const READING_PAYLOADS: readonly NodeType[] = ['condition', 'send_mail', 'start_flow'];
+
 interface Step {
   readonly live: LiveFlow;
   readonly node: FlowNode;
@@ -84,7 +88,7 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
   if (!zones) return NOTHING;
-  const withPayload = node.type === 'condition' || node.type === 'send_mail';
+  const withPayload = READING_PAYLOADS.includes(node.type);
   const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, after, withPayload });
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
   // What the node does to people happens one flow deeper (D83).
@@ -108,9 +112,10 @@ async function movesOf(
 ): Promise<readonly Move[]> {
   const moved: Move[] = [];
   const present: PresentRun[] = [];
+  const movedAway = await whoMovedAway(ctx, live, due);
   for (const run of due) {
     const { person } = run;
-    const why = whyGone(run);
+    const why = movedAway.has(run.personId) ? 'moved' : whyGone(run);
     if (why !== undefined || !person) {
       moved.push(moveOf(node, run, { leave: why ?? 'deleted' }));
       continue;
@@ -139,6 +144,16 @@ async function movesOf(
     return moveOf(node, run, outcome, { live, zones, person: run.person, now });
   });
   return [...moved, ...moves];
+}
+
+/** Of those who are unsubscribed, who was moved to another list. */
+function whoMovedAway(
+  { db }: TransactionContext,
+  { key, listId }: LiveFlow,
+  due: readonly DueRun[],
+): Promise<ReadonlySet<bigint>> {
+  const ids = due.filter((run) => whyGone(run) === 'unsubscribed').map(({ personId }) => personId);
+  return movedAmong(db, { customerId: key.customerId, listId, ids });
 }
 
 /** Undefined: the run goes on. */

@@ -1,5 +1,6 @@
 /** The nodes of a flow: what each type needs (D92). */
 import { z } from 'zod';
+import { CONFLICT_RULES } from '../audience/plan-copies.ts';
 import { flowCondition } from './flow-condition.ts';
 import { parsedRule } from './flow-rule.ts';
 import {
@@ -125,6 +126,12 @@ const notify = z.strictObject({
   text: z.string().min(1).max(TEXT_MAX),
 });
 
+const otherList = {
+  listUid: objectUid,
+  /** What becomes of the values of who is on the other list already (D98). */
+  onConflict: z.enum(CONFLICT_RULES).default('keep'),
+};
+
 export const node = z.discriminatedUnion('type', [
   sendMail,
   wait,
@@ -136,8 +143,9 @@ export const node = z.discriminatedUnion('type', [
   z.strictObject({ ...base, type: z.literal('remove_tag'), tag: tagName }),
   /** An empty value clears the field. */
   z.strictObject({ ...base, type: z.literal('set_field'), field: fieldTag, value: z.string().max(VALUE_MAX) }),
-  z.strictObject({ ...base, type: z.literal('copy_to_list'), listUid: objectUid }),
-  z.strictObject({ ...base, type: z.literal('move_to_list'), listUid: objectUid }),
+  z.strictObject({ ...base, type: z.literal('copy_to_list'), ...otherList }),
+  /** The person stays on this list as unsubscribed, and goes on in this flow only. */
+  z.strictObject({ ...base, type: z.literal('move_to_list'), ...otherList }),
   z.strictObject({ ...base, type: z.literal('unsubscribe') }),
   notify,
   z.strictObject({ ...base, type: z.literal('start_flow'), automationUid: objectUid }),

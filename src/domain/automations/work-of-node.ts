@@ -1,11 +1,13 @@
 /** The work of each type of node. */
 import { unreachable } from '../../lib/errors.ts';
 import { chooseByCondition, split } from './choice-work.ts';
+import { copyToList } from './list-work.ts';
 import { sendMails } from './mail-work.ts';
 import type { NodeWork, Outcome } from './node-work.ts';
 import { endWaitsForEvent } from './event-wait-work.ts';
 import { notify } from './notify-work.ts';
 import { addTag, removeTag, setField, unsubscribe } from './person-work.ts';
+import { startFlow } from './start-flow-work.ts';
 import { fireWebhooks } from './fire-webhooks.ts';
 import { endWaits, endWaitsForDates, endWaitsForEvents } from './wait-work.ts';
 
@@ -40,9 +42,10 @@ export async function workOfNode({ node, ...work }: NodeWork): Promise<readonly 
     case 'webhook':
       return fireWebhooks({ ...work, node });
     case 'start_flow':
+      return startFlow({ ...work, node });
     case 'copy_to_list':
     case 'move_to_list':
-      throw new Error(`The work of ${node.type} is not built.`);
+      return copyToList({ ...work, node });
     default:
       return unreachable(node);
   }

@@ -68,14 +68,6 @@ test('two who edit the same draft do not overwrite each other', async () => {
   await expect(publishAutomation(ctx, uid, 1)).rejects.toMatchObject({ code: 'AUTOMATION_CHANGED' });
 });
 
-test('nodes whose work is not built are refused, each by its name', async () => {
-  const other = { id: 'other', type: 'start_flow', automationUid: '0123456789abc' };
-  const uid = await make({ ...flow, nodes: [other], edges: [{ from: 'start', to: 'other' }] });
-  await expect(publishAutomation(ctx, uid, 1)).rejects.toMatchObject({
-    faults: [{ node: 'other', field: 'type', code: 'not_available', message: expect.stringContaining('start_flow') }],
-  });
-});
-
 test('what a flow refers to must exist on its list, and take the value', async () => {
   const nodes = [
     { id: 'field', type: 'set_field', field: 'NOPE', value: 'x' },
@@ -93,21 +85,6 @@ test('what a flow refers to must exist on its list, and take the value', async (
       { node: 'date', field: 'field', code: 'no_date_field' },
       { node: 'rule', field: 'if.person.field.tag', code: 'unknown_reference' },
     ],
-  });
-});
-
-test('triggers, goals and exits that nothing watches yet are refused, each by its name', async () => {
-  const parts = {
-    triggers: [{ type: 'plugin_event', plugin: 'acme/shop', name: 'order' }, { type: 'execute' }],
-    goals: [{ id: 'goal', event: { type: 'opened' } }],
-    exits: [{ id: 'exit', event: { type: 'clicked' } }],
-  };
-  const answer = publishAutomation(ctx, await make({ ...flow, ...parts }), 1);
-  await expect(answer).rejects.toMatchObject({
-    faults: [{ field: 'triggers.0' }, { node: 'goal' }, { node: 'exit' }].map((one) => ({
-      ...one,
-      code: 'not_available',
-    })),
   });
 });
 
