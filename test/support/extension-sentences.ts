@@ -309,6 +309,10 @@ const hooks: readonly Sentence[] = [
 ];
 
 const decisions: readonly Sentence[] = [
+  one('2.5', 'A plugin records events of people, under its own name, and automations begin and end by them.', [
+    'test/plugins/plugin-events.test.ts',
+    'begin and end automations under the plugin’s name, and under no other',
+  ]),
   {
     ...one('D64', 'A fault that is thrown is caught, and its plugin is named and counted.', [
       'test/plugins/faulty-plugins.test.ts',

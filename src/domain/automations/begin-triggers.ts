@@ -6,6 +6,8 @@ import type { TransactionContext } from '../context.ts';
 import { questionsOf } from '../audience/segments/plugin-condition.ts';
 import { findSegment } from '../audience/segments/segment-store.ts';
 import { databaseNow } from './clock-read-model.ts';
+import { readActivityFromNow } from './flow-activity-store.ts';
+import { activityAskedBy } from './asked-activity.ts';
 import type { Flow } from './flow.ts';
 import { liveFlowOf } from './live-flow.ts';
 import { walkOn } from './look-at-people.ts';
@@ -42,6 +44,7 @@ export async function beginTriggers(
     })),
   );
   await beginTriggerRows(ctx.tx, { customerId, automationId, listId, triggers, now, isAnew, keepsSlots });
+  await readActivityFromNow(ctx.tx, key, { ...activityAskedBy(flow), isAnew: isAnew && !keepsSlots });
   const live = liveFlowOf(key, { listId, flow });
   const end = performance.now() + REMEMBER_MS_MAX;
   for (const one of await triggersOfSegments(ctx.db, key)) {

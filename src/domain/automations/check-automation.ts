@@ -7,7 +7,7 @@ import type { Flow } from './flow.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { referenceFaults } from './flow-references.ts';
 import { mailReferenceFaults } from './mail-references.ts';
-import { unbuiltParts } from './unbuilt-parts.ts';
+import { startedFlowFaults } from './started-flow-references.ts';
 
 export interface DraftCheck {
   /** Present when there are no faults. */
@@ -27,13 +27,19 @@ export async function checkAutomation(ctx: Context, uid: string): Promise<DraftC
 /** First the flow by itself; what it refers to only when that is right. */
 export async function checkDraft(
   ctx: TransactionContext,
-  { draft, customerId, listId, id: automationId }: Pick<Automation, 'draft' | 'customerId' | 'listId' | 'id'>,
+  {
+    draft,
+    customerId,
+    listId,
+    id: automationId,
+    uid,
+  }: Pick<Automation, 'draft' | 'customerId' | 'listId' | 'id' | 'uid'>,
 ): Promise<DraftCheck> {
   const { flow, faults, warnings } = checkFlow(draft);
   if (!flow || faults.length > 0) return { faults, warnings };
   const further = [
-    ...unbuiltParts(flow),
     ...(await referenceFaults(ctx, { customerId, id: listId }, flow)),
+    ...(await startedFlowFaults(ctx, { customerId, listId, uid }, flow)),
     ...(await mailReferenceFaults(ctx, { customerId, listId, automationId }, flow)),
   ];
   return further.length > 0 ? { faults: further, warnings } : { flow, faults: [], warnings };

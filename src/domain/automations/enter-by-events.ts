@@ -1,5 +1,4 @@
 /** Lets people in to whom something happened that begins the flow, if its triggers' filters are true of them (D70, D72). */
-import type { PersonEvent } from '../../events/person-event.ts';
 import type { AnswersByQuestion } from '../audience/segments/segment.ts';
 import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { TransactionContext } from '../context.ts';
@@ -7,22 +6,23 @@ import { enterPeople, type Entrant } from './enter-people.ts';
 import { entryKeyOf } from './entry-key.ts';
 import { eventOfTrigger, isEvent } from './flow-event.ts';
 import type { LiveFlow } from './live-flow.ts';
+import { isOpenOrClick, type FlowEvent } from './open-or-click.ts';
 
 export interface Followed {
-  readonly events: readonly PersonEvent[];
+  readonly events: readonly FlowEvent[];
   /** Of plugins, to the rules of the flow. */
   readonly answers: AnswersByQuestion;
   readonly now: Date;
 }
 
 /** Whether the event is one with which the flow begins, whoever it is. */
-export function mayStart({ flow }: LiveFlow, event: PersonEvent): boolean {
+export function mayStart({ flow }: LiveFlow, event: FlowEvent): boolean {
   return event.startsFlows && flow.triggers.some((trigger) => starts(trigger, event));
 }
 
 type Trigger = LiveFlow['flow']['triggers'][number];
 
-function starts(trigger: Trigger, event: PersonEvent): boolean {
+function starts(trigger: Trigger, event: FlowEvent): boolean {
   const asked = eventOfTrigger(trigger);
   return asked !== undefined && isEvent(asked, event);
 }
@@ -33,7 +33,7 @@ async function takenBy(
   { key, listId }: LiveFlow,
   trigger: Trigger,
   { events, answers, now }: Followed,
-): Promise<readonly PersonEvent[]> {
+): Promise<readonly FlowEvent[]> {
   const found = events.filter((event) => event.startsFlows && starts(trigger, event));
   const rule = 'if' in trigger ? trigger.if : undefined;
   if (found.length === 0 || !rule) return found;
@@ -45,7 +45,7 @@ async function takenBy(
 
 /** An event brings a person in by the first of the triggers that takes it. Returns how many entered. */
 export async function enterByEvents(ctx: TransactionContext, live: LiveFlow, followed: Followed): Promise<number> {
-  const reasons = new Map<PersonEvent, string>();
+  const reasons = new Map<FlowEvent, string>();
   for (const trigger of live.flow.triggers)
     for (const event of await takenBy(ctx, live, trigger, followed))
       if (!reasons.has(event)) reasons.set(event, trigger.type);
@@ -54,7 +54,8 @@ export async function enterByEvents(ctx: TransactionContext, live: LiveFlow, fol
     if (reason === undefined) return [];
     const payload = event.kind === 'event' ? event.data : null;
     const { personId, depth, recordedAt: at } = event;
-    return [{ personId, depth, at, event, reason, payload, entryKey: entryKeyOf(payload, live.flow.entry) }];
+    const entrant = { personId, depth, at, reason, payload, entryKey: entryKeyOf(payload, live.flow.entry) };
+    return [isOpenOrClick(event) ? entrant : { ...entrant, event }];
   });
   if (entrants.length === 0) return 0;
   const entered = await enterPeople(ctx, live, { entrants, now: followed.now });

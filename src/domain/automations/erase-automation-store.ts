@@ -3,7 +3,15 @@ import { sql, row, type Queryable } from '../../db/database.ts';
 import type { Automation } from './automation.ts';
 
 /** The nodes last: by them it is found what is left. */
-const TABLES = ['flow_run', 'flow_payload', 'flow_entry', 'flow_step', 'flow_follower', 'flow_node'] as const;
+const TABLES = [
+  'flow_run',
+  'flow_payload',
+  'flow_entry',
+  'flow_step',
+  'flow_activity',
+  'flow_follower',
+  'flow_node',
+] as const;
 
 /** With its versions. */
 export async function deleteAutomationRow(

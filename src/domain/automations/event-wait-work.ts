@@ -1,11 +1,14 @@
 /**
  * The end of a wait for an event (D77). A person who arrives looks back once: what happened while the step was on its way was seen by nobody
- * else. Then the follower ends the wait (follow-flow.ts), or the time does; both hold the run's row, so one of them wins.
+ * else. Then the follower ends the wait (follow-flow.ts), or the time does; both hold the run's row, so one of them wins. What counts only
+ * after some seconds (an open, a click) is waited for as much longer.
  */
-import { firstEvents } from '../../events/person-event-read-model.ts';
-import type { PersonEvent } from '../../events/person-event.ts';
-import { isEventOf, sinceEntry, soughtBy, type Counting } from './flow-event.ts';
+import { SETTLED_SECONDS } from './activity-read-model.ts';
+import { firstOf } from './first-of.ts';
+import { isActivity } from './asked-activity.ts';
+import { sinceEntry, type Counting } from './flow-event.ts';
 import type { NodeWork, Outcome } from './node-work.ts';
+import type { FlowEvent } from './open-or-click.ts';
 import type { Run } from './run.ts';
 import { endOf } from './wake-time.ts';
 import { zoneOf } from './zones.ts';
@@ -22,22 +25,18 @@ export async function endWaitsForEvent(work: NodeWork<'wait_for_event'>): Promis
   const { ctx, live, zones, node, runs, now } = work;
   const searches = runs.map((run) => {
     const until = new Date(endOf(node.for, { since: run.since.getTime(), zone: zoneOf(zones, run.person) }));
-    return { personId: run.personId, ...countingOf(node, run), until, entryKey: run.entryKey };
+    return { run, runId: run.id, personId: run.personId, ...countingOf(node, run), until };
   });
-  const list = { customerId: live.key.customerId, listId: live.listId };
-  const sought = { ...list, ...soughtBy(node.event) };
-  const found = await firstEvents(ctx.db, sought, {
-    searches,
-    isIt: (event, { entryKey }) => isEventOf(node.event, event, { entry: live.flow.entry, entryKey }),
-  });
+  const found = await firstOf(ctx, live, { asked: node.event, searches });
   return searches.map((search): Outcome => {
     const event = found.get(search);
     if (event) return { go: 'next', reason: node.event.type, details: detailsOf(event) };
-    return search.until > now ? { waitUntil: search.until } : { go: 'timeout' };
+    const end = isActivity(node.event) ? new Date(search.until.getTime() + SETTLED_SECONDS * 1_000) : search.until;
+    return end > now ? { waitUntil: end } : { go: 'timeout' };
   });
 }
 
 /** What the history shows of the event. */
-export function detailsOf({ id, at }: PersonEvent): Readonly<Record<string, unknown>> {
+export function detailsOf({ id, at }: Pick<FlowEvent, 'id' | 'at'>): Readonly<Record<string, unknown>> {
   return { event: String(id), at };
 }

@@ -2,15 +2,19 @@
 import type { PersonEvent, PersonEventKind } from '../../events/person-event.ts';
 import { unreachable } from '../../lib/errors.ts';
 import { fold } from '../audience/segments/condition-read-model.ts';
+import { isActivity, isAskedFor, type AskedActivity, type AwaitedActivity } from './asked-activity.ts';
 import { entryKeyOf } from './entry-key.ts';
-import type { AwaitedEvent } from './flow-parts.ts';
+import { nameOfPluginEvent, type AwaitedEvent } from './flow-parts.ts';
 import { isTrueOf } from './flow-payload.ts';
 import type { Entry } from './flow-triggers.ts';
 import type { Flow } from './flow.ts';
+import { isOpenOrClick, type FlowEvent } from './open-or-click.ts';
 import type { Run } from './run.ts';
 
 type Trigger = Flow['triggers'][number];
-type AskedEvent = Exclude<AwaitedEvent, { type: 'opened' | 'clicked' }>;
+/** What is recorded as events of people; opens and clicks are not. */
+type AwaitedPersonEvent = Exclude<AwaitedEvent, AwaitedActivity>;
+type AskedEvent = AwaitedEvent | AskedActivity;
 
 /** The trigger's event; undefined: dates, timetables and requests bring people otherwise. */
 export function eventOfTrigger(trigger: Trigger): AskedEvent | undefined {
@@ -22,6 +26,9 @@ export function eventOfTrigger(trigger: Trigger): AskedEvent | undefined {
     case 'tag_removed':
     case 'field_changed':
     case 'event':
+    case 'plugin_event':
+    case 'campaign_opened':
+    case 'campaign_clicked':
       return trigger;
     default:
       return undefined;
@@ -29,7 +36,7 @@ export function eventOfTrigger(trigger: Trigger): AskedEvent | undefined {
 }
 
 /** The kinds of events that may be this one. */
-export function kindsOf(asked: AwaitedEvent): readonly PersonEventKind[] {
+function personKindsOf(asked: AwaitedPersonEvent): readonly PersonEventKind[] {
   switch (asked.type) {
     case 'subscribed':
       return ['added', 'confirmed', 'resubscribed'];
@@ -43,17 +50,22 @@ export function kindsOf(asked: AwaitedEvent): readonly PersonEventKind[] {
     case 'unsubscribed':
     case 'event':
       return [asked.type];
-    case 'opened':
-    case 'clicked':
-      return [];
+    case 'plugin_event':
+      return ['event'];
     default:
       return unreachable(asked);
   }
 }
 
+function isActivityAsked(asked: AskedEvent): asked is AskedActivity {
+  return asked.type === 'campaign_opened' || asked.type === 'campaign_clicked' || isActivity(asked);
+}
+
 /** Whether this is what is asked for. Who comes to a list with tags gets them there. */
-export function isEvent(asked: AwaitedEvent, { kind, name, data }: PersonEvent): boolean {
-  if (!kindsOf(asked).includes(kind)) return false;
+export function isEvent(asked: AskedEvent, event: FlowEvent): boolean {
+  if (isActivityAsked(asked)) return isOpenOrClick(event) && isAskedFor(asked, event);
+  const { kind, name, data } = event;
+  if (!personKindsOf(asked).some((one) => one === kind)) return false;
   switch (asked.type) {
     case 'subscribed':
       return kind !== 'added' || textsAt(data, 'status').length === 0;
@@ -63,28 +75,39 @@ export function isEvent(asked: AwaitedEvent, { kind, name, data }: PersonEvent):
     case 'field_changed':
       return textsAt(data, 'fields').includes(asked.field);
     case 'event':
-      return name === asked.name && (asked.where ?? []).every((condition) => isTrueOf(data, condition));
+    case 'plugin_event':
+      return name === recordedName(asked) && (asked.where ?? []).every((condition) => isTrueOf(data, condition));
     default:
       return true;
   }
 }
 
-/** The same for somebody in the flow: the event has the key of the entry where that is asked for (D77). */
+type NamedEvent = Extract<AwaitedEvent, { type: 'event' | 'plugin_event' }>;
+
+function isNamed(asked: AwaitedEvent): asked is NamedEvent {
+  return asked.type === 'event' || asked.type === 'plugin_event';
+}
+
+function recordedName(asked: NamedEvent): string {
+  return asked.type === 'event' ? asked.name : nameOfPluginEvent(asked);
+}
+
+/** The same for a run: it is about a mail of this run, or has the key of the entry where that is asked for (D77, D78). */
 export function isEventOf(
   asked: AwaitedEvent,
-  event: PersonEvent,
-  { entry, entryKey }: { readonly entry: Entry; readonly entryKey: string },
+  event: FlowEvent,
+  { entry, entryKey, id }: { readonly entry: Entry } & Pick<Run, 'id' | 'entryKey'>,
 ): boolean {
   if (!isEvent(asked, event)) return false;
-  return asked.type !== 'event' || asked.sameKey !== true || entryKeyOf(event.data, entry) === entryKey;
+  if (isOpenOrClick(event)) return event.mail?.runId === id;
+  return !isNamed(asked) || asked.sameKey !== true || entryKeyOf(event.data, entry) === entryKey;
 }
 
 /** What of people's events has to be read to find it. */
-export function soughtBy(asked: AwaitedEvent) {
-  const kinds = kindsOf(asked);
-  if (asked.type !== 'event')
-    return { kinds, name: null, needsData: !['confirmed', 'unsubscribed'].includes(asked.type) };
-  return { kinds, name: asked.name, needsData: (asked.where ?? []).length > 0 || asked.sameKey === true };
+export function soughtBy(asked: AwaitedPersonEvent) {
+  const kinds = personKindsOf(asked);
+  if (!isNamed(asked)) return { kinds, name: null, needsData: !['confirmed', 'unsubscribed'].includes(asked.type) };
+  return { kinds, name: recordedName(asked), needsData: (asked.where ?? []).length > 0 || asked.sameKey === true };
 }
 
 /** From when, and after which one, events count. */
@@ -93,8 +116,9 @@ export interface Counting {
   readonly after: bigint;
 }
 
-export function isCounted({ at, id }: PersonEvent, { from, after }: Counting): boolean {
-  return at >= from && id > after;
+/** Opens and clicks are counted by their time: they have numbers of their own. */
+export function isCounted(event: FlowEvent, { from, after }: Counting): boolean {
+  return event.at >= from && (isOpenOrClick(event) || event.id > after);
 }
 
 /** For goals, exits, and waits that count from the entry. */

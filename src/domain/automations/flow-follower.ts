@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
+import { followActivity } from './follow-activity.ts';
 import { followPeople } from './follow-people.ts';
 
 export interface FlowFollower {
@@ -24,6 +25,12 @@ const TICK_MS = 2_000;
 /** However many transactions write events, they are looked for at most so often. */
 const ROUND_MS_MIN = 50;
 
+/** Opens and clicks wait some seconds before they count, so nobody notifies of them: the clock is soon enough. */
+async function readOn(ctx: Context, isStopping: () => boolean): Promise<void> {
+  await followPeople(ctx, { isStopping });
+  await followActivity(ctx, { isStopping });
+}
+
 /** Starts it. */
 export function startFlowFollower(ctx: Context, pausedFor?: string): FlowFollower {
   const reasons = new Set(pausedFor === undefined ? [] : [pausedFor]);
@@ -35,7 +42,7 @@ export function startFlowFollower(ctx: Context, pausedFor?: string): FlowFollowe
   const run = async (): Promise<void> => {
     while (isWanted && !isPaused()) {
       isWanted = false;
-      await followPeople(ctx, { isStopping: isPaused }).catch((error: unknown) =>
+      await readOn(ctx, isPaused).catch((error: unknown) =>
         ctx.log.warn('automations.events_not_read', { message: messageOf(error) }),
       );
       if (!isPaused()) await sleep(ROUND_MS_MIN);

@@ -57,7 +57,7 @@ export function* keyFaults({ triggers, entry, nodes, goals, exits }: Flow): Gene
   if (hasKey) return;
   const askers = [...goals, ...exits, ...nodes.filter((one) => one.type === 'wait_for_event')];
   for (const { id, event } of askers) {
-    if (event?.type !== 'event' || event.sameKey !== true) continue;
+    if (!event || !('sameKey' in event) || event.sameKey !== true) continue;
     yield flowFault(
       'key_without_entry',
       'The same key needs entries by a key (`entry.mode` is `per_key`).',

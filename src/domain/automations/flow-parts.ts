@@ -113,6 +113,24 @@ const linkContains = z.string().min(1).max(PATH_MAX).optional();
 /** An event from outside (`POST /events`). */
 export const outsideEvent = z.strictObject({ type: z.literal('event'), name: eventName, where });
 
+const PLUGIN_MAX = 200;
+
+/** An event of a person that a plugin has recorded. */
+export const pluginEvent = z.strictObject({
+  type: z.literal('plugin_event'),
+  plugin: z
+    .string()
+    .max(PLUGIN_MAX)
+    .regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, 'must be the vendor and the name of a plugin, such as acme/shop'),
+  name: eventName,
+  where,
+});
+
+/** The name under which an event of a plugin is recorded: no name from outside has a colon. */
+export function nameOfPluginEvent({ plugin, name }: { readonly plugin: string; readonly name: string }): string {
+  return `${plugin}:${name}`;
+}
+
 /** What happens to a person and starts flows. */
 export const personEvents = [
   z.strictObject({ type: z.literal('subscribed') }),
@@ -125,12 +143,13 @@ export const personEvents = [
 
 /**
  * What a person who is in a flow can do: waited for by a node, or a goal or an exit. With `sameKey` the event has the value that the
- * person's entry has at the flow's key (D77). Without `mail` an open or click of any mail that this flow sent to the person counts;
- * machines' opens and clicks count only when asked for (D78).
+ * person's entry has at the flow's key (D77). An open or click is one of a mail of this run: by the node `mail`, or without it by
+ * any; who clicked has opened. Machines' opens and clicks count only when asked for (D78).
  */
 export const awaitedEvent = z.discriminatedUnion('type', [
   ...personEvents,
   outsideEvent.extend({ sameKey: z.boolean().optional() }),
+  pluginEvent.extend({ sameKey: z.boolean().optional() }),
   z.strictObject({ type: z.literal('opened'), mail: nodeId.optional(), machines: z.boolean().optional() }),
   z.strictObject({
     type: z.literal('clicked'),

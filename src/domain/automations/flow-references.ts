@@ -2,10 +2,12 @@
 import { ValidationError } from '../../lib/errors.ts';
 import { FIELD_VALUE_FAULTS, readFieldValue } from '../audience/field-value.ts';
 import { fieldsOfList } from '../audience/list-field-store.ts';
+import { findList } from '../audience/list-store.ts';
 import { checkedRule } from '../audience/segments/check-rule.ts';
 import { findSegment } from '../audience/segments/segment-store.ts';
 import type { SegmentRule } from '../audience/segments/segment.ts';
 import type { Context } from '../context.ts';
+import { campaignsOfList } from './activity-read-model.ts';
 import { questionsOf } from './flow-condition.ts';
 import { flowFault, type FlowFault } from './flow-fault.ts';
 import type { FlowNode } from './flow-nodes.ts';
@@ -28,6 +30,9 @@ export async function referenceFaults(
 ): Promise<FlowFault[]> {
   const fields: Fields = new Map((await fieldsOfList(ctx.db, list)).map((field) => [field.tag, field]));
   const faults = nodes.flatMap((node) => fieldFaults(node, fields));
+  for (const node of nodes)
+    if (node.type === 'copy_to_list' || node.type === 'move_to_list')
+      faults.push(...(await listFaults(ctx, list, node)));
   for (const node of nodes) {
     if (node.type !== 'condition') continue;
     for (const question of questionsOf(node.if))
@@ -39,6 +44,18 @@ export async function referenceFaults(
   for (const [no, trigger] of triggers.entries())
     faults.push(...(await triggerFaults(ctx, list, { no, trigger, fields })));
   return faults;
+}
+
+async function listFaults(
+  { db }: Context,
+  { customerId, id }: ListKey,
+  node: Extract<FlowNode, { type: 'copy_to_list' | 'move_to_list' }>,
+): Promise<FlowFault[]> {
+  const other = await findList(db, { customerId, uid: node.listUid });
+  if (!other) return [flowFault('unknown_list', 'There is no list with this uid.', node.id, 'listUid')];
+  return other.id === id
+    ? [flowFault('same_list', 'The person is on this list already: name another one.', node.id, 'listUid')]
+    : [];
 }
 
 interface TriggerAt {
@@ -59,6 +76,10 @@ async function triggerFaults(ctx: Context, list: ListKey, { no, trigger, fields 
     else if (trigger.type === 'date_field' && !DATE_TYPES.includes(field.type))
       faults.push(noDates(field, null, place));
   }
+  if ('campaignUid' in trigger && trigger.campaignUid !== undefined) {
+    const found = await campaignsOfList(ctx.db, list, [trigger.campaignUid]);
+    if (!found.has(trigger.campaignUid)) faults.push(unknownCampaign(`triggers.${no}.campaignUid`));
+  }
   if (!('segmentUid' in trigger)) return faults;
   const segment = await findSegment(ctx.db, { customerId: list.customerId, uid: trigger.segmentUid });
   if (segment?.listId === list.id) return faults;
@@ -66,6 +87,10 @@ async function triggerFaults(ctx: Context, list: ListKey, { no, trigger, fields 
     ...faults,
     flowFault('unknown_segment', 'The list has no segment with this uid.', null, `triggers.${no}.segmentUid`),
   ];
+}
+
+function unknownCampaign(place: string): FlowFault {
+  return flowFault('unknown_campaign', 'No campaign with this uid goes to the list.', null, place);
 }
 
 function unknownField(tag: string, node: string | null, place: string): FlowFault {

@@ -11,12 +11,13 @@ import {
   payloadPath,
   outsideEvent,
   personEvents,
+  pluginEvent,
   weekdays,
 } from './flow-parts.ts';
 
 const [subscribed, confirmed, unsubscribed, tagAdded, tagRemoved, fieldChanged] = personEvents;
 
-const PLUGIN_NAME_MAX = 200;
+const LINK_PART_MAX = 200;
 const ENTRY_DAYS_MAX = 3_660;
 const MONTH_DAY_MAX = 31;
 
@@ -46,7 +47,9 @@ const onDate = z
 
 const openedCampaign = z.strictObject({
   type: z.literal('campaign_opened'),
-  campaignUid: objectUid,
+  /** Absent: any campaign to the list. */
+  campaignUid: objectUid.optional(),
+  /** Opens and clicks by programs count, too (D78). */
   machines: z.boolean().optional(),
   ...onlyIf,
 });
@@ -74,19 +77,11 @@ export const trigger = z.discriminatedUnion('type', [
   openedCampaign,
   openedCampaign.extend({
     type: z.literal('campaign_clicked'),
-    linkContains: z.string().min(1).max(PLUGIN_NAME_MAX).optional(),
+    linkContains: z.string().min(1).max(LINK_PART_MAX).optional(),
   }),
   /** `POST /automations/:uid/execute` and another flow's `start_flow`, which every flow accepts; this one accepts nothing else. */
   z.strictObject({ type: z.literal('execute') }),
-  z.strictObject({
-    type: z.literal('plugin_event'),
-    plugin: z
-      .string()
-      .max(PLUGIN_NAME_MAX)
-      .regex(/^[a-z0-9-]+\/[a-z0-9-]+$/, 'must be the vendor and the name of a plugin, such as acme/shop'),
-    name: z.string().min(1).max(PLUGIN_NAME_MAX),
-    ...onlyIf,
-  }),
+  pluginEvent.extend(onlyIf),
 ]);
 
 /**

@@ -52,7 +52,8 @@ export async function followFlow(ctx: Context, behind: FlowBehind, { upTo, now }
   });
 }
 
-function rulesOf(live: LiveFlow) {
+/** About people: of its triggers, goals and exits. */
+export function rulesOf(live: LiveFlow) {
   const filters = live.flow.triggers.flatMap((trigger) => ('if' in trigger && trigger.if ? [trigger.if] : []));
   return [...filters, ...rulesOfWaysOut(live)];
 }

@@ -2,8 +2,7 @@
  * What events do to people who are in a flow already: they reach a goal or an exit, or their wait ends (D77, D79). The runs' rows decide:
  * what has moved on meanwhile is not moved again.
  */
-import type { PersonEvent, PersonEventKind } from '../../events/person-event.ts';
-import { peopleById } from '../audience/people-store.ts';
+import { movedAmong, peopleById } from '../audience/people-store.ts';
 import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { SegmentRule } from '../audience/segments/segment.ts';
 import type { TransactionContext } from '../context.ts';
@@ -14,6 +13,7 @@ import { countingOf, detailsOf } from './event-wait-work.ts';
 import { isCounted, isEvent, isEventOf, sinceEntry } from './flow-event.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import type { Outcome } from './node-work.ts';
+import type { FlowEvent, FlowEventKind } from './open-or-click.ts';
 import type { Move } from './run.ts';
 import { findByKeys, moveRuns } from './run-store.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
@@ -22,13 +22,13 @@ import { waysOut, type WayOut } from './ways-out.ts';
 import { zonesOfList } from './version-read-model.ts';
 
 /** After these a rule about the person may have become true. */
-const CHANGING: ReadonlySet<PersonEventKind> = new Set([
+const CHANGING: ReadonlySet<FlowEventKind> = new Set([
   ...(['added', 'confirmed', 'resubscribed', 'unsubscribed'] as const),
   ...(['changed', 'tagged', 'untagged', 'moved'] as const),
 ]);
 
 /** After these people leave every flow at once (D80); only runs in which the flow itself ended the subscription go on. */
-const ENDING: ReadonlySet<PersonEventKind> = new Set(['unsubscribed', 'removed', 'bounced', 'complained']);
+const ENDING: ReadonlySet<FlowEventKind> = new Set(['unsubscribed', 'moved', 'removed', 'bounced', 'complained']);
 
 /** Whether people inside the flow wait for events, or leave by them. */
 export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boolean {
@@ -36,7 +36,7 @@ export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boole
 }
 
 /** Whether the event may do something to somebody inside. */
-export function isAwaited({ flow: { goals, exits, nodes } }: LiveFlow, event: PersonEvent): boolean {
+export function isAwaited({ flow: { goals, exits, nodes } }: LiveFlow, event: FlowEvent): boolean {
   const ways = [...goals, ...exits];
   if (CHANGING.has(event.kind) && ways.some(({ person }) => person)) return true;
   const awaited = [
@@ -125,16 +125,17 @@ async function whoseSubscriptionEnded(
   const ids = [...new Set(events.flatMap(({ kind, personId }) => (ENDING.has(kind) ? [personId] : [])))];
   if (ids.length === 0) return new Map();
   const people = await peopleById(ctx.db, { customerId: key.customerId, listId, ids });
+  const moved = await movedAmong(ctx.db, { customerId: key.customerId, listId, ids });
   return new Map(
     ids.flatMap((id): [bigint, string][] => {
       const { status = 'deleted', isSuppressed = false } = people.get(id) ?? {};
       if (status === 'subscribed') return isSuppressed ? [[id, 'suppressed']] : [];
-      return [[id, status]];
+      return [[id, status === 'unsubscribed' && moved.has(id) ? 'moved' : status]];
     }),
   );
 }
 
-type Truth = (run: AwaitingRun, events: readonly PersonEvent[]) => boolean;
+type Truth = (run: AwaitingRun, events: readonly FlowEvent[]) => boolean;
 
 async function truthOf(
   ctx: TransactionContext,
@@ -145,9 +146,7 @@ async function truthOf(
   if (asked)
     return (run, events) =>
       events.some(
-        (event) =>
-          isCounted(event, sinceEntry(run)) &&
-          isEventOf(asked, event, { entry: live.flow.entry, entryKey: run.entryKey }),
+        (event) => isCounted(event, sinceEntry(run)) && isEventOf(asked, event, { ...run, entry: live.flow.entry }),
       );
   const changed = new Set(followed.events.filter(({ kind }) => CHANGING.has(kind)).map(({ personId }) => personId));
   const ids = inside.map(({ personId }) => personId).filter((id) => changed.has(id));
@@ -175,7 +174,7 @@ async function whoAre(
 function endOfWait(
   live: LiveFlow,
   run: AwaitingRun,
-  { events, isHeld }: { readonly events: readonly PersonEvent[]; readonly isHeld: boolean },
+  { events, isHeld }: { readonly events: readonly FlowEvent[]; readonly isHeld: boolean },
 ): Outcome | undefined {
   const node = live.graph.nodes.get(run.node);
   if (node?.type !== 'wait_for_event' || (isHeld && !run.isWaiting)) return undefined;
@@ -185,7 +184,7 @@ function endOfWait(
     (event) =>
       isCounted(event, counting) &&
       (end === null || event.at < end) &&
-      isEventOf(node.event, event, { entry: live.flow.entry, entryKey: run.entryKey }),
+      isEventOf(node.event, event, { ...run, entry: live.flow.entry }),
   );
   return found && { go: 'next', reason: node.event.type, details: detailsOf(found) };
 }

@@ -9,7 +9,7 @@ import { recordPersonEvents, type NewPersonEvent } from '../../events/person-eve
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { isStorable } from './checked-draft.ts';
 import { databaseNow } from './clock-read-model.ts';
-import { eventName } from './flow-parts.ts';
+import { eventName, nameOfPluginEvent } from './flow-parts.ts';
 import { PAYLOAD_BYTES_MAX } from './flow-payload.ts';
 import { listsByUid, peopleOfReferences, type FoundPerson, type PersonReference } from './outside-event-store.ts';
 
@@ -79,7 +79,7 @@ export async function recordOutsideEvents(
   given: { readonly events: readonly OutsideEventInput[] },
 ): Promise<readonly EventAnswer[]> {
   const { events } = parseInput(batchInput, given);
-  const { customerId } = viewerOf(ctx);
+  const { customerId, plugin } = viewerOf(ctx);
   return inTransaction(ctx, async ({ db }) => {
     const now = await databaseNow(db);
     const checked = events.map((event) => checkedEvent(event, now));
@@ -93,7 +93,7 @@ export async function recordOutsideEvents(
       await recordPersonEvents(
         db,
         { customerId, listId },
-        ofList.map((row) => newEvent(row, now)),
+        ofList.map((row) => newEvent(row, { plugin, now })),
       );
     return rows.map((row) => ('person' in row ? RECORDED : row));
   });
@@ -145,9 +145,13 @@ function placed(
   return { event, person };
 }
 
-/** The key is a value of the payload, where flows find it. */
-function newEvent({ event, person }: Placed, now: Date): NewPersonEvent {
-  const { name, key, payload } = event;
+/** The key is a value of the payload, where flows find it. The name of a plugin's event begins with the plugin's. */
+function newEvent(
+  { event, person }: Placed,
+  { plugin, now }: { readonly plugin: string | undefined; readonly now: Date },
+): NewPersonEvent {
+  const { key, payload } = event;
+  const name = plugin === undefined ? event.name : nameOfPluginEvent({ plugin, name: event.name });
   const at = timeOf(event, now);
   const data = key ? { key, ...payload } : (payload ?? null);
   const startsFlows = now.getTime() - at.getTime() <= STARTS_WITHIN_MS;

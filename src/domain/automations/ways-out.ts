@@ -2,11 +2,11 @@
  * Goals and exits of a flow, in the order in which they are asked, and whom they take out before a mail (D79): the follower judges them by
  * each event, but not while the flow is paused or a run is parked.
  */
-import { firstEvents } from '../../events/person-event-read-model.ts';
 import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { AnswersByQuestion, SegmentRule } from '../audience/segments/segment.ts';
 import type { TransactionContext } from '../context.ts';
-import { isEventOf, sinceEntry, soughtBy } from './flow-event.ts';
+import { firstOf } from './first-of.ts';
+import { sinceEntry } from './flow-event.ts';
 import type { LiveFlow } from './live-flow.ts';
 import type { Run } from './run.ts';
 
@@ -51,18 +51,15 @@ export async function reasonsToLeave(
 }
 
 async function whoDid(
-  { db }: TransactionContext,
-  { key, listId, flow: { entry } }: LiveFlow,
-  event: NonNullable<WayOut['event']>,
+  ctx: TransactionContext,
+  live: LiveFlow,
+  asked: NonNullable<WayOut['event']>,
   runs: readonly Run[],
 ): Promise<readonly Run[]> {
-  const searches = runs.map((run) => ({ run, personId: run.personId, ...sinceEntry(run), until: null }));
-  const sought = { customerId: key.customerId, listId, ...soughtBy(event) };
-  const found = await firstEvents(db, sought, {
-    searches,
-    isIt: (one, { run: { entryKey } }) => isEventOf(event, one, { entry, entryKey }),
-  });
-  return [...found.keys()].map(({ run }) => run);
+  const searches = runs.map((run) => ({
+    ...{ run, runId: run.id, personId: run.personId, ...sinceEntry(run), until: null },
+  }));
+  return [...(await firstOf(ctx, live, { asked, searches })).keys()].map(({ run }) => run);
 }
 
 async function whoAre(

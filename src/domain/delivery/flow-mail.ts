@@ -41,6 +41,17 @@ export function causeOfMail({ runId, node, pass }: Pick<FlowMail, 'runId' | 'nod
   return `flow ${runId} ${node} ${pass}`;
 }
 
+/** With what the causes of a run's mails begin, of one node or of all. */
+export function causesOfRun(runId: bigint, node?: string): string {
+  return node === undefined ? `flow ${runId} ` : `flow ${runId} ${node} `;
+}
+
+/** The run and the node that sent the mail; null: its person was erased. */
+export function mailOfCause(cause: string): { readonly runId: bigint; readonly node: string } | null {
+  const [purpose, runId, node] = cause.split(' ');
+  return purpose === 'flow' && runId !== undefined && node !== undefined ? { runId: BigInt(runId), node } : null;
+}
+
 /** Enqueues the mails in the caller's transaction; returns the ids of their messages, in their order. */
 export async function enqueueFlowMails(
   db: Queryable,

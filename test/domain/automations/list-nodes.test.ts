@@ -227,7 +227,7 @@ test('a process that dies between any two statements has moved people or not: ea
   expect(moved).toEqual({ events: all.length, left: all.length });
 });
 
-test('a thousand people at once; the plan’s limit keeps the others back with its reason', async () => {
+test('a thousand people at once; the plan’s limit keeps the others back with its reason, and the list stays', async () => {
   const other = await otherList();
   const flow = await world.publish(toList('copy_to_list', other.uid));
   const ids = await subscriberPeople(ctx.db, list, 1_000);
@@ -236,5 +236,5 @@ test('a thousand people at once; the plan’s limit keeps the others back with i
   await world.run();
   expect(await peopleOf(other.id)).toHaveLength(990);
   expect(await world.counts(flow)).toMatchObject({ go: 'entered 1000, passed 990, parked 10' });
-  await deleteList(ctx, other.uid);
+  await expect(deleteList(ctx, other.uid)).rejects.toMatchObject({ code: 'LIST_IN_USE' });
 });

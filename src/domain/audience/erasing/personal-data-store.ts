@@ -146,6 +146,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.flow_entry', ofPerson, 'rows'),
   place('hot.flow_trigger_person', ofPerson, 'rows'),
   place('hot.flow_changed', ofPerson, 'rows'),
+  place('hot.flow_activity', ofPerson, 'rows'),
   place('hot.flow_run', ofPerson, () => sql`entry_key = ''`),
   // One that waits is not sent any more.
   place('hot.webhook_attempt', ofPerson, 'rows'),
