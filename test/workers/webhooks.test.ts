@@ -50,7 +50,8 @@ function verifies({ headers, body }: ReceivedHook, secret: string): void {
   const wanted = createHmac('sha256', secret)
     .update(`${String(headers['x-service-timestamp'])}.${body}`)
     .digest('hex');
-  expect(String(headers['x-service-signature']).split(',')).toContain(`sha256=${wanted}`);
+  // Each is one value: a receiver that compares it as it is needs to know nothing else.
+  expect([headers['x-service-signature'], headers['x-service-signature-next']]).toContain(`sha256=${wanted}`);
 }
 
 const newPlan = async () =>
@@ -251,10 +252,10 @@ test('a secret that cannot be read is tried again, one before it that cannot be 
   await post(`/webhooks/${made.webhook_uid}`, {}, 'DELETE');
 });
 
-test('after a rotation both secrets verify, and a test says what the receiver answered', async () => {
+test('after a rotation both secrets verify: the one before as if nothing had happened, until its time is over', async () => {
   const receiver = await webhookReceiver(() => ({ status: 401, body: 'who are you?' }));
   const made = await makeWebhook({ event: 'change_plan', url: `${receiver.origin}/` });
-  const { secret } = await post<Made>(`/webhooks/${made.webhook_uid}/secret`);
+  const { secret } = await post<Made>(`/webhooks/${made.webhook_uid}/secret`, { previous_secret_hours: 48 });
   expect(secret).not.toBe(made.secret);
   const tested = await post(`/webhooks/${made.webhook_uid}/test`);
   expect(tested).toMatchObject({
@@ -266,9 +267,52 @@ test('after a rotation both secrets verify, and a test says what the receiver an
   if (!hook) return;
   for (const one of [secret, made.secret]) verifies(hook, one);
   expect(() => verifies(hook, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA')).toThrow();
+  const { 'x-service-signature-next': _next, ...asBefore } = hook.headers;
+  verifies({ ...hook, headers: asBefore }, made.secret);
   expect(JSON.parse(hook.body)).toEqual(WEBHOOK_EVENTS.change_plan.example);
+
+  const { secret: third } = await post<Made>(`/webhooks/${made.webhook_uid}/secret`, { previous_secret_hours: 0 });
+  await post(`/webhooks/${made.webhook_uid}/test`);
+  const last = receiver.received[1];
+  expect(last?.headers).not.toHaveProperty('x-service-signature-next');
+  if (last) verifies(last, third);
+  expect(() => last && verifies(last, secret)).toThrow();
+  const tooLong = { method: 'POST', token: app.adminToken, body: { previous_secret_hours: 169 } };
+  expect(await app.rest(`/webhooks/${made.webhook_uid}/secret`, tooLong)).toMatchObject({
+    status: 422,
+    body: { errors: { previous_secret_hours: [expect.any(String)] } },
+  });
   // Only administrators see any of it.
   const { token } = await app.newTenant();
   expect((await app.rest(`/webhooks/${made.webhook_uid}`, { token })).status).toBe(403);
   await post(`/webhooks/${made.webhook_uid}`, {}, 'DELETE');
+});
+
+test('values of headers are not shown, and what was shown may be sent back', async () => {
+  const receiver = await webhookReceiver();
+  const headers = { Authorization: 'Bearer canary-header', 'Content-Type': 'text/plain', 'X-Env': 'canary-env' };
+  const made = await makeWebhook({ event: 'change_plan', url: `${receiver.origin}/`, headers });
+  const path = `/webhooks/${made.webhook_uid}`;
+  const shown = { Authorization: '(hidden)', 'Content-Type': 'text/plain', 'X-Env': '(hidden)' };
+  expect(made).toMatchObject({ webhook: { headers: shown } });
+  const back = { authorization: '(hidden)', 'X-Env': 'other', 'Content-Type': 'text/plain' };
+  expect(await post(path, { headers: back }, 'PATCH')).toMatchObject({
+    webhook: { headers: { authorization: '(hidden)', 'X-Env': '(hidden)' } },
+  });
+  await post(`${path}/test`);
+  expect(receiver.received).toMatchObject([
+    { headers: { authorization: 'Bearer canary-header', 'x-env': 'other', 'content-type': 'text/plain' } },
+  ]);
+  const answers = [
+    await app.rest('/webhooks', { token: app.adminToken }),
+    await app.rest(path, { token: app.adminToken }),
+    await app.rest(`${path}/deliveries`, { token: app.adminToken }),
+  ];
+  expect(JSON.stringify(answers)).not.toContain('canary');
+  const wrong = { method: 'PATCH', token: app.adminToken, body: { headers: { 'X-New': '(hidden)' } } };
+  expect(await app.rest(path, wrong)).toMatchObject({
+    status: 422,
+    body: { errors: { 'headers.X-New': [expect.stringContaining('give its value')] } },
+  });
+  await post(path, {}, 'DELETE');
 });

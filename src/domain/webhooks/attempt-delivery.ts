@@ -5,6 +5,7 @@ import { NoAnswerError, type PooledAnswer } from '../../lib/outbound-pool.ts';
 import type { Context } from '../context.ts';
 import { renderBody } from './body-template.ts';
 import type { Attempt, AttemptRequest, TakenDelivery } from './delivery-store.ts';
+import { hideHeaders } from './hidden-headers.ts';
 import { ANSWER_BYTES_MAX, type ReceiverConnections } from './receiver-connections.ts';
 import { retryAfterOf, retryDelaySeconds } from './retry-schedule.ts';
 import { signedHeaders } from './sign-delivery.ts';
@@ -36,11 +37,11 @@ export async function attemptDelivery(
   const { body, rendered } = prepared;
   const timestamp = Math.floor(ctx.clock.now().getTime() / 1_000);
   const signed = {
-    ...signedHeaders({ deliveryUid: delivery.uid, event: delivery.event, timestamp, body, secrets: secrets.all }),
+    ...signedHeaders({ deliveryUid: delivery.uid, event: delivery.event, timestamp, body, ...secrets }),
     ...(delivery.isTest && { 'X-Service-Test': 'true' }),
   };
   const headers = { 'Content-Type': 'application/json', ...byName(delivery.headers), ...signed };
-  const request = { method, url, headers: { ...headers, ...hidden(delivery.headers) } };
+  const request = { method, url, headers: { ...headers, ...hideHeaders(byName(delivery.headers)) } };
   const startedAt = performance.now();
   const { pathname, search } = new URL(url);
   const outcome = await connections
@@ -63,12 +64,6 @@ function byName(headers: Readonly<Record<string, string>>): Record<string, strin
   );
 }
 
-/** Headers of the configuration may be credentials: the log says only that they were sent. */
-function hidden(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const names = Object.keys(byName(headers)).filter((name) => name !== 'Content-Type');
-  return Object.fromEntries(names.map((name) => [name, '(hidden)']));
-}
-
 /** The bytes to send: those that are stored, or those of the template, which are stored with the attempt. */
 async function preparedBody(
   delivery: Attemptable,
@@ -88,7 +83,7 @@ function secretsOf(ctx: Context, delivery: Attemptable) {
     };
   // The one before is only for receivers that do not know the present one yet: without it the others still verify.
   const previous = delivery.sealedPreviousSecret && unsealed(ctx, delivery, delivery.sealedPreviousSecret);
-  return { all: previous ? [present, previous] : [present] };
+  return { secret: present, previousSecret: previous ?? undefined };
 }
 
 function unsealed({ installation, log }: Context, { webhookUid }: Attemptable, sealed: Uint8Array): string | undefined {

@@ -222,30 +222,41 @@ export interface Resending {
   readonly uid: string | null;
   readonly from: Date | null;
   readonly to: Date | null;
+  /** Only those made after this one. */
+  readonly after: bigint | null;
   readonly max: number;
 }
 
-/**
- * Sends deliveries in these states again, first those that were never tried or longest ago: a repeated call comes to those that are left
- * before it comes to those that have failed again. Their schedule begins anew. Returns how many.
- */
-export function resendDeliveries(db: Queryable, { webhook, states, uid, from, to, max }: Resending): Promise<number> {
-  return db.execute(
-    sql`WITH chosen AS (
-          SELECT d.made_on, d.id FROM hot.webhook_delivery d
+const RESENT = row({ count: 'int', areMore: 'bool', lastUid: 'text?' });
+/** How many are sent again, and the last of them. */
+export type Resent = RowOf<typeof RESENT>;
+
+/** Sends deliveries in these states again, in the order in which they were made. Their schedule begins anew. */
+export async function resendDeliveries(db: Queryable, resending: Resending): Promise<Resent> {
+  const { webhook, states, uid, from, to, after, max } = resending;
+  const [resent] = await db.query(
+    RESENT,
+    sql`WITH found AS (
+          SELECT d.made_on, d.id, d.uid FROM hot.webhook_delivery d
            WHERE d.customer_id = ${webhook.customerId} AND d.webhook_id = ${webhook.id} AND NOT d.is_test AND d.state = ANY (${[...states]}::text[])
-             AND (${uid}::text IS NULL OR d.uid = ${uid}::text)
+             AND (${uid}::text IS NULL OR d.uid = ${uid}::text) AND d.id > coalesce(${after}::bigint, 0)
              AND (${from}::timestamptz IS NULL OR d.created_at >= ${from}::timestamptz) AND (${to}::timestamptz IS NULL OR d.created_at < ${to}::timestamptz)
-           ORDER BY d.finished_at NULLS FIRST, d.id LIMIT ${max} FOR UPDATE
+           ORDER BY d.id LIMIT ${max}::int + 1 FOR UPDATE
+        ), chosen AS (
+          SELECT * FROM found ORDER BY id LIMIT ${max}::int
         ), moved AS (
           UPDATE hot.webhook_delivery d SET state = 'waiting', attempts_before = d.attempts, next_attempt_at = now(), finished_at = NULL
             FROM chosen c
            WHERE d.customer_id = ${webhook.customerId} AND d.webhook_id = ${webhook.id} AND d.id = c.id AND d.made_on = c.made_on
           RETURNING d.id, d.made_on
-        ), told AS (SELECT pg_notify('webhooks', ''))
-        INSERT INTO hot.webhook_queue (delivery_id, made_on, customer_id, webhook_id, receiver, due_at)
-        SELECT m.id, m.made_on, w.customer_id, w.id, w.receiver, now()
-          FROM moved m JOIN webhook w ON w.customer_id = ${webhook.customerId} AND w.id = ${webhook.id} CROSS JOIN told
-        ON CONFLICT (delivery_id) DO NOTHING`,
+        ), notified AS (SELECT pg_notify('webhooks', '')), queued AS (
+          INSERT INTO hot.webhook_queue (delivery_id, made_on, customer_id, webhook_id, receiver, due_at)
+          SELECT m.id, m.made_on, w.customer_id, w.id, w.receiver, now()
+            FROM moved m JOIN webhook w ON w.customer_id = ${webhook.customerId} AND w.id = ${webhook.id} CROSS JOIN notified
+          ON CONFLICT (delivery_id) DO NOTHING
+        )
+        SELECT (SELECT count(*) FROM moved)::int AS count, (SELECT count(*) FROM found) > ${max}::int AS "areMore",
+               (SELECT uid FROM chosen ORDER BY id DESC LIMIT 1) AS "lastUid"`,
   );
+  return resent ?? { count: 0, areMore: false, lastUid: null };
 }

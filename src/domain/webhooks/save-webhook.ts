@@ -1,10 +1,13 @@
 /** Making and changing lifecycle webhooks: administrators only. */
+import { z } from 'zod';
 import { newUid } from '../../lib/ids.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
+import { parseInput } from '../../lib/text.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { checkBodyTemplate } from './body-template.ts';
 import { findWebhook } from './find-webhook.ts';
+import { restoreHidden } from './hidden-headers.ts';
 import { tooManyWebhooks } from './webhook-errors.ts';
 import type { WebhookEvent } from './webhook-events.ts';
 import { newWebhookSecret, sealWebhookSecret } from './webhook-secret.ts';
@@ -45,11 +48,12 @@ export async function createWebhook(ctx: Context, input: CreateWebhookInput): Pr
   });
   const customerId = await ownerOfLifecycle(ctx.db, viewerOf(ctx).customerId);
   const uid = newUid();
+  const headers = restoreHidden(wanted.headers ?? {}, {});
   const secret = given ?? newWebhookSecret();
   return inTransaction(ctx, async ({ db, installation }) => {
     if ((await countWebhooks(db, customerId)) >= WEBHOOKS_PER_CUSTOMER_MAX) throw tooManyWebhooks();
     const sealedSecret = sealWebhookSecret(installation.secret, uid, secret);
-    return { webhook: await insertWebhook(db, { customerId, uid, ...wanted, sealedSecret }), secret };
+    return { webhook: await insertWebhook(db, { customerId, uid, ...wanted, headers, sealedSecret }), secret };
   });
 }
 
@@ -66,8 +70,9 @@ export async function updateWebhook(
   return inTransaction(ctx, async (inner) => {
     const webhook = await findWebhook(inner, uid, { lock: true });
     const { status } = wanted;
+    const headers = wanted.headers && restoreHidden(wanted.headers, webhook.headers);
     const ended = status === 'active' ? { pauseReason: null, pausedAt: null, failingSince: null } : {};
-    await updateWebhookRow(inner.db, webhook, { ...wanted, ...ended });
+    await updateWebhookRow(inner.db, webhook, { ...wanted, headers, ...ended });
     if (status === 'inactive') await parkDeliveries(inner.db, [webhook]);
     return findWebhook(inner, uid);
   });
@@ -81,15 +86,27 @@ export async function deleteWebhook(ctx: Context, { uid }: { uid: string }): Pro
   });
 }
 
-/** Gives the webhook another secret. The one before signs as well for 24 hours. Throws NotFoundError, ForbiddenError. */
-export async function rotateWebhookSecret(ctx: Context, { uid }: { uid: string }): Promise<NewSecret> {
+/** Hours for which the secret before signs as well; 0: somebody else knows it. */
+export const previousSecretHoursInput = z.int().min(0).max(168);
+
+/**
+ * Gives the webhook another secret. The one before signs as well for some hours (24); one before that does not any more. Throws
+ * NotFoundError, ForbiddenError.
+ */
+export async function rotateWebhookSecret(
+  ctx: Context,
+  { uid, previousSecretHours }: { readonly uid: string; readonly previousSecretHours?: number | null | undefined },
+): Promise<NewSecret> {
   const secret = newWebhookSecret();
+  const { previousSecretHours: hours } = parseInput(z.object({ previousSecretHours: previousSecretHoursInput }), {
+    previousSecretHours: previousSecretHours ?? PREVIOUS_SECRET_HOURS,
+  });
   return inTransaction(ctx, async (inner) => {
     const webhook = await findWebhook(inner, uid, { lock: true });
     await updateWebhookRow(inner.db, webhook, {
       sealedSecret: sealWebhookSecret(inner.installation.secret, uid, secret),
       sealedPreviousSecret: webhook.sealedSecret,
-      previousSecretEndsAt: new Date(ctx.clock.now().getTime() + PREVIOUS_SECRET_HOURS * HOUR_MS),
+      previousSecretEndsAt: new Date(ctx.clock.now().getTime() + hours * HOUR_MS),
     });
     return { webhook: await findWebhook(inner, uid), secret };
   });

@@ -1,7 +1,7 @@
 /** Reading the log of a webhook, and sending again what is in it: administrators only. */
 import { isUid } from '../../lib/ids.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { resendDeliveries, type DeliveryState } from './delivery-store.ts';
+import { resendDeliveries, type DeliveryState, type Resent } from './delivery-store.ts';
 import { findWebhook } from './find-webhook.ts';
 import { deliveryWaits, webhookDeliveryNotFound, webhookNotActive } from './webhook-errors.ts';
 import { countLoggedDeliveries, loggedDeliveries, type LoggedDelivery } from './webhook-log-read-model.ts';
@@ -21,7 +21,7 @@ interface Window {
   readonly countedMax: number;
 }
 
-/** In one call: a second's work for the database. The answer says whether more are left. */
+/** In one call: a second's work for the database. */
 export const RESENT_AT_ONCE_MAX = 10_000;
 
 /** A page of the deliveries, the newest first. Throws NotFoundError, ForbiddenError. */
@@ -60,29 +60,35 @@ export async function resendDelivery(
     const { isTest } = await oneDelivery(inner, webhook, uid);
     if (isTest) throw webhookDeliveryNotFound();
     const states = ['delivered', 'failed', 'parked'] as const;
-    const resent = await resendDeliveries(inner.db, { webhook, states, uid, from: null, to: null, max: 1 });
-    if (resent === 0) throw deliveryWaits();
+    const { count } = await resendDeliveries(inner.db, { ...{ webhook, states, uid, max: 1 }, ...EVER });
+    if (count === 0) throw deliveryWaits();
     return oneDelivery(inner, webhook, uid);
   });
 }
 
-/** How many are sent again; `areMore`: call again for the others. */
-export interface Resent {
-  readonly count: number;
-  readonly areMore: boolean;
+const EVER = { from: null, to: null, after: null } as const;
+
+/** Of which deliveries; `after`: the uid of the last one of the call before. */
+export interface ResendFilter extends DeliveryFilter {
+  readonly webhookUid: string;
+  readonly after?: string | null | undefined;
 }
 
-/** Sends those in one state (absent: failed and parked ones) of a time again. Throws WrongStateError `WEBHOOK_NOT_ACTIVE`, NotFoundError, ForbiddenError. */
+/**
+ * Sends those in one state (absent: failed and parked ones) of a time again, in the order in which they were made. Throws WrongStateError
+ * `WEBHOOK_NOT_ACTIVE`, `WEBHOOK_DELIVERY_WAITS`, NotFoundError (also of `after`), ForbiddenError.
+ */
 export async function resendRange(
   ctx: Context,
-  { webhookUid, state, from = null, to = null }: DeliveryFilter & { readonly webhookUid: string },
+  { webhookUid, state, from = null, to = null, after = null }: ResendFilter,
 ): Promise<Resent> {
   return inTransaction(ctx, async (inner) => {
     const webhook = await activeWebhook(inner, webhookUid);
     const states: readonly DeliveryState[] = state ? [state] : ['failed', 'parked'];
     if (states.includes('waiting')) throw deliveryWaits();
-    const count = await resendDeliveries(inner.db, { webhook, states, uid: null, from, to, max: RESENT_AT_ONCE_MAX });
-    return { count, areMore: count === RESENT_AT_ONCE_MAX };
+    const last = after === null ? null : (await oneDelivery(inner, webhook, after)).id;
+    const range = { from, to, after: last, max: RESENT_AT_ONCE_MAX };
+    return resendDeliveries(inner.db, { webhook, states, uid: null, ...range });
   });
 }
 

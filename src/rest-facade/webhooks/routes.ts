@@ -91,10 +91,15 @@ export const webhookRows = [
     method: 'POST',
     path: '/webhooks/:uid/secret',
     access: 'admin',
-    summary: 'Gives a webhook another secret. For 24 hours the one before signs as well.',
+    summary: 'Gives a webhook another secret. For 24 hours (`previous_secret_hours`) the one before signs as well.',
+    details:
+      'During this time `X-Service-Signature` is made with the secret before, `X-Service-Signature-Next` with the new one. 0 hours: somebody else knows the secret before.',
     answers: answersBody(webhookSecretShape),
     operation: 'RotateWebhookSecret',
-    variables: (input) => ({ uid: input.param('uid') }),
+    variables: (input) => ({
+      uid: input.param('uid'),
+      previousSecretHours: input.integer('previous_secret_hours'),
+    }),
     present: ({ rotateWebhookSecret }) => done('The webhook has another secret', presentSecret(rotateWebhookSecret)),
   }),
   endpoint({
@@ -139,12 +144,16 @@ export const webhookRows = [
     path: '/webhooks/:uid/deliveries/resend',
     access: 'admin',
     summary: 'Sends deliveries of a time again: failed and parked ones, or those in `state`.',
-    details: 'At most 10,000 in a call, the oldest first.',
+    details:
+      'At most 10,000 in a call, the oldest first. While `are_more` is true, call again with `after`, the `last_uid` of the answer before.',
     answers: answersBody(webhookResentShape),
     operation: 'ResendWebhookDeliveries',
-    variables: range,
-    present: ({ resendWebhookDeliveries: { count, areMore } }, _view, input) =>
-      done('The deliveries are sent again', { webhook_uid: input.param('uid'), count, are_more: areMore }),
+    variables: (input) => ({ ...range(input), after: input.text('after') }),
+    present: ({ resendWebhookDeliveries: { count, areMore, lastUid } }, _view, input) =>
+      done('The deliveries are sent again', {
+        ...{ webhook_uid: input.param('uid'), count, are_more: areMore },
+        last_uid: lastUid ?? null,
+      }),
   }),
 ];
 

@@ -68,5 +68,6 @@ export const webhookDeliveryActionShape = actionShape({ webhook_uid: uidShape, d
 export const webhookResentShape = actionShape({
   webhook_uid: uidShape,
   count: countShape,
-  are_more: z.boolean().meta({ description: 'There may be more: call again.' }),
+  are_more: z.boolean().meta({ description: 'There are more: call again with `after`.' }),
+  last_uid: uidShape.nullable().meta({ description: 'For `after` of the next call; null: there was none.' }),
 });

@@ -2,12 +2,14 @@
 import {
   createWebhook,
   deleteWebhook,
+  previousSecretHoursInput,
   rotateWebhookSecret,
   updateWebhook,
   type NewSecret,
 } from '../../domain/webhooks/save-webhook.ts';
 import { testWebhook } from '../../domain/webhooks/test-webhook.ts';
-import { resendDelivery, resendRange, type Resent } from '../../domain/webhooks/webhook-log.ts';
+import type { Resent } from '../../domain/webhooks/delivery-store.ts';
+import { resendDelivery, resendRange } from '../../domain/webhooks/webhook-log.ts';
 import { createWebhookInput, updateWebhookInput } from '../../domain/webhooks/webhook.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
@@ -72,7 +74,10 @@ builder.mutationField('updateWebhook', (t) =>
       event: t.input.field({ type: WebhookEvent }),
       url: t.input.string(),
       method: t.input.field({ type: WebhookMethod }),
-      headers: t.input.field({ type: 'JsonObject', description: `${HEADERS} They replace those before.` }),
+      headers: t.input.field({
+        type: 'JsonObject',
+        description: `${HEADERS} They replace those before; the value \`(hidden)\` keeps the one that a header has.`,
+      }),
       bodyTemplate: t.input.string({ description: TEMPLATE }),
       retryTimes: t.input.int(),
       retryAfterSeconds: t.input.int(),
@@ -103,10 +108,17 @@ builder.mutationField('deleteWebhook', (t) =>
 builder.mutationField('rotateWebhookSecret', (t) =>
   t.field({
     type: WebhookSecret,
-    description: 'Gives a webhook another secret. For 24 hours requests are signed with the one before as well.',
+    description:
+      'Gives a webhook another secret. For some hours requests are signed with the one before as well: `X-Service-Signature` with the one before, `X-Service-Signature-Next` with the new one, `webhook-signature` with both.',
     authScopes: forAdministrators,
-    args: { uid: t.arg.string({ required: true }) },
-    resolve: (_root, { uid }, ctx) => rotateWebhookSecret(ctx, { uid }),
+    args: {
+      uid: t.arg.string({ required: true }),
+      previousSecretHours: t.arg.int({
+        description: 'How long the secret before signs as well; absent: 24 hours. 0: somebody else knows it.',
+        check: previousSecretHoursInput,
+      }),
+    },
+    resolve: (_root, args, ctx) => rotateWebhookSecret(ctx, args),
   }),
 );
 
@@ -135,7 +147,11 @@ const ResentWebhookDeliveries = builder.objectRef<Resent>('ResentWebhookDeliveri
   authScopes: forAdministrators,
   fields: (t) => ({
     count: t.exposeInt('count', { description: 'So many are sent again.' }),
-    areMore: t.exposeBoolean('areMore', { description: 'There may be more: call again.' }),
+    areMore: t.exposeBoolean('areMore', { description: 'There are more: call again with `after`.' }),
+    lastUid: t.exposeString('lastUid', {
+      nullable: true,
+      description: 'The last of them, for `after` of the next call; null: there was none.',
+    }),
   }),
 });
 
@@ -152,6 +168,7 @@ builder.mutationField('resendWebhookDeliveries', (t) =>
       }),
       from: t.arg({ type: 'DateTime', description: 'Of events from this time on.' }),
       to: t.arg({ type: 'DateTime', description: 'Of events before this time.' }),
+      after: t.arg.string({ description: 'Only those after this delivery: `lastUid` of the call before.' }),
     },
     resolve: (_root, args, ctx) => resendRange(ctx, args),
   }),

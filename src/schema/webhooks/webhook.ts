@@ -1,6 +1,7 @@
 /** Webhooks as administrators see them, without their secrets, which are not read. */
 import type { WebhookEvent as Event } from '../../domain/webhooks/webhook-events.ts';
 import { WEBHOOK_EVENTS } from '../../domain/webhooks/webhook-events.ts';
+import { hideHeaders, parseHeaders } from '../../domain/webhooks/hidden-headers.ts';
 import type {
   PauseReason,
   WebhookMethod as Method,
@@ -50,7 +51,13 @@ export const Webhook = builder.prismaObject('Webhook', {
     event: t.expose('event', { type: WebhookEvent }),
     url: t.exposeString('url'),
     method: t.expose('method', { type: WebhookMethod }),
-    headers: t.expose('headers', { type: 'JsonObject', description: 'Further headers of the requests, by name.' }),
+    headers: t.field({
+      type: 'JsonObject',
+      description:
+        'Further headers of the requests, by name. Their values are shown as `(hidden)`, besides that of `Content-Type`.',
+      select: { headers: true },
+      resolve: ({ headers }) => hideHeaders(parseHeaders(headers)),
+    }),
     bodyTemplate: t.exposeString('bodyTemplate', {
       nullable: true,
       description: 'Liquid over the payload; null: the body is the payload as JSON.',

@@ -9,6 +9,7 @@ import {
   resendDeliveries,
   takeDeliveries,
   type Attempt,
+  type Resending,
 } from '../../../src/domain/webhooks/delivery-store.ts';
 import { sealWebhookSecret } from '../../../src/domain/webhooks/webhook-secret.ts';
 import { insertWebhook, nextSequences, updateWebhookRow } from '../../../src/domain/webhooks/webhook-store.ts';
@@ -138,26 +139,29 @@ test('whoever changes a webhook and its queue, and who records attempts, do not 
   expect(await stateOf(made)).toMatchObject([{ isWell: false }]);
 });
 
-test('sending again, some at a time, comes to all before it comes to those that failed again', async () => {
+test('sending again, some at a time, comes to all once, also when they fail again meanwhile, and says whether there are more', async () => {
   const owner = randomUUID();
   const made = await webhook();
-  const all = await taken(owner, made, 2);
+  const all = await taken(owner, made, 3);
   const over = { ...failure, state: 'failed', delaySeconds: null } as const;
   await record(
     owner,
     all.map((delivery) => ended(delivery, over)),
   );
   const again: unknown[] = [];
-  for (const attempt of [2, 2, 3]) {
-    const resending = { webhook: made, states: ['failed'], uid: null, from: null, to: null, max: 1 } as const;
-    expect(await resendDeliveries(db, resending)).toBe(1);
+  let after: bigint | null = null;
+  for (const areMore of [true, true, false]) {
+    const resending: Resending = { webhook: made, states: ['failed'], uid: null, from: null, to: null, after, max: 1 };
+    const resent = await resendDeliveries(db, resending);
     const [delivery] = await takeDeliveries(db, {
       ...{ owner, leaseSeconds: 60, known: [[made.receiver, 1]], limitOfOthers: 0, wanted: 1 },
     });
+    expect(resent).toEqual({ count: 1, areMore, lastUid: delivery?.uid });
     again.push(delivery?.id);
-    if (delivery) await record(owner, [ended(delivery, { ...over, attempt })]);
+    after = delivery?.id ?? null;
+    if (delivery) await record(owner, [ended(delivery, { ...over, attempt: 2 })]);
   }
-  expect(again).toEqual([all[0]?.id, all[1]?.id, all[0]?.id]);
+  expect(again).toEqual(all.map(({ id }) => id));
 });
 
 test('a request goes to the receiver that the webhook has now, with the headers that it has now', async () => {
