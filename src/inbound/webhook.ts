@@ -1,9 +1,10 @@
 /**
  * `/webhook/{type}/{uid}`: vendors post events about messages here (specification 4.13). The driver says whether a request is
- * genuine; the host reads it and decides what follows.
+ * genuine; the host reads it, keeps it for some days, and decides what follows.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { checkWebhookEvents } from '../domain/bounces/webhook-events.ts';
+import { inDriverTime, readVendorEvents } from '../domain/bounces/read-vendor-events.ts';
+import { keptRequest } from '../domain/bounces/vendor-request.ts';
 import { createWebhookIntake, type TakeEvents } from '../domain/bounces/webhook-intake.ts';
 import type { Context } from '../domain/context.ts';
 import { driverOfType } from '../domain/sending/driver-of-type.ts';
@@ -20,8 +21,6 @@ const PREFIX = '/webhook';
  * collected, which is cheap; they are parsed after the driver has found them genuine.
  */
 const BODY_BYTES_MAX = 1_048_576;
-/** A driver usually only computes; one that asks its vendor for a key may take a moment. */
-const DRIVER_MS_MAX = 5_000;
 
 interface Answer {
   readonly status: number;
@@ -30,10 +29,14 @@ interface Answer {
   readonly allow?: string;
 }
 
+const TAKEN: Answer = { status: 200, message: 'The events were received.' };
 const NOT_FOUND: Answer = { status: 404, message: 'No sending server accepts webhooks at this address.' };
 const REFUSED: Answer = { status: 401, message: 'The signature of this request is missing or wrong.' };
 const TOO_LARGE: Answer = { status: 413, message: 'The body is larger than 1 MB.' };
-const UNREADABLE: Answer = { status: 422, message: 'The driver cannot read this request.' };
+const UNREADABLE: Answer = {
+  status: 422,
+  message: 'The driver cannot read this request. It was kept for an administrator.',
+};
 
 /** Takes POST below `/webhook`, and GET for vendors that report by it. */
 export function webhookMount(ctx: Context): InboundMount {
@@ -117,7 +120,7 @@ async function proofOf(
 ): Promise<'genuine' | 'refused' | 'busy'> {
   try {
     // A plugin's code may be unchecked JavaScript: only `true` is a yes.
-    const said: unknown = await inTime(async () => receiver.verify(request, settings));
+    const said: unknown = await inDriverTime(async () => receiver.verify(request, settings));
     return said === true ? 'genuine' : 'refused';
   } catch (error) {
     ctx.log.warn('webhook.verify_failed', { message: messageOf(error) });
@@ -126,20 +129,10 @@ async function proofOf(
 }
 
 async function record({ ctx, takeEvents }: Means, server: WebhookServer, request: WebhookRequest): Promise<Answer> {
-  const { serverId, receiver, settings } = server;
-  let checkedEvents;
-  try {
-    const events = await inTime(async () => receiver.parse(request, settings));
-    checkedEvents = checkWebhookEvents(events);
-    for (const event of events)
-      if (event.kind === 'ignored') ctx.log.debug('webhook.ignored', { serverId, name: event.name.slice(0, 100) });
-  } catch (error) {
-    ctx.log.warn('webhook.parse_failed', { serverId, message: messageOf(error) });
-    if (error instanceof WebhookBusyError) return busy(receiver.busyStatus ?? 503);
-    return UNREADABLE;
-  }
-  await takeEvents(server, checkedEvents);
-  return { status: 200, message: 'The events were received.' };
+  const { events, fault } = await readVendorEvents(ctx, server, request);
+  const kept = keptRequest(request, { secrets: server.secretValues, eventCount: events.length, fault });
+  await takeEvents({ server, events, request: kept });
+  return fault === null ? TAKEN : UNREADABLE;
 }
 
 function busy(status: number): Answer {
@@ -149,14 +142,6 @@ function busy(status: number): Answer {
 function notAllowed(methods: readonly string[]): Answer {
   const allow = methods.join(', ');
   return { status: 405, message: `Only ${allow} is accepted here.`, allow };
-}
-
-function inTime<T>(work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new WebhookBusyError('the driver took too long')), DRIVER_MS_MAX);
-  });
-  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
 /** Of equal names Node keeps the first or joins them; only cookies are a list. */

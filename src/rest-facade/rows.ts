@@ -43,6 +43,7 @@ import { messageLogRows } from './messages/routes.ts';
 import { suppressionRows } from './suppressions/routes.ts';
 import { templateRows } from './templates/routes.ts';
 import { transactionalRows } from './transactional/routes.ts';
+import { vendorRequestRows } from './vendor-requests/routes.ts';
 import { webhookRows } from './webhooks/routes.ts';
 
 export const rows: readonly Row[] = [
@@ -80,6 +81,7 @@ export const rows: readonly Row[] = [
   ...settingsRows,
   ...licenseRows,
   ...upgradeRows,
+  ...vendorRequestRows,
   ...webhookRows,
   ...pluginRows,
   ...extensionRows,

@@ -87,6 +87,7 @@ import './installation/settings.ts';
 import './installation/mutations.ts';
 import './installation/license.ts';
 import './installation/upgrade.ts';
+import './vendor-requests/operations.ts';
 import './webhooks/queries.ts';
 import './webhooks/mutations.ts';
 import './plugins/queries.ts';

@@ -31,6 +31,6 @@ export const crontab = [
   { task: syncPaymentsJob.name, match: '* * * * *' },
   { task: recheckDomainsJob.name, match: '*/10 * * * *' },
   { task: pollBounceHandlersJob.name, match: '* * * * *' },
-  { task: sweepBouncesJob.name, match: '43 4 * * *' },
+  { task: sweepBouncesJob.name, match: '43 * * * *' },
   { task: sweepVerificationsJob.name, match: '23 * * * *' },
 ] as const;

@@ -7,6 +7,7 @@ import { leaseCall, renewLease } from '../../src/domain/accounts/idempotent-call
 import { deleteOldConfirmationMails } from '../../src/domain/audience/confirmation-store.ts';
 import { deleteOldSignUps } from '../../src/domain/audience/sign-up-store.ts';
 import { enqueuePolls } from '../../src/domain/bounces/enqueue-polls.ts';
+import { dropOldVendorRequests } from '../../src/domain/bounces/vendor-request-store.ts';
 import { dropOldWebhookEvents } from '../../src/domain/bounces/webhook-event-store.ts';
 import { dropAbandonedUploads } from '../../src/domain/files/drop-abandoned-uploads.ts';
 import { UPLOAD_HOURS_MAX } from '../../src/domain/files/file.ts';
@@ -63,6 +64,27 @@ describe('expired rows are deleted, and only those', () => {
       );
     await dropOldWebhookEvents(ctx);
     expect(await idsOf(sql`SELECT convert_from(event_key, 'utf8') AS id FROM hot.webhook_event`)).toEqual(['new']);
+  });
+
+  test('requests of vendors, after a week, and the oldest of a server that sends too much', async () => {
+    const insert = (name: string, days: number) =>
+      db.execute(
+        sql`INSERT INTO hot.vendor_request (customer_id, server_id, type, server_uid, is_system, received_at, method, query, headers, payload, address_hashes)
+            VALUES (1, ${name === 'other' ? 2 : 1}, ${name}, 'x', false, ${ago(days)}, 'POST', '{}', '{}', ${Buffer.from(randomBytes(1_000))}, '{}')`,
+      );
+    for (const [name, days] of [
+      ['old', 8],
+      ['kept', 6],
+      ['newer', 5],
+      ['newest', 1],
+      ['other', 6],
+    ] as const)
+      await insert(name, days);
+    await dropOldVendorRequests(ctx);
+    const left = sql`SELECT type AS id FROM hot.vendor_request ORDER BY received_at, server_id`;
+    expect(await idsOf(left)).toEqual(['kept', 'other', 'newer', 'newest']);
+    await dropOldVendorRequests(ctx, 2_500);
+    expect(await idsOf(left)).toEqual(['other', 'newer', 'newest']);
   });
 
   test('soft bounces that no policy counts any more', async () => {

@@ -301,6 +301,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.includes('PaymentGateway')) return world.gatewayUid;
   if (mutation === 'resendWebhookDelivery') return world.webhookDeliveryUid;
   if (mutation.endsWith('Webhook') || mutation === 'rotateWebhookSecret') return world.webhookUid;
+  if (mutation === 'replayVendorRequest') return world.vendorRequestUid;
   if (mutation === 'refreshInvoice') return world.invoiceUid;
   if (mutation.endsWith('BounceHandler')) return world.bounceHandlerUid;
   if (/SendingDomain|DkimKey/.test(mutation)) return world.domainUid;

@@ -35,6 +35,7 @@ export interface World extends RestTenant, MoneyUids, WebhookUids {
   readonly serverUid: string;
   /** Of a type that shows the senders of its account; not active. */
   readonly vendorServerUid: string;
+  readonly vendorRequestUid: string;
   readonly domainUid: string;
   readonly importUid: string;
   readonly segmentUid: string;
@@ -228,6 +229,7 @@ function slot(world: World, before: string, name: string): string {
     payments: world.paymentUid,
     payment_gateways: world.gatewayUid,
     ...{ webhooks: world.webhookUid, deliveries: world.webhookDeliveryUid },
+    vendor_requests: world.vendorRequestUid,
     payment_methods: world.methodUid,
     packages: world.packageUid,
     'by-email': world.email,
@@ -391,6 +393,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     reason: 'manual',
     homepage: '',
     ...senderValues(path),
+    ...(path.startsWith('/vendor_requests') && { sending_server_uid: world.vendorServerUid }),
     return_path_subdomain: 'back',
     tracking_subdomain: 'go',
     ...mailValues(row, world),

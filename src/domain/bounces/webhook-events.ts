@@ -21,6 +21,8 @@ import { unsubscribeByVendor } from '../tracking/unsubscribe-recipient.ts';
 import { classifyBounce } from './classify-bounce.ts';
 import { oneLine } from './one-line.ts';
 import { noteReport } from './report-source-store.ts';
+import type { KeptRequest } from './vendor-request.ts';
+import { insertVendorRequests, type RequestOwner } from './vendor-request-store.ts';
 import { insertWebhookEvents, type WebhookSource } from './webhook-event-store.ts';
 
 /** Specification 4.13. */
@@ -70,19 +72,22 @@ export function checkWebhookEvents(events: readonly WebhookEvent[]): MessageEven
   return events.filter((event) => event.kind !== 'ignored').map((event) => messageEvent.parse(event));
 }
 
-export interface WebhookSender extends WebhookSource {
-  readonly uid: string;
-  readonly isSystem: boolean;
+export interface PostedEvents {
+  readonly events: readonly MessageEvent[];
+  /** To keep: the requests that they came with. */
+  readonly requests: readonly KeptRequest[];
 }
 
-/** Enqueues new events, and notes that the operator's vendor has reported. */
+/** Enqueues new events and keeps their requests, and notes that the operator's vendor has reported. */
 export async function enqueueWebhookEvents(
   ctx: Context,
-  { uid, isSystem, ...source }: WebhookSender,
-  given: readonly MessageEvent[],
+  { customerId, serverId, type, uid, isSystem }: RequestOwner,
+  { events: given, requests }: PostedEvents,
 ): Promise<TakenEvents> {
+  const source = { customerId, serverId };
   const byKey = new Map(given.map((event) => [keyOf(event).toString('hex'), event]));
   const taken = await inTransaction(ctx, async (inner) => {
+    await insertVendorRequests(inner.db, { ...source, type, uid, isSystem }, requests);
     const { fresh: keys, now } = await insertWebhookEvents(inner.db, source, [...byKey.values()].map(keyOf));
     const fresh = keys.flatMap((key) => byKey.get(key.toString('hex')) ?? []);
     for (let at = 0; at < fresh.length; at += EVENTS_PER_JOB) {
@@ -91,7 +96,8 @@ export async function enqueueWebhookEvents(
     return fresh.length;
   });
   const isComplaint = given.some(({ kind }) => kind === 'complained');
-  if (isSystem) await noteReport(ctx.db, { kind: 'webhook', uid }, isComplaint);
+  if (isSystem && requests.some(({ fault }) => fault === null))
+    await noteReport(ctx.db, { kind: 'webhook', uid }, isComplaint);
   return { taken, repeated: given.length - taken };
 }
 

@@ -10,10 +10,13 @@ export interface WebhookServer {
   readonly customerId: bigint;
   readonly serverId: bigint;
   readonly uid: string;
+  readonly type: string;
   readonly isSystem: boolean;
   readonly receiver: WebhookReceiver;
   /** Credentials among them. */
   readonly settings: DriverSettings;
+  /** The credentials, which are shown to nobody. */
+  readonly secretValues: readonly string[];
 }
 
 export interface WebhookOwner {
@@ -49,12 +52,12 @@ export async function webhookServers(
   const receiver = driverOfType(hooks, type)?.webhook;
   if (!receiver || !isUid(uid)) return [];
   const rows = await serversOfType(db, { type, uid, max: SERVERS_MAX });
-  return rows.map(({ customerId, id, isSystem, settings, sealed }) => ({
-    customerId,
-    serverId: id,
-    uid,
-    isSystem,
-    receiver,
-    settings: { ...parsePublicSettings(settings), ...unsealSecrets(installation.secret, uid, sealed) },
-  }));
+  return rows.map(({ customerId, id, isSystem, settings, sealed }) => {
+    const secrets = unsealSecrets(installation.secret, uid, sealed);
+    return {
+      ...{ customerId, serverId: id, uid, type, isSystem, receiver },
+      settings: { ...parsePublicSettings(settings), ...secrets },
+      secretValues: Object.values(secrets).filter((value) => typeof value === 'string'),
+    };
+  });
 }

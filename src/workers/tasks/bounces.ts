@@ -2,6 +2,7 @@
 import { enqueuePolls } from '../../domain/bounces/enqueue-polls.ts';
 import { pollBounceHandler } from '../../domain/bounces/poll-bounce-handler.ts';
 import { recordRefusals } from '../../domain/bounces/record-refusals.ts';
+import { dropOldVendorRequests } from '../../domain/bounces/vendor-request-store.ts';
 import { dropOldWebhookEvents } from '../../domain/bounces/webhook-event-store.ts';
 import { takeWebhookEvents } from '../../domain/bounces/webhook-events.ts';
 import { dropOldSoftBounces } from '../../domain/tracking/bounce-policy-store.ts';
@@ -23,6 +24,7 @@ export const bounceTasks = [
   ),
   defineTask(sweepBouncesJob, async (ctx) => {
     await dropOldWebhookEvents(ctx);
+    await dropOldVendorRequests(ctx);
     await dropOldSoftBounces(ctx.db);
   }),
 ];

@@ -151,6 +151,8 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   // One that waits is not sent any more.
   place('hot.webhook_attempt', ofPerson, 'rows'),
   place('hot.webhook_delivery', ofPerson, 'rows'),
+  // A vendor's own words about several people: shown as what it is, and deleted whole.
+  { ...place('hot.vendor_request', named, 'rows'), exported: requestRowsOf },
   place('hot.former_address', formerly, 'rows'),
   // Last, and not before all answers of servers have come: it leads to the messages.
   { ...place('hot.message_recipient', byKey, 'rows'), waits: true },
@@ -201,6 +203,15 @@ function messagesTo({ deliveries }: Somebody, value: (delivery: PersonalDelivery
 
 function inCells(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND position(${person.emailKey} IN lower(t.cells)) > 0`;
+}
+
+/** Requests of vendors that name the address; about the operator's servers for every customer. */
+function named(person: Somebody): Sql {
+  return sql`(t.is_system OR ${ofCustomers(person)}) AND t.address_hashes && ARRAY[hashtextextended(${person.emailKey}, 0)]`;
+}
+
+function requestRowsOf(where: Sql): Sql {
+  return sql`SELECT t.customer_id, t.uid, t.type, t.received_at, t.event_count FROM hot.vendor_request t WHERE ${where}`;
 }
 
 /** The person's rows in one place. */

@@ -17,6 +17,8 @@ import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { signUp } from '../../../../src/domain/audience/sign-up.ts';
 import { suppress } from '../../../../src/domain/audience/suppression-store.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
+import { insertVendorRequests } from '../../../../src/domain/bounces/vendor-request-store.ts';
+import { keptRequest } from '../../../../src/domain/bounces/vendor-request.ts';
 import { viewerOf, type Context } from '../../../../src/domain/context.ts';
 import { messageOf } from '../../../../src/domain/audience/mails/person-message.ts';
 import { enqueueMessages } from '../../../../src/domain/messages/enqueue-messages.ts';
@@ -132,6 +134,14 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
   await db.execute(
     sql`INSERT INTO hot.unsubscribe_notice (customer_id, list_id, subscriber_id) VALUES (${customerId}, ${list.id}, ${id})`,
   );
+  // As a vendor writes it: JSON in JSON.
+  const body = Buffer.from(JSON.stringify({ Message: JSON.stringify({ to: `Somebody <${email}>` }) }));
+  await insertVendorRequests(db, { customerId, serverId: 1n, type: 'acme-api', uid: newUid(), isSystem: false }, [
+    keptRequest(
+      { method: 'POST', headers: {}, query: { to: email }, body, receivedAt: new Date() },
+      { secrets: [], eventCount: 1, fault: null },
+    ),
+  ]);
 }
 
 /** In how many rows of which tables the text occurs, in clear, as links write it, or as bytes. */
