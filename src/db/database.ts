@@ -42,6 +42,8 @@ export interface Queryable {
 export type CopyPieces = Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
 export interface Transaction extends Queryable {
+  /** Runs after the work, before the commit: what one transaction collects is written once. */
+  beforeCommit(act: () => Promise<void>): void;
   /** Runs if and only if the transaction has committed. Must not fail; what it throws is logged. */
   afterCommit(act: () => void | Promise<void>): void;
   /** Streams text-format COPY data (`COPY … FROM STDIN`) from the pieces given. */
@@ -245,14 +247,15 @@ function config(statement: Sql, name: string | undefined): pg.QueryConfig {
 
 async function runTransaction<T>(pool: pg.Pool, log: Log, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  const acts: (() => void | Promise<void>)[] = [];
+  const acts: Acts = { before: [], after: [] };
   let broken = false;
   try {
     await client.query('BEGIN');
     const result = await work(transactionOn(client, acts));
+    for (const act of acts.before) await act();
     const { command } = await client.query('COMMIT');
     if (command !== 'COMMIT') throw new Error('The transaction was rolled back: a statement in it had failed.');
-    await runActs(acts, log);
+    await runActs(acts.after, log);
     return result;
   } catch (error) {
     broken = !(await rolledBack(client));
@@ -262,10 +265,16 @@ async function runTransaction<T>(pool: pg.Pool, log: Log, work: (tx: Transaction
   }
 }
 
-function transactionOn(client: pg.PoolClient, acts: (() => void | Promise<void>)[]): Transaction {
+interface Acts {
+  readonly before: (() => Promise<void>)[];
+  readonly after: (() => void | Promise<void>)[];
+}
+
+function transactionOn(client: pg.PoolClient, acts: Acts): Transaction {
   return {
     ...statementsOf(client),
-    afterCommit: (act) => void acts.push(act),
+    beforeCommit: (act) => void acts.before.push(act),
+    afterCommit: (act) => void acts.after.push(act),
     async copy(statement, pieces) {
       observe({ text: statement });
       const stream = client.query(copyFrom(statement));

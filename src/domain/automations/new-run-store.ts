@@ -1,7 +1,7 @@
 /** Puts people into flows: their runs, payloads, first steps and counts, in one statement for a thousand. */
 import { sql, type Transaction } from '../../db/database.ts';
 import type { FlowPayload } from './flow-payload.ts';
-import { addToNodes, type NodeChange } from './node-store.ts';
+import { countEntries } from './node-store.ts';
 import type { Place, Run, VersionKey } from './run.ts';
 
 export interface NewRun {
@@ -38,16 +38,9 @@ export async function insertRuns(tx: Transaction, key: VersionKey, runs: readonl
         SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, ${version}, (m.entered AT TIME ZONE 'UTC')::date, m.node, 'entered', m.reason FROM m`,
     'automations.insert_runs',
   );
-  const changes = new Map<string, NodeChange>();
-  for (const { to } of runs) {
-    const known = changes.get(to.node) ?? { entered: 0, waiting: 0, passed: 0, left: 0, parked: 0, nextWakeAt: null };
-    const isEarlier = to.wakeAt !== null && (known.nextWakeAt === null || to.wakeAt < known.nextWakeAt);
-    changes.set(to.node, {
-      ...known,
-      entered: known.entered + 1,
-      waiting: known.waiting + 1,
-      nextWakeAt: isEarlier ? to.wakeAt : known.nextWakeAt,
-    });
-  }
-  await addToNodes(tx, key, changes);
+  countEntries(
+    tx,
+    key,
+    runs.map(({ to }) => to),
+  );
 }

@@ -4,7 +4,7 @@
  */
 import { sql, row, type Queryable, type Transaction } from '../../db/database.ts';
 import { tryLockUntilCommit } from '../../db/lock.ts';
-import type { Move, NodeKey, VersionKey } from './run.ts';
+import type { Move, NodeKey, Place, VersionKey } from './run.ts';
 
 /** Only one process at a time does the work of a node. */
 export function tryNode(tx: Transaction, { customerId, automationId, version, node }: NodeKey): Promise<boolean> {
@@ -12,7 +12,7 @@ export function tryNode(tx: Transaction, { customerId, automationId, version, no
 }
 
 /** Changes of a node's counts. */
-export interface NodeChange {
+interface NodeChange {
   entered: number;
   waiting: number;
   passed: number;
@@ -21,47 +21,89 @@ export interface NodeChange {
   nextWakeAt: Date | null;
 }
 
-/** What these moves change, by node. A run that is due counts as waiting: it is at the node. */
-function changesOf(moves: readonly Move[]): Map<string, NodeChange> {
-  const changes = new Map<string, NodeChange>();
-  const at = (node: string): NodeChange => {
-    const known = changes.get(node) ?? { entered: 0, waiting: 0, passed: 0, left: 0, parked: 0, nextWakeAt: null };
-    changes.set(node, known);
-    return known;
-  };
-  for (const { from, what, to, wasParked = false } of moves) {
+const NO_CHANGE: NodeChange = { entered: 0, waiting: 0, passed: 0, left: 0, parked: 0, nextWakeAt: null };
+
+interface ChangedNode {
+  readonly key: NodeKey;
+  readonly change: NodeChange;
+}
+
+/** What transactions have changed, and will write before they commit. */
+const changesOf = new WeakMap<Transaction, Map<string, ChangedNode>>();
+
+/**
+ * The change of this node's counts in this transaction, to be added to. All of them are written together, in one order for all transactions,
+ * so that two that move runs of the same nodes never wait for each other both.
+ */
+function changeAt(tx: Transaction, key: NodeKey): NodeChange {
+  let changes = changesOf.get(tx);
+  if (!changes) {
+    changes = new Map();
+    changesOf.set(tx, changes);
+    tx.beforeCommit(() => writeChanges(tx));
+  }
+  const name = `${key.customerId} ${key.automationId} ${key.version} ${key.node}`;
+  const known = changes.get(name)?.change ?? { ...NO_CHANGE };
+  changes.set(name, { key, change: known });
+  return known;
+}
+
+function wakes(change: NodeChange, at: Date | null): void {
+  if (at && (change.nextWakeAt === null || at < change.nextWakeAt)) change.nextWakeAt = at;
+}
+
+/** A run that is due counts as waiting: it is at the node. */
+export function countMoves(tx: Transaction, key: VersionKey, moves: readonly Move[]): void {
+  for (const { from, what, to, goesOn = false, wasParked = false } of moves) {
     if (what !== 'stays') {
-      at(from)[wasParked ? 'parked' : 'waiting'] -= 1;
-      at(from)[what] += 1;
+      const left = changeAt(tx, { ...key, node: from });
+      left[wasParked ? 'parked' : 'waiting'] -= 1;
+      left[what] += 1;
     }
     if (!to) continue;
-    const target = at(to.node);
+    const target = changeAt(tx, { ...key, node: to.node });
     if (what === 'passed') {
       target.entered += 1;
       target.waiting += 1;
     }
-    if (to.wakeAt && (target.nextWakeAt === null || to.wakeAt < target.nextWakeAt)) target.nextWakeAt = to.wakeAt;
+    if (!goesOn) wakes(target, to.wakeAt);
   }
-  return changes;
 }
 
-/** In one order for all, so that two that move runs of the same nodes never wait for each other both. */
-export async function countMoves(tx: Queryable, key: VersionKey, moves: readonly Move[]): Promise<void> {
-  await addToNodes(tx, key, changesOf(moves));
+/** Of runs that are new. */
+export function countEntries(tx: Transaction, key: VersionKey, places: readonly Place[]): void {
+  for (const { node, wakeAt } of places) {
+    const change = changeAt(tx, { ...key, node });
+    change.entered += 1;
+    change.waiting += 1;
+    wakes(change, wakeAt);
+  }
 }
 
-export async function addToNodes(
-  tx: Queryable,
-  { customerId, automationId, version }: VersionKey,
-  changes: ReadonlyMap<string, NodeChange>,
-): Promise<void> {
-  const rows = [...changes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([node, change]) => ({ node, ...change }));
+/** Of parked runs of a node that are due again. */
+export function countUnparked(tx: Transaction, key: NodeKey, { runs, now }: { runs: number; now: Date }): void {
+  const change = changeAt(tx, key);
+  change.parked -= runs;
+  change.waiting += runs;
+  wakes(change, now);
+}
+
+async function writeChanges(tx: Transaction): Promise<void> {
+  const changes = [...(changesOf.get(tx) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+  changesOf.get(tx)?.clear();
+  if (changes.length === 0) return;
+  const rows = changes.map(([, { key, change }]) => ({
+    ...{ customer: String(key.customerId), automation: String(key.automationId), version: key.version, node: key.node },
+    ...change,
+  }));
   await tx.execute(
     sql`INSERT INTO hot.flow_node AS n (customer_id, automation_id, version, node, entered, waiting, passed, "left", parked, next_wake_at)
-        SELECT ${customerId}, ${automationId}, ${version}, c.node, c.entered, c.waiting, c.passed, c."left", c.parked, c."nextWakeAt"
-          FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-            AS c (node text, entered bigint, waiting bigint, passed bigint, "left" bigint, parked bigint, "nextWakeAt" timestamptz)
-         ORDER BY c.node
+        SELECT c.customer, c.automation, c.version, c.node, c.entered, c.waiting, c.passed, c."left", c.parked, c."nextWakeAt"
+          FROM ROWS FROM (jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+            AS (customer bigint, automation bigint, version int, node text, entered bigint, waiting bigint, passed bigint, "left" bigint, parked bigint,
+                "nextWakeAt" timestamptz)) WITH ORDINALITY
+            AS c (customer, automation, version, node, entered, waiting, passed, "left", parked, "nextWakeAt", no)
+         ORDER BY c.no
         ON CONFLICT (customer_id, automation_id, version, node) DO UPDATE
           SET entered = n.entered + excluded.entered, waiting = n.waiting + excluded.waiting, passed = n.passed + excluded.passed,
               "left" = n."left" + excluded."left", parked = n.parked + excluded.parked,
@@ -74,14 +116,10 @@ export async function addToNodes(
  * Stores when the node has work again, after its due runs were moved. By a statement of its own, while this transaction holds the row:
  * who brings an earlier time writes it afterwards.
  */
-export async function storeNextWake(
-  tx: Transaction,
-  { customerId, automationId, version, node }: NodeKey,
-): Promise<void> {
-  await tx.execute(
-    sql`SELECT 1 FROM hot.flow_node WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND version = ${version} AND node = ${node} FOR UPDATE`,
-    'automations.hold_node',
-  );
+export async function storeNextWake(tx: Transaction, key: NodeKey): Promise<void> {
+  const { customerId, automationId, version, node } = key;
+  changeAt(tx, key);
+  await writeChanges(tx);
   await tx.execute(
     sql`UPDATE hot.flow_node SET next_wake_at = (
           SELECT r.wake_at FROM hot.flow_run r

@@ -1,23 +1,21 @@
 /** Writes of parked runs, and of what is overdue in a flow that was stopped. */
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import type { VersionKey, NodeKey } from './run.ts';
+import { countUnparked } from './node-store.ts';
 import { RUN_COLUMNS, RUN_ROW } from './run-store.ts';
 
 /** Makes all parked runs of the node due. Returns how many. */
 export async function unparkRuns(
   tx: Transaction,
-  { customerId, automationId, version, node }: NodeKey,
+  key: NodeKey,
   { request, now }: { readonly request: string | null; readonly now: Date },
 ): Promise<number> {
+  const { customerId, automationId, version, node } = key;
   const runs = await tx.execute(
     sql`UPDATE hot.flow_run r SET state = 'due', wake_at = ${now}, failures = 0, reason = ${request}
          WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.version = ${version} AND r.node = ${node} AND r.state = 'parked'`,
   );
-  if (runs > 0)
-    await tx.execute(
-      sql`UPDATE hot.flow_node n SET parked = n.parked - ${runs}::int, waiting = n.waiting + ${runs}::int, next_wake_at = least(n.next_wake_at, ${now})
-           WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId} AND n.version = ${version} AND n.node = ${node}`,
-    );
+  if (runs > 0) countUnparked(tx, key, { runs, now });
   return runs;
 }
 
