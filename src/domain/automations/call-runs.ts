@@ -1,6 +1,6 @@
 /** Moves people on who wait at an API-call node, with the payload that the call brought (D27). */
 import type { TransactionContext } from '../context.ts';
-import { moveOf, whyGone } from './advance-node.ts';
+import { moveOf, whyGone } from './move-of.ts';
 import { addToPayloads, lockWaiting } from './called-run-store.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';

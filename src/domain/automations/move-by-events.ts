@@ -6,7 +6,7 @@ import { movedAmong, peopleById } from '../audience/people-store.ts';
 import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { SegmentRule } from '../audience/segments/segment.ts';
 import type { TransactionContext } from '../context.ts';
-import { moveOf } from './advance-node.ts';
+import { moveOf } from './move-of.ts';
 import { lockRuns, runsOfPeople, type AwaitingRun } from './awaiting-run-store.ts';
 import type { Followed } from './enter-by-events.ts';
 import { countingOf, detailsOf } from './event-wait-work.ts';

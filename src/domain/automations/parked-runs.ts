@@ -1,7 +1,7 @@
 /** Runs that failed and are parked (D87): all of a node are tried again, or pass over it. And taking one person out of a flow. */
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { moveOf } from './advance-node.ts';
+import { moveOf } from './move-of.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { liveFlow } from './live-flow.ts';

@@ -101,44 +101,58 @@ interface Moves {
 export async function moveRuns(tx: Transaction, key: VersionKey, { moves, now }: Moves): Promise<void> {
   if (moves.length === 0) return;
   await writeMoves(tx, key, { moves, now });
-  await countMoves(tx, key, moves);
+  countMoves(tx, key, moves);
+}
+
+function stepOf({ run, from, what, port, reason, details }: Move) {
+  return { id: String(run.id), person: String(run.personId), from, what, port, reason, details };
+}
+
+/** Where the run stands from now on; without a node: nowhere. */
+function placeOf({ run, from, what, reason, to }: Move, now: Date) {
+  const hasMoved = what === 'passed' || run.reason === RUN_REQUESTS.waitAnew;
+  const isParked = what === 'parked';
+  // Mails are passed over until the person waits again.
+  const request = to?.state === 'due' && run.reason === RUN_REQUESTS.skipMails ? run.reason : null;
+  return {
+    ...{ node: to?.node ?? (isParked ? from : null), state: to?.state ?? 'parked', wake: to?.wakeAt ?? null },
+    ...{ since: hasMoved ? now : run.since, failures: what === 'passed' ? 0 : run.failures },
+    ...{ asked: isParked ? reason : request, passes: run.passes, has_left: run.hasLeft, entry_key: run.entryKey },
+  };
 }
 
 async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves): Promise<void> {
   const { customerId, automationId, version } = key;
-  const rows = moves.map(({ run, from, what, port, reason, details, to }) => ({
-    ...{ id: String(run.id), person: String(run.personId), entry_key: run.entryKey, from, what, port, reason, details },
-    ...{ node: to?.node ?? (what === 'parked' ? from : null), state: to?.state ?? 'parked', wake: to?.wakeAt ?? null },
-    ...{ passes: run.passes, has_left: run.hasLeft },
+  const rows = moves.map((move) => ({
+    ...stepOf(move),
+    ...(move.goesOn ? {} : { ...placeOf(move, now), last: true }),
   }));
-  const ids = moves.map(({ run }) => run.id);
-  const endedPeople = moves.filter(({ to, what }) => !to && what !== 'parked').map(({ run }) => run.personId);
+  const ids = moves.flatMap(({ run, goesOn }) => (goesOn ? [] : [run.id]));
+  const ended = moves.flatMap(({ run, to, what }) => (to || what === 'parked' ? [] : [run]));
+  const [endedIds, endedPeople] = [ended.map(({ id }) => id), ended.map(({ personId }) => personId)];
   await tx.execute(
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-            AS m (id bigint, person bigint, entry_key text, "from" text, what text, port text, reason text, details jsonb,
-                  node text, state hot.flow_state, wake timestamptz, passes jsonb, has_left boolean)
+            AS m (id bigint, person bigint, "from" text, what text, port text, reason text, details jsonb, last boolean, entry_key text,
+                  node text, state hot.flow_state, wake timestamptz, since timestamptz, failures smallint, asked text, passes jsonb, has_left boolean)
         ), moved AS (
           UPDATE hot.flow_run r
-             SET node = m.node, state = m.state, wake_at = m.wake, passes = nullif(m.passes, 'null'), has_left = m.has_left,
-                 since = CASE WHEN m.what = 'passed' OR r.reason = ${RUN_REQUESTS.waitAnew} THEN ${now} ELSE r.since END,
-                 failures = CASE WHEN m.what = 'passed' THEN 0 ELSE r.failures END,
-                 -- Mails are passed over until the person waits again.
-                 reason = CASE WHEN m.what = 'parked' THEN m.reason WHEN m.state = 'due' AND r.reason = ${RUN_REQUESTS.skipMails} THEN r.reason END
+             SET node = m.node, state = m.state, wake_at = m.wake, since = m.since, failures = m.failures, reason = m.asked,
+                 passes = nullif(m.passes, 'null'), has_left = m.has_left
             FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
-             AND r.id = m.id AND m.node IS NOT NULL
+             AND r.id = m.id AND m.last AND m.node IS NOT NULL
         ), gone AS (
           DELETE FROM hot.flow_run r USING m
-           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
-             AND r.id = m.id AND m.node IS NULL
+           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${endedIds}::bigint[])
+             AND r.id = m.id AND m.last AND m.node IS NULL
         ), ended AS (
           UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = coalesce(m.reason, 'end')
             FROM m WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${endedPeople}::bigint[])
-             AND e.person_id = m.person AND e.entry_key = m.entry_key AND e.run_id = m.id AND m.node IS NULL
+             AND e.person_id = m.person AND e.entry_key = m.entry_key AND e.run_id = m.id AND m.last AND m.node IS NULL
         ), emptied AS (
           DELETE FROM hot.flow_payload p USING m
-           WHERE p.customer_id = ${customerId} AND p.automation_id = ${automationId} AND p.run_id = ANY (${ids}::bigint[])
-             AND p.run_id = m.id AND m.node IS NULL
+           WHERE p.customer_id = ${customerId} AND p.automation_id = ${automationId} AND p.run_id = ANY (${endedIds}::bigint[])
+             AND p.run_id = m.id AND m.last AND m.node IS NULL
         )
         INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, port, reason, details)
         SELECT ${customerId}, ${automationId}, m.id, m.person, ${now}, ${version}, (${now}::timestamptz AT TIME ZONE 'UTC')::date,

@@ -94,6 +94,8 @@ export interface Move {
   readonly reason: string | null;
   /** The values that were read (D78). */
   readonly details: Readonly<Record<string, unknown>> | null;
+  /** Another move of the same run follows in the same transaction. */
+  readonly goesOn?: boolean;
   /** It was parked until now. */
   readonly wasParked?: boolean;
   /** Null: the run has ended, or is parked where it is. */

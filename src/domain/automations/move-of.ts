@@ -1,0 +1,61 @@
+/** What an outcome makes of a run: the step in its history, and where it stands then. Pure. */
+import type { FlowNode, NodeType } from './flow-nodes.ts';
+import type { LiveFlow } from './live-flow.ts';
+import type { Outcome } from './node-work.ts';
+import { placeAt } from './place-at.ts';
+import type { DueRun, Move, Passes, Run, RunPerson } from './run.ts';
+
+/** Undefined: the run goes on. */
+export function whyGone({ person, hasLeft }: DueRun): string | undefined {
+  if (!person) return 'deleted';
+  if (hasLeft) return undefined;
+  if (person.status !== 'subscribed') return person.status;
+  return person.isSuppressed ? 'suppressed' : undefined;
+}
+
+/** The person as the work of the node leaves it: what follows goes by that. */
+export function personAfter(node: FlowNode, person: RunPerson): RunPerson {
+  if (node.type === 'unsubscribe' && person.status === 'subscribed') return { ...person, status: 'unsubscribed' };
+  if (node.type !== 'set_field') return person;
+  const { [node.field]: _before, ...others } = person.fields;
+  return { ...person, fields: node.value === '' ? others : { ...others, [node.field]: node.value } };
+}
+
+export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Parameters<typeof placeAt>[1]): Move {
+  const still = { run, from: node.id, port: null, reason: null, details: null, to: null };
+  if ('leave' in outcome) return { ...still, what: outcome.leave === 'end' ? 'passed' : 'left', reason: outcome.leave };
+  if ('park' in outcome) return { ...still, what: 'parked', reason: outcome.park };
+  if ('waitUntil' in outcome)
+    return {
+      ...{ ...still, what: 'stays', reason: outcome.reason ?? null },
+      to: { node: node.id, state: 'waiting', wakeAt: outcome.waitUntil },
+    };
+  const next = arrival?.live.graph.next(node.id, outcome.go);
+  const step = { port: outcome.go, reason: outcome.reason ?? null, details: outcome.details ?? null };
+  if (!next || !arrival) return { ...still, ...step, what: 'passed' };
+  const passes = passesAt(next.id, run.passes, arrival.live);
+  if (timesAt(passes, next.id) > arrival.live.flow.passesMax)
+    return { ...still, what: 'left', reason: 'too_many_passes' };
+  const hasLeft = run.hasLeft || (LEAVING.includes(node.type) && outcome.go === 'next');
+  return {
+    ...still,
+    ...step,
+    run: { ...run, passes, hasLeft },
+    what: 'passed',
+    to: placeAt(next, { ...arrival, person: personAfter(node, arrival.person) }),
+  };
+}
+
+/** By these a flow itself ends the subscription. */
+const LEAVING: readonly NodeType[] = ['unsubscribe', 'move_to_list'];
+
+/** Only nodes that are part of a way round are counted. */
+function passesAt(node: string, passes: Passes | null, { repeated }: LiveFlow): Passes | null {
+  if (!repeated.has(node)) return passes;
+  return { ...passes, [node]: timesAt(passes, node) + 1 };
+}
+
+/** Ids of nodes are the caller's: only own names count. */
+function timesAt(passes: Passes | null, node: string): number {
+  return passes && Object.hasOwn(passes, node) ? (passes[node] ?? 0) : 0;
+}
