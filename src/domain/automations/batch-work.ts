@@ -9,7 +9,7 @@ import { askedOutcome } from './asked-outcome.ts';
 import type { FlowNode } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
 import { moveOf, personAfter, whyGone } from './move-of.ts';
-import { changesPeople, nodesAhead } from './nodes-ahead.ts';
+import { changesPeople } from './nodes-ahead.ts';
 import type { PresentRun } from './node-work.ts';
 import { RUN_REQUESTS, type DueRun, type Move } from './run.ts';
 import { reasonsToLeave } from './ways-out.ts';

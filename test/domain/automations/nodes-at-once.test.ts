@@ -21,7 +21,7 @@ test('whoever has waited goes on to the next wait in one transaction, each step 
     nodes: [
       rest,
       { id: 'mark', type: 'add_tag', tag: 'marked' },
-      { id: 'ways', type: 'condition', if: { person: { tag: { is: 'marked' } } } },
+      { id: 'ways', type: 'condition', if: { person: { tags: { hasAny: ['marked'] } } } },
       { id: 'unmark', type: 'remove_tag', tag: 'marked' },
       { id: 'later', type: 'wait', for: { hours: 1 } },
     ],
@@ -108,9 +108,9 @@ test('two flows that tag the same people in parts do not wait for each other bot
   const parts = (first: string, second: string) => ({
     triggers,
     nodes: [
-      { id: 'first', type: 'condition', if: { person: { tag: { is: first } } } },
+      { id: 'first', type: 'condition', if: { person: { tags: { hasAny: [first] } } } },
       { id: 'one', type: 'add_tag', tag: 'done' },
-      { id: 'second', type: 'condition', if: { person: { tag: { is: second } } } },
+      { id: 'second', type: 'condition', if: { person: { tags: { hasAny: [second] } } } },
       { id: 'two', type: 'add_tag', tag: 'done' },
     ],
     edges: [
