@@ -17,6 +17,22 @@ export const stoppedMailJob = defineJob({
   attemptsMax: MAIL_ATTEMPTS_MAX,
 });
 
+/** Mails a customer's users that a node of an automation was paused, because too many people were parked there. */
+export const pausedNodeMailJob = defineJob({
+  name: 'automations.paused-node-mail',
+  payload: z.object({
+    ...{ customerId: id, automationId: id, version: z.int(), node: z.string(), moved: z.int(), parked: z.int() },
+  }),
+  attemptsMax: MAIL_ATTEMPTS_MAX,
+});
+
+/** Mails a customer's users that people have entered an automation too often, and enter it no more. */
+export const blockedPeopleMailJob = defineJob({
+  name: 'automations.blocked-people-mail',
+  payload: z.object({ customerId: id, automationId: id }),
+  attemptsMax: MAIL_ATTEMPTS_MAX,
+});
+
 /** Erases what is left of deleted automations. */
 export const eraseGoneJob = defineJob({
   name: 'automations.erase-gone',

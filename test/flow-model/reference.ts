@@ -85,6 +85,7 @@ class Reference implements Expected {
   readonly #rules: Rules;
   readonly #draws: Draws;
   readonly #listZone: string;
+  readonly #blocked = new Set<number>();
   readonly #entries = new Map<string, { at: number[]; run: Run | undefined }>();
   #runs: Run[] = [];
   #published = 0;
@@ -125,6 +126,7 @@ class Reference implements Expected {
         return;
       case 'pause':
       case 'activate':
+        if (happening.do === 'activate' && this.#status === 'inactive') this.#blocked.clear();
         this.#status = happening.do === 'pause' ? 'inactive' : 'active';
         return;
       case 'work':
@@ -152,7 +154,10 @@ class Reference implements Expected {
     if (flow.entry.mode === 'per_key' && key === '') return 'no_key';
     if (person.status !== 'subscribed') return 'not_subscribed';
     const all = [...this.#entries].filter(([name]) => name.startsWith(`${no} `)).flatMap(([, { at }]) => at);
-    if (flow.entry.mode !== 'once' && rules.isLoop(all, now)) return 'too_often';
+    if (flow.entry.mode !== 'once' && (this.#blocked.has(no) || rules.isLoop(all, now))) {
+      this.#blocked.add(no);
+      return 'too_often';
+    }
     const entry = this.#entries.get(`${no} ${key}`) ?? { at: [], run: undefined };
     const lastAt = entry.at.at(-1);
     const last: LastEntry | undefined =

@@ -1,12 +1,15 @@
 /** Lets people into a flow: who may enter gets a run at the first node; everybody else gets the reason (D70). */
 import type { TransactionContext } from '../context.ts';
 import { peopleById } from '../audience/people-store.ts';
-import { entriesSince, writeEntries } from './entry-store.ts';
+import { blockedPeopleMailJob } from '../../jobs/automation-jobs.ts';
+import { enqueue } from '../../jobs/define-job.ts';
+import { blockedAmong, blockPeople, entriesSince, writeEntries } from './entry-store.ts';
 import type { Entry } from './flow-triggers.ts';
+import type { FlowNode } from './flow-nodes.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import { firstNode, type LiveFlow } from './live-flow.ts';
 import { placeAt } from './place-at.ts';
-import type { RunPerson } from './run.ts';
+import type { Place, RunPerson } from './run.ts';
 import { insertRuns, type NewRun } from './new-run-store.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
 import { findByKeys } from './run-store.ts';
@@ -18,6 +21,7 @@ const ENTRIES_A_DAY_MAX = 20;
 /** Flows that start one another (D83). */
 export const DEPTH_MAX = 5;
 const DAY_MS = 86_400_000;
+const BLOCKED_MAIL_SECONDS = 60;
 
 export interface Entrant {
   readonly personId: bigint;
@@ -74,8 +78,15 @@ export async function enterPeople(
   });
   const applicants = entrants.filter((_one, no) => refusals[no] === undefined);
   const timed = applicants.map((one) => ({ ...one, at: one.at ?? now }));
-  const before = mayRepeat ? await entriesSince(ctx.db, key, { ids, since }) : [];
+  const blocked = new Set(mayRepeat ? await blockedAmong(ctx.db, key, ids) : []);
+  const counted = mayRepeat ? await entriesSince(ctx.db, key, { ids, since }) : [];
+  const before = [...counted, ...[...blocked].map((personId) => ({ personId, entries: ENTRIES_A_DAY_MAX }))];
   const { runIds, tooOften } = await entriesOf(ctx, live, { applicants: timed, before });
+  await blockWhoRepeats(
+    ctx,
+    key,
+    timed.filter((one) => tooOften.has(nameOf(one)) && !blocked.has(one.personId)),
+  );
   const runs = await newRuns(ctx, live, timed, { people, runIds });
   await insertRuns(ctx.tx, key, runs);
   await fireForArrivals(ctx, live, runs);
@@ -118,6 +129,20 @@ async function entriesOf(ctx: TransactionContext, { key, flow }: LiveFlow, { app
     const asked = new Set(next);
     waiting = waiting.filter((one) => !asked.has(one));
   }
+}
+
+/** They enter no more until somebody has looked at it: more than that is a loop (D83). */
+async function blockWhoRepeats(
+  { db, tx }: TransactionContext,
+  key: LiveFlow['key'],
+  people: readonly { readonly personId: bigint }[],
+): Promise<void> {
+  if (people.length === 0) return;
+  await blockPeople(db, key, [...new Set(people.map(({ personId }) => personId))]);
+  const automation = { customerId: String(key.customerId), automationId: String(key.automationId) };
+  // One mail for all who are blocked in a minute.
+  const options = { key: `${blockedPeopleMailJob.name} ${key.automationId}`, delaySeconds: BLOCKED_MAIL_SECONDS };
+  await enqueue(tx, blockedPeopleMailJob, automation, options);
 }
 
 function nameOf({ personId, entryKey }: Pick<Entrant, 'personId' | 'entryKey'>): string {
@@ -170,7 +195,16 @@ async function newRuns(
       ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed', reason: null },
     };
     return [
-      { run, to: placeAt(first, { live, zones, person, now: one.at }), payload: one.payload, reason: one.reason },
+      { run, to: placeOnEntry(first, { live, zones, person, now: one.at }), payload: one.payload, reason: one.reason },
     ];
   });
+}
+
+/**
+ * Whoever waits for a date of a field is at work first: the follower sees the run only after this transaction, and a date that changes meanwhile
+ * would be seen by nobody (D76).
+ */
+function placeOnEntry(first: FlowNode, arrival: Parameters<typeof placeAt>[1]): Place {
+  if (first.type !== 'wait_until' || first.field === undefined) return placeAt(first, arrival);
+  return { node: first.id, state: 'due', wakeAt: arrival.now };
 }

@@ -81,3 +81,50 @@ export function entriesSince(
          GROUP BY s.person_id`,
   );
 }
+
+type AutomationKey = { readonly customerId: bigint; readonly automationId: bigint };
+
+/** Who of these people enters the flow no more (D83). */
+export async function blockedAmong(
+  db: Queryable,
+  { customerId, automationId }: AutomationKey,
+  ids: readonly bigint[],
+): Promise<readonly bigint[]> {
+  const rows = await db.query(
+    { personId: 'bigint' },
+    sql`SELECT DISTINCT e.person_id AS "personId" FROM hot.flow_entry e
+         WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${[...ids]}::bigint[]) AND e.blocked_at IS NOT NULL`,
+    'automations.blocked_among',
+  );
+  return rows.map(({ personId }) => personId);
+}
+
+/** From now on they enter no more, whatever the key of the entry is. */
+export async function blockPeople(
+  db: Queryable,
+  { customerId, automationId }: AutomationKey,
+  ids: readonly bigint[],
+): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.flow_entry e SET blocked_at = now()
+         WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${[...ids]}::bigint[])`,
+  );
+}
+
+/** Everybody may enter again. */
+export async function unblockPeople(db: Queryable, { customerId, automationId }: AutomationKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.flow_entry e SET blocked_at = NULL
+         WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.blocked_at IS NOT NULL`,
+  );
+}
+
+/** How many people are blocked. */
+export async function countBlocked(db: Queryable, { customerId, automationId }: AutomationKey): Promise<number> {
+  const [found] = await db.query(
+    { people: 'int' },
+    sql`SELECT count(DISTINCT e.person_id)::int AS people FROM hot.flow_entry e
+         WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.blocked_at IS NOT NULL`,
+  );
+  return found?.people ?? 0;
+}

@@ -1,7 +1,7 @@
 /** Puts people into flows: their runs, payloads, first steps and counts, in one statement for a thousand. */
 import { sql, type Transaction } from '../../db/database.ts';
 import type { FlowPayload } from './flow-payload.ts';
-import { countEntries } from './node-store.ts';
+import { countEntries } from './node-count-store.ts';
 import type { Place, Run, VersionKey } from './run.ts';
 
 export interface NewRun {

@@ -1,4 +1,5 @@
 /** When workers last moved people through flows, and the flows that an outage has made late. */
+import type { AutomationStatus } from './automation.ts';
 import { sql, row, type Queryable, type Transaction } from '../../db/database.ts';
 
 /** Notes that flows are worked on now. Returns for how many seconds they were not; 0 at the first time. One process after the other. */
@@ -33,17 +34,17 @@ export function stopLate(tx: Transaction, seconds: number) {
 
 const READER_ROW = row({ email: 'text', name: 'text' });
 
-/** The users of the automation's customer, at most `max`, with its name; nobody when it goes on already, or the customer is disabled. */
-export function readersOfStopped(
+/** The users of the automation's customer, at most `max`, with its name; nobody when it has another status, or the customer is disabled. */
+export function readersOf(
   db: Queryable,
   { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
-  max: number,
+  { status, max }: { readonly status: AutomationStatus; readonly max: number },
 ) {
   return db.query(
     READER_ROW,
     sql`SELECT u.email, a.name FROM automation a
           JOIN customer c ON c.id = a.customer_id AND c.status = 'active'
           JOIN app_user u ON u.customer_id = a.customer_id AND u.status = 'active'
-         WHERE a.customer_id = ${customerId} AND a.id = ${automationId} AND a.status = 'inactive' ORDER BY u.id LIMIT ${max}`,
+         WHERE a.customer_id = ${customerId} AND a.id = ${automationId} AND a.status = ${status} ORDER BY u.id LIMIT ${max}`,
   );
 }

@@ -7,7 +7,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { enqueueSystemMails } from '../delivery/system-mail.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { keepPosition } from './flow-follower-store.ts';
-import { noteWork, readersOfStopped, stopLate } from './outage-store.ts';
+import { noteWork, readersOf, stopLate } from './outage-store.ts';
 import { restTriggers } from './trigger-store.ts';
 
 const OUTAGE_SECONDS = 3_600;
@@ -40,7 +40,7 @@ export interface StoppedFlow {
 
 /** Mails the users of the customer that the automation was stopped, and what to do. */
 export async function enqueueStoppedMails(ctx: Context, jobId: string, { hours, ...key }: StoppedFlow): Promise<void> {
-  const readers = await readersOfStopped(ctx.db, key, READERS_MAX);
+  const readers = await readersOf(ctx.db, key, { status: 'inactive', max: READERS_MAX });
   const mails = readers.map(({ email, name }) => ({
     to: email,
     subject: `The automation ${name} was stopped after an outage`,

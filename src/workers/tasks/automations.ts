@@ -1,12 +1,21 @@
 /** Jobs of automations: a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
+import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
-import { callEverybodyJob, eraseGoneJob, stoppedMailJob } from '../../jobs/automation-jobs.ts';
+import {
+  blockedPeopleMailJob,
+  callEverybodyJob,
+  eraseGoneJob,
+  pausedNodeMailJob,
+  stoppedMailJob,
+} from '../../jobs/automation-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
 
 export const automationTasks: readonly Task[] = [
   defineTask(callEverybodyJob, (ctx, call, { abortSignal }) => callEverybody(ctx, call, () => abortSignal.aborted)),
   defineTask(stoppedMailJob, (ctx, stopped, { jobId }) => enqueueStoppedMails(ctx, jobId, stopped)),
+  defineTask(pausedNodeMailJob, (ctx, paused, { jobId }) => enqueuePausedNodeMails(ctx, jobId, paused)),
+  defineTask(blockedPeopleMailJob, (ctx, key) => enqueueBlockedPeopleMails(ctx, key)),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),
 ];
