@@ -18,8 +18,10 @@ import type { Move } from './run.ts';
 import { findByKeys, moveRuns } from './run-store.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
 import { wakeFlows } from './wake-flows.ts';
+import { wakeForDate } from './changed-date.ts';
 import { waysOut, type WayOut } from './ways-out.ts';
 import { zonesOfList } from './version-read-model.ts';
+import type { Zones } from './zones.ts';
 
 /** After these a rule about the person may have become true. */
 const CHANGING: ReadonlySet<FlowEventKind> = new Set([
@@ -32,7 +34,9 @@ const ENDING: ReadonlySet<FlowEventKind> = new Set(['unsubscribed', 'moved', 're
 
 /** Whether people inside the flow wait for events, or leave by them. */
 export function awaitsEvents({ flow: { goals, exits, nodes } }: LiveFlow): boolean {
-  return goals.length + exits.length > 0 || nodes.some(({ type }) => type === 'wait_for_event');
+  return (
+    goals.length + exits.length > 0 || nodes.some(({ type }) => type === 'wait_for_event' || type === 'wait_until')
+  );
 }
 
 /** Whether the event may do something to somebody inside. */
@@ -57,11 +61,13 @@ export async function moveByEvents(
 ): Promise<number> {
   const ids = [...new Set(followed.events.map(({ personId }) => personId))];
   const inside = await runsOfPeople(ctx.tx, key, ids);
+  const zones = inside.length > 0 ? await zonesOfList(ctx.db, { customerId: key.customerId, listId }) : undefined;
+  if (!zones) return 0;
   const judges = new Map<number, { readonly live: LiveFlow; readonly judge: Judge }>();
   for (const version of new Set(inside.map((run) => run.version))) {
     const live = await liveFlow(ctx, { ...key, version });
     if (live && (awaitsEvents(live) || followed.events.some(({ kind }) => ENDING.has(kind))))
-      judges.set(version, { live, judge: await judgeOf(ctx, live, inside, followed) });
+      judges.set(version, { live, judge: await judgeOf(ctx, live, { inside, followed, zones }) });
   }
   const judged = (runs: readonly AwaitingRun[], isHeld: boolean) =>
     runs.filter((run) => judges.get(run.version)?.judge(run, isHeld));
@@ -70,8 +76,6 @@ export async function moveByEvents(
   await findByKeys(ctx.tx);
   const held = judged(await lockRuns(ctx.tx, key, wanted), true);
   if (held.length === 0) return 0;
-  const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId });
-  if (!zones) return 0;
   const people = await peopleById(ctx.db, {
     ...{ customerId: key.customerId, listId, ids: held.map(({ personId }) => personId) },
   });
@@ -92,13 +96,14 @@ export async function moveByEvents(
   return held.length;
 }
 
+interface Judging {
+  readonly inside: readonly AwaitingRun[];
+  readonly followed: Followed;
+  readonly zones: Zones;
+}
+
 /** The end of the subscription comes before goals, these before exits, and all before the wait. */
-async function judgeOf(
-  ctx: TransactionContext,
-  live: LiveFlow,
-  inside: readonly AwaitingRun[],
-  followed: Followed,
-): Promise<Judge> {
+async function judgeOf(ctx: TransactionContext, live: LiveFlow, { inside, followed, zones }: Judging): Promise<Judge> {
   const ended = await whoseSubscriptionEnded(ctx, live, followed);
   const events = Map.groupBy(followed.events, ({ personId }) => personId);
   const leaves = await Promise.all(
@@ -112,7 +117,11 @@ async function judgeOf(
     const gone = run.hasLeft ? undefined : ended.get(run.personId);
     if (gone !== undefined) return { leave: gone };
     const left = leaves.find(({ isTrue }) => isTrue(run, own));
-    return left ? { leave: left.reason } : endOfWait(live, run, { events: own, isHeld });
+    if (left) return { leave: left.reason };
+    return (
+      endOfWait(live, run, { events: own, isHeld }) ??
+      wakeForDate(live, run, { events: own, isHeld, zones, now: followed.now })
+    );
   };
 }
 

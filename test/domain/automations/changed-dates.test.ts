@@ -1,0 +1,53 @@
+/** Waits for a date of a person's field: a change of the date moves their end, whichever way (D76). */
+import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
+import { sql } from '../../../src/db/database.ts';
+import { addListField } from '../../../src/domain/audience/add-list-field.ts';
+import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
+import { startFlowWorld } from '../../support/flow-world.ts';
+
+const world = await startFlowWorld();
+await addListField(world.ctx, world.list.uid, { type: 'date', label: 'Ends', tag: 'ENDS' });
+await addListField(world.ctx, world.list.uid, { type: 'text', label: 'Level', tag: 'LEVEL' });
+const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
+const triggers = [{ type: 'execute' }];
+
+test('a date that moves to an earlier day, or is emptied, ends the wait by the new one', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'ends', type: 'wait_until', field: 'ENDS', at: '09:00' },
+      { id: 'soon', type: 'add_tag', tag: 'on the day' },
+      { id: 'none', type: 'add_tag', tag: 'no date' },
+    ],
+    edges: [...line('start', 'ends', 'soon'), { from: 'ends', port: 'no_date', to: 'none' }],
+  });
+  const far = { fieldValues: { ENDS: '2027-02-20' } };
+  const [earlier, emptied] = [await world.person(far), await world.person(far)];
+  const [passed, stays] = [await world.person(far), await world.person(far)];
+  const change = (person: bigint, fieldValues: Record<string, string>) =>
+    updateSubscriber(world.ctx, { subscriber: subscriberUid(person), listUid: world.list.uid, fieldValues });
+  await world.enter(flow, [earlier, emptied, passed, stays]);
+  await world.run('2027-02-01T09:00:00Z');
+  await change(earlier, { ENDS: '2027-02-10' });
+  await change(emptied, { ENDS: '' });
+  await change(passed, { ENDS: '2026-12-01' });
+  await change(stays, { LEVEL: 'gold' });
+  await world.follow();
+  await world.run();
+  expect(await world.steps(emptied)).toEqual([
+    ...['ends entered execute', 'ends passed no_date no_date', 'none passed next'],
+  ]);
+  expect(await world.steps(passed)).toEqual(['ends entered execute', 'ends passed late late']);
+  const wakes = await queryRows<{ person: bigint; wake: Date }>(
+    world.ctx.db,
+    sql`SELECT person_id AS person, wake_at AS wake FROM hot.flow_run WHERE automation_id = ${flow.key.automationId} ORDER BY wake_at`,
+  );
+  expect(wakes).toEqual([
+    { person: earlier, wake: new Date('2027-02-10T09:00:00Z') },
+    { person: stays, wake: new Date('2027-02-20T09:00:00Z') },
+  ]);
+  await world.run('2027-02-10T09:00:00Z');
+  expect((await world.steps(earlier)).at(-1)).toBe('soon passed next');
+});
