@@ -6,14 +6,16 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import type { AnswersByQuestion } from '../audience/segments/segment.ts';
 import { setFlowDepths } from '../../events/person-event-store.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { automationStatus } from './automation-store.ts';
+import type { Transaction } from '../../db/database.ts';
 import { movesOfBatch } from './batch-work.ts';
 import { questionsOf } from './flow-condition.ts';
 import type { FlowNode } from './flow-nodes.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import { nodesAhead, readsPayload } from './nodes-ahead.ts';
 import type { Cursor, DueRun, NodeKey, DueNode } from './run.ts';
-import { storeNextWake, tryNode } from './node-store.ts';
+import { releasedAt, requestOf, type LateRuns } from './late-runs.ts';
+import { countLate } from './node-count-store.ts';
+import { nodeState, storeNextRelease, storeNextWake, tryNode } from './node-store.ts';
 import { oneByOne } from './one-by-one.ts';
 import { answersToRules } from './rule-answers.ts';
 import { findByKeys, lockDue, moveRuns } from './run-store.ts';
@@ -71,7 +73,8 @@ async function answersFor(ctx: Context, live: LiveFlow, node: FlowNode): Promise
 }
 
 const NOTHING: Advanced = { moved: 0, next: undefined };
-const NOTHING_AHEAD: ReadonlySet<FlowNode> = new Set();
+/** Comes after all others of its time. */
+const RUN_ID_MAX = 2n ** 63n - 1n;
 
 interface Batch extends Step {
   readonly max: number;
@@ -82,23 +85,52 @@ interface Batch extends Step {
 }
 
 async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Promise<Advanced> {
-  const { live, node, now, max, after, ahead = NOTHING_AHEAD } = batch;
+  const { live, node, now, max } = batch;
+  const state = (await tryNode(ctx.tx, key)) ? await nodeState(ctx.db, key) : undefined;
   // It may have been stopped since it was found: nobody is moved from then on.
-  if (!(await tryNode(ctx.tx, key)) || (await automationStatus(ctx.db, key)) !== 'active') return NOTHING;
+  if (state?.status !== 'active' || state.paused.has(key.node)) return NOTHING;
   await findByKeys(ctx.tx);
   const zones = await zonesOfList(ctx.db, { customerId: key.customerId, listId: live.listId });
   if (!zones) return NOTHING;
-  const withPayload = [node, ...ahead].some(readsPayload);
-  const due = await lockDue(ctx.tx, key, { listId: live.listId, now, max, after, withPayload });
+  const ahead = new Set([...(batch.ahead ?? [])].filter(({ id }) => !state.paused.has(id)));
+  const { due, isLate } = await lockNext(ctx.tx, key, { ...batch, late: state.late, ahead });
   if (due.length === 1 && due[0]) batch.onFound?.(due[0]);
   // What the node does to people happens one flow deeper (D83).
   await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
-  const moves = due.length > 0 ? await movesOfBatch(ctx, { ...batch, zones, ahead }, due) : [];
+  const moves = due.length > 0 ? await movesOfBatch(ctx, { ...batch, node, zones, ahead }, due) : [];
   await moveRuns(ctx.tx, key, { moves, now });
   await fireForArrivals(ctx, live, moves);
   const last = due.length < max ? undefined : due.at(-1);
-  const next = last && { key, after: { wakeAt: last.wakeAt, id: last.id } };
+  const next = isLate ? { key } : last && { key, after: { wakeAt: last.wakeAt, id: last.id } };
   // What has come before the cursor meanwhile makes the node due again.
-  if (!next || max === 1) await storeNextWake(ctx.tx, key);
+  if (next && max > 1) return { moved: due.length, next };
+  if (state.late)
+    await storeNextRelease(ctx.tx, key, { ...state.late, done: state.late.done + (isLate ? due.length : 0) });
+  else await storeNextWake(ctx.tx, key);
   return { moved: due.length, next };
+}
+
+interface Next extends Batch {
+  readonly late: LateRuns | null;
+  readonly ahead: ReadonlySet<FlowNode>;
+}
+
+/** Of a flow that went on after a pause first those that were late then, as many as may go by now (D85). */
+async function lockNext(
+  tx: Transaction,
+  key: NodeKey,
+  { live, node, now, max, after, late, ahead }: Next,
+): Promise<{ readonly due: readonly DueRun[]; readonly isLate: boolean }> {
+  const question = { listId: live.listId, until: now, max, after, withPayload: [node, ...ahead].some(readsPayload) };
+  if (!late) return { due: await lockDue(tx, key, question), isLate: false };
+  const mayGo = Math.min(max, releasedAt(late, now));
+  const some =
+    mayGo > 0 ? await lockDue(tx, key, { ...question, until: late.until, max: mayGo, after: undefined }) : [];
+  if (some.length > 0) {
+    countLate(tx, key, { runs: some.length, from: late.from });
+    return { due: some.map((run) => ({ ...run, reason: run.reason ?? requestOf(late) })), isLate: true };
+  }
+  const isAfterLate = after && after.wakeAt > late.until;
+  const others = isAfterLate ? after : { wakeAt: late.until, id: RUN_ID_MAX };
+  return { due: await lockDue(tx, key, { ...question, after: others }), isLate: false };
 }

@@ -4,8 +4,8 @@
  */
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import type { FlowPayload } from './flow-payload.ts';
-import { countMoves } from './node-store.ts';
-import { isSuppressed } from '../audience/people-store.ts';
+import { countMoves } from './node-count-store.ts';
+import { peopleById } from '../audience/people-store.ts';
 import {
   RUN_REQUESTS,
   type Cursor,
@@ -13,7 +13,6 @@ import {
   type Move,
   type NodeKey,
   type Passes,
-  type RunPerson,
   type VersionKey,
 } from './run.ts';
 
@@ -34,19 +33,12 @@ export const RUN_ROW = row({
 });
 export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes`;
 
-const DUE_ROW = row({
-  ...RUN_ROW,
-  wakeAt: 'timestamptz',
-  status: 'text?',
-  isSuppressed: 'bool?',
-  fields: typed<RunPerson['fields'] | null>('json?'),
-  payload: typed<FlowPayload | null>('json?'),
-});
+const DUE_ROW = row({ ...RUN_ROW, wakeAt: 'timestamptz' });
 
 export interface DueQuestion {
   readonly listId: bigint;
   /** Due before or at this time. */
-  readonly now: Date;
+  readonly until: Date;
   readonly max: number;
   /** Only what comes after it. */
   readonly after?: Cursor | undefined;
@@ -54,30 +46,46 @@ export interface DueQuestion {
 }
 
 /**
- * Locks what is due at the node, the earliest first. Rows that others hold come later. Rows before the cursor were moved: walking past
- * what is left of them would take longer with every batch.
+ * Locks what is due at the node, the earliest first, and then reads the people: what changes them after that comes to the follower, which waits
+ * for these rows. Rows that others hold come later. Rows before the cursor were moved: walking past what is left of them would take longer with
+ * every batch.
  */
 export async function lockDue(tx: Transaction, key: NodeKey, question: DueQuestion): Promise<DueRun[]> {
-  const { listId, now, max, after, withPayload } = question;
+  const { customerId, automationId } = key;
+  const { listId, until, max, after, withPayload } = question;
   const behind = after ? sql`(r.wake_at, r.id) > (${after.wakeAt}, ${after.id})` : sql`true`;
-  const rows = await tx.query(
+  const runs = await tx.query(
     DUE_ROW,
-    sql`SELECT ${RUN_COLUMNS}, r.wake_at AS "wakeAt", s.status, s.fields, s."isSuppressed", p.payload
-          FROM hot.flow_run r
-          LEFT JOIN LATERAL (SELECT s.status, s.fields, ${isSuppressed(key.customerId)} AS "isSuppressed" FROM subscriber s
-                              WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND s.id = r.person_id OFFSET 0) s ON true
-          LEFT JOIN LATERAL (SELECT p.payload FROM hot.flow_payload p
-                              WHERE ${withPayload} AND p.customer_id = ${key.customerId} AND p.automation_id = ${key.automationId} AND p.run_id = r.id OFFSET 0) p ON true
-         WHERE r.customer_id = ${key.customerId} AND r.automation_id = ${key.automationId} AND r.version = ${key.version}
-           AND r.node = ${key.node} AND r.wake_at <= ${now} AND ${behind}
-         ORDER BY r.wake_at, r.id LIMIT ${max} FOR NO KEY UPDATE OF r SKIP LOCKED`,
+    sql`SELECT ${RUN_COLUMNS}, r.wake_at AS "wakeAt" FROM hot.flow_run r
+         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.version = ${key.version}
+           AND r.node = ${key.node} AND r.wake_at <= ${until} AND ${behind}
+         ORDER BY r.wake_at, r.id LIMIT ${max} FOR NO KEY UPDATE SKIP LOCKED`,
     after ? 'automations.lock_due_after' : 'automations.lock_due',
   );
-  return rows.map(({ status, fields, isSuppressed: suppressed, payload, ...run }) => ({
+  if (runs.length === 0) return [];
+  const people = await peopleById(tx, { customerId, listId, ids: [...new Set(runs.map(({ personId }) => personId))] });
+  const payloads = withPayload ? await payloadsOf(tx, key, runs) : undefined;
+  return runs.map((run) => ({
     ...run,
-    payload,
-    person: status === null ? null : { status, fields: fields ?? {}, isSuppressed: suppressed ?? false },
+    payload: payloads?.get(run.id) ?? null,
+    person: people.get(run.personId) ?? null,
   }));
+}
+
+const PAYLOAD_ROW = row({ id: 'bigint', payload: typed<FlowPayload>('json') });
+
+async function payloadsOf(
+  tx: Transaction,
+  { customerId, automationId }: VersionKey,
+  runs: readonly { readonly id: bigint }[],
+): Promise<ReadonlyMap<bigint, FlowPayload>> {
+  const rows = await tx.query(
+    PAYLOAD_ROW,
+    sql`SELECT p.run_id AS id, p.payload FROM hot.flow_payload p
+         WHERE p.customer_id = ${customerId} AND p.automation_id = ${automationId} AND p.run_id = ANY (${runs.map(({ id }) => id)}::bigint[])`,
+    'automations.payloads',
+  );
+  return new Map(rows.map(({ id, payload }) => [id, payload]));
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Activates an automation, or stops it: then nobody enters, and who is inside stays where they are (D85). */
 import { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
-import { unreachable } from '../../lib/errors.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { hasOverdue, notPublished } from './automation-errors.ts';
 import { writeStatus } from './automation-store.ts';
@@ -10,8 +9,8 @@ import { changeTriggers } from './change-triggers.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { followFromNow } from './flow-follower-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
-import { askOfOverdue, countOverdue, spreadOverdue } from './parked-run-store.ts';
-import { RUN_REQUESTS } from './run.ts';
+import { unblockPeople } from './entry-store.ts';
+import { chooseForLate, lateNodes, resumeNodes } from './late-run-store.ts';
 import { wakeFlows } from './wake-flows.ts';
 
 const HOUR_MS = 3_600_000;
@@ -63,7 +62,7 @@ export async function setAutomationStatus(
 export async function overdueRuns(ctx: Context, uid: string): Promise<number> {
   const { customerId, id: automationId } = await findOwnedAutomation(ctx, uid);
   const now = await databaseNow(ctx.db);
-  return countOverdue(ctx.db, { customerId, automationId }, new Date(now.getTime() - OVERDUE_MS));
+  return sumOf(await lateNodes(ctx.db, { customerId, automationId }, new Date(now.getTime() - OVERDUE_MS)));
 }
 
 async function prepareToGoOn(
@@ -75,21 +74,20 @@ async function prepareToGoOn(
   const key = { customerId, automationId };
   const now = await databaseNow(db);
   const since = new Date(now.getTime() - OVERDUE_MS);
-  const runs = await countOverdue(db, key, since);
-  if (runs === 0) return;
-  if (!choice) throw hasOverdue(runs);
-  switch (choice.mode) {
-    case 'now':
-      return;
-    case 'spread':
-      return spreadOverdue(tx, key, { since, now, hours: choice.hours });
-    case 'skip_mails': {
-      const before = new Date(now.getTime() - choice.olderThanHours * HOUR_MS);
-      return askOfOverdue(tx, key, { since: before, request: RUN_REQUESTS.skipMails });
-    }
-    case 'wait_anew':
-      return askOfOverdue(tx, key, { since, request: RUN_REQUESTS.waitAnew });
-    default:
-      return unreachable(choice);
-  }
+  const runs = sumOf(await lateNodes(db, key, since));
+  if (runs > 0 && !choice) throw hasOverdue(runs);
+  await resumeNodes(tx, key, now);
+  await unblockPeople(tx, key);
+  if (!choice || choice.mode === 'now') return;
+  const { mode } = choice;
+  const until = mode === 'skip_mails' ? new Date(now.getTime() - choice.olderThanHours * HOUR_MS) : since;
+  const nodes = await lateNodes(db, key, until);
+  await chooseForLate(tx, key, {
+    nodes,
+    choice: { mode, until, from: now, hours: mode === 'spread' ? choice.hours : 0 },
+  });
+}
+
+function sumOf(nodes: readonly { readonly runs: number }[]): number {
+  return nodes.reduce((sum, { runs }) => sum + runs, 0);
 }

@@ -7,6 +7,8 @@ import { askedOutcome } from '../../../src/domain/automations/asked-outcome.ts';
 import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
 import { node } from '../../../src/domain/automations/flow-nodes.ts';
 import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
+import { requestOf } from '../../../src/domain/automations/late-runs.ts';
+import { nodeState } from '../../../src/domain/automations/node-store.ts';
 import { retryParked, skipParked, takeOut } from '../../../src/domain/automations/parked-runs.ts';
 import {
   overdueRuns,
@@ -18,6 +20,7 @@ import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { eraseGoneJob } from '../../../src/jobs/automation-jobs.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { mortalProcess } from '../../support/mortal-process.ts';
 import { createTenant } from '../../support/tenant.ts';
 
 const HOUR_MS = 3_600_000;
@@ -117,35 +120,65 @@ test('mails that are older than some hours are passed over until the person wait
     sql`UPDATE hot.flow_run SET wake_at = now() - interval '90 minutes' WHERE person_id = ${recent} AND automation_id = ${stopped.key.automationId}`,
   );
   await goOn(stopped.uid, { mode: 'skip_mails', olderThanHours: 2 });
-  expect(await reasons(old)).toEqual(['rest overdue', 'rest overdue']);
-  expect(await reasons([recent])).toEqual(['rest -']);
-  // The request stays through a step that does not wait, and ends with the next wait.
-  let batches = 0;
-  await advanceDue(ctx, { now: () => new Date(), isStopping: () => ++batches > 1 });
-  expect(await reasons(old)).toEqual(['mark overdue', 'mark overdue']);
-  await world.run(inHours(0.1));
-  expect(await reasons(old)).toEqual(['later -', 'later -']);
   const live = await liveFlow(ctx, stopped.key);
   if (!live) throw new Error('The version is not there.');
+  const key = { ...stopped.key, node: 'rest' };
+  const state = await nodeState(ctx.db, key);
+  expect(state?.late).toMatchObject({ mode: 'skip_mails', total: 2, done: 0 });
+  expect(state?.late && requestOf(state.late)).toBe('overdue');
+  await world.run(inHours(0.1));
+  expect(await reasons([recent, ...old])).toEqual(['later -', 'later -', 'later -']);
+  expect((await nodeState(ctx.db, key))?.late, 'it is over').toBe(null);
   const mail = node.parse({ id: 'mail', type: 'send_mail', templateUid: stopped.uid });
   const person = { status: 'subscribed', isSuppressed: false, fields: {} };
   const arrival = { live, zones: { tag: null, fallback: 'UTC' }, person, now: new Date() };
+  const times = { enteredAt: new Date(), eventsFrom: new Date(), since: new Date(), wakeAt: new Date() };
   const run = {
-    ...{
-      id: 1n,
-      personId: 1n,
-      enteredAt: new Date(),
-      eventsFrom: new Date(),
-      eventsAfter: 0n,
-      since: new Date(),
-      wakeAt: new Date(),
-      depth: 0,
-      failures: 0,
-    },
+    ...{ ...times, id: 1n, personId: 1n, eventsAfter: 0n, depth: 0, failures: 0 },
     ...{ isTest: false, hasLeft: false, entryKey: '', passes: null, payload: null, person },
   };
   expect(askedOutcome(mail, { ...run, reason: 'overdue' }, arrival)).toEqual({ go: 'next', reason: 'overdue' });
   expect(askedOutcome(mail, { ...run, reason: null }, arrival)).toBeUndefined();
+});
+
+test('a worker that dies has moved late people on and counted them, or neither; a new choice replaces the one before', async () => {
+  const stopped = await stoppedFlow();
+  const key = { ...stopped.key, node: 'rest' };
+  const late = async () => (await nodeState(ctx.db, key))?.late;
+  await goOn(stopped.uid, { mode: 'spread', hours: 10 });
+  let diesAt = 1;
+  for (let isDead = true; isDead; diesAt++) {
+    const mortal = mortalProcess(ctx, diesAt);
+    const work = { now: () => new Date(inHours(5.1)), isStopping: () => mortal.isDead() };
+    await advanceDue(mortal.ctx, work).catch((error: unknown) => {
+      if (!mortal.isDead()) throw error;
+    });
+    isDead = mortal.isDead();
+    const passed = Number(/passed (\d)/.exec((await world.counts(stopped))['rest'] ?? '')?.[1] ?? 0);
+    expect((await late())?.done).toBe(passed);
+  }
+  expect(await late()).toMatchObject({ mode: 'spread', hours: 10, total: 3, done: 2 });
+  // One is still late: it is asked about again, and goes by the new choice.
+  await setAutomationStatus(ctx, stopped.uid, 'inactive');
+  expect(await overdueRuns(ctx, stopped.uid)).toBe(1);
+  await goOn(stopped.uid, { mode: 'wait_anew' });
+  expect(await late()).toMatchObject({ mode: 'wait_anew', total: 1, done: 0 });
+  await setAutomationStatus(ctx, stopped.uid, 'inactive');
+  await goOn(stopped.uid, { mode: 'now' });
+  expect(await late()).toBe(null);
+  await world.run(inHours(0.1));
+  expect(await world.counts(stopped)).toMatchObject({ rest: 'entered 3, passed 3' });
+});
+
+test('people who come while late ones are spread do not wait for them', async () => {
+  const stopped = await stoppedFlow();
+  await goOn(stopped.uid, { mode: 'spread', hours: 10 });
+  const [person = 0n] = await subscriberPeople(ctx.db, list, 1);
+  await world.run(inHours(0.1));
+  await world.enter(stopped, [person]);
+  await world.run(inHours(1.2));
+  expect(await world.steps(person)).toContain('rest passed next');
+  expect((await nodeState(ctx.db, { ...stopped.key, node: 'rest' }))?.late).toMatchObject({ total: 3, done: 1 });
 });
 
 /** A person who cannot get another tag is parked at `mark`. */
