@@ -1,5 +1,5 @@
 /** Waits for a date: when the field with the date changes, or the person's time zone, the node looks at once when the wait ends now (D76). Pure. */
-import type { PersonEvent } from '../../events/person-event.ts';
+import type { FlowEvent } from './open-or-click.ts';
 import type { AwaitingRun } from './awaiting-run-store.ts';
 import type { FlowNode } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
@@ -7,7 +7,7 @@ import type { Outcome } from './node-work.ts';
 import type { Zones } from './zones.ts';
 
 interface Happened {
-  readonly events: readonly PersonEvent[];
+  readonly events: readonly FlowEvent[];
   /** Its row is locked, so no step of it is on its way. */
   readonly isHeld: boolean;
   readonly zones: Zones;
@@ -30,7 +30,7 @@ export function wakeForDate(
   return waits && isConcerned(graph.nodes.get(run.node)) ? { waitUntil: now } : undefined;
 }
 
-function changedFields({ kind, data }: PersonEvent): readonly string[] {
+function changedFields({ kind, data }: FlowEvent): readonly string[] {
   const fields = kind === 'changed' ? data?.['fields'] : undefined;
   return Array.isArray(fields) ? fields.filter((one) => typeof one === 'string') : [];
 }
