@@ -75,7 +75,8 @@ try {
 } finally {
   await tenant.close();
   await client.end();
-  await bench.product.kill();
+  // What stops by itself writes its profile.
+  await (process.env['PROFILE'] ? bench.product.stop() : bench.product.kill());
   sink.close();
   await postgres.stop();
 }
@@ -101,6 +102,7 @@ async function inTime(given: Bench, mail: object): Promise<void> {
   if (busy) await untilCampaignSends(given);
   const before = (await given.sink.report()).messages;
   const load = new MailLoad({ ...loadOf(given, mail), firstPerson: FIRST_PERSON + warmUp.sentAt.size });
+  const used = { product: given.product.cpuSeconds(), database: given.tenant.databaseSeconds() };
   const startedAt = Date.now();
   await load.run(RATE * SECONDS);
   const accepted = (load.sentAt.size / (load.lastAcceptedAt - startedAt)) * 1_000;
@@ -109,6 +111,11 @@ async function inTime(given: Bench, mail: object): Promise<void> {
   campaigns.abort();
   await busy;
   const arrivals = await given.sink.arrivals();
+  const microseconds = (seconds: number) => ((seconds * 1_000_000) / load.sentAt.size).toFixed(0);
+  const [ofProduct, ofDatabase] = [
+    microseconds(given.product.cpuSeconds() - used.product),
+    microseconds(given.tenant.databaseSeconds() - used.database),
+  ];
   const times = arrivals.map(([person, at]) => at - (load.sentAt.get(person) ?? 0)).sort((a, b) => a - b);
   load.answers.sort((a, b) => a - b);
   const p95 = percentile(times, 0.95);
@@ -118,7 +125,7 @@ async function inTime(given: Bench, mail: object): Promise<void> {
       `p99 ${percentile(times, 0.99)}, at most ${times.at(-1)}`,
   );
   console.log(
-    `Meanwhile ${((beside - arrivals.length) / ((load.lastAcceptedAt - startedAt) / 1_000)).toFixed(0)} messages a second of campaigns; load ${loadavg()[0]?.toFixed(1)}.`,
+    `Meanwhile ${((beside - arrivals.length) / ((load.lastAcceptedAt - startedAt) / 1_000)).toFixed(0)} messages a second of campaigns. Processor time for a mail, with what else went: ${ofProduct} µs of the product, ${ofDatabase} µs of PostgreSQL; load ${loadavg()[0]?.toFixed(1)}.`,
   );
   if (arrivals.length !== load.sentAt.size) fail(`${load.sentAt.size} were accepted, ${arrivals.length} came.`);
   if (values.smoke) return;

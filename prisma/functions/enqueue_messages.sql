@@ -4,7 +4,10 @@
 CREATE OR REPLACE FUNCTION hot.enqueue_messages(
   customers bigint[], kinds smallint[], sources bigint[], recipients bigint[], emails text[], email_keys text[], lists bigint[],
   priorities smallint[], mail_kinds text[], purposes text[], statuses text[], causes text[], contents jsonb[], times timestamptz[])
-RETURNS TABLE (message_id bigint, message_cause text) LANGUAGE plpgsql SET timezone TO 'UTC' AS $$
+RETURNS TABLE (message_id bigint, message_cause text) LANGUAGE plpgsql SET timezone TO 'UTC'
+-- Each row is found by its key, and planning the statements took longer than running them: they are planned once.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
 BEGIN
   -- Partitions are made months ahead; nobody's sign-up fails because that was not done.
   IF to_regclass('hot.delivery_' || to_char(current_date, 'YYYY_MM')) IS NULL THEN
