@@ -86,6 +86,9 @@ export function limitsOf(
       const { bouncePausePercent: percent, bouncePauseRecipients: recipients } = current();
       return { percent, recipients };
     },
+    get eventsPerDay() {
+      return current().eventsPerDay;
+    },
     get billingGraceDays() {
       return current().billingGraceDays;
     },

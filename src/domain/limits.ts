@@ -20,6 +20,8 @@ export interface Limits {
   readonly fileBytesMax: number;
   /** Days in which a renewal may be paid after its period has begun. */
   readonly billingGraceDays: number;
+  /** Events from outside that a customer may record within 24 hours; absent or 0: no limit. */
+  readonly eventsPerDay?: number;
   /** When a login ends: after so many days without use, and after so many in all (decision D96). */
   readonly sessionDays: SessionDays;
 }

@@ -62,7 +62,8 @@ export class RateLimitedError extends ExpectedError {
 
   constructor(code: string, message: string, retryAfterSeconds: number) {
     super(code, message);
-    this.retryAfterSeconds = retryAfterSeconds;
+    // GraphQL's Int and the header Retry-After have whole seconds.
+    this.retryAfterSeconds = Math.ceil(retryAfterSeconds);
   }
 }
 

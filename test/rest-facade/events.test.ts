@@ -64,3 +64,27 @@ test('a token needs the scope of events', async () => {
   const reader = await app.newTenant({ scopes: ['subscribers:write'] });
   expect((await send({ subscriber_uid: world.subscriberUid, name: 'seen' }, reader.token)).status).toBe(403);
 });
+
+test('over the limit of a day nothing of a call is recorded, in REST and GraphQL, and other customers go on', async () => {
+  const limited = await startRestApp({}, { eventsPerDay: 3 });
+  const [mine, others] = [await newWorld(limited, {}), await newWorld(limited, {})];
+  const post = ({ token, subscriberUid }: typeof mine, count: number) =>
+    limited.rest('/events', {
+      ...{ method: 'POST', token },
+      body: { events: Array.from({ length: count }, () => ({ subscriber_uid: subscriberUid, name: 'seen' })) },
+    });
+  expect((await post(mine, 2)).status).toBe(201);
+  const refused = await post(mine, 2);
+  expect([refused.status, refused.text]).toEqual([429, expect.any(String)]);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(refused.text).toContain('You may record 3 events within 24 hours, and have recorded 2.');
+  const query = `mutation ($person: String!) { recordEvents(input: { events: [{ name: "seen", subscriber: $person }, { name: "seen", subscriber: $person }] }) { ... on Error { code } } }`;
+  const twin = await fetch(`${limited.baseUrl}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${mine.token}` },
+    body: JSON.stringify({ query, variables: { person: mine.subscriberUid } }),
+  });
+  expect(await twin.json()).toEqual({ data: { recordEvents: { code: 'TOO_MANY_EVENTS' } } });
+  expect((await post(mine, 1)).status).toBe(201);
+  expect((await post(others, 3)).status).toBe(201);
+});

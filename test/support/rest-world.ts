@@ -343,16 +343,14 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     ...{ soft_bounce_limit: 3, soft_bounce_days: 14, quota_value: 1000, quota_unit: 'hour' },
     // What everybody else in the world can live with.
-    ...{ maintenance: 0, session_idle_days: 20, session_days_max: 60, from_addresses: 'any' },
+    ...{ maintenance: 0, session_idle_days: 20, session_days_max: 60, from_addresses: 'any', events_per_day: 1000 },
     ...{ bounce_pause_percent: 90, bounce_pause_recipients: 500, mail_from: 'no-reply@mail.example' },
     ...{ billing_grace_days: 10, offline_payment_instructions: 'By transfer to our account.', keep_events_months: 24 },
     domain_limits: { 'gmail.com': 2000, '*': 10_000 },
     warm_up: { kind: 'linear', start: 50, step: 50, goal: 5_000 },
     // A plan names servers of the system; the world's is its own.
     sending_servers: path.startsWith('/plans') ? '' : [{ uid: world.serverUid, weight: 2 }],
-    scopes: ['lists:read'],
-    rest_dialect: 'classic',
-    expires_at: '2040-01-31 08:00:00',
+    ...{ scopes: ['lists:read'], rest_dialect: 'classic', expires_at: '2040-01-31 08:00:00' },
     ...{ after: '', everybody: 0, keep_data: 0 },
     code: world.code,
     quiet_hours: { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' },

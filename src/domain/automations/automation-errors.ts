@@ -1,5 +1,11 @@
 /** The errors of automations, by code. */
-import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
+import {
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+  WrongStateError,
+} from '../../lib/errors.ts';
 import type { Refusal } from './enter-people.ts';
 import type { FlowFault } from './flow-fault.ts';
 
@@ -52,6 +58,14 @@ export const hasOverdue = (runs: number) =>
   new WrongStateError(
     'AUTOMATION_HAS_OVERDUE',
     `Steps of ${runs} people are late by more than an hour. Say what becomes of them: now, spread, skip_mails or wait_anew.`,
+  );
+
+/** The limit of an administrator on events from outside. */
+export const tooManyEvents = ({ max, used, seconds }: { max: number; used: number; seconds: number }) =>
+  new RateLimitedError(
+    'TOO_MANY_EVENTS',
+    `You may record ${max} events within 24 hours, and have recorded ${used}. Try again later, with fewer events in a call, or ask your administrator for a higher limit.`,
+    seconds,
   );
 
 /** Of a call for an API-call node. */

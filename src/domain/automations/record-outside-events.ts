@@ -6,7 +6,9 @@ import { z } from 'zod';
 import { isUid, subscriberIdOf } from '../../lib/ids.ts';
 import { checkInput, emailKey, parseInput } from '../../lib/text.ts';
 import { recordPersonEvents, type NewPersonEvent } from '../../events/person-event-store.ts';
-import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { takeFromWindows } from '../../db/rate-windows.ts';
+import { endChecks, inTransaction, viewerOf, type Context } from '../context.ts';
+import { tooManyEvents } from './automation-errors.ts';
 import { isStorable } from './checked-draft.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { eventName, nameOfPluginEvent } from './flow-parts.ts';
@@ -19,6 +21,7 @@ const KEY_LENGTH_MAX = 200;
 const REFERENCE_LENGTH_MAX = 320;
 const TIME_LENGTH_MAX = 40;
 const DAY_MS = 86_400_000;
+const DAY_SECONDS = 86_400;
 /** Older ones are mistakes, and no question goes back further. */
 const DAYS_BACK_MAX = 366;
 /** Clocks differ. */
@@ -73,13 +76,18 @@ type Checked = z.output<typeof outsideEventInput>;
 const RECORDED: EventAnswer = { code: null, message: null };
 const faultOf = (code: EventFault, message: string): EventAnswer => ({ code, message });
 
-/** An answer for each event, in their order. Throws ValidationError on `events` for none or too many. */
+/**
+ * An answer for each event, in their order. Throws ValidationError on `events` for none or too many, RateLimitedError `TOO_MANY_EVENTS` over the
+ * installation's limit for a day.
+ */
 export async function recordOutsideEvents(
   ctx: Context,
   given: { readonly events: readonly OutsideEventInput[] },
 ): Promise<readonly EventAnswer[]> {
   const { events } = parseInput(batchInput, given);
   const { customerId, plugin } = viewerOf(ctx);
+  endChecks(ctx);
+  await takeFromQuota(ctx, customerId, events.length);
   return inTransaction(ctx, async ({ db }) => {
     const now = await databaseNow(db);
     const checked = events.map((event) => checkedEvent(event, now));
@@ -97,6 +105,18 @@ export async function recordOutsideEvents(
       );
     return rows.map((row) => ('person' in row ? RECORDED : row));
   });
+}
+
+/** Before the transaction: calls of one customer do not wait for each other. Wrong events count, too: they are work as well. */
+async function takeFromQuota({ db, installation }: Context, customerId: bigint, n: number): Promise<void> {
+  const { eventsPerDay: max = 0 } = installation.limits;
+  if (max === 0) return;
+  const { refusedBy, used } = await takeFromWindows(
+    db,
+    [{ key: `events:${customerId}`, max, seconds: DAY_SECONDS }],
+    n,
+  );
+  if (refusedBy) throw tooManyEvents({ max, used: used.get(refusedBy.key) ?? 0, seconds: refusedBy.endsInSeconds });
 }
 
 function checkedEvent(given: unknown, now: Date): Checked | EventAnswer {

@@ -19,6 +19,8 @@ interface Setting<Value extends boolean | number | string> {
 /** Some ten years: no number of days or months is larger, and dates stay within the database's range. */
 const DAYS_MAX = 3_650;
 const MONTHS_MAX = 1_200;
+/** Some 11,000 a second: more than an installation records. */
+const EVENTS_PER_DAY_MAX = 1_000_000_000;
 const INSTRUCTIONS_LENGTH_MAX = 2_000;
 
 export const settingsTable = {
@@ -53,6 +55,11 @@ export const settingsTable = {
   bouncePauseRecipients: {
     ...number(20, 100_000, 1_000),
     about: 'Number of latest recipients checked. Smaller campaigns are never paused.',
+  },
+  eventsPerDay: {
+    ...number(0, EVENTS_PER_DAY_MAX, 1_000_000),
+    about:
+      'Events from outside (`POST /events`) that a customer may record within 24 hours; 0: no limit. More are refused with 429.',
   },
   fromAddresses: {
     ...{ type: 'String', schema: z.enum(['any', 'verified']), default: 'any', allowed: 'any or verified' },

@@ -13,6 +13,7 @@ const shape = z
     bounce_pause_recipients: countShape,
     from_addresses: z.enum(['any', 'verified']),
     mail_from: z.string(),
+    events_per_day: countShape,
     billing_grace_days: countShape,
     offline_payment_instructions: z.string(),
     keep_ledger_months: countShape,
