@@ -1,4 +1,5 @@
-/** The REST interface: its rows, its OpenAPI document, and its reference with the script that tries requests. */
+/** The REST interface: its rows, its OpenAPI document, the JSON Schema of flows, and its reference with the script that tries requests. */
+import { flowJsonSchema } from '../domain/automations/flow-json-schema.ts';
 import { sessionOf } from '../domain/accounts/session-cookie.ts';
 import { assetMount } from '../http/asset-mount.ts';
 import { crossOrigin } from '../http/cross-origin.ts';
@@ -14,6 +15,7 @@ import { version } from './version.ts';
 export const REFERENCE_PATH = '/docs';
 export const GRAPHQL_REFERENCE_PATH = '/docs/graphql';
 const REST_PREFIX = '/api/v1';
+const FLOW_SCHEMA_PATH = `${REST_PREFIX}/flow.schema.json`;
 /** Called by forms on pages anywhere (decision D59). */
 const PUBLIC_PREFIX = `${REST_PREFIX}/public/`;
 
@@ -56,6 +58,13 @@ export function restMounts(
         contentType: 'application/json; charset=utf-8',
         read,
         madeFrom: rowsInUse,
+      }),
+      allowed,
+    ),
+    crossOrigin(
+      assetMount({
+        ...{ path: FLOW_SCHEMA_PATH, contentType: 'application/schema+json; charset=utf-8' },
+        read: () => JSON.stringify(flowJsonSchema(`${options.baseUrl}${FLOW_SCHEMA_PATH}`)),
       }),
       allowed,
     ),

@@ -23,10 +23,10 @@ export type FlowQuestion =
 
 const NAMES = 'person, opened, clicked, payload, all, any, none';
 
-const tooDeep = z.custom<FlowCondition>(() => false, `must not be nested deeper than ${DEPTH_MAX} levels`);
+/** Where no condition may stand any more. */
+export const tooDeep = z.custom<FlowCondition>(() => false, `must not be nested deeper than ${DEPTH_MAX} levels`);
 
-function conditionOf(depth: number): z.ZodType<FlowCondition> {
-  const inner: z.ZodType<FlowCondition> = depth === 1 ? tooDeep : conditionOf(depth - 1);
+function conditionAround(inner: z.ZodType<FlowCondition>): z.ZodType<FlowCondition> {
   const group = z.array(inner).min(1).max(ITEMS_MAX).optional();
   const shape = {
     ...{ person: parsedRule.optional(), opened: mailOfRun.optional(), clicked: clickOfRun.optional() },
@@ -48,7 +48,16 @@ function conditionOf(depth: number): z.ZodType<FlowCondition> {
     });
 }
 
-export const flowCondition = conditionOf(DEPTH_MAX);
+/** Each may be inside the one before it. */
+export const flowConditions: readonly z.ZodType<FlowCondition>[] = nested(DEPTH_MAX);
+
+function nested(levels: number): readonly z.ZodType<FlowCondition>[] {
+  if (levels === 0) return [];
+  const inner = nested(levels - 1);
+  return [conditionAround(inner[0] ?? tooDeep), ...inner];
+}
+
+export const flowCondition = flowConditions[0] ?? tooDeep;
 
 /** The questions in a condition, whatever groups they are in. */
 export function questionsOf(condition: FlowCondition): readonly FlowQuestion[] {

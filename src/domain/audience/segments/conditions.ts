@@ -35,14 +35,19 @@ const PLUGIN_NAME_MAX = 200;
 const LAST_CAMPAIGNS_MAX = 1_000;
 const AT_LEAST_MAX = 1_000_000;
 
+/** Schemas of objects of which exactly one key has a value: the published JSON Schema of flows says so of them. */
+export const singleValued = new WeakSet<object>();
+
 /** Exactly one of these keys has a value. */
 function oneOf<Value>(shape: Record<string, z.ZodType>): z.ZodType<Value> {
   const names = Object.keys(shape).join(', ');
   const optional = Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, type.optional()]));
-  return z
+  const made = z
     .preprocess(withoutNulls, z.strictObject(optional))
     .refine((given) => Object.keys(given).length === 1, `must have exactly one of: ${names}`)
     .transform((given) => given as Value);
+  singleValued.add(made);
+  return made;
 }
 
 function object<Shape extends z.ZodRawShape>(shape: Shape) {
