@@ -1,5 +1,6 @@
 /** All rows of the REST interface, resource by resource. */
 import { accountRows } from './accounts/routes.ts';
+import { flowDocumentRows } from './automations/flow-documents.ts';
 import { automationRows } from './automations/routes.ts';
 import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { bounceRows } from './bounces/routes.ts';
@@ -69,6 +70,7 @@ export const rows: readonly Row[] = [
   ...segmentRows,
   ...templateRows,
   ...automationRows,
+  ...flowDocumentRows,
   ...sendingServerRows,
   ...serverIdentityRows,
   ...sendingRouteRows,

@@ -43,6 +43,7 @@ import './automations/queries.ts';
 import './automations/versions.ts';
 import './automations/mutations.ts';
 import './automations/api-calls.ts';
+import './automations/flow-documents.ts';
 import './campaigns/campaign-content.ts';
 import './campaigns/campaign-times.ts';
 import './campaigns/queries.ts';

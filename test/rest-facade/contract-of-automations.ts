@@ -1,5 +1,5 @@
 /** The contract's lines about automations: the specification's and decisions' first, then ours. */
-import { action, index, object, section } from './contract-line.ts';
+import { action, array, index, object, section } from './contract-line.ts';
 
 export const automations = section(
   '4.5',
@@ -20,4 +20,8 @@ export const automationExtensions = section(
   ['POST', '/automations/:uid/activate', 'token', 200, action('automation_uid', 'automation')],
   ['POST', '/automations/:uid/pause', 'token', 200, action('automation_uid', 'automation')],
   ['GET', '/automations/:uid/versions', 'token', 200, object('versions', 'next')],
+  ['GET', '/automations/:uid/export', 'token', 200, object('format', 'name', 'flow', 'references')],
+  ['POST', '/automations/import', 'token', 201, action('automation_uid', 'automation')],
+  ['GET', '/ready_made_flows', 'token', 200, array],
+  ['POST', '/ready_made_flows/:ready_made/copy', 'token', 201, action('automation_uid', 'automation')],
 );

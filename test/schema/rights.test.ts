@@ -43,6 +43,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'PluginJobsSuccess.nodes': 'at most 200',
   'PluginMailTemplatesSuccess.nodes': 'what the active plugins add',
   'BuiltInTemplatesSuccess.nodes': 'six',
+  'ReadyMadeFlowsSuccess.nodes': 'twelve',
+  'ReadyMadeFlow.needs': 'at most five',
   'Automation.triggers': 'ten (TRIGGERS_MAX)',
   'AutomationCheck.faults': 'a hundred (FAULTS_SHOWN_MAX), and those of the references of a flow',
   'AutomationCheck.warnings': 'a hundred (FAULTS_SHOWN_MAX)',

@@ -165,6 +165,8 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     builtIn: 'welcome',
     version: 1,
     ...{ flow: FLOW, draftVersion: 1, node: 'call' },
+    document: { format: 'mailwright.flow.1', name: 'Imported', flow: FLOW },
+    ...(mutation === 'copyReadyMadeFlow' ? { readyMade: 'welcome_series' } : {}),
     pluginTemplate: '',
     fileUid: world.pictureUid,
     fileUids: world.pictureUid,

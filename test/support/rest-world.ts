@@ -215,6 +215,7 @@ function slot(world: World, before: string, name: string): string {
     attachments: world.attachmentUid,
     templates: name === 'kind' ? 'welcome' : world.templateUid,
     built_in_templates: 'welcome',
+    ready_made_flows: 'welcome_series',
     automations: world.automationUid,
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
@@ -312,6 +313,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     segment_uid: world.segmentUid,
     ...{
       flow: FLOW,
+      document: { format: 'mailwright.flow.1', name: 'Imported', flow: FLOW },
       node: 'call',
       overdue: 'spread',
       overdue_hours: 2,

@@ -1,5 +1,6 @@
 /** The errors of automations, by code. */
 import {
+  ForbiddenError,
   ForeignResourceError,
   NotFoundError,
   RateLimitedError,
@@ -20,6 +21,13 @@ export const tooManyVersions = (max: number) =>
   new ValidationError(
     { flow: [`An automation may not have more than ${max} published versions. Copy it, and publish the copy.`] },
     'TOO_MANY_VERSIONS',
+  );
+
+/** Of a document with the texts of mails. */
+export const makesTemplates = () =>
+  new ForbiddenError(
+    'TEMPLATES_WRITE_NEEDED',
+    'This makes templates of the mails: use a token with the scope templates:write, or name your own templates in mapping.templates.',
   );
 
 /** Somebody else has saved the draft since it was read. */

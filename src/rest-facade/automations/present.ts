@@ -4,6 +4,10 @@ import type { RestAutomationFragment, RestAutomationRowFragment } from '../../ge
 import { actionShape, countShape, timeShape, uidShape } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 
+export const AUTOMATION_CREATED = 'Automation was successfully created';
+/** Levels of objects and lists: conditions of five groups, and in them rules of segments of 24 levels. */
+export const FLOW_DEPTH_MAX = 36;
+
 /** A row of the index (decision D28), without the flow. */
 export function presentAutomationRow(automation: RestAutomationRowFragment) {
   return {

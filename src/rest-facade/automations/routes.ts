@@ -11,6 +11,7 @@ import { sortedIndexArguments, sortedIndexName } from '../sorted-index.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 import {
+  AUTOMATION_CREATED,
   automationActionShape,
   automationCalledShape,
   automationCheckShape,
@@ -19,6 +20,7 @@ import {
   automationPublishedShape,
   automationRowShape,
   automationVersionShape,
+  FLOW_DEPTH_MAX,
   faultsShape,
   oneAutomationShape,
   presentActed,
@@ -26,11 +28,8 @@ import {
   presentAutomationRow,
 } from './present.ts';
 
-const CREATED = 'Automation was successfully created';
 const FLOW =
   '`flow`: triggers, nodes and edges; with deep conditions as JSON text. It may have faults until it is published.';
-/** Levels of objects and lists: conditions of five groups, and in them rules of segments of 24 levels. */
-const FLOW_DEPTH_MAX = 36;
 
 export const automationRows = [
   endpoint({
@@ -58,7 +57,7 @@ export const automationRows = [
       // What is missing is sent as the empty text: the verb then reports it as required.
       input: { name: input.text('name') ?? '', listUid: input.text('list_uid') ?? '', flow: flowOf(input) },
     }),
-    present: ({ createAutomation }) => created(CREATED, presentActed(createAutomation)),
+    present: ({ createAutomation }) => created(AUTOMATION_CREATED, presentActed(createAutomation)),
   }),
   endpoint({
     method: 'GET',
@@ -104,7 +103,7 @@ export const automationRows = [
     answers: answersCreated(automationActionShape),
     operation: 'CopyAutomation',
     variables: (input) => ({ uid: input.param('uid'), name: input.text('name') }),
-    present: ({ copyAutomation }) => created(CREATED, presentActed(copyAutomation)),
+    present: ({ copyAutomation }) => created(AUTOMATION_CREATED, presentActed(copyAutomation)),
   }),
   endpoint({
     method: 'GET',

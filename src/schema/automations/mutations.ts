@@ -9,13 +9,11 @@ import { deleteAutomation } from '../../domain/automations/delete-automation.ts'
 import { setAutomationStatus } from '../../domain/automations/set-automation-status.ts';
 import { overdueArgs, overdueOf } from './overdue.ts';
 import { updateAutomation, updateAutomationInput } from '../../domain/automations/update-automation.ts';
-import { viewerOf } from '../../domain/context.ts';
-import type { Prisma } from '../../generated/prisma/client.ts';
 import { runUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
-import type { GraphqlContext } from '../context.ts';
 import { Automation } from './automation.ts';
 import { FlowFault } from './flow-fault.ts';
+import { readBack } from './read-back.ts';
 import { draftVersionInput } from './draft-version.ts';
 
 const writing = { scope: 'automations:write' } as const;
@@ -180,11 +178,3 @@ builder.mutationField('executeAutomation', (t) =>
       letIntoAutomation(ctx, uid, { subscriber, payload }),
   }),
 );
-
-type Query = Pick<Prisma.AutomationFindUniqueOrThrowArgs, 'include' | 'select'>;
-
-/** What was written, as the database has it now. */
-function readBack<Asked extends Query>(ctx: GraphqlContext, query: Asked, { uid }: { uid: string }) {
-  const { customerId } = viewerOf(ctx);
-  return ctx.prisma.automation.findUniqueOrThrow({ ...query, where: { customerId_uid: { customerId, uid } } });
-}
