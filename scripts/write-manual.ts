@@ -1,6 +1,7 @@
 /**
  * Writes the parts of the manual that are generated: the settings (docs/manual/settings.md), the rows of REST
- * (docs/manual/rest.md) and the events of webhooks (docs/manual/webhooks.md), each between two marks. `--check` compares instead and fails when a page is out of date.
+ * (docs/manual/rest.md), the events of webhooks (docs/manual/webhooks.md) and the ready-made flows (docs/manual/ready-made-flows.md), each
+ * between two marks; and the pictures of flows. `--check` compares instead and fails when a page or a picture is out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { settings } from '../src/config/settings.ts';
@@ -8,6 +9,7 @@ import { settingsTable } from '../src/domain/installation/settings.ts';
 import { chapterOf } from '../src/rest-facade/openapi.ts';
 import type { Row } from '../src/rest-facade/row.ts';
 import { rows } from '../src/rest-facade/rows.ts';
+import { readyMadeCatalogue, readyMadePictures } from './support/ready-made-pages.ts';
 import { webhookCatalogue } from './support/webhook-catalogue.ts';
 
 /** Pages of the manual with more about a chapter. */
@@ -26,6 +28,7 @@ const PAGES: Readonly<Record<string, string>> = {
   Segments: 'segments.md',
   Templates: 'templates.md',
   Automations: 'automations.md',
+  'Ready made flows': 'ready-made-flows.md',
   Transactional: 'transactional.md',
   Webhooks: 'webhooks.md',
   'Sending servers': 'sending.md',
@@ -59,14 +62,24 @@ const isCheck = process.argv.includes('--check');
 await writePart('settings', settingsTables());
 await writePart('rest', restRows());
 await writePart('webhooks', webhookCatalogue());
+await writePart('ready-made-flows', readyMadeCatalogue());
+for (const [name, picture] of readyMadePictures()) await keep(name, '', picture);
 
 async function writePart(page: string, part: string): Promise<void> {
-  const file = new URL(`../docs/manual/${page}.md`, import.meta.url);
-  const kept = await readFile(file, 'utf8');
-  const written = withPart(kept, part);
-  if (!isCheck) return writeFile(file, written);
-  if (kept === written) return;
-  console.error(`docs/manual/${page}.md is out of date: run \`npm run manual\` and commit the result.`);
+  const kept = await readFile(fileOf(`${page}.md`), 'utf8');
+  await keep(`${page}.md`, kept, withPart(kept, part));
+}
+
+function fileOf(name: string): URL {
+  return new URL(`../docs/manual/${name}`, import.meta.url);
+}
+
+/** `kept`: empty for a file that is made as a whole. */
+async function keep(name: string, kept: string, written: string): Promise<void> {
+  if (!isCheck) return writeFile(fileOf(name), written);
+  const found = kept === '' ? await readFile(fileOf(name), 'utf8').catch(() => '') : kept;
+  if (found === written) return;
+  console.error(`docs/manual/${name} is out of date: run \`npm run manual\` and commit the result.`);
   process.exitCode = 1;
 }
 
