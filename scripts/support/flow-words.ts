@@ -35,13 +35,11 @@ function whatBegins(trigger: Trigger): string {
     case 'segment_left':
       return 'somebody leaves the segment';
     case 'campaign_opened':
-      return 'somebody opens the campaign';
+      return 'somebody opens a campaign';
     case 'campaign_clicked':
-      return 'somebody clicks in the campaign';
+      return 'somebody clicks in a campaign';
     case 'execute':
       return 'you let somebody in';
-    case 'plugin_event':
-      return `${trigger.plugin}: ${trigger.name}`;
     default:
       return whatHappens(trigger);
   }
@@ -63,6 +61,7 @@ export function whatHappens(event: NonNullable<Flow['goals'][number]['event']>):
     case 'field_changed':
       return `${event.field} changes`;
     case 'event':
+    case 'plugin_event':
       return `${event.name}${'sameKey' in event && event.sameKey ? ' with the same key' : ''}`;
     default:
       return event.type === 'opened' ? 'a mail is opened' : 'a link is clicked';

@@ -9,6 +9,9 @@ export const FLOW = {
   edges: [{ from: 'start', to: 'rest' }],
 };
 
+/** The flow as a document. */
+export const DOCUMENT = { format: 'mailwright.flow.1', name: 'Imported', flow: FLOW };
+
 /** As it is published. */
 const PUBLISHED = {
   ...{ triggers: FLOW.triggers, entry: { mode: 'once' }, nodes: [...FLOW.nodes, { id: 'call', type: 'api_call' }] },

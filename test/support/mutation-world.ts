@@ -15,7 +15,7 @@ import {
 import { newUid } from '../../src/lib/ids.ts';
 import { buildSchema } from '../../src/schema/build-schema.ts';
 import { WORLDS_VERIFIER } from './insert-verification.ts';
-import { FLOW } from './insert-automation.ts';
+import { DOCUMENT, FLOW } from './insert-automation.ts';
 import type { RestApp } from './rest-app.ts';
 import type { World } from './rest-world.ts';
 
@@ -165,7 +165,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     builtIn: 'welcome',
     version: 1,
     ...{ flow: FLOW, draftVersion: 1, node: 'call' },
-    document: { format: 'mailwright.flow.1', name: 'Imported', flow: FLOW },
+    document: DOCUMENT,
     ...(mutation === 'copyReadyMadeFlow' ? { readyMade: 'welcome_series' } : {}),
     pluginTemplate: '',
     fileUid: world.pictureUid,

@@ -17,7 +17,7 @@ import { insertDomain } from './insert-domain.ts';
 import { insertMails, mailValues } from './insert-transactional.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertTemplate } from './insert-template.ts';
-import { FLOW, insertAutomation } from './insert-automation.ts';
+import { DOCUMENT, FLOW, insertAutomation } from './insert-automation.ts';
 import { eventValues } from './event-values.ts';
 import { insertWebhook, webhookValues, type WebhookUids } from './insert-webhook.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
@@ -311,20 +311,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ list_uid: world.listUid, campaign_uid: world.campaignUid },
     signup_captcha: 'flood',
     segment_uid: world.segmentUid,
-    ...{
-      flow: FLOW,
-      document: { format: 'mailwright.flow.1', name: 'Imported', flow: FLOW },
-      node: 'call',
-      overdue: 'spread',
-      overdue_hours: 2,
-      draft_version: 1,
-      template_uid: '',
-      kind: 'marketing',
-      version: 1,
-      data: {},
-      sort: 'name',
-      direction: 'desc',
-    },
+    ...{ flow: FLOW, document: DOCUMENT, node: 'call', overdue: 'spread', overdue_hours: 2, draft_version: 1 },
+    ...{ template_uid: '', kind: 'marketing', version: 1, data: {}, sort: 'name', direction: 'desc' },
     ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     file_uid: world.pictureUid,
     inline: 0,

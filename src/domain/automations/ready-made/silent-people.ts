@@ -1,5 +1,5 @@
 /** Ready-made flows for people who do not react any more: winning them back, and asking whether to go on. */
-import { clickedAny, edges, readyMade } from './ready-made-flow.ts';
+import { edges, readyMade } from './ready-made-flow.ts';
 
 const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';
 /** Who was there for that long, and has opened and clicked nothing of a campaign in that time. */
@@ -51,21 +51,17 @@ export const WIN_BACK = readyMade({
     nodes: [
       { id: 'missed', type: 'send_mail', templateUid: mail('missed') },
       { id: 'two_weeks', type: 'wait', for: { days: 14 }, at: '10:00' },
-      { id: 'clicked_1', type: 'condition', if: clickedAny('missed'), name: 'Clicked?' },
       { id: 'offer', type: 'send_mail', templateUid: mail('offer') },
       { id: 'two_more_weeks', type: 'wait', for: { days: 14 }, at: '10:00' },
-      { id: 'clicked_2', type: 'condition', if: clickedAny('missed', 'offer'), name: 'Clicked?' },
       { id: 'last', type: 'send_mail', templateUid: mail('last') },
       { id: 'a_week', type: 'wait', for: { days: 7 } },
-      { id: 'clicked_3', type: 'condition', if: clickedAny('missed', 'offer', 'last'), name: 'Clicked?' },
       { id: 'silent', type: 'add_tag', tag: 'silent' },
-      { id: 'back', type: 'remove_tag', tag: 'silent', name: 'Is back' },
     ],
-    edges: edges(
-      'start > missed > two_weeks > clicked_1.no > offer > two_more_weeks > clicked_2.no > last > a_week > clicked_3.no > silent',
-      ...['clicked_1.yes > back', 'clicked_2.yes > back', 'clicked_3.yes > back'],
-    ),
-    exits: [{ id: 'ordered', name: 'Order', event: { type: 'event', name: 'order_placed' } }],
+    edges: edges('start > missed > two_weeks > offer > two_more_weeks > last > a_week > silent'),
+    goals: [
+      { id: 'clicked', name: 'Click', event: { type: 'clicked' } },
+      { id: 'ordered', name: 'Order', event: { type: 'event', name: 'order_placed' } },
+    ],
   }),
 });
 
@@ -104,17 +100,15 @@ export const RE_PERMISSION = readyMade({
     entry: { mode: 'after_days', days: 180 },
     nodes: [
       { id: 'stay', type: 'send_mail', templateUid: mail('stay') },
-      { id: 'a_week', type: 'wait', for: { days: 7 } },
-      { id: 'clicked_1', type: 'condition', if: clickedAny('stay'), name: 'Clicked?' },
+      { id: 'a_week', type: 'wait_for_event', event: { type: 'clicked', mail: 'stay' }, for: { days: 7 } },
       { id: 'last', type: 'send_mail', templateUid: mail('last') },
-      { id: 'one_more_week', type: 'wait', for: { days: 7 } },
-      { id: 'clicked_2', type: 'condition', if: clickedAny('stay', 'last'), name: 'Clicked?' },
+      { id: 'one_more_week', type: 'wait_for_event', event: { type: 'clicked' }, for: { days: 7 } },
       { id: 'leave', type: 'unsubscribe' },
       { id: 'stays', type: 'remove_tag', tag: 'silent' },
     ],
     edges: edges(
-      'start > stay > a_week > clicked_1.no > last > one_more_week > clicked_2.no > leave',
-      ...['clicked_1.yes > stays', 'clicked_2.yes > stays'],
+      'start > stay > a_week.timeout > last > one_more_week.timeout > leave',
+      ...['a_week > stays', 'one_more_week > stays'],
     ),
   }),
 });

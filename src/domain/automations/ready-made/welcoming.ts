@@ -59,20 +59,18 @@ export const WELCOME_SERIES = readyMade({
     nodes: [
       { id: 'welcome', type: 'send_mail', templateUid: mail('welcome') },
       { id: 'two_days', type: 'wait', for: { days: 2 } },
-      { id: 'clicked_1', type: 'condition', if: clickedAny('welcome'), name: 'Clicked?' },
       { id: 'who', type: 'send_mail', templateUid: mail('who') },
       { id: 'two_more_days', type: 'wait', for: { days: 2 } },
-      { id: 'clicked_2', type: 'condition', if: clickedAny('welcome', 'who'), name: 'Clicked?' },
       { id: 'best', type: 'send_mail', templateUid: mail('best') },
       { id: 'three_days', type: 'wait', for: { days: 3 } },
-      { id: 'clicked_3', type: 'condition', if: clickedAny('welcome', 'who', 'best'), name: 'Clicked?' },
       { id: 'invitation', type: 'send_mail', templateUid: mail('invitation') },
-      { id: 'arrived', type: 'end', name: 'Has arrived' },
+      { id: 'last_days', type: 'wait', for: { days: 3 } },
+      { id: 'done', type: 'end' },
     ],
     edges: edges(
-      'start > welcome > two_days > clicked_1.no > who > two_more_days > clicked_2.no > best > three_days > clicked_3.no > invitation',
-      ...['clicked_1.yes > arrived', 'clicked_2.yes > arrived', 'clicked_3.yes > arrived'],
+      'start > welcome > two_days > who > two_more_days > best > three_days > invitation > last_days > done',
     ),
+    goals: [{ id: 'clicked', name: 'First click', event: { type: 'clicked' } }],
   }),
 });
 
