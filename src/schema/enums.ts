@@ -307,6 +307,7 @@ export const SuppressionReason = closedSet<Exclude<Reason, 'erased'>>(
     manual: 'Somebody put it on the list.',
     bounce: 'There is no such mailbox, or it bounced too often.',
     complaint: 'The reader called a message unwanted.',
+    undeliverable: 'A verification found that mail to it cannot arrive.',
   },
 );
 

@@ -125,6 +125,34 @@ test('verifies a list, shows how far it is, and what was found', async () => {
   );
 });
 
+test('suppresses what it finds undeliverable, if it was asked to', async () => {
+  const list = await newList('ada@good.example', 'tom@nowhere.example');
+  const wrong = await ask(`/lists/${list}/verify`, 'POST', { undeliverable: 'delete' });
+  expect(wrong).toMatchObject({
+    status: 422,
+    body: { errors: { undeliverable: [expect.stringContaining('suppress')] } },
+  });
+  const uid = uidOf((await ask(`/lists/${list}/verify`, 'POST', { undeliverable: 'suppress' })).body);
+  await work(uid);
+  expect((await ask(`/verifications/${uid}`)).body).toMatchObject({
+    verification: { status: 'done', suppresses: true, suppressed: 1 },
+  });
+  expect((await ask('/suppressions?email=tom@nowhere.example')).body).toMatchObject({
+    data: [{ reason: 'undeliverable', note: expect.stringContaining(uid), added_by: null }],
+  });
+  const twin = await graphql(
+    `query ($uid: String!) {
+      verification(uid: $uid) { ... on Verification { suppresses suppressed } }
+      suppressionsPage(email: "tom@nowhere.example") { ... on SuppressionPage { nodes { reason } } }
+    }`,
+    { uid },
+  );
+  expect(twin).toEqual({
+    verification: { suppresses: true, suppressed: 1 },
+    suppressionsPage: { nodes: [{ reason: 'undeliverable' }] },
+  });
+});
+
 test('is cancelled', async () => {
   const list = await newList('ada@good.example');
   const uid = uidOf((await ask(`/lists/${list}/verify`, 'POST', { older_than_days: 30 })).body);

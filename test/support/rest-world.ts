@@ -329,7 +329,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     settings: /verification_servers|payment_gateways/.test(path) ? {} : world.smtp,
     email_verification_servers: '',
     ...{ gateway_uid: world.gatewayUid, remote_plan_id: REMOTE_PLAN },
-    verification_server: world.verificationServerUid,
+    ...{ verification_server: world.verificationServerUid, undeliverable: 'suppress' },
     ...(path.startsWith('/bounce_handlers') ? world.mailbox : {}),
     ...{ soft_bounce_limit: 3, soft_bounce_days: 14, quota_value: 1000, quota_unit: 'hour' },
     // What everybody else in the world can live with.

@@ -11,6 +11,7 @@ export type Deliverability = 'ok' | 'bounced' | 'complained' | 'suppressed';
 const BY_REASON: Readonly<Record<SuppressionReason, Deliverability>> = {
   bounce: 'bounced',
   complaint: 'complained',
+  undeliverable: 'suppressed',
   manual: 'suppressed',
   erased: 'suppressed',
 };

@@ -16,8 +16,8 @@ import { endUndoOfAddress } from './undo-store.ts';
 export const SUPPRESS_AT_ONCE_MAX = 10_000;
 const NOTE_MAX = 500;
 
-/** Reasons that a user may give; bounces and complaints are recorded by the program. */
-export const SAID_REASONS = ['manual', 'bounce', 'complaint'] as const;
+/** Reasons that a user may give; the program records all but `manual` by itself, too. */
+export const SAID_REASONS = ['manual', 'bounce', 'complaint', 'undeliverable'] as const;
 
 interface Whose {
   /** The installation's list; for administrators. */

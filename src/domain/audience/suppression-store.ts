@@ -75,6 +75,26 @@ export function insertSuppressions(db: Queryable, entries: NewSuppressions): Pro
     ON CONFLICT DO NOTHING`);
 }
 
+/**
+ * Suppresses the addresses of those people of a list who were just found undeliverable; existing entries stay. The caller has locked the people.
+ * Returns how many are new.
+ */
+export function suppressUndeliverable(
+  db: Queryable,
+  { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
+  { ids, note }: { readonly ids: readonly bigint[]; readonly note: string },
+): Promise<number> {
+  return db.execute(
+    sql`
+    INSERT INTO suppression (customer_id, email_key, reason, note)
+    SELECT s.customer_id, s.email_key, 'undeliverable', ${note} FROM subscriber s
+     WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[]) AND s.verification = 'undeliverable'
+     ORDER BY s.email_key
+    ON CONFLICT DO NOTHING`,
+    'audience.suppress_undeliverable',
+  );
+}
+
 const SUPPRESSED_ROW = row({
   /** In lower case, as it is compared. */
   email: 'text',

@@ -16,6 +16,7 @@ export interface StartVerificationInput {
   readonly listUid: string;
   readonly verificationServer?: string | null | undefined;
   readonly olderThanDays?: number | null | undefined;
+  readonly undeliverable?: string | null | undefined;
 }
 
 /**
@@ -26,7 +27,7 @@ export async function startVerification(
   ctx: Context,
   { listUid, ...input }: StartVerificationInput,
 ): Promise<Verification> {
-  const { verificationServer, olderThanDays } = parseInput(startVerificationInput, input);
+  const { verificationServer, olderThanDays, undeliverable } = parseInput(startVerificationInput, input);
   return inTransaction(ctx, async (inner) => {
     const { customerId, id: listId } = await lockOwnedList(inner, listUid);
     const server = await requireVerifier(inner.db, { customerId, uid: verificationServer ?? null });
@@ -34,6 +35,7 @@ export async function startVerification(
     const run = await insertVerification(inner.db, {
       ...{ customerId, listId, uid: newUid(), serverUid: server.uid, serverName: server.name },
       olderThanDays: olderThanDays ?? null,
+      suppresses: undeliverable === 'suppress',
     });
     await enqueueVerification(inner.db, run);
     return run;
@@ -48,10 +50,10 @@ export async function verifyImported(ctx: Context, key: ImportKey): Promise<void
   await inTransaction(ctx, async ({ db }) => {
     const found = await importToVerify(db, key);
     if (!found || found.added === 0) return;
-    const { customerId, listId, uid: importUid, verifyBy, afterId } = found;
+    const { customerId, listId, uid: importUid, verifyBy, suppresses, afterId } = found;
     const server = await usableVerificationServer(db, { customerId, uid: verifyBy });
     const run = await insertVerification(db, {
-      ...{ customerId, listId, uid: newUid(), importUid, afterId },
+      ...{ customerId, listId, uid: newUid(), importUid, suppresses, afterId },
       serverUid: server?.uid ?? verifyBy ?? '',
       serverName: server?.name ?? '',
     });

@@ -6,6 +6,10 @@ import type { Fields } from '../../db/fields.ts';
 export const verificationStatuses = ['queued', 'running', 'paused', 'done', 'cancelled'] as const;
 export type VerificationStatus = (typeof verificationStatuses)[number];
 
+/** What is done with addresses that are found undeliverable. */
+export const whenUndeliverable = ['keep', 'suppress'] as const;
+export type WhenUndeliverable = (typeof whenUndeliverable)[number];
+
 /** What is written when it is made. */
 export const newVerificationFields = {
   customerId: { column: 'customer_id', type: 'bigint' },
@@ -15,6 +19,8 @@ export const newVerificationFields = {
   serverName: { column: 'server_name', type: 'text' },
   importUid: { column: 'import_uid', type: 'text?' },
   olderThanDays: { column: 'older_than_days', type: 'int?' },
+  /** Undeliverable addresses are suppressed. */
+  suppresses: { column: 'suppresses', type: 'bool' },
   afterId: { column: 'after_id', type: 'bigint' },
 } satisfies Fields;
 

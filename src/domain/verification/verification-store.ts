@@ -100,6 +100,7 @@ export interface VerifiedStretch {
   readonly counts: ResultCounts;
   /** How many of them were known from other lists. */
   readonly reused: number;
+  readonly suppressed: number;
   /** No call has failed. */
   readonly isWhole: boolean;
 }
@@ -111,7 +112,7 @@ export interface VerifiedStretch {
 export async function advanceVerification(
   db: Queryable,
   { customerId, id, uid }: VerificationKey & Pick<Verification, 'uid'>,
-  { from, to, counts, reused, isWhole }: VerifiedStretch,
+  { from, to, counts, reused, suppressed, isWhole }: VerifiedStretch,
 ): Promise<VerificationStatus | undefined> {
   const { deliverable, undeliverable, risky, unknown } = counts;
   const processed = deliverable + undeliverable + risky + unknown;
@@ -120,6 +121,7 @@ export async function advanceVerification(
     sql`UPDATE verification
            SET after_id = ${to}, processed = processed + ${processed}, deliverable = deliverable + ${deliverable},
                undeliverable = undeliverable + ${undeliverable}, risky = risky + ${risky}, unknown = unknown + ${unknown}, reused = reused + ${reused},
+               suppressed = suppressed + ${suppressed},
                total = greatest(total, processed + ${processed}), failures = CASE WHEN ${isWhole} THEN 0 ELSE failures END
          WHERE customer_id = ${customerId} AND id = ${id} AND after_id = ${from} AND status IN ('running', 'cancelled')
         RETURNING status`,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { singleLine } from '../../lib/text.ts';
 import type { VerificationResult } from '../../plugin-api/index.ts';
-import type { newVerificationFields, verificationColumns } from './verification-fields.ts';
+import { whenUndeliverable, type newVerificationFields, type verificationColumns } from './verification-fields.ts';
 
 /** Ten years. */
 const OLDER_THAN_DAYS_MAX = 3_650;
@@ -25,6 +25,8 @@ export const startVerificationInput = z.object({
   verificationServer: verificationServerRef,
   /** Also people whose result is older; 0: everybody again. Absent: only people without a result, or with `unknown`. */
   olderThanDays: z.int().min(0).max(OLDER_THAN_DAYS_MAX).nullish(),
+  /** Absent: `keep`. */
+  undeliverable: z.enum(whenUndeliverable).nullish(),
 });
 
 /** Whether it has not ended. */

@@ -2,6 +2,7 @@
  * One step of a verification: the next people, of whom those are asked about whose address is neither known from another list of the customer
  * nor being asked about by another of its runs. Results, counts and position are stored together.
  */
+import type { Queryable } from '../../db/database.ts';
 import { giveBackToWindows, takeFromWindows } from '../../db/rate-windows.ts';
 import {
   nextPeopleToVerify,
@@ -10,6 +11,7 @@ import {
   type PersonToVerify,
 } from '../audience/verification-read-model.ts';
 import { writeVerifications, type VerifiedPerson } from '../audience/verification-result-store.ts';
+import { suppressUndeliverable } from '../audience/suppression-store.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { claimAddresses, releaseAddresses } from './address-claim-store.ts';
 import { askVerifier, peopleAtOnce, type Answers } from './ask-verifier.ts';
@@ -135,13 +137,21 @@ async function store(ctx: Context, run: Verification, { known, answers, doneTo, 
   const people = [...known, ...answers.people];
   return inTransaction(ctx, async ({ db }) => {
     if (people.length > 0) await writeVerifications(db, run, { people, verifiedBy });
+    const suppressed = await suppressFound(db, run, people);
     await releaseAddresses(db, run);
     return advanceVerification(db, run, {
-      ...{ from: run.afterId, to: doneTo, counts: countsOf(people), reused: known.length },
+      ...{ from: run.afterId, to: doneTo, counts: countsOf(people), reused: known.length, suppressed },
       // A step that asked nobody says nothing about the verifier.
       isWhole: answers.people.length > 0 && answers.failure === undefined,
     });
   });
+}
+
+/** Returns how many addresses were not suppressed before. */
+async function suppressFound(db: Queryable, run: Verification, people: readonly VerifiedPerson[]): Promise<number> {
+  const ids = people.filter(({ result }) => result === 'undeliverable').map(({ id }) => id);
+  if (!run.suppresses || ids.length === 0) return 0;
+  return suppressUndeliverable(db, run, { ids, note: `Found by the verification ${run.uid}.` });
 }
 
 function countsOf(people: readonly VerifiedPerson[]): ResultCounts {

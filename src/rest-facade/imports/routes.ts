@@ -119,6 +119,7 @@ function options(input: Input) {
     runAutomations: input.flag('run_automations') ?? false,
     verify: input.flag('verify') ?? false,
     verificationServer: input.nullableText('verification_server'),
+    undeliverable: input.choice('undeliverable', ['keep', 'suppress']),
   };
 }
 

@@ -14,7 +14,7 @@ export const verificationRows = [
     access: 'token',
     summary: 'Starts to verify the addresses of a list.',
     details:
-      '`verification_server`: a uid of `GET /usable_verification_servers`; absent: the first of them. `older_than_days`: also people whose result is older, 0 for everybody; absent: only those without a result, or with `unknown`. Unsubscribed people are left out.',
+      '`verification_server`: a uid of `GET /usable_verification_servers`; absent: the first of them. `older_than_days`: also people whose result is older, 0 for everybody; absent: only those without a result, or with `unknown`. `undeliverable`: `suppress` puts the addresses that it finds undeliverable on the suppression list; `keep`, which is the default, only stores the result. Unsubscribed people are left out.',
     answers: answersCreated(verificationActionShape),
     operation: 'VerifyList',
     variables: (input) => ({
@@ -22,6 +22,7 @@ export const verificationRows = [
         listUid: input.param('list_uid'),
         verificationServer: input.nullableText('verification_server'),
         olderThanDays: input.integer('older_than_days'),
+        undeliverable: input.choice('undeliverable', ['keep', 'suppress']),
       },
     }),
     present: ({ verifyList: run }) =>
@@ -78,6 +79,7 @@ function presentVerification(run: RestVerificationFragment) {
     import_uid: run.importUid ?? null,
     verification_server: { uid: run.serverUid, name: run.serverName },
     older_than_days: run.olderThanDays ?? null,
+    suppresses: run.suppresses,
     status: run.status,
     total: run.total ?? null,
     processed: run.processed,
@@ -86,6 +88,7 @@ function presentVerification(run: RestVerificationFragment) {
     risky: run.risky,
     unknown: run.unknown,
     reused: run.reused,
+    suppressed: run.suppressed,
     reason: run.reason ?? null,
     retry_at: restTime(run.retryAt),
     created_at: restTime(run.createdAt),

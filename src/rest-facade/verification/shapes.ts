@@ -11,6 +11,7 @@ export const verificationShape = z
       .meta({ description: 'Only people whom this import has added; null: those of the list.' }),
     verification_server: z.strictObject({ uid: z.string(), name: z.string() }),
     older_than_days: z.int().nullable(),
+    suppresses: z.boolean().meta({ description: 'Whether addresses that it finds undeliverable are suppressed.' }),
     status: z.enum(['queued', 'running', 'paused', 'done', 'cancelled']),
     total: countShape.nullable().meta({ description: 'People to verify; null until it begins.' }),
     processed: countShape,
@@ -20,6 +21,9 @@ export const verificationShape = z
     unknown: countShape,
     reused: countShape.meta({
       description: 'Of the processed those whose address was verified on another list not long ago: nobody was asked.',
+    }),
+    suppressed: countShape.meta({
+      description: 'Addresses that it has suppressed; those that were suppressed before are not counted.',
     }),
     reason: z.string().nullable().meta({ description: 'Why it is paused.' }),
     retry_at: timeShape

@@ -10,6 +10,7 @@ import { requireVerifier } from '../../domain/verification/require-verifier.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
+import { UndeliverableAction } from '../verification/undeliverable-action.ts';
 import { MailListImport } from './list-import.ts';
 
 const writing = { scope: 'subscribers:write' } as const;
@@ -78,9 +79,13 @@ builder.mutationField('finishListImport', (t) =>
       verificationServer: t.input.string({
         description: 'For `verify`: uid of one of `usableVerificationServers`; absent: the first of them.',
       }),
+      undeliverable: t.input.field({
+        type: UndeliverableAction,
+        description: 'For `verify`: what is done with addresses that are found undeliverable; `keep` if absent.',
+      }),
     },
     resolve: async (query, _root, { input }, ctx) => {
-      const { uid, mapping, updateExisting, tag, runAutomations, verify, verificationServer } = input;
+      const { uid, mapping, updateExisting, tag, runAutomations, verify, verificationServer, undeliverable } = input;
       if (verify)
         await requireVerifier(ctx.db, { customerId: viewerOf(ctx).customerId, uid: verificationServer ?? null });
       const options = {
@@ -89,6 +94,7 @@ builder.mutationField('finishListImport', (t) =>
         tag: tag ?? '',
         runAutomations: runAutomations ?? false,
         verify: verify ?? false,
+        suppressUndeliverable: undeliverable === 'suppress',
       };
       return found(ctx, query, await finishImportUpload(ctx, { uid, ...options, verificationServer }));
     },

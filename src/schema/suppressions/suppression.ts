@@ -10,7 +10,10 @@ export const Suppression = builder.objectRef<Suppressed>('Suppression').implemen
   authScopes: { scope: 'subscribers:read' },
   fields: (t) => ({
     email: t.exposeString('email', { description: 'In lower case.' }),
-    reason: t.expose('reason', { type: SuppressionReason, description: '`manual`, `bounce` or `complaint`.' }),
+    reason: t.expose('reason', {
+      type: SuppressionReason,
+      description: '`manual`, `bounce`, `complaint` or `undeliverable`.',
+    }),
     note: t.exposeString('note', { nullable: true }),
     addedByUid: t.exposeString('addedByUid', {
       nullable: true,

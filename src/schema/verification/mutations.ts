@@ -4,6 +4,7 @@ import { startVerification } from '../../domain/verification/start-verification.
 import { startVerificationInput, type VerificationKey } from '../../domain/verification/verification.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
+import { UndeliverableAction } from './undeliverable-action.ts';
 import { Verification } from './verification.ts';
 
 const writing = { scope: 'subscribers:write' } as const;
@@ -23,6 +24,10 @@ builder.mutationField('verifyList', (t) =>
       olderThanDays: t.input.int({
         description:
           'Also people whose result is older; 0: everybody again. Absent: only those without a result, or with `unknown`.',
+      }),
+      undeliverable: t.input.field({
+        type: UndeliverableAction,
+        description: 'What is done with addresses that it finds undeliverable; `keep` if absent.',
       }),
     },
     resolve: async (query, _root, { input }, ctx) => found(ctx, query, await startVerification(ctx, input)),

@@ -36,6 +36,12 @@ export const Verification = builder.prismaObject('Verification', {
       nullable: true,
       description: 'Also people whose result was older; null: only those without a result, or with `unknown`.',
     }),
+    suppresses: t.exposeBoolean('suppresses', {
+      description: 'Whether addresses that it finds undeliverable are suppressed.',
+    }),
+    suppressed: t.exposeInt('suppressed', {
+      description: 'How many addresses it has suppressed; those that were suppressed before are not counted.',
+    }),
     total: t.exposeInt('total', { nullable: true, description: 'People to verify; null until it begins.' }),
     processed: t.exposeInt('processed', { description: 'deliverable + undeliverable + risky + unknown.' }),
     deliverable: t.exposeInt('deliverable'),

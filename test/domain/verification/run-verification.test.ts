@@ -2,6 +2,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { deliverabilityOf } from '../../../src/domain/audience/deliverability-read-model.ts';
+import {
+  suppressAddresses,
+  suppressionPage,
+  unsuppressAddress,
+} from '../../../src/domain/audience/suppression-list.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import { verificationsOf } from '../../../src/domain/audience/verification-read-model.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
@@ -63,6 +69,44 @@ describe('a verification', () => {
     verifier.calls.length = 0;
     await run(ctx, await startVerification(ctx, { listUid: list.uid, olderThanDays: 0 }));
     expect(verifier.calls.flat()).toHaveLength(4);
+  });
+
+  test('suppresses what it finds undeliverable if it was asked to: once, and nobody whose address was changed', async () => {
+    const { ctx, list } = await newOwner();
+    await addPeople(list, ['ada@x.example', 'gone1@x.example', 'gone2@x.example', 'gone3@x.example', 'slow@x.example']);
+    await suppressAddresses(ctx, { emails: ['gone1@x.example'], reason: 'complaint' });
+    verifier.answer = async (addresses) => {
+      await updateSubscriber(ctx, { listUid: list.uid, subscriber: 'gone3@x.example', email: 'here@x.example' });
+      return usualAnswers(addresses);
+    };
+    const started = await startVerification(ctx, { listUid: list.uid, undeliverable: 'suppress' });
+    await run(ctx, started);
+    expect(await stateOf(started)).toMatchObject({ status: 'done', undeliverable: 3, suppressed: 1, suppresses: true });
+    const { nodes } = await suppressionPage(ctx, {}, { offset: 0, limit: 10 });
+    expect(nodes).toMatchObject([
+      { email: 'gone1@x.example', reason: 'complaint', note: null },
+      {
+        ...{ email: 'gone2@x.example', reason: 'undeliverable', addedByUid: null },
+        note: `Found by the verification ${started.uid}.`,
+      },
+    ]);
+    expect(await deliverabilityOf(ctx.db, list.customerId, ['gone2@x.example'])).toEqual(['suppressed']);
+    // Results of another list are taken over, and count like its own.
+    const other = await newList(ctx);
+    await addPeople(other, ['gone2@x.example', 'gone4@x.example']);
+    verifier.answer = usualAnswers;
+    const again = await startVerification(ctx, { listUid: other.uid, undeliverable: 'suppress' });
+    await run(ctx, again);
+    expect(await stateOf(again)).toMatchObject({ status: 'done', reused: 1, undeliverable: 2, suppressed: 1 });
+    await unsuppressAddress(ctx, { email: 'gone2@x.example' });
+    await run(ctx, await startVerification(ctx, { listUid: other.uid, olderThanDays: 0 }));
+    expect((await suppressionPage(ctx, {}, { offset: 0, limit: 10 })).nodes.map(({ email }) => email)).toEqual([
+      'gone1@x.example',
+      'gone4@x.example',
+    ]);
+    await expect(startVerification(ctx, { listUid: list.uid, undeliverable: 'delete' })).rejects.toMatchObject({
+      fields: { undeliverable: [expect.anything()] },
+    });
   });
 
   test('of an empty list is done at once', async () => {

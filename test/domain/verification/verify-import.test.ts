@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { suppressionPage } from '../../../src/domain/audience/suppression-list.ts';
 import { runListImport } from '../../../src/domain/audience/imports/run-list-import.ts';
 import { findOwnedVerification } from '../../../src/domain/verification/find-owned-verification.ts';
 import { startVerification, verifyImported } from '../../../src/domain/verification/start-verification.ts';
@@ -41,6 +42,25 @@ describe('an import', () => {
     await run(ctx, started);
     expect(verifier.calls).toEqual([['ada@x.example', 'info@x.example']]);
     expect(await stateOf(started)).toMatchObject({ status: 'done', total: 2, processed: 2 });
+  });
+
+  test('has undeliverable addresses suppressed, if its upload asks for both', async () => {
+    const { ctx, list } = await newOwner();
+    const file = 'email\nada@x.example\ngone@x.example\n';
+    const upload = uploadFile(ctx, list, file, { suppressUndeliverable: true });
+    await expect(upload).rejects.toMatchObject({ fields: { undeliverable: [expect.stringContaining('verify')] } });
+    const queued = await uploadFile(ctx, list, file, { verify: true, suppressUndeliverable: true });
+    await runListImport(ctx, queued, never);
+    await verifyImported(ctx, queued);
+    const [row] = await queryRows<{ uid: string }>(
+      root.db,
+      sql`SELECT uid FROM verification WHERE import_uid = ${queued.uid}`,
+    );
+    const started = await findOwnedVerification(ctx, row?.uid ?? '');
+    await run(ctx, started);
+    expect(await stateOf(started)).toMatchObject({ status: 'done', processed: 2, suppressed: 1 });
+    const { nodes } = await suppressionPage(ctx, {}, { offset: 0, limit: 10 });
+    expect(nodes).toMatchObject([{ email: 'gone@x.example', reason: 'undeliverable' }]);
   });
 
   test('without the option verifies nobody', async () => {

@@ -2,6 +2,7 @@
  * The upload is complete: decides how the file is read and queues the import. A file that cannot be imported fails at once, so
  * that the uploader sees it now and not in a report.
  */
+import type { z } from 'zod';
 import { parseInput } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { fieldsOfList } from '../list-field-store.ts';
@@ -26,7 +27,7 @@ export async function finishImportUpload(
   ctx: Context,
   { uid, ...options }: FinishImportUploadInput,
 ): Promise<ListImport> {
-  const { mapping, updateExisting, tag, runAutomations, verify, verificationServer } = parseInput(
+  const { mapping, updateExisting, tag, runAutomations, verify, ...verification } = parseInput(
     finishImportInput,
     options,
   );
@@ -43,7 +44,7 @@ export async function finishImportUpload(
     }
     const change = { updateExisting, tag: tag === '' ? null : tag, runAutomations };
     await updateImport(inner.db, found, { status: 'queued', ...change });
-    if (verify) await verifyAtEnd(inner, found, verificationServer ?? null);
+    if (verify) await verifyAtEnd(inner, found, verification);
     await enqueueImport(inner, found);
     return findOwnedImport(inner, uid);
   });
@@ -51,9 +52,18 @@ export async function finishImportUpload(
   return outcome;
 }
 
+type VerificationAtEnd = Pick<z.output<typeof finishImportInput>, 'verificationServer' | 'suppressUndeliverable'>;
+
 /** Only people whom it adds are verified: they have ids greater than everybody now. */
-async function verifyAtEnd({ db }: Context, found: ListImport, verifyBy: string | null): Promise<void> {
-  await updateImport(db, found, { verify: true, verifyBy, verifyAfter: await lastPersonId(db, found) });
+async function verifyAtEnd(
+  { db }: Context,
+  found: ListImport,
+  { verificationServer, suppressUndeliverable }: VerificationAtEnd,
+): Promise<void> {
+  await updateImport(db, found, {
+    ...{ verify: true, verifyBy: verificationServer ?? null, verifyAfter: await lastPersonId(db, found) },
+    verifySuppresses: suppressUndeliverable,
+  });
 }
 
 async function makePlan({ db }: Context, found: ListImport, mapping: ColumnMapping): Promise<void> {

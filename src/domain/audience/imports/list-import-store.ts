@@ -86,6 +86,7 @@ export interface ImportChange {
   readonly verify?: boolean;
   readonly verifyBy?: string | null;
   readonly verifyAfter?: bigint;
+  readonly verifySuppresses?: boolean;
   readonly bytesTotal?: number;
   readonly bytesProcessed?: number;
   readonly linesProcessed?: number;
@@ -113,6 +114,7 @@ function* assignmentsOf(change: ImportChange): Generator<Sql> {
   if (change.verify !== undefined) yield sql`verify = ${change.verify}`;
   if (change.verifyBy !== undefined) yield sql`verify_by = ${change.verifyBy}`;
   if (change.verifyAfter !== undefined) yield sql`verify_after = ${change.verifyAfter}`;
+  if (change.verifySuppresses !== undefined) yield sql`verify_suppresses = ${change.verifySuppresses}`;
   if (change.bytesTotal !== undefined) yield sql`bytes_total = ${change.bytesTotal}`;
   if (change.bytesProcessed !== undefined) yield sql`bytes_processed = ${change.bytesProcessed}`;
   if (change.linesProcessed !== undefined) yield sql`lines_processed = ${change.linesProcessed}`;

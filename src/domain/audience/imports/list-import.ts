@@ -89,15 +89,17 @@ const mappingInput = z
     `may not have more than ${MAPPING_ENTRIES_MAX} entries`,
   );
 
-export const finishImportInput = z.object({
+const importOptions = z.object({
   /** Header (or number) of a column to the tag of a field, EMAIL, STATUS or TAGS; null or empty: ignored. */
   mapping: mappingInput.default({}),
   updateExisting: flag.default(true),
-  /** Verify the people that it adds, when it ends. */
   runAutomations: flag.default(false),
+  /** Verify the people that it adds, when it ends. */
   verify: flag.default(false),
   /** Uid of a verification server; absent: the customer's first. */
   verificationServer: z.string().max(VERIFIER_LENGTH_MAX).nullish(),
+  /** For `verify`: suppress the addresses that are undeliverable. */
+  suppressUndeliverable: flag.default(false),
   /** Added to everybody in the file; several are separated by commas, also in the database. */
   tag: z
     .string()
@@ -106,6 +108,11 @@ export const finishImportInput = z.object({
     .pipe(tagsInput)
     .transform((tags) => tags.join(',')),
 });
+
+export const finishImportInput = importOptions.refine(
+  ({ verify, suppressUndeliverable }) => verify || !suppressUndeliverable,
+  { path: ['undeliverable'], error: 'needs `verify`: without a verification nobody is found undeliverable' },
+);
 
 export type FinishImportInput = z.input<typeof finishImportInput>;
 export type ColumnMapping = z.output<typeof mappingInput>;
