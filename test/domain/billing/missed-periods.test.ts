@@ -139,3 +139,51 @@ test('one that was not known is written down as not read while its periods canno
   expect(await remotesOf(id)).toMatchObject([{ error: null, paidUntil: new Date('2026-09-01T10:00:00Z') }]);
   expect(await present(id)).toMatchObject({ status: 'active' });
 });
+
+test('a period that was skipped and is paid later becomes credit, once, also when the subscription has ended at the vendor', async () => {
+  const { id, kept } = await unpaidApril();
+  at('2026-08-01T10:05:00Z');
+  await pass();
+  expect(await books.creditOf(world, id)).toBe(900n);
+  const april = kept.past.findIndex(({ payment }) => payment === null);
+  kept.past[april] = {
+    endsAt: kept.past[april]?.endsAt ?? new Date(0),
+    payment: { amountMinor: 1_000n, currencyCode: 'EUR' },
+  };
+  at('2026-08-02T10:10:00Z');
+  await Promise.all([pass(), pass(), pass()]);
+  at('2026-08-03T10:15:00Z');
+  await pass();
+  expect(await books.creditOf(world, id)).toBe(1_900n);
+  const credits = (await books.historyOf(world, id)).filter(({ event }) => event === 'payment_credited');
+  expect(credits).toHaveLength(2);
+  // Nothing is asked about periods any more.
+  vendor.calls.length = 0;
+  at('2026-08-05T10:15:00Z');
+  await pass();
+  expect(vendor.calls).not.toContain('periods');
+});
+
+test('one that has ended is read on while a skipped period may be paid, for half a year', async () => {
+  const { id, kept } = await unpaidApril();
+  at('2026-08-01T10:05:00Z');
+  await pass();
+  kept.status = 'canceled';
+  at('2026-08-02T10:10:00Z');
+  await pass();
+  expect(await remotesOf(id)).toMatchObject([{ isEnded: true }]);
+  const april = kept.past.findIndex(({ payment }) => payment === null);
+  kept.past[april] = {
+    endsAt: kept.past[april]?.endsAt ?? new Date(0),
+    payment: { amountMinor: 1_000n, currencyCode: 'EUR' },
+  };
+  at('2026-08-03T10:15:00Z');
+  await pass();
+  expect(await books.creditOf(world, id)).toBe(1_900n);
+  at('2026-08-05T10:20:00Z');
+  await pass();
+  const rows = await world.rows<{ next: Date | null }>(
+    sql`SELECT next_sync_at AS next FROM remote_subscription WHERE customer_id = ${id}`,
+  );
+  expect(rows).toEqual([{ next: null }]);
+});

@@ -7,6 +7,7 @@ import { findPayment, writeReference } from '../payment-store.ts';
 import { findSubscription, saveSubscription } from '../subscription-store.ts';
 import { cancelled, type Subscription } from '../subscription.ts';
 import { applyPaid, begunAt, endsOf } from './count-periods.ts';
+import { awaitsPayment } from './late-periods.ts';
 import type { FoundRemote } from './pay-remote-period.ts';
 import { priceAtVendor } from './remote-price.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
@@ -92,15 +93,13 @@ async function applyEnd(work: BillingWork, key: Subscription, row: Remote | unde
  * Read again by itself: soon while money is due, else once a day; the vendor's list is read more often. While it is being cancelled, once an hour:
  * each reading begins the tries of that job anew.
  */
-async function finish(
-  { ctx, at }: BillingWork,
-  row: Remote,
-  error: string | null,
-  isWithdrawn = false,
-): Promise<Remote> {
+async function finish(work: BillingWork, row: Remote, error: string | null, isWithdrawn = false): Promise<Remote> {
+  const { ctx, at } = work;
   const isDue = row.periodEndsAt === null || row.paidUntil === null || row.paidUntil <= at;
   const pause = isWithdrawn ? HOUR_MS : isDue ? TEN_MINUTES_MS : DAY_MS;
-  const nextSyncAt = row.isEnded ? null : new Date(at.getTime() + pause);
+  // Of one that has ended, what was skipped as unpaid may still be paid.
+  const isOver = row.isEnded && !(await awaitsPayment(work, row));
+  const nextSyncAt = isOver ? null : new Date(at.getTime() + (row.isEnded ? DAY_MS : pause));
   await noteRemote(ctx.db, row, { error, nextSyncAt });
   return { ...row, error };
 }

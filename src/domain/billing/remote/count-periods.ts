@@ -2,6 +2,7 @@
 import type { BillingWork } from '../billing-work.ts';
 import { frequencyOfPlan } from '../plan.ts';
 import { findSubscription } from '../subscription-store.ts';
+import { noteUnpaidPeriod } from './late-periods.ts';
 import { isPeriodPaid, newlyPaid, periodAt, reaches } from './paid-periods.ts';
 import { alignPeriod, keepAsCredit, payPeriod, skipPeriod, type Applying } from './pay-remote-period.ts';
 import { priceAtVendor } from './remote-price.ts';
@@ -69,7 +70,10 @@ async function applyPeriod(
 ): Promise<void> {
   const { taken, mismatch } = applying.price;
   const isPaidElsewhere = counts && (await isPaidHere(work, applying, end));
-  if (applying.isUnpaid) return counts && !isPaidElsewhere ? skipPeriod(work, applying, end) : undefined;
+  if (applying.isUnpaid) {
+    await noteUnpaidPeriod(work, applying.row, { end, frequency: frequencyOfPlan(applying.price.plan) });
+    return counts && !isPaidElsewhere ? skipPeriod(work, applying, end) : undefined;
+  }
   if (counts && mismatch === undefined && !isPaidElsewhere) await payPeriod(work, applying, end);
   else if (taken !== undefined) await keepAsCredit(work, applying, { money: taken });
 }

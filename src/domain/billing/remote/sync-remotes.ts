@@ -13,6 +13,7 @@ import type { Payment } from '../payment-intent.ts';
 import { findPaymentByUid } from '../payment-store.ts';
 import type { Subscription } from '../subscription.ts';
 import { applyFound } from './apply-found-remote.ts';
+import { findLatePayments } from './late-periods.ts';
 import { readRemote, type ReadRemote } from './remote-answers.ts';
 import { noteGone } from './note-gone-remote.ts';
 import { dueRemotes, liveRemotes, noteRemote, type Remote } from './remote-subscription-store.ts';
@@ -82,7 +83,8 @@ async function syncRemote(ctx: Context, row: Remote, { readsMethod = false } = {
   if (remote.intentUid !== row.intentUid)
     return later(ctx, row, `The vendor's subscription "${row.remoteId}" carries another payment.`);
   const applied = await applyFound(ctx, open, { payment, remote, readsMethod });
-  if (!applied) await later(ctx, row, 'The payment that began it is no longer one of this gateway and subscription.');
+  if (!applied) return later(ctx, row, 'The payment that began it is no longer one of this gateway and subscription.');
+  await findLatePayments(ctx, open, row);
 }
 
 async function readOne(ctx: Context, open: OpenGateway, id: string): Promise<ReadRemote | undefined> {
