@@ -115,7 +115,7 @@ const interfaces: readonly Sentence[] = [
   ]),
   one('4.13', 'Remote subscriptions: getRemotePlans lists the vendor’s plans.', [
     SUBSCRIPTIONS,
-    'all plans with a fixed price are listed, with the price after the trial',
+    'all plans with a fixed price are listed, but those that begin with a trial',
   ]),
   one('4.13', 'Remote subscriptions: getRemoteSubscription reads one.', [STRIPE, KEPT_BY_STRIPE]),
   one('4.13', 'Remote subscriptions: cancelRemoteSubscription ends one.', [SUBSCRIPTIONS, KEPT_BY_PAYPAL]),

@@ -5,32 +5,37 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { localServer } from './local-server.ts';
+import {
+  isText,
+  isValues,
+  listOf,
+  missing,
+  objectOf,
+  page,
+  PAYER,
+  problem,
+  type Answer,
+  type Values,
+} from './paypal-answers.ts';
+import { PayPalSubscriptions } from './paypal-subscriptions.ts';
 
 export const PAYPAL_ID = 'AbCdEfGhIjKlMnOpQrStUvWxYz-0123456789_id';
 export const PAYPAL_SECRET = 'EFghIjKlMnOpQrStUvWxYzAb-0123456789_secret';
-
-/** The payer's id. */
-export const PAYER = 'PAYERA23B45CD';
-
-type Values = Record<string, unknown>;
-interface Answer {
-  readonly status: number;
-  readonly body: Values | null;
-}
 
 /** What happens to a way to pay when an order is captured. `bank` is a debit that takes days; `challenges` only of a saved account. */
 export type PayerMood = 'pays' | 'bank' | 'declines' | 'challenges' | 'refuses';
 
 const CURRENCIES =
   'AUD BRL CAD CNY CZK DKK EUR HKD HUF ILS JPY MYR MXN TWD NZD NOK PHP PLN GBP SGD SEK CHF THB USD'.split(' ');
-const PAGE_MAX = 20;
 
 export class PayPalVendor {
   readonly orders = new Map<string, Values>();
   /** Saved accounts by their id. */
   readonly vault = new Map<string, PayerMood>();
-  readonly subscriptions: Values[] = [];
-  readonly plans: Values[] = [];
+  /** What it keeps itself. */
+  readonly kept = new PayPalSubscriptions();
+  readonly subscriptions = this.kept.list;
+  readonly plans = this.kept.plans;
   readonly requests: string[] = [];
   /** PayPal has given the merchant the right to save accounts. */
   mayVault = true;
@@ -48,6 +53,7 @@ export class PayPalVendor {
 
   async start(): Promise<this> {
     this.host = await localServer((req, res) => this.#serve(req, res));
+    this.kept.host = this.host;
     return this;
   }
 
@@ -151,6 +157,7 @@ export class PayPalVendor {
       /^(\/v2\/checkout\/orders|\/v3\/vault\/payment-tokens|\/v1\/billing\/(?:subscriptions|plans))(?:\/([\w-]+))?(?:\/(\w+))?$/.exec(
         url.pathname,
       ) ?? [];
+    if (place === '/v1/billing/subscriptions') return this.kept.answer({ method, url, id, act, form });
     switch (`${method} ${place}${id === '' ? '' : '/:id'}${act === '' ? '' : `/${act}`}`) {
       case 'POST /v2/checkout/orders':
         return this.#newOrder(given);
@@ -160,18 +167,8 @@ export class PayPalVendor {
         return this.#capture(id, form) ?? this.#shown(id, { status: 201, isFull });
       case 'DELETE /v3/vault/payment-tokens/:id':
         return this.vault.delete(id) ? { status: 204, body: null } : missing();
-      case 'GET /v1/billing/subscriptions':
-        return page(url, 'subscriptions', this.subscriptions);
       case 'GET /v1/billing/plans':
         return page(url, 'plans', this.plans);
-      case 'GET /v1/billing/subscriptions/:id':
-      case 'POST /v1/billing/subscriptions/:id/cancel':
-      case 'POST /v1/billing/subscriptions/:id/revise':
-        return this.#subscription(
-          this.subscriptions.find((one) => one['id'] === id),
-          act,
-          form,
-        );
       default:
         return missing();
     }
@@ -301,20 +298,6 @@ export class PayPalVendor {
     return { status, body: structuredClone(isFull ? whole : least) };
   }
 
-  #subscription(subscription: Values | undefined, act: string, form: Values): Answer {
-    if (!subscription) return missing();
-    if (act === 'cancel') {
-      if (typeof form['reason'] !== 'string' || form['reason'] === '')
-        return problem(400, 'MISSING_REQUIRED_PARAMETER', 'reason is required.');
-      if (subscription['status'] === 'CANCELLED')
-        return problem(422, 'SUBSCRIPTION_STATUS_INVALID', 'Invalid subscription status for cancel action.');
-      subscription['status'] = 'CANCELLED';
-      return { status: 204, body: null };
-    }
-    if (act === 'revise') subscription['plan_id'] = form['plan_id'];
-    return { status: 200, body: subscription };
-  }
-
   #page(id: string): string {
     return `http://${this.host}/checkoutnow?token=${id}`;
   }
@@ -342,56 +325,4 @@ export class PayPalVendor {
     this.#made += 1;
     return new Date(1_790_000_000_000 + this.#made * 1_000).toISOString();
   }
-}
-
-function page(url: URL, name: string, all: readonly Values[]): Answer {
-  const size = Number(url.searchParams.get('page_size') ?? 10);
-  const number = Number(url.searchParams.get('page') ?? 1);
-  if (size < 1 || size > PAGE_MAX || number < 1)
-    return problem(400, 'INVALID_PARAMETER_VALUE', 'The value of a field is invalid.');
-  const end = number * size;
-  const links = end < all.length ? [{ rel: 'next', href: `http://x${url.pathname}?page=${number + 1}` }] : [];
-  const total = url.searchParams.get('total_required') === 'true';
-  const totals = { total_items: all.length, total_pages: Math.ceil(all.length / size) };
-  return { status: 200, body: { [name]: all.slice(end - size, end), links, ...(total && totals) } };
-}
-
-function problem(status: number, issue: string, description: string, links: readonly Values[] = []): Answer {
-  const [name, message] =
-    status === 422
-      ? [
-          'UNPROCESSABLE_ENTITY',
-          'The requested action could not be performed, semantically incorrect, or failed business validation.',
-        ]
-      : [issue, description];
-  return { status, body: { name, message, debug_id: 'f1a2b3c4d5e6f', details: [{ issue, description }], links } };
-}
-
-function missing(): Answer {
-  const details = [
-    {
-      issue: 'INVALID_RESOURCE_ID',
-      description: 'Specified resource ID does not exist. Please check the resource ID and try again.',
-    },
-  ];
-  const message = 'The specified resource does not exist.';
-  return { status: 404, body: { name: 'RESOURCE_NOT_FOUND', message, debug_id: 'f1a2b3c4d5e6f', details } };
-}
-
-/** Absent, or of a length that is allowed. */
-function isText(value: unknown, lengthMax: number): boolean {
-  return value === undefined || (typeof value === 'string' && value !== '' && value.length <= lengthMax);
-}
-
-function isValues(value: unknown): value is Values {
-  return typeof value === 'object' && value !== null;
-}
-
-function objectOf(value: unknown): Values {
-  return isValues(value) ? { ...value } : {};
-}
-
-/** The objects themselves, not copies. */
-function listOf(value: unknown): Values[] {
-  return Array.isArray(value) ? value : [];
 }

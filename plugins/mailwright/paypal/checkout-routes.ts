@@ -1,5 +1,5 @@
 /**
- * The plugin's own addresses. `/checkout/<token>` makes an order, has its id saved, and sends the browser to PayPal. PayPal sends it back to
+ * The plugin's own addresses. `/checkout/<token>` makes an order or a subscription, has its id saved, and sends the browser to PayPal. PayPal sends it back to
  * `/approved/<token>`, which captures the order, or back to PayPal when the card or account was declined.
  */
 import {
@@ -13,6 +13,7 @@ import { linkIn, textIn, type Json } from './json.ts';
 import { captureOrder, createOrder, orderForm, readOrder, shownText } from './orders.ts';
 import { CHECKOUT, idOf } from './order-state.ts';
 import { payPalApi, PayPalError, type PayPalApi } from './paypal-api.ts';
+import { createSubscription, readSubscription } from './subscriptions.ts';
 import { settingsOf, type PayPalMode } from './settings.ts';
 
 const CHECKOUT_PAGE = {
@@ -68,6 +69,7 @@ async function begin(
   { checkout, token }: { checkout: OpenedCheckout; token: string },
 ): Promise<RouteAnswer> {
   const { intent, gateway, returnUrl } = checkout;
+  if (intent.remotePlanId !== null) return subscribe(payments, api, checkout);
   if (intent.reference !== null) return continueCheckout(api, checkout, intent.reference);
   const { savesAccounts } = settingsOf(gateway.data);
   const create = (saves: boolean) => createOrder(api, checkoutForm(checkout, token, saves), `create-${intent.uid}`);
@@ -80,6 +82,26 @@ async function begin(
   });
   if (!(await payments.saveReference(intent.uid, idOf(order)))) return { redirect: returnUrl };
   return { redirectTo: approvalPage(order, modeOf(checkout)) };
+}
+
+/** A subscription that PayPal keeps: the payer agrees to it at PayPal, which takes the money then, and comes back to the page of the invoice. */
+async function subscribe(
+  payments: Services['payments'],
+  api: PayPalApi,
+  { intent, returnUrl, absoluteReturnUrl }: OpenedCheckout,
+): Promise<RouteAnswer> {
+  const urls = { return_url: absoluteReturnUrl, cancel_url: absoluteReturnUrl };
+  const subscription =
+    intent.reference === null
+      ? await createSubscription(api, intent, urls)
+      : await readSubscription(api, intent.reference);
+  const approval = subscription && linkIn(subscription, 'approve');
+  // The payer has agreed already, or PayPal has forgotten it: the page of the invoice finds out.
+  if (!subscription || approval === undefined || textIn(subscription, 'status') !== 'APPROVAL_PENDING')
+    return { redirect: returnUrl };
+  if (intent.reference === null && !(await payments.saveReference(intent.uid, idOf(subscription))))
+    return { redirect: returnUrl };
+  return { redirectTo: approval };
 }
 
 /** The order was made before: to PayPal again, unless it is approved or ended, which the page of the invoice finds out. */

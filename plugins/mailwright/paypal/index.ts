@@ -13,8 +13,7 @@ export const plugin = definePlugin({
       name: 'PayPal',
       description: "PayPal accounts and cards through PayPal's own checkout page; saved PayPal accounts pay renewals.",
       icon: 'paypal',
-      // Its page makes orders only: a plan that was linked would be paid once, and no subscription would begin.
-      isRemoteSubscription: false,
+      isRemoteSubscription: true,
       configKeys: CONFIG_KEYS,
       secretKeys: SECRET_KEYS,
       currencies: CURRENCIES,

@@ -13,6 +13,7 @@ import { captureOrder, createOrder, orderForm, readOrder, type Captured } from '
 import { idOf, isRenewal, RENEWAL, stateOfGone, stateOfOrder } from './order-state.ts';
 import { payPalApi, PayPalError, type PayPalApi } from './paypal-api.ts';
 import { remoteSubscriptions } from './remote-subscriptions.ts';
+import { leaveSubscription, stateOfSubscription } from './subscriptions.ts';
 import { settingsOf } from './settings.ts';
 
 const OPEN: readonly PaymentIntent['status'][] = ['PENDING', 'REQUIRES_ACTION'];
@@ -37,7 +38,10 @@ export function payPalGateway(
     getMethodInfo: (method) => method?.['account'] ?? '',
     getMethodId: (method) => method['vault_id'] ?? '',
     getIntentState: (intent) => readState(api, intent),
-    // There is no `cancelIntent`: an order is paid only when we capture it, and one of a closed intent is not captured.
+    // An order is paid only when we capture it, and one of a closed intent is not captured.
+    async cancelIntent({ remotePlanId, reference }) {
+      if (remotePlanId !== null && reference !== null) await leaveSubscription(api, reference, 'Paid in another way.');
+    },
     prepareCharge: (intent) => prepare(api, intent),
     autoCharge: (intent, method) => charge(api, intent, method),
     removeMethod: (method) => removeAccount(api, method),
@@ -66,6 +70,7 @@ export function payPalGateway(
  */
 async function readState(api: PayPalApi, intent: PaymentIntent): Promise<VendorIntent | undefined> {
   if (intent.reference === null) return undefined;
+  if (intent.remotePlanId !== null) return stateOfSubscription(api, intent);
   const order = await readOrder(api, intent.reference);
   if (!order) return OPEN.includes(intent.status) ? stateOfGone(intent) : undefined;
   if (intent.status !== 'PENDING' || !isApproved(order) || isRenewal(order)) return stateOfOrder(order, intent);

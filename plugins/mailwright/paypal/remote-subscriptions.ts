@@ -7,9 +7,10 @@ import {
 } from '../../../src/plugin-api/index.ts';
 import { toMinor } from './amounts.ts';
 import { linkIn, listIn, objectIn, textIn, wholeIn, type Json } from './json.ts';
-import { PayPalError, type PayPalApi } from './paypal-api.ts';
+import type { PayPalApi } from './paypal-api.ts';
+import { periodsOf, type Payment } from './remote-periods.ts';
+import { pathOf, readPayments, readSubscription, SUBSCRIPTIONS } from './subscriptions.ts';
 
-const SUBSCRIPTIONS = '/v1/billing/subscriptions';
 const PLANS = '/v1/billing/plans';
 /** The most that PayPal answers at once. */
 const PAGE = 20;
@@ -18,19 +19,27 @@ const PLAN_PAGES_MAX = 250;
 const CANCEL_REASON = 'Cancelled by the merchant.';
 
 export function remoteSubscriptions(api: PayPalApi): RemoteSubscriptionGateway {
-  const pathOf = (id: string) => `${SUBSCRIPTIONS}/${encodeURIComponent(id)}`;
-  const read = (id: string) => api.get(pathOf(id));
+  const read = (id: string) => api.get(pathOf(id), { fields: 'plan' });
+  const whole = async (subscription: Json) => withPayment(subscription, await readPayments(api, subscription));
   return {
     getRemotePlans: () => allPlans(api),
     async getRemoteSubscription(id) {
-      return presentOrGone(async () => subscriptionOf(await read(id)));
+      const subscription = await readSubscription(api, id);
+      return subscription && whole(subscription);
     },
     async getRemoteSubscriptions(cursor) {
       const page = pageOf(cursor);
       const answer = await api.get(SUBSCRIPTIONS, { page, page_size: PAGE });
-      const data = listIn(answer, 'subscriptions').map(subscriptionOf);
+      // Whether a period is paid stands on the payments, which are read for each one when it is due.
+      const data = listIn(answer, 'subscriptions').map((one) => ({ ...subscriptionOf(one), periodPayment: null }));
       const hasMore = hasNext(answer, page, data.length);
       return { data, has_more: hasMore, next_cursor: hasMore ? String(page + 1) : null };
+    },
+    /** One page: PayPal answers all payments at once. */
+    async getRemotePeriods(id) {
+      const subscription = await read(id);
+      const data = periodsOf(subscription, await readPayments(api, subscription));
+      return { data, has_more: false, next_cursor: null };
     },
     async cancelRemoteSubscription(id) {
       await api.post(`${pathOf(id)}/cancel`, { reason: CANCEL_REASON });
@@ -42,7 +51,7 @@ export function remoteSubscriptions(api: PayPalApi): RemoteSubscriptionGateway {
       return subscriptionOf(await read(id));
     },
     async getRemotePaymentMethod(id) {
-      const subscription = await presentOrGone(() => read(id));
+      const subscription = await readSubscription(api, id);
       const payer = subscription && textIn(objectIn(subscription, 'subscriber'), 'payer_id');
       return payer === undefined ? undefined : { payer };
     },
@@ -74,9 +83,11 @@ function pageOf(cursor: string | null): number {
   return page;
 }
 
-/** Of the regular price, not of a trial. Plans without a fixed price, such as those by quantity, and plans that are off are left out. */
+/** Plans without a fixed price, such as those by quantity, with a trial, in which nothing is paid, and plans that are off are left out. */
 function planOf(plan: Json): RemotePlan[] {
-  const cycle = listIn(plan, 'billing_cycles').find((one) => textIn(one, 'tenure_type') === 'REGULAR') ?? {};
+  const cycles = listIn(plan, 'billing_cycles');
+  const cycle = cycles.find((one) => textIn(one, 'tenure_type') === 'REGULAR') ?? {};
+  if (cycles.some((one) => textIn(one, 'tenure_type') === 'TRIAL')) return [];
   const price = objectIn(cycle, 'pricing_scheme', 'fixed_price');
   const frequency = objectIn(cycle, 'frequency');
   const [id, currencyCode] = [textIn(plan, 'id'), textIn(price, 'currency_code') ?? ''];
@@ -91,6 +102,17 @@ function isUnit(unit: string | undefined): unit is RemotePlan['frequencyUnit'] {
   return unit === 'day' || unit === 'week' || unit === 'month' || unit === 'year';
 }
 
+function withPayment(subscription: Json, payments: readonly Payment[]): RemoteSubscription {
+  const present = subscriptionOf(subscription);
+  const [last] = periodsOf(subscription, payments);
+  // One that has ended has no next billing: its last period ends with what was paid.
+  return {
+    ...present,
+    currentPeriodEndsAt: last?.endsAt ?? present.currentPeriodEndsAt,
+    periodPayment: last?.payment ?? null,
+  };
+}
+
 function subscriptionOf(subscription: Json): RemoteSubscription {
   const status = textIn(subscription, 'status') ?? 'unknown';
   const endsAt = new Date(textIn(objectIn(subscription, 'billing_info'), 'next_billing_time') ?? '');
@@ -100,17 +122,9 @@ function subscriptionOf(subscription: Json): RemoteSubscription {
     intentUid: textIn(subscription, 'custom_id') ?? null,
     status,
     isActive: status === 'ACTIVE',
+    isEnded: status === 'CANCELLED' || status === 'EXPIRED',
     planId: textIn(subscription, 'plan_id') ?? null,
     currentPeriodEndsAt: Number.isNaN(endsAt.getTime()) ? null : endsAt,
     ...(!Number.isNaN(startedAt.getTime()) && { startedAt }),
   };
-}
-
-async function presentOrGone<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    if (error instanceof PayPalError && error.status === 404) return undefined;
-    throw error;
-  }
 }
