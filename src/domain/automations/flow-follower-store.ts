@@ -45,7 +45,10 @@ export async function followFromNow(
 const BEHIND_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', listId: 'bigint' });
 export type FlowBehind = RowOf<typeof BEHIND_ROW>;
 
-/** Active flows with something to read, those that have waited longest first. `version` is the one that people enter. */
+/**
+ * Active flows with something to read, of each customer the same number, those that have waited longest first. `version` is the one that people
+ * enter.
+ */
 export function flowsBehind(db: Queryable, upTo: bigint, max: number) {
   return db.query(
     BEHIND_ROW,
@@ -56,7 +59,7 @@ export function flowsBehind(db: Queryable, upTo: bigint, max: number) {
            AND EXISTS (SELECT 1 FROM hot.person_event e
                         WHERE e.customer_id = f.customer_id AND e.list_id = a.list_id AND e.id > f.position AND e.id <= ${upTo}
                           AND e.recorded_on >= (f.since AT TIME ZONE 'UTC')::date - 1)
-         ORDER BY f.since LIMIT ${max}`,
+         ORDER BY row_number() OVER (PARTITION BY f.customer_id ORDER BY f.since), f.since LIMIT ${max}`,
     'automations.flows_behind',
   );
 }

@@ -25,15 +25,19 @@ export interface Reading {
   readonly now: Date;
 }
 
-/** Whether it read on; not if another process does. */
-export async function followFlow(ctx: Context, behind: FlowBehind, { upTo, now }: Reading): Promise<boolean> {
+/** Whether it read all, or some of it; none if another process does. */
+export async function followFlow(
+  ctx: Context,
+  behind: FlowBehind,
+  { upTo, now }: Reading,
+): Promise<'all' | 'some' | 'none'> {
   const { customerId, automationId, version, listId } = behind;
   const live = await liveFlow(ctx, { customerId, automationId, version });
   if (!live) throw new Error('The version of the flow is gone.');
   const answers = await answersToRules(ctx, live, rulesOf(live));
   return inTransaction(ctx, async (tx) => {
     const held = await holdPosition(tx.tx, behind);
-    if (!held) return false;
+    if (!held) return 'none';
     const range = { after: held.position, since: held.since, upTo, max: EVENTS_AT_ONCE };
     const { events, isAll } = await readPersonEvents(tx.db, { customerId, listId }, range);
     await findByKeys(tx.tx);
@@ -48,7 +52,7 @@ export async function followFlow(ctx: Context, behind: FlowBehind, { upTo, now }
     const isDone = isAll && some.length === pieces.length;
     const moved = isDone || !last ? { position: upTo, since: now } : { position: last.id, since: last.recordedAt };
     await movePosition(tx.tx, behind, moved);
-    return true;
+    return moved.position === upTo ? 'all' : 'some';
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads on for all flows: what happened to people since. Flows take turns, a batch each, so neither a large import nor a flow that fails
- * delays another customer's (D89).
+ * Reads on for all flows: what happened to people since. Customers and their flows take turns, a batch each, so neither a large import nor a
+ * flow that fails delays another customer's (D89).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { haveEnded } from '../../events/event-store.ts';
@@ -8,11 +8,15 @@ import { lastPersonEventId, openPersonEventWriters } from '../../events/person-e
 import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import { databaseNow } from './clock-read-model.ts';
-import { delayPosition, flowsBehind } from './flow-follower-store.ts';
+import { delayPosition, flowsBehind, type FlowBehind } from './flow-follower-store.ts';
 import { followFlow, type Reading } from './follow-flow.ts';
+import { RoundRobin } from './round-robin.ts';
 
-/** Flows of one round. */
-const FLOWS_AT_ONCE = 100;
+/** Flows of one look, the same number of each customer. */
+const FLOWS_AT_ONCE = 1_000;
+/** How often it is looked for flows to which something has happened meanwhile. */
+const LOOK_MS = 500;
+const EVERY_NODE = '';
 /** Transactions that write last milliseconds; one that lasts longer is asked for less often. */
 const ENDED_MS_MIN = 10;
 const ENDED_MS_MAX = 500;
@@ -23,18 +27,37 @@ export interface Following {
 
 /** Ends when no flow has anything to read, or it is to stop. */
 export async function followPeople(ctx: Context, { isStopping }: Following): Promise<void> {
-  const now = await databaseNow(ctx.db);
-  // In this order: whoever wrote an event up to this id is among the writers, or has ended.
-  const upTo = await lastPersonEventId(ctx.database);
-  if (!(await haveWritten(ctx, await openPersonEventWriters(ctx.database), isStopping))) return;
+  const turns = new RoundRobin();
   for (;;) {
+    const reading = await nextReading(ctx, isStopping);
+    if (!reading) return;
+    const flows = new Map<bigint, FlowBehind>();
+    for (const flow of await flowsBehind(ctx.db, reading.upTo, FLOWS_AT_ONCE)) flows.set(flow.automationId, flow);
+    turns.add([...flows.values()].map((flow) => ({ ...flow, node: EVERY_NODE })));
+    const lookAgainAt = performance.now() + LOOK_MS;
     let hasRead = false;
-    for (const flow of await flowsBehind(ctx.db, upTo, FLOWS_AT_ONCE)) {
+    while (performance.now() < lookAgainAt) {
       if (isStopping()) return;
-      hasRead = (await followed(ctx, flow, { upTo, now })) || hasRead;
+      const next = turns.next();
+      if (!next) break;
+      const flow = flows.get(next.key.automationId);
+      // It has read all that it had to, or was stopped.
+      if (!flow) continue;
+      const read = await followed(ctx, flow, reading);
+      if (read === 'some') turns.again(next);
+      hasRead ||= read !== 'none';
     }
     if (!hasRead) return;
   }
+}
+
+/** Undefined: it is to stop. */
+async function nextReading(ctx: Context, isStopping: () => boolean): Promise<Reading | undefined> {
+  const now = await databaseNow(ctx.db);
+  // In this order: whoever wrote an event up to this id is among the writers, or has ended.
+  const upTo = await lastPersonEventId(ctx.database);
+  const areDone = await haveWritten(ctx, await openPersonEventWriters(ctx.database), isStopping);
+  return areDone ? { upTo, now } : undefined;
 }
 
 async function haveWritten(ctx: Context, writers: readonly string[], isStopping: () => boolean): Promise<boolean> {
@@ -46,12 +69,12 @@ async function haveWritten(ctx: Context, writers: readonly string[], isStopping:
 }
 
 /** A flow whose events cannot be handled is tried again later. */
-async function followed(ctx: Context, flow: Parameters<typeof followFlow>[1], reading: Reading): Promise<boolean> {
+async function followed(ctx: Context, flow: FlowBehind, reading: Reading): ReturnType<typeof followFlow> {
   try {
     return await followFlow(ctx, flow, reading);
   } catch (error) {
     ctx.log.warn('automations.events_postponed', { ...flow, message: messageOf(error) });
     await delayPosition(ctx.db, flow);
-    return false;
+    return 'none';
   }
 }
