@@ -10,14 +10,16 @@ import type { ConsentSource } from './subscriber.ts';
 
 const PAIR_ROW = row({ id: 'bigint', thereId: 'bigint?' });
 
-/** Who of these people is on the other list, by the address. */
+/** Who of these people is on the other list, by the address. Inside it names no list: else the index of the list's members would do for the planner. */
 async function pairsOf(db: Queryable, { customerId, listId, ids }: PeopleOfList, otherListId: bigint) {
   return db.query(
     PAIR_ROW,
-    sql`SELECT s.id, t.id AS "thereId" FROM subscriber s
-          LEFT JOIN LATERAL (SELECT t.id FROM subscriber t
-                              WHERE t.customer_id = ${customerId} AND t.email_key = s.email_key AND t.list_id = ${otherListId} OFFSET 0) t ON true
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
+    sql`SELECT s.id, t.id AS "thereId" FROM unnest(${[...ids]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.id, s.email_key FROM subscriber s
+                              WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = k.id OFFSET 0) s
+          LEFT JOIN LATERAL (
+            SELECT a.id FROM (SELECT t.id, t.list_id FROM subscriber t WHERE t.customer_id = ${customerId} AND t.email_key = s.email_key OFFSET 0) a
+             WHERE a.list_id = ${otherListId}) t ON true`,
     'audience.pairs_of_people',
   );
 }
@@ -42,16 +44,18 @@ export interface PersonPair {
 export async function lockPairs(db: Queryable, people: PeopleOfList, otherListId: bigint): Promise<PersonPair[]> {
   const { customerId, listId } = people;
   const pairs = await pairsOf(db, people, otherListId);
-  const ids = pairs.flatMap(({ id, thereId }) => (thereId === null ? [id] : [id, thereId]));
+  const keys = pairs
+    .flatMap(({ id, thereId }) => [{ listId, id }, ...(thereId === null ? [] : [{ listId: otherListId, id: thereId }])])
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const locked = await db.query(
     LOCKED_ROW,
     sql`SELECT s.id, s.status, s.fields, s.tags,
                CASE WHEN s.status = 'unsubscribed' THEN (
                  SELECT e.source = 'move' FROM consent_event e
                   WHERE e.customer_id = s.customer_id AND e.list_id = s.list_id AND e.subscriber_id = s.id ORDER BY e.id DESC LIMIT 1) END AS "wasMoved"
-          FROM subscriber s
-         WHERE s.customer_id = ${customerId} AND s.list_id = ANY (${[listId, otherListId]}::bigint[]) AND s.id = ANY (${ids}::bigint[])
-         ORDER BY s.id FOR NO KEY UPDATE`,
+          FROM unnest(${keys.map((one) => one.listId)}::bigint[], ${keys.map(({ id }) => id)}::bigint[]) AS k (list_id, id)
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s
+                              WHERE s.customer_id = ${customerId} AND s.list_id = k.list_id AND s.id = k.id FOR NO KEY UPDATE) s`,
     'audience.lock_pairs',
   );
   const byId = new Map(locked.map((one) => [one.id, one]));
@@ -90,8 +94,7 @@ export function insertCopies(
         SELECT s.customer_id, ${toListId}, p.id, s.email, s.email_key, ${status}, 'flow', p.fields, s.tags,
                CASE WHEN ${status} = 'pending' THEN ${PENDING_UNTIL} END, s.verification, s.verification_reasons, s.verified_at, s.verified_by
           FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p (id bigint, person bigint, fields jsonb)
-          JOIN subscriber s ON s.id = p.person
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${copies.map(({ personId }) => personId)}::bigint[])
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.person OFFSET 0) s
          ORDER BY s.email_key
         ON CONFLICT (customer_id, email_key, list_id) DO NOTHING`,
     'audience.insert_copies',

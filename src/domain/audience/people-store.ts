@@ -93,8 +93,9 @@ const PERSON_ROW = row({
 export async function peopleById(db: Queryable, { customerId, listId, ids }: PeopleOfList) {
   const rows = await db.query(
     PERSON_ROW,
-    sql`SELECT s.id, s.status, s.fields, ${isSuppressed(customerId)} AS "isSuppressed" FROM subscriber s
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
+    // A look-up by key for each: on a list that has just grown, all of its people were read otherwise.
+    sql`SELECT s.id, s.status, s.fields, ${isSuppressed(customerId)} AS "isSuppressed" FROM unnest(${[...new Set(ids)]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = k.id OFFSET 0) s`,
     'audience.people_by_id',
   );
   return new Map(rows.map((one) => [one.id, one]));
