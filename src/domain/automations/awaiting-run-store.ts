@@ -11,9 +11,9 @@ type FlowKey = Pick<VersionKey, 'customerId' | 'automationId'>;
 export function runsOfPeople(tx: Transaction, { customerId, automationId }: FlowKey, ids: readonly bigint[]) {
   return tx.query(
     AWAITING_ROW,
-    sql`SELECT ${RUN_COLUMNS}, r.version, r.node, r.wake_at AS "wakeAt", r.state = 'waiting' AS "isWaiting" FROM hot.flow_run r
-         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.person_id = ANY (${[...ids]}::bigint[])
-           AND r.state <> 'parked'`,
+    sql`SELECT ${RUN_COLUMNS}, r.version, r.node, r.wake_at AS "wakeAt", r.state = 'waiting' AS "isWaiting" FROM unnest(${[...ids]}::bigint[]) AS k (person_id)
+         CROSS JOIN LATERAL (SELECT r.* FROM hot.flow_run r WHERE r.customer_id = ${customerId} AND r.person_id = k.person_id OFFSET 0) r
+         WHERE r.automation_id = ${automationId} AND r.state <> 'parked'`,
     'automations.runs_of_people',
   );
 }
