@@ -192,7 +192,7 @@ async function newRuns(
     const run = {
       ...{ id, personId: one.personId, enteredAt: one.at, since: one.at, depth: one.depth, failures: 0, isTest: false },
       ...{ eventsFrom: one.event?.at ?? one.at, eventsAfter: one.event?.id ?? 0n },
-      ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed', reason: null },
+      ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed', reason: null, steps: 1 },
     };
     return [
       { run, to: placeOnEntry(first, { live, zones, person, now: one.at }), payload: one.payload, reason: one.reason },

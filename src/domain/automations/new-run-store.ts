@@ -28,14 +28,14 @@ export async function insertRuns(tx: Transaction, key: VersionKey, runs: readonl
             AS m (id bigint, person bigint, entered timestamptz, depth smallint, test boolean, entry_key text, node text,
                   state hot.flow_state, wake timestamptz, payload jsonb, reason text, passes jsonb, has_left boolean, event_id bigint, event_at timestamptz)
         ), run AS (
-          INSERT INTO hot.flow_run (customer_id, automation_id, id, person_id, entered_at, since, wake_at, version, state, depth, is_test, node, entry_key, passes, has_left, event_id, event_at)
-          SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, m.entered, m.wake, ${version}, m.state, m.depth, m.test, m.node, m.entry_key, nullif(m.passes, 'null'), m.has_left, m.event_id, m.event_at FROM m
+          INSERT INTO hot.flow_run (customer_id, automation_id, id, person_id, entered_at, since, wake_at, version, state, depth, is_test, node, entry_key, passes, has_left, event_id, event_at, steps)
+          SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, m.entered, m.wake, ${version}, m.state, m.depth, m.test, m.node, m.entry_key, nullif(m.passes, 'null'), m.has_left, m.event_id, m.event_at, 1 FROM m
         ), payload AS (
           INSERT INTO hot.flow_payload (customer_id, automation_id, run_id, payload)
           SELECT ${customerId}, ${automationId}, m.id, m.payload FROM m WHERE jsonb_typeof(m.payload) = 'object'
         )
-        INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, reason)
-        SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, ${version}, (m.entered AT TIME ZONE 'UTC')::date, m.node, 'entered', m.reason FROM m`,
+        INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, reason, no)
+        SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, ${version}, (m.entered AT TIME ZONE 'UTC')::date, m.node, 'entered', m.reason, 1 FROM m`,
     'automations.insert_runs',
   );
   countEntries(

@@ -30,8 +30,9 @@ export const RUN_ROW = row({
   entryKey: 'text',
   reason: 'text?',
   passes: typed<Passes | null>('json?'),
+  steps: 'int',
 });
-export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes`;
+export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes, r.steps`;
 
 const DUE_ROW = row({ ...RUN_ROW, wakeAt: 'timestamptz' });
 
@@ -129,10 +130,21 @@ function placeOf({ run, from, what, reason, to }: Move, now: Date) {
   };
 }
 
+/** Numbers the steps of each run on; one that stays without a reason is no step. */
+function inOrder(moves: readonly Move[]): readonly (Move & { readonly no: number })[] {
+  const last = new Map<bigint, number>();
+  return moves.map((move) => {
+    const { run, what, reason } = move;
+    const no = (last.get(run.id) ?? run.steps) + (what === 'stays' && reason === null ? 0 : 1);
+    last.set(run.id, no);
+    return { ...move, no };
+  });
+}
+
 async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves): Promise<void> {
   const { customerId, automationId, version } = key;
-  const rows = moves.map((move) => ({
-    ...stepOf(move),
+  const rows = inOrder(moves).map(({ no, ...move }) => ({
+    ...{ ...stepOf(move), no },
     ...(move.goesOn ? {} : { ...placeOf(move, now), last: true }),
   }));
   const ids = moves.flatMap(({ run, goesOn }) => (goesOn ? [] : [run.id]));
@@ -141,12 +153,12 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
   await tx.execute(
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-            AS m (id bigint, person bigint, "from" text, what text, port text, reason text, details jsonb, last boolean, entry_key text,
+            AS m (id bigint, person bigint, no integer, "from" text, what text, port text, reason text, details jsonb, last boolean, entry_key text,
                   node text, state hot.flow_state, wake timestamptz, since timestamptz, failures smallint, asked text, passes jsonb, has_left boolean)
         ), moved AS (
           UPDATE hot.flow_run r
              SET node = m.node, state = m.state, wake_at = m.wake, since = m.since, failures = m.failures, reason = m.asked,
-                 passes = nullif(m.passes, 'null'), has_left = m.has_left
+                 passes = nullif(m.passes, 'null'), has_left = m.has_left, steps = m.no
             FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
              AND r.id = m.id AND m.last AND m.node IS NOT NULL
         ), gone AS (
@@ -162,9 +174,9 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
            WHERE p.customer_id = ${customerId} AND p.automation_id = ${automationId} AND p.run_id = ANY (${endedIds}::bigint[])
              AND p.run_id = m.id AND m.last AND m.node IS NULL
         )
-        INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, port, reason, details)
+        INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, port, reason, details, no)
         SELECT ${customerId}, ${automationId}, m.id, m.person, ${now}, ${version}, (${now}::timestamptz AT TIME ZONE 'UTC')::date,
-               m.from, m.what, m.port, m.reason, m.details
+               m.from, m.what, m.port, m.reason, m.details, m.no
           FROM m WHERE m.what <> 'stays' OR m.reason IS NOT NULL`,
     'automations.move',
   );

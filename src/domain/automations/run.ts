@@ -53,6 +53,8 @@ export interface Run {
   readonly reason: string | null;
   /** Of nodes that are part of a way round. */
   readonly passes: Passes | null;
+  /** Its steps in the history so far. */
+  readonly steps: number;
 }
 
 /** How often the run came to the node by now. Ids of nodes are the caller's: only own names count. */
