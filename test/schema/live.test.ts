@@ -3,9 +3,7 @@
  * websockets: the state at once, then changes, only for those who may; and read once however many watch.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient, type Client } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { WebSocket } from 'ws';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { CHANGES_MAX, watchCampaigns } from '../../src/domain/campaigns/campaign-changes.ts';
@@ -16,59 +14,12 @@ import { newUid } from '../../src/lib/ids.ts';
 import { seedCampaign, type SeededCampaign } from '../support/audience-rows.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { startGraphqlApp } from '../support/graphql-app.ts';
+import { watcherOf, type Value } from '../support/watch-subscription.ts';
 
 const app = await startGraphqlApp();
 const { ctx } = app;
-const clients: Client[] = [];
-afterAll(() => clients.forEach((client) => void client.dispose()));
-
-type Value = Readonly<Record<string, unknown>>;
-
-interface Watched<Event> {
-  /** The next event's value of the field; the code of an error; undefined at the end. */
-  next(): Promise<Event | string | null | undefined>;
-  /** The next one that fits; those before are passed over. */
-  until(fits: (event: Event) => boolean): Promise<Event>;
-  /** Resolves when it has ended, in whatever way. */
-  end(): Promise<void>;
-  readonly codes: readonly number[];
-}
-
-/** Subscribes over a websocket of its own. */
-function watch<Event = Value>(token: string, query: string, variables: Value = {}): Watched<Event> {
-  const codes: number[] = [];
-  const client = createClient({
-    url: app.url.replace('http', 'ws'),
-    webSocketImpl: WebSocket,
-    connectionParams: { authorization: `Bearer ${token}` },
-    retryAttempts: 0,
-    on: { closed: (event) => codes.push((event as { code: number }).code) },
-  });
-  clients.push(client);
-  const events = client.iterate<Record<string, Event | null>>({ query, variables });
-  const next = async () => {
-    const { value, done } = await events.next();
-    if (done) return undefined;
-    const code = value.errors?.[0]?.extensions?.['code'];
-    return code === undefined ? Object.values(value.data ?? {})[0] : JSON.stringify(code);
-  };
-  return {
-    next,
-    async until(fits) {
-      for (;;) {
-        const event = await next();
-        if (event === undefined || typeof event === 'string') throw new Error('It ended.');
-        if (event !== null && fits(event)) return event;
-      }
-    },
-    async end() {
-      // The iterator throws the closing of the socket.
-      const nextOrEnd = () => next().catch(() => undefined);
-      while ((await nextOrEnd()) !== undefined);
-    },
-    codes,
-  };
-}
+const { watch, close } = watcherOf(app.url);
+afterAll(close);
 
 interface Run extends Value {
   readonly status: string;
