@@ -64,6 +64,11 @@ export function runUid(id: bigint): string {
   return subscriberUid(id);
 }
 
+/** The id behind a run's uid. */
+export function runIdOf(uid: string): bigint {
+  return subscriberIdOf(uid);
+}
+
 /** Newton's iteration: each round doubles the number of right bits of the inverse of an odd number. */
 function inverseModulo(odd: bigint, powerOfTwo: bigint): bigint {
   let inverse = 1n;

@@ -2,6 +2,7 @@
 import { accountRows } from './accounts/routes.ts';
 import { flowDocumentRows } from './automations/flow-documents.ts';
 import { automationRows } from './automations/routes.ts';
+import { automationRunRows } from './automations/run-routes.ts';
 import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { bounceRows } from './bounces/routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
@@ -71,6 +72,7 @@ export const rows: readonly Row[] = [
   ...templateRows,
   ...automationRows,
   ...flowDocumentRows,
+  ...automationRunRows,
   ...sendingServerRows,
   ...serverIdentityRows,
   ...sendingRouteRows,

@@ -57,17 +57,26 @@ export function idConnection<Row>(
   return keyConnection(args, { cursorOf: (row: Row) => String(idOf(row)), keyOf: idIn, find, count });
 }
 
-interface ForwardOnly<Row> {
-  idOf(row: Row): bigint;
-  find(window: { after: bigint | undefined; limit: number }): Promise<readonly Row[]>;
+interface ForwardOnly<Row, Key> {
+  find(window: { after: Key | undefined; limit: number }): Promise<readonly Row[]>;
   count: Count;
 }
 
 /** The same for rows that are read forward only. */
-export function forwardConnection<Row>(args: ConnectionArgs, { idOf, find, count }: ForwardOnly<Row>) {
-  return idConnection(args, {
-    idOf,
-    count,
+export function forwardConnection<Row>(
+  args: ConnectionArgs,
+  { idOf, ...rows }: ForwardOnly<Row, bigint> & { idOf(row: Row): bigint },
+) {
+  return forwardKeyConnection(args, { ...rows, cursorOf: (row: Row) => String(idOf(row)), keyOf: idIn });
+}
+
+/** The same with a key of several parts. */
+export function forwardKeyConnection<Row, Key>(
+  args: ConnectionArgs,
+  { find, ...rows }: ForwardOnly<Row, Key> & Pick<ByKey<Row, Key>, 'cursorOf' | 'keyOf'>,
+) {
+  return keyConnection<Row, Key>(args, {
+    ...rows,
     find: async ({ after, before, limit, backward }) => {
       if (backward || before !== undefined)
         throw new ValidationError({ before: ['This connection is read forward: use first and after.'] });

@@ -4,6 +4,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { AUTOMATION_NAME_MAX } from '../../src/domain/automations/automation.ts';
 import { subscriberIdOf } from '../../src/lib/ids.ts';
+import { automationRest, errorsOf } from '../support/automation-rest.ts';
 import { FLOW } from '../support/insert-automation.ts';
 import { LIST_BODY } from '../support/list-body.ts';
 import { field } from '../support/mail-world.ts';
@@ -16,30 +17,10 @@ const smtp = { host: '127.0.0.1', port: 9, encryption: 'none' };
 const own = await newWorld(app, smtp);
 const stranger = await newWorld(app, smtp);
 
-const ask = (method: string, path: string, body?: object, token = own.token) =>
-  app.rest(path, { method, token, ...(body ? { body } : {}) });
-const make = async (body: object = {}) => {
-  const made = await ask('POST', '/automations', { list_uid: own.listUid, name: 'Welcome', flow: FLOW, ...body });
-  expect(made.status, made.text).toBe(201);
-  return String(field(made, 'automation_uid'));
-};
-const active = async (flow: object = FLOW) => {
-  const uid = await make({ flow });
-  expect((await ask('POST', `/automations/${uid}/publish`, { draft_version: 1 })).text).toContain('"version":1');
-  expect((await ask('POST', `/automations/${uid}/activate`)).status).toBe(200);
-  return uid;
-};
-const errorsOf = ({ body }: RestAnswer) => Object.keys((body as { errors?: object }).errors ?? {});
+const { ask, make: draft, active: publish, graphql } = automationRest(app, own);
+const make = (body: object = {}) => draft({ flow: FLOW, ...body });
+const active = (flow: object = FLOW) => publish(flow);
 const namesIn = (answer: RestAnswer) => (field(answer, 'data') as { name: string }[]).map(({ name }) => name);
-
-async function graphql(query: string, variables: object, token = own.token) {
-  const response = await fetch(`${app.baseUrl}/graphql`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
-    body: JSON.stringify({ query, variables }),
-  });
-  return JSON.parse(await response.text());
-}
 
 /** What is stored, without uid and times. */
 const stored = (uid: string) =>

@@ -1,6 +1,7 @@
 /** The automation of a world: published and active, with a valid draft; the person waits in it for a call. */
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { newUid } from '../../src/lib/ids.ts';
+import { newUid, runUid } from '../../src/lib/ids.ts';
 import type { RestApp } from './rest-app.ts';
 
 export const FLOW = {
@@ -31,14 +32,27 @@ interface Place {
 export async function insertAutomation(
   { ctx }: RestApp,
   { customerId, listId, personId }: Place,
-): Promise<{ automationUid: string }> {
+): Promise<{ automationUid: string; runUid: string }> {
   const automationUid = newUid();
-  await ctx.db.execute(sql`
+  const [run] = await queryRows<{ id: bigint }>(
+    ctx.db,
+    sql`
     WITH a AS (INSERT INTO automation (customer_id, list_id, uid, name, status, draft, live_version)
                VALUES (${customerId}, ${listId}, ${automationUid}, 'Automation', 'active', ${JSON.stringify(FLOW)}::jsonb, 1) RETURNING customer_id, id),
-         r AS (INSERT INTO hot.flow_run (customer_id, automation_id, person_id, entered_at, since, version, state, node)
-               SELECT customer_id, id, ${personId}, now(), now(), 1, 'waiting', 'call' FROM a),
-         n AS (INSERT INTO hot.flow_node (customer_id, automation_id, version, node, entered, waiting) SELECT customer_id, id, 1, 'call', 1, 1 FROM a)
-    INSERT INTO automation_version (customer_id, automation_id, number, flow) SELECT customer_id, id, 1, ${JSON.stringify(PUBLISHED)}::jsonb FROM a`);
-  return { automationUid };
+         r AS (INSERT INTO hot.flow_run (customer_id, automation_id, person_id, entered_at, since, version, state, node, steps)
+               SELECT customer_id, id, ${personId}, now(), now(), 1, 'waiting', 'call', 1 FROM a RETURNING *),
+         s AS (INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, reason, no)
+               SELECT customer_id, automation_id, id, person_id, now(), 1, current_date, 'call', 'entered', 'execute', 1 FROM r),
+         n AS (INSERT INTO hot.flow_node (customer_id, automation_id, version, node, entered, waiting) SELECT customer_id, id, 1, 'call', 1, 1 FROM a),
+         v AS (INSERT INTO automation_version (customer_id, automation_id, number, flow) SELECT customer_id, id, 1, ${JSON.stringify(PUBLISHED)}::jsonb FROM a)
+    SELECT id FROM r`,
+  );
+  return { automationUid, runUid: runUid(run?.id ?? 0n) };
+}
+
+/** Right values for the rows of automations. */
+export function automationValues(path: string): Readonly<Record<string, unknown>> {
+  if (!path.startsWith('/automations')) return {};
+  const overdue = { overdue: 'spread', overdue_hours: 2 };
+  return { flow: FLOW, document: DOCUMENT, node: 'call', ...overdue, draft_version: 1, version: 1, state: 'waiting' };
 }

@@ -294,7 +294,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Template')) return world.templateUid;
-  if (mutation.includes('Automation')) return world.automationUid;
+  if (/Automation|ParkedRuns$/.test(mutation)) return world.automationUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.endsWith('Verification')) return world.verificationUid;

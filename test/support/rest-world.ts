@@ -17,7 +17,7 @@ import { insertDomain } from './insert-domain.ts';
 import { insertMails, mailValues } from './insert-transactional.ts';
 import { stageRelease } from './staged-release.ts';
 import { insertTemplate } from './insert-template.ts';
-import { DOCUMENT, FLOW, insertAutomation } from './insert-automation.ts';
+import { automationValues, insertAutomation } from './insert-automation.ts';
 import { eventValues } from './event-values.ts';
 import { insertWebhook, webhookValues, type WebhookUids } from './insert-webhook.ts';
 import { insertVendorServer, senderValues } from './insert-vendor-server.ts';
@@ -41,6 +41,7 @@ export interface World extends RestTenant, MoneyUids, WebhookUids {
   readonly segmentUid: string;
   readonly templateUid: string;
   readonly automationUid: string;
+  readonly runUid: string;
   /** Its upload is under way. */
   readonly fileUid: string;
   /** A picture that is there. */
@@ -217,6 +218,7 @@ function slot(world: World, before: string, name: string): string {
     built_in_templates: 'welcome',
     ready_made_flows: 'welcome_series',
     automations: world.automationUid,
+    runs: world.runUid,
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
     messages: world.messageUid,
@@ -311,11 +313,11 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     ...{ list_uid: world.listUid, campaign_uid: world.campaignUid },
     signup_captcha: 'flood',
     segment_uid: world.segmentUid,
-    ...{ flow: FLOW, document: DOCUMENT, node: 'call', overdue: 'spread', overdue_hours: 2, draft_version: 1 },
-    ...{ template_uid: '', kind: 'marketing', version: 1, data: {}, sort: 'name', direction: 'desc' },
+    ...{ template_uid: '', kind: 'marketing', data: {}, sort: 'name', direction: 'desc' },
     ...{ 'created_at[from]': '2020-01-31 08:00:00', 'created_at[to]': '2040-01-31 08:00:00' },
     ...{ file_uid: world.pictureUid, inline: 0 },
     ...webhookValues(path),
+    ...automationValues(path),
     subscriber: world.subscriberUid,
     ...eventValues(path),
     emails: [`${newUid()}@person.example`],

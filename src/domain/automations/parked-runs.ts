@@ -1,4 +1,6 @@
 /** Runs that failed and are parked (D87): all of a node are tried again, or pass over it. And taking one person out of a flow. */
+import { ValidationError } from '../../lib/errors.ts';
+import { parseInput } from '../../lib/text.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { moveOf } from './move-of.ts';
@@ -8,6 +10,7 @@ import { liveFlow } from './live-flow.ts';
 import { lockRunsOfPerson, unparkRuns } from './parked-run-store.ts';
 import { findByKeys, moveRuns } from './run-store.ts';
 import { RUN_REQUESTS } from './run.ts';
+import { placeInput } from './seen-run.ts';
 import { wakeFlows } from './wake-flows.ts';
 
 export interface ParkedPlace {
@@ -15,12 +18,12 @@ export interface ParkedPlace {
   readonly node: string;
 }
 
-/** They do their node's work once more, with all tries. Returns how many. Throws `AUTOMATION_NOT_FOUND`. */
+/** They do their node's work once more, with all tries. Returns how many. Throws ValidationError, `AUTOMATION_NOT_FOUND`. */
 export function retryParked(ctx: Context, uid: string, place: ParkedPlace): Promise<number> {
   return unpark(ctx, uid, { place, request: null });
 }
 
-/** They go on as if the node had done its work, with the reason `skipped`. Returns how many. Throws `AUTOMATION_NOT_FOUND`. */
+/** They go on as if the node had done its work, with the reason `skipped`. Returns how many. Throws ValidationError, `AUTOMATION_NOT_FOUND`. */
 export function skipParked(ctx: Context, uid: string, place: ParkedPlace): Promise<number> {
   return unpark(ctx, uid, { place, request: RUN_REQUESTS.skip });
 }
@@ -31,7 +34,8 @@ interface Unparking {
 }
 
 /** The workers move them: of a flow that is stopped, when it goes on. */
-function unpark(ctx: Context, uid: string, { place: { version, node }, request }: Unparking): Promise<number> {
+async function unpark(ctx: Context, uid: string, { place, request }: Unparking): Promise<number> {
+  const { version, node } = parseInput(placeInput, { version: place.version, node: place.node });
   return inTransaction(ctx, async (tx) => {
     const { customerId, id: automationId } = await findOwnedAutomation(tx, uid);
     const now = await databaseNow(tx.db);
@@ -43,13 +47,14 @@ function unpark(ctx: Context, uid: string, { place: { version, node }, request }
 
 /**
  * Takes the person out of the flow, wherever it is in it, with the reason `taken_out`. Returns how many runs ended: several of a flow with
- * keys. Throws `AUTOMATION_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`.
+ * keys. Throws ValidationError, `AUTOMATION_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`.
  */
 export async function takeOut(
   ctx: Context,
   uid: string,
   { subscriber }: { readonly subscriber: string },
 ): Promise<number> {
+  if (subscriber.trim() === '') throw new ValidationError({ subscriber: ['The subscriber field is required.'] });
   return inTransaction(ctx, async (tx) => {
     const { customerId, id: automationId, listUid } = await findOwnedAutomation(tx, uid);
     const { id: personId } = await findSubscriber(tx, { subscriber, listUid });

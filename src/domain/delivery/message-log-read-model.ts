@@ -82,11 +82,21 @@ export async function loggedMessage(
   db: Queryable,
   { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
 ): Promise<LoggedMessage | undefined> {
-  const [found] = await db.query(
-    LOGGED_MESSAGE,
-    sql`SELECT ${COLUMNS} FROM hot.message m ${LEDGER} ${SOURCES} WHERE m.customer_id = ${customerId} AND m.id = ${id}`,
-  );
+  const [found] = await messagesById(db, { customerId, ids: [id] });
   return found;
+}
+
+/** Messages of the customer, in the order of the ids; undefined for one that is kept no more. */
+export async function messagesById(
+  db: Queryable,
+  { customerId, ids }: { readonly customerId: bigint; readonly ids: readonly bigint[] },
+): Promise<(LoggedMessage | undefined)[]> {
+  const rows = await db.query(
+    LOGGED_MESSAGE,
+    sql`SELECT ${COLUMNS} FROM hot.message m ${LEDGER} ${SOURCES} WHERE m.customer_id = ${customerId} AND m.id = ANY (${[...ids]}::bigint[])`,
+  );
+  const found = new Map(rows.map((one) => [one.id, one]));
+  return ids.map((id) => found.get(id));
 }
 
 function asked({ customerId, purpose, state, emailKey }: MessageQuestion): Sql {
