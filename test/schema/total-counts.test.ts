@@ -29,6 +29,8 @@ const ofCampaign = (_world: World, inner: string) =>
   `campaigns(first: 1) ${member('CampaignConnection', `nodes { ${inner} }`)}`;
 const ofPlan = ({ subscriptionUid }: World, inner: string) =>
   `subscription(uid: "${subscriptionUid}") ${member('PlanSubscription', inner)}`;
+const ofRun = ({ automationUid, runUid }: World, inner: string) =>
+  `automationRun(uid: "${automationUid}", run: "${runUid}") ${member('AutomationRun', inner)}`;
 const ofPreview = ({ listUid }: World, inner: string) =>
   `segmentPreview(listUid: "${listUid}", rule: { email: { contains: "@" } }) ${member('SegmentPreview', inner)}`;
 const ACTIVITY = ['', 'opened: true', 'opened: false', 'clicked: true', 'opened: true, clicked: false'];
@@ -39,6 +41,13 @@ const WAYS: Readonly<Record<string, Way>> = {
     ...{ field: 'automations', page: 'automationsPage' },
     filters: ['', 'q: "AUTOM"', 'q: "nothing"', 'status: active', 'status: inactive', 'listUid: "LIST"'],
   },
+  AutomationRunConnection: {
+    field: 'automationRuns',
+    filters: ['', ', state: waiting', ', state: waiting, node: "call"', ', state: parked'].map(
+      (more) => `uid: "AUTOMATION"${more}`,
+    ),
+  },
+  AutomationStepConnection: { field: 'steps', within: ofRun },
   AutomationVersionConnection: { field: 'automationVersions', filters: ['uid: "AUTOMATION"'] },
   AuditEventConnection: { field: 'auditEvents' },
   CampaignConnection: { field: 'campaigns', page: 'campaignsPage' },

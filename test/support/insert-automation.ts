@@ -43,6 +43,7 @@ export async function insertAutomation(
                SELECT customer_id, id, ${personId}, now(), now(), 1, 'waiting', 'call', 1 FROM a RETURNING *),
          s AS (INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, reason, no)
                SELECT customer_id, automation_id, id, person_id, now(), 1, current_date, 'call', 'entered', 'execute', 1 FROM r),
+         e AS (INSERT INTO hot.flow_entry (customer_id, automation_id, person_id, run_id, entered_at) SELECT customer_id, automation_id, person_id, id, now() FROM r),
          n AS (INSERT INTO hot.flow_node (customer_id, automation_id, version, node, entered, waiting) SELECT customer_id, id, 1, 'call', 1, 1 FROM a),
          v AS (INSERT INTO automation_version (customer_id, automation_id, number, flow) SELECT customer_id, id, 1, ${JSON.stringify(PUBLISHED)}::jsonb FROM a)
     SELECT id FROM r`,
