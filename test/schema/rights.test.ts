@@ -46,6 +46,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'ReadyMadeFlowsSuccess.nodes': 'twelve',
   'ReadyMadeFlow.needs': 'at most five',
   'Automation.triggers': 'ten (TRIGGERS_MAX)',
+  'AutomationCounts.versions': 'the live one, and VERSIONS_AT_ONCE',
+  'AutomationVersionCounts.nodes': 'FLOW_NODES_MAX of a flow',
   'AutomationCheck.faults': 'a hundred (FAULTS_SHOWN_MAX), and those of the references of a flow',
   'AutomationCheck.warnings': 'a hundred (FAULTS_SHOWN_MAX)',
   'PublishedAutomation.warnings': 'a hundred (FAULTS_SHOWN_MAX)',

@@ -38,14 +38,14 @@ export const automationRunRows = [
   }),
   endpoint({
     method: 'GET',
-    path: '/automations/:uid/runs/:id',
+    path: '/automations/:uid/runs/:run_uid',
     access: 'token',
     summary: 'Shows one run with its steps: where the person was when, and why they went on.',
     details:
-      '`id`: the `uid` of the run. `mail`: the mail that a step sent, with the state of its delivery. Values under names of secrets are `***`. Steps go on with `after`: the `next` of the answer before.',
+      '`mail`: the mail that a step sent, with the state of its delivery. Values under names of secrets are `***`. Steps go on with `after`: the `next` of the answer before.',
     answers: answersBody(oneRunShape),
     operation: 'AutomationRun',
-    variables: (input) => ({ uid: input.param('uid'), run: input.param('id'), ...cursorArguments(input) }),
+    variables: (input) => ({ uid: input.param('uid'), run: input.param('run_uid'), ...cursorArguments(input) }),
     present: ({ automationRun }) =>
       ok({
         run: { ...presentRun(automationRun), payload: automationRun.payload },
