@@ -15,7 +15,7 @@ export interface MailLoadOptions {
 }
 
 const TICK_MS = 10;
-const AGAIN_MS = 100;
+const AGAIN_MS = 500;
 /** Of one request: a process that was killed takes none, and one that starts may be slow. */
 const REQUEST_TIMEOUT_MS = 30_000;
 

@@ -2,6 +2,7 @@
 import { ValidationError } from '../../../lib/errors.ts';
 import { subscriberUid } from '../../../lib/ids.ts';
 import { asciiDomainOf } from '../../../lib/mail-domain.ts';
+import { SharedReads } from '../../../lib/shared-reads.ts';
 import type { RecipientLinks } from '../../content/message.ts';
 import type { MessageFile } from '../../content/message-files.ts';
 import { wrapMessage } from '../../content/wrap-message.ts';
@@ -10,7 +11,7 @@ import type { Context } from '../../context.ts';
 import { readWholeFile } from '../../files/file-store.ts';
 import { senderFault } from '../../sending/addresses/usable-sender.ts';
 import type { DeliveryReason } from '../../sending/delivery-reason.ts';
-import { identityFor } from '../../sending/identity.ts';
+import { identityFor, type SendingIdentity } from '../../sending/identity.ts';
 import type { DeliveryKey } from '../../source-key.ts';
 import { deliveryMessageId } from '../../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../../tracking/link-signer.ts';
@@ -34,9 +35,10 @@ export async function composeMail(ctx: Context, message: TakenMessage, key: Deli
   const compiled = await compiledMail(ctx, source);
   if (!compiled) return { skip: source.templateId === NONE ? 'source_deleted' : 'template_deleted' };
   const fromEmail = content.from.email;
-  await refuseForeignSender(ctx, { customerId, email: fromEmail });
-  const { secret, bounceDomain } = ctx.installation;
-  const identity = await identityFor(ctx.db, { customerId, fromEmail, signDkim: true, secret });
+  const { bounceDomain } = ctx.installation;
+  const identity = await identities.read(ctx.db, `${customerId} ${fromEmail}`, () =>
+    identityOfSender(ctx, { customerId, fromEmail }),
+  );
   const domain = identity.returnPathDomain ?? bounceDomain ?? '';
   const signer = linkSignerOf(ctx.installation);
   const links = signer.forRecipient({ ...key, listId }, identity.trackingBaseUrl ?? undefined, domain);
@@ -56,6 +58,17 @@ export async function composeMail(ctx: Context, message: TakenMessage, key: Deli
 /** Kinds of messages that templates do not have come from elsewhere, and are as needed. */
 function kindOf({ kind }: TakenMessage): TemplateKind {
   return kind === 'security' ? 'transactional' : kind;
+}
+
+/** Mails that are composed at the same time mostly have the same sender: it takes five statements. */
+const identities = new SharedReads<SendingIdentity>();
+
+async function identityOfSender(
+  ctx: Context,
+  { customerId, fromEmail }: { readonly customerId: bigint; readonly fromEmail: string },
+): Promise<SendingIdentity> {
+  await refuseForeignSender(ctx, { customerId, email: fromEmail });
+  return identityFor(ctx.db, { customerId, fromEmail, signDkim: true, secret: ctx.installation.secret });
 }
 
 /** For a campaign the author is told at the start; here the log tells it. */
