@@ -91,6 +91,15 @@ describe('the domain', () => {
     expect(new Set(dns.queried)).toEqual(new Set(['MX broken.example']));
   });
 
+  test('of others is never missing for a name server that knows only its own: nothing is judged', async () => {
+    dns.behave('alone');
+    const people = ['ada@good.example', 'bob@elsewhere.example'];
+    await expect(verifierOf().verify(people, { signal })).rejects.toThrow('not even "com"');
+    expect(await verdict('ada@good.example')).toEqual({ result: 'deliverable', reasons: [] });
+    dns.behave('zone');
+    expect(await verdict('bob@elsewhere.example')).toEqual({ result: 'undeliverable', reasons: ['no_domain'] });
+  });
+
   test('of another alphabet is asked in ASCII', async () => {
     dns.zone.set('MX xn--e1afmkfd.xn--p1ai', ['mx.good.example']);
     expect(await verdict('boris@пример.рф')).toEqual({ result: 'deliverable', reasons: [] });

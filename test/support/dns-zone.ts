@@ -40,8 +40,8 @@ export interface DnsServer {
   readonly zone: Zone;
   /** `TYPE name` of every question. */
   readonly queried: string[];
-  /** How it answers from now on: by its zone, after some time, only questions for MX records, with a fault to everything, or not at all. */
-  behave(how: 'zone' | 'slow' | 'only MX' | 'SERVFAIL' | 'REFUSED' | 'silent'): void;
+  /** How it answers from now on: by its zone and as one that knows the internet, by its zone alone, after some time, only questions for MX records, with a fault to everything, or not at all. */
+  behave(how: 'zone' | 'alone' | 'slow' | 'only MX' | 'SERVFAIL' | 'REFUSED' | 'silent'): void;
   close(): void;
 }
 
@@ -60,7 +60,8 @@ export async function startDnsServer(zone: Zone = new Map()): Promise<DnsServer>
     if (how === 'silent' || (how === 'only MX' && question.type !== 'MX')) return;
     if (how === 'slow') await sleep(SLOW_MS);
     const asked = { id: query.id ?? 0, type: question.type, name, question };
-    const answer = how === 'SERVFAIL' || how === 'REFUSED' ? faultOf(asked, how) : answerTo(zone, asked);
+    const all = how === 'alone' ? zone : new Map([['NS com', ['a.gtld-servers.net']], ...zone]);
+    const answer = how === 'SERVFAIL' || how === 'REFUSED' ? faultOf(asked, how) : answerTo(all, asked);
     if (!isClosed) socket.send(encode(answer), port, address);
   });
   socket.bind(0, '127.0.0.1');

@@ -108,7 +108,17 @@ async function verifyAll(
     throw new VerifierError(
       `No look-up of ${domains.length} domains was answered. Check the DNS servers of the installation.`,
     );
-  return parsed.map((one) => (one ? judge(one, mail.get(one.domain) ?? 'failed', findings) : WRONG_FORM));
+  // Within some companies, and behind a page that wants a login first, every domain of others is missing.
+  const isSure = ![...mail.values()].includes('missing') || (await lookup.knowsInternet());
+  if (!isSure && !lookup.isCancelled)
+    throw new VerifierError(
+      'The name servers do not know the domains of the internet, not even "com". Check the DNS servers of the installation.',
+    );
+  const mailOf = (domain: string) => {
+    const found = mail.get(domain) ?? 'failed';
+    return found === 'missing' && !isSure ? 'failed' : found;
+  };
+  return parsed.map((one) => (one ? judge(one, mailOf(one.domain), findings) : WRONG_FORM));
 }
 
 const WRONG_FORM: VerifiedAddress = { result: 'undeliverable', reasons: ['syntax'] };

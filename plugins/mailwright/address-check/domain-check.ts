@@ -19,6 +19,8 @@ export interface DomainLookupOptions {
 export interface DomainLookup {
   /** Never throws. Each domain is looked up once, and again after a failure. */
   mailOf(domain: string): Promise<DomainMail>;
+  /** Whether the name servers know the domains of the internet: only then is one that they do not know missing. */
+  knowsInternet(): Promise<boolean>;
   /** Whether a name server answers; the code of the fault otherwise. */
   reach(): Promise<string | undefined>;
   /** How many domains it knows. */
@@ -43,6 +45,7 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
   /** `cancel` of a resolver ends what is under way: a domain takes several questions, and the next ones must not be asked. */
   const askInTime: Ask = async (look) => (isCancelled ? CANCELLED : ask(look));
   const known = new Map<string, Promise<DomainMail>>();
+  let knows = false;
   const hosts = new Map<string, Promise<Answer>>();
   const hostAnswer = (host: string) =>
     remembered(
@@ -71,6 +74,10 @@ export function createDomainLookup({ servers, timeoutMs, lookupsMax }: DomainLoo
       ),
     get size() {
       return known.size;
+    },
+    async knowsInternet() {
+      knows ||= (await askInTime(() => resolver.resolveNs(KNOWN_NAME))).status === 'found';
+      return knows;
     },
     async reach() {
       const answer = await askInTime(() => resolver.resolveNs(KNOWN_NAME));
