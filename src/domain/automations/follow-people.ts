@@ -27,24 +27,24 @@ export interface Following {
 
 /** Ends when no flow has anything to read, or it is to stop. */
 export async function followPeople(ctx: Context, { isStopping }: Following): Promise<void> {
-  const turns = new RoundRobin();
+  const waiting = new RoundRobin();
   for (;;) {
     const reading = await nextReading(ctx, isStopping);
     if (!reading) return;
     const flows = new Map<bigint, FlowBehind>();
     for (const flow of await flowsBehind(ctx.db, reading.upTo, FLOWS_AT_ONCE)) flows.set(flow.automationId, flow);
-    turns.add([...flows.values()].map((flow) => ({ ...flow, node: EVERY_NODE })));
+    waiting.add([...flows.values()].map((flow) => ({ ...flow, node: EVERY_NODE })));
     const lookAgainAt = performance.now() + LOOK_MS;
     let hasRead = false;
     while (performance.now() < lookAgainAt) {
       if (isStopping()) return;
-      const next = turns.next();
+      const next = waiting.next();
       if (!next) break;
       const flow = flows.get(next.key.automationId);
       // It has read all that it had to, or was stopped.
       if (!flow) continue;
       const read = await followed(ctx, flow, reading);
-      if (read === 'some') turns.again(next);
+      if (read === 'some') waiting.again(next);
       hasRead ||= read !== 'none';
     }
     if (!hasRead) return;
