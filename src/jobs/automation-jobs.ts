@@ -33,6 +33,14 @@ export const blockedPeopleMailJob = defineJob({
   attemptsMax: MAIL_ATTEMPTS_MAX,
 });
 
+/** Lets the mails of a flow go that were held back while it was stopped. */
+export const resumeMailsJob = defineJob({
+  name: 'automations.resume-mails',
+  payload: z.object({ customerId: id, automationId: id }),
+  attemptsMax: ATTEMPTS_MAX,
+  isLong: true,
+});
+
 /** Erases what is left of deleted automations. */
 export const eraseGoneJob = defineJob({
   name: 'automations.erase-gone',

@@ -11,6 +11,7 @@ import { followFromNow } from './flow-follower-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { unblockPeople } from './entry-store.ts';
 import { chooseForLate, lateNodes, resumeNodes } from './late-run-store.ts';
+import { enqueueResumedMails } from './resume-mails.ts';
 import { wakeFlows } from './wake-flows.ts';
 
 const HOUR_MS = 3_600_000;
@@ -53,6 +54,7 @@ export async function setAutomationStatus(
     await changeTriggers(tx, automation, status);
     if (status !== 'active') return { uid };
     await followFromNow(tx.db, automation);
+    await enqueueResumedMails(tx.db, { customerId: automation.customerId, automationId: automation.id });
     await wakeFlows(tx.tx);
     return { uid };
   });

@@ -2,12 +2,14 @@
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
 import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
+import { resumeMails } from '../../domain/automations/resume-mails.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
 import {
   blockedPeopleMailJob,
   callEverybodyJob,
   eraseGoneJob,
   pausedNodeMailJob,
+  resumeMailsJob,
   stoppedMailJob,
 } from '../../jobs/automation-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
@@ -17,5 +19,6 @@ export const automationTasks: readonly Task[] = [
   defineTask(stoppedMailJob, (ctx, stopped, { jobId }) => enqueueStoppedMails(ctx, jobId, stopped)),
   defineTask(pausedNodeMailJob, (ctx, paused, { jobId }) => enqueuePausedNodeMails(ctx, jobId, paused)),
   defineTask(blockedPeopleMailJob, (ctx, key) => enqueueBlockedPeopleMails(ctx, key)),
+  defineTask(resumeMailsJob, (ctx, key, { abortSignal }) => resumeMails(ctx, key, () => abortSignal.aborted)),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),
 ];

@@ -7,6 +7,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { FlowFaultsError } from '../../../src/domain/automations/automation-errors.ts';
+import { resumeMails } from '../../../src/domain/automations/resume-mails.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { enqueueFlowNotices } from '../../../src/domain/delivery/flow-notices.ts';
 import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
@@ -144,7 +145,11 @@ test('a stopped flow sends nothing more, not even what was enqueued, and a delet
   await expect.poll(ageDays, { timeout: 120_000 }).toEqual([{ days: 0 }]);
   expect(await mine()).toMatchObject([{ state: 'queued', reason: 'flow_stopped', waits: true }]);
   await setAutomationStatus(ctx, flow.uid, 'active');
-  await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE customer_id = ${list.customerId}`);
+  // The job of the activation lets it go at once.
+  const keys = { customerId: list.customerId, automationId: flow.key.automationId };
+  await resumeMails(ctx, { ...keys, automationId: 0n }, () => false);
+  expect(await mine(), 'another flow’s are not let go').toMatchObject([{ state: 'queued' }]);
+  await resumeMails(ctx, keys, () => false);
   await world.mailsSettled();
   expect(await mailsTo(person)).toHaveLength(1);
   await ctx.db.execute(sql`DELETE FROM template WHERE uid = ${templateUid}`);
