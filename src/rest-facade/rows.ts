@@ -1,5 +1,6 @@
 /** All rows of the REST interface, resource by resource. */
 import { accountRows } from './accounts/routes.ts';
+import { dryRunRows } from './automations/dry-run.ts';
 import { flowDocumentRows } from './automations/flow-documents.ts';
 import { automationRows } from './automations/routes.ts';
 import { automationRunRows } from './automations/run-routes.ts';
@@ -71,6 +72,7 @@ export const rows: readonly Row[] = [
   ...segmentRows,
   ...templateRows,
   ...automationRows,
+  ...dryRunRows,
   ...flowDocumentRows,
   ...automationRunRows,
   ...sendingServerRows,

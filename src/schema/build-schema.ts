@@ -46,6 +46,7 @@ import './automations/runs.ts';
 import './automations/versions.ts';
 import './automations/mutations.ts';
 import './automations/api-calls.ts';
+import './automations/dry-run.ts';
 import './automations/flow-documents.ts';
 import './campaigns/campaign-content.ts';
 import './campaigns/campaign-times.ts';

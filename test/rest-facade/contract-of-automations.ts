@@ -22,6 +22,7 @@ export const automationExtensions = section(
   ['GET', '/automations/:uid/versions', 'token', 200, object('versions', 'next')],
   ['GET', '/automations/:uid/export', 'token', 200, object('format', 'name', 'flow', 'references')],
   ['POST', '/automations/import', 'token', 201, action('automation_uid', 'automation')],
+  ['GET', '/automations/:uid/dry_run', 'token', 200, object('draft_version', 'from', 'paths', 'counts')],
   ['GET', '/ready_made_flows', 'token', 200, array],
   ['POST', '/ready_made_flows/:ready_made/copy', 'token', 201, action('automation_uid', 'automation')],
   ['GET', '/automations/:uid/runs', 'token', 200, object('runs', 'next')],

@@ -356,6 +356,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     )
       ? 'active'
       : 'subscribed',
+    ...(path.endsWith('/dry_run') ? { segment_uid: '', from: '' } : {}),
     page: path === '/extension_slots' ? 'sidebar' : 1,
     slot: 'menu-items',
     ...(path === '/segment_conditions' ? { language: 'en' } : {}),

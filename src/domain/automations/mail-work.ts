@@ -5,6 +5,7 @@
 import { mailData, type MailData } from '../content/mail-data.ts';
 import { parseQuietHours } from '../audience/quiet-hours.ts';
 import { enqueueFlowMails, type FlowMail } from '../delivery/flow-mail.ts';
+import type { TemplateKind } from '../content/templates/template.ts';
 import { kindOfTemplate, peopleWithMail, storedQuietHours } from './flow-mail-read-model.ts';
 import { failed, type NodeWork, type Outcome, type PresentRun } from './node-work.ts';
 import { endOfQuiet } from './quiet-time.ts';
@@ -20,10 +21,26 @@ export async function sendMails(work: Mail): Promise<readonly Outcome[]> {
   const { customerId, automationId } = live.key;
   const kind = await kindOfTemplate(ctx.db, { customerId, uid: node.templateUid });
   if (kind === undefined) return runs.map(() => failed(work, 'template_deleted'));
+  const checked = await judgedMails(work, kind);
+  const messageIds = await enqueueFlowMails(ctx.db, {
+    ...{ customerId, automationId, listId: live.listId, kind, mails: checked.filter((one) => 'runId' in one) },
+    ...{ templateUid: node.templateUid, subject: node.subject ?? null },
+  });
+  let next = 0;
+  return checked.map((one): Outcome => {
+    if (!('runId' in one)) return one;
+    const details = { templateUid: node.templateUid, messageId: String(messageIds[next++]) };
+    return { go: 'next', details };
+  });
+}
+
+/** For each run the mail that it gets now, or why it gets none now. Changes nothing. */
+export async function judgedMails(work: Mail, kind: TemplateKind): Promise<readonly (FlowMail | Outcome)[]> {
+  const { node, runs } = work;
   const ids = runs.map(({ personId }) => personId);
   const havingIt = await whoHasIt(work, ids);
   const quietUntil = kind === 'transactional' ? () => undefined : await quietTimes(work);
-  const checked = runs.map((run): FlowMail | Outcome => {
+  return runs.map((run): FlowMail | Outcome => {
     const denied = denialOf(node, run, havingIt);
     if (denied) return denied;
     const waitUntil = quietUntil(run);
@@ -33,17 +50,6 @@ export async function sendMails(work: Mail): Promise<readonly Outcome[]> {
     havingIt?.add(run.personId);
     const { id: runId, personId, person } = run;
     return { runId, node: node.id, pass: passOf(run, node.id), personId, status: person.status, payload };
-  });
-  const mails = checked.filter((one) => 'runId' in one);
-  const messageIds = await enqueueFlowMails(ctx.db, {
-    ...{ customerId, automationId, listId: live.listId, kind, mails },
-    ...{ templateUid: node.templateUid, subject: node.subject ?? null },
-  });
-  let next = 0;
-  return checked.map((one): Outcome => {
-    if (!('runId' in one)) return one;
-    const details = { templateUid: node.templateUid, messageId: String(messageIds[next++]) };
-    return { go: 'next', details };
   });
 }
 

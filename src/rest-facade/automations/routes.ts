@@ -10,6 +10,7 @@ import type { Input } from '../input.ts';
 import { sortedIndexArguments, sortedIndexName } from '../sorted-index.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
+import { ownParts, refusedFlow } from './flow-faults.ts';
 import {
   AUTOMATION_CREATED,
   automationActionShape,
@@ -218,16 +219,6 @@ export const automationRows = [
   }),
 ];
 
-/** With each fault's place. */
-function refusedFlow({ message, faults = [] }: Failure): RestError | undefined {
-  if (faults.length === 0) return undefined;
-  return new RestError(422, {
-    message,
-    errors: { flow: faults.map((one) => one.message) },
-    faults: faults.map(ownParts),
-  });
-}
-
 /** By the rule of entry; the codes are those of the schema. */
 const REFUSED = new Set([
   ...['NOT_SUBSCRIBED', 'SUPPRESSED', 'ENTERED_BEFORE', 'IN_FLOW', 'TOO_SOON', 'KEY_ENTERED', 'TOO_OFTEN', 'NO_KEY'],
@@ -264,21 +255,6 @@ function neededVersion(input: Input): number {
   if (version === undefined && !('draft_version' in input.faults()))
     input.refuse('draft_version', 'The draft version field is required.');
   return version ?? 1;
-}
-
-/** Without what the transport adds. */
-function ownParts({
-  node,
-  field,
-  code,
-  message,
-}: {
-  readonly node: string | null;
-  readonly field: string | null;
-  readonly code: string;
-  readonly message: string;
-}) {
-  return { node, field, code, message };
 }
 
 type Version = Extract<AutomationVersionsQuery['automationVersions'], { readonly nodes: unknown }>['nodes'][number];

@@ -1,0 +1,104 @@
+/** A dry run of a draft for one person or the people of a segment: the path of each, and the counts of each node. */
+import { ValidationError } from '../../lib/errors.ts';
+import { peopleById } from '../audience/people-store.ts';
+import { findSubscriber } from '../audience/find-subscriber.ts';
+import { findOwnedSegment } from '../audience/segments/find-owned-segment.ts';
+import { peopleByKey } from '../audience/segments/segment-read-model.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { FlowFaultsError } from './automation-errors.ts';
+import type { Automation } from './automation.ts';
+import { checkAutomation } from './check-automation.ts';
+import { dryRun, type DryPath, type DryStep } from './dry-run.ts';
+import { refuseWrites } from './dry-run-read-model.ts';
+import { findOwnedAutomation } from './find-owned-automation.ts';
+import { questionsOf } from './flow-condition.ts';
+import type { Flow } from './flow.ts';
+import { liveFlowOf } from './live-flow.ts';
+import { answersToRules } from './rule-answers.ts';
+import { zonesOfList } from './version-read-model.ts';
+import { rulesOfWaysOut } from './ways-out.ts';
+
+/** Of a segment the first ones. */
+export const DRY_PEOPLE_MAX = 100;
+/** As far as people may be let in in the past, and as far as the virtual clock goes from there. */
+export const DRY_DAYS_MAX = 366;
+const DAYS_DEFAULT = 30;
+const DAY_MS = 86_400_000;
+
+export interface DryRunInput {
+  /** Uid, id or address: exactly one of this and `segmentUid`. */
+  readonly subscriber?: string | null | undefined;
+  readonly segmentUid?: string | null | undefined;
+  /** When they are let in; by default 30 days ago. */
+  readonly from?: Date | null | undefined;
+}
+
+type Count = Record<DryStep['what'], number>;
+
+export interface DryRun {
+  readonly draftVersion: number;
+  readonly from: Date;
+  readonly paths: readonly DryPath[];
+  /** By node, of those that somebody came to: how their stays ended. */
+  readonly counts: ReadonlyMap<string, Count>;
+}
+
+/**
+ * Changes nothing. Throws ValidationError, FlowFaultsError `FLOW_HAS_FAULTS`, `AUTOMATION_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`,
+ * `SEGMENT_NOT_FOUND`, and what reading a segment throws.
+ */
+export async function dryRunAutomation(ctx: Context, uid: string, input: DryRunInput): Promise<DryRun> {
+  const automation = await findOwnedAutomation(ctx, uid);
+  const from = checkedTime(ctx, input.from);
+  const ids = await peopleOf(ctx, automation, input);
+  const { flow, faults, draftVersion } = await checkAutomation(ctx, uid);
+  if (!flow) throw new FlowFaultsError(faults);
+  const { customerId, id: automationId, listId } = automation;
+  const live = liveFlowOf({ customerId, automationId, version: 0 }, { listId, flow });
+  const answers = await answersToRules(ctx, live, rulesIn(flow).concat(rulesOfWaysOut(live)));
+  const to = new Date(from.getTime() + DRY_DAYS_MAX * DAY_MS);
+  const paths = await inTransaction(ctx, async (tx) => {
+    await refuseWrites(tx.db);
+    const zones = await zonesOfList(tx.db, { customerId, listId });
+    if (!zones) return [];
+    const people = await peopleById(tx.db, { customerId, listId, ids });
+    return dryRun(tx, { live, zones, answers, from, to }, people);
+  });
+  return { draftVersion, from, paths, counts: countsOf(paths) };
+}
+
+function checkedTime({ clock }: Context, from: Date | null | undefined): Date {
+  const now = clock.now().getTime();
+  const at = from ?? new Date(now - DAYS_DEFAULT * DAY_MS);
+  if (at.getTime() > now) throw new ValidationError({ from: ['The from must not be in the future.'] });
+  if (at.getTime() >= now - DRY_DAYS_MAX * DAY_MS) return at;
+  throw new ValidationError({ from: [`The from must be within the last ${DRY_DAYS_MAX} days.`] });
+}
+
+async function peopleOf(ctx: Context, automation: Automation, input: DryRunInput): Promise<readonly bigint[]> {
+  const { listUid, listId, customerId } = automation;
+  const [subscriber, segmentUid] = [input.subscriber?.trim() ?? '', input.segmentUid?.trim() ?? ''];
+  if ((subscriber === '') === (segmentUid === ''))
+    throw new ValidationError({ subscriber: ['Name either a subscriber or a segment.'] });
+  if (subscriber !== '') return [(await findSubscriber(ctx, { subscriber, listUid })).id];
+  const segment = await findOwnedSegment(ctx, segmentUid);
+  if (segment.listId !== listId)
+    throw new ValidationError({ segmentUid: ['The segment must be one of the list of the automation.'] });
+  const people = await peopleByKey(ctx, { customerId, listId, rule: segment.rule }, { limit: DRY_PEOPLE_MAX });
+  return people.map(({ id }) => id);
+}
+
+function rulesIn({ nodes }: Flow) {
+  return nodes.flatMap((node) =>
+    node.type === 'condition' ? questionsOf(node.if).flatMap((one) => ('person' in one ? [one.person] : [])) : [],
+  );
+}
+
+function countsOf(paths: readonly DryPath[]): ReadonlyMap<string, Count> {
+  const counts = new Map<string, Count>();
+  for (const { node, what } of paths.flatMap(({ steps }) => steps)) {
+    const count = counts.get(node) ?? { passed: 0, left: 0, parked: 0, waits: 0, stopped: 0 };
+    counts.set(node, { ...count, [what]: count[what] + 1 });
+  }
+  return counts;
+}

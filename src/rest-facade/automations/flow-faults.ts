@@ -1,0 +1,27 @@
+/** Faults of a flow, as REST answers them. */
+import { RestError, type Failure } from '../errors.ts';
+
+/** With each fault's place. */
+export function refusedFlow({ message, faults = [] }: Failure): RestError | undefined {
+  if (faults.length === 0) return undefined;
+  return new RestError(422, {
+    message,
+    errors: { flow: faults.map((one) => one.message) },
+    faults: faults.map(ownParts),
+  });
+}
+
+/** Without what the transport adds. */
+export function ownParts({
+  node,
+  field,
+  code,
+  message,
+}: {
+  readonly node: string | null;
+  readonly field: string | null;
+  readonly code: string;
+  readonly message: string;
+}) {
+  return { node, field, code, message };
+}
