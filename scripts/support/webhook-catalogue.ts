@@ -2,10 +2,20 @@
 import { z } from 'zod';
 import { WEBHOOK_EVENTS } from '../../src/domain/webhooks/webhook-events.ts';
 
+const typeShape = z.union([z.string(), z.array(z.string())]);
 const fieldsShape = z.object({
   properties: z.record(
     z.string(),
-    z.object({ type: z.union([z.string(), z.array(z.string())]), description: z.string().optional() }),
+    z
+      .object({
+        type: typeShape.optional(),
+        anyOf: z.array(z.object({ type: typeShape })).optional(),
+        description: z.string().optional(),
+      })
+      .transform(({ type, anyOf = [], description }) => ({
+        types: [type ?? [], ...anyOf.map((one) => one.type)].flat(),
+        description,
+      })),
   ),
 });
 
@@ -15,8 +25,8 @@ export function webhookCatalogue(): string {
     .map(([name, { description, shape, example }]) => {
       const { properties } = fieldsShape.parse(z.toJSONSchema(shape));
       const fields = Object.entries(properties).map(
-        ([field, { type, description: meaning = 'The name of the event.' }]) =>
-          `| \`${field}\` | ${[type].flat().join(' or ')} | ${meaning} |`,
+        ([field, { types, description: meaning = 'The name of the event.' }]) =>
+          `| \`${field}\` | ${types.join(' or ')} | ${meaning} |`,
       );
       return [
         `### ${name}\n\n${description}`,

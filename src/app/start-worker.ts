@@ -10,6 +10,8 @@ import { startFlowFollower } from '../domain/automations/flow-follower.ts';
 import { createActiveCampaigns } from '../domain/delivery/active-campaign.ts';
 import { startMessageSender } from '../domain/delivery/message-sender.ts';
 import { webhooksFollower } from '../domain/webhooks/follow-lifecycle.ts';
+import { WEBHOOK_ACTIVITY_CHANNEL } from '../domain/webhooks/webhook-activity-store.ts';
+import { startWebhookActivityFollower } from '../domain/webhooks/webhook-activity-follower.ts';
 import { startWebhookSender } from '../domain/webhooks/webhook-sender.ts';
 import { createDnsQuery } from '../lib/dns-records.ts';
 import { pluginFollowers } from '../domain/plugins/plugin-followers.ts';
@@ -102,12 +104,14 @@ export async function startWorker(
   const flows = works ? startFlowWaker(ctx, pausedFor) : undefined;
   const people = works ? startFlowFollower(ctx, pausedFor) : undefined;
   const webhooks = works ? startWebhookSender({ ctx, workerId: worker.id, pausedFor }) : undefined;
-  const loops = [messages, flows, people, webhooks];
+  const activity = works ? startWebhookActivityFollower(ctx, pausedFor) : undefined;
+  const loops = [messages, flows, people, webhooks, activity];
   const endings = [
     messages && notifications.listen('messages', () => messages.wake()),
     flows && notifications.listen(FLOWS_CHANNEL, () => flows.wake()),
     people && notifications.listen(PERSON_EVENTS_CHANNEL, () => people.wake()),
     webhooks && notifications.listen('webhooks', () => webhooks.wake()),
+    activity && notifications.listen(WEBHOOK_ACTIVITY_CHANNEL, () => activity.wake()),
   ];
   const endPlugins = ctx.hooks.onChange(followPlugins);
   return {

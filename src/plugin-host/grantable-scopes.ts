@@ -8,6 +8,7 @@ export const GRANTABLE_SCOPES = [
   ...['automations:read', 'automations:write'],
   ...['transactional:read', 'transactional:send'],
   ...['sending-servers:read', 'sending-servers:write'],
-  ...['sending-domains:read', 'sending-domains:write', 'events:write', 'files:read', 'files:write'],
+  ...['sending-domains:read', 'sending-domains:write', 'events:write'],
+  ...['webhooks:read', 'webhooks:write', 'files:read', 'files:write'],
   ...['billing:read', 'billing:write', 'account:read', 'admin'],
 ] as const;

@@ -81,6 +81,7 @@ const STAND_INS: Readonly<Record<string, string>> = {
   FrequencyUnit: 'day',
   QuotaUnit: 'second',
   ListFieldType: 'text',
+  WebhookEvent: 'click',
 };
 
 /** As the domain says it of its own words. */

@@ -15,6 +15,7 @@ const KEYS_OF_DATA = [
   'src/domain/billing/plan-options.ts',
   'src/domain/sending/routing/warm-up.ts',
   'src/domain/webhooks/webhook-events.ts',
+  'src/domain/webhooks/customer-webhook-events.ts',
 ];
 /** What checks of fields are made with: `z`, and the schemas of lib/text.ts. */
 const CHECKS = new Set(['z', 'singleLine', 'optionalLine', 'multiLine', 'emailAddress', 'flag']);

@@ -48,6 +48,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'AutomationDryRun.paths': 'a hundred (DRY_PEOPLE_MAX)',
   'AutomationDryRun.counts': 'one for each node of a flow',
   'DryRunPath.steps': 'each node of a flow, ten times (PASSES_MAX) at most',
+  'WebhookEventsSuccess.nodes': 'twenty-six, from the code',
   'Automation.triggers': 'ten (TRIGGERS_MAX)',
   'AutomationCounts.versions': 'the live one, and VERSIONS_AT_ONCE',
   'AutomationVersionCounts.nodes': 'FLOW_NODES_MAX of a flow',

@@ -1,4 +1,4 @@
-/** A webhook, as an administrator of the installation has it, with a delivery that failed. */
+/** A webhook of a customer, with a delivery that failed. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { sealWebhookSecret } from '../../src/domain/webhooks/webhook-secret.ts';
@@ -16,12 +16,12 @@ export async function insertWebhook({ ctx }: RestApp, customerId: bigint): Promi
   const [delivery] = await queryRows<{ uid: string }>(
     ctx.db,
     sql`WITH w AS (
-          INSERT INTO webhook (customer_id, uid, name, event, url, receiver, sealed_secret)
-          VALUES (${customerId}, ${webhookUid}, 'Webhook', 'new_customer', 'http://127.0.0.1:1/', 'http://127.0.0.1:1', ${secret})
+          INSERT INTO webhook (customer_id, uid, name, kind, event, url, receiver, sealed_secret)
+          VALUES (${customerId}, ${webhookUid}, 'Webhook', 'tracking', 'click', 'http://127.0.0.1:1/', 'http://127.0.0.1:1', ${secret})
           RETURNING customer_id, id
         )
         INSERT INTO hot.webhook_delivery (made_on, customer_id, webhook_id, event, source_key, payload, state)
-        SELECT current_date, customer_id, id, 'new_customer', 'world', convert_to('{"event":"new_customer"}', 'UTF8'), 'failed' FROM w
+        SELECT current_date, customer_id, id, 'click', 'world', convert_to('{"event":"click"}', 'UTF8'), 'failed' FROM w
         RETURNING uid`,
   );
   return { webhookUid, webhookDeliveryUid: delivery?.uid ?? '' };
@@ -31,7 +31,13 @@ export async function insertWebhook({ ctx }: RestApp, customerId: bigint): Promi
 export function webhookValues(path: string): Readonly<Record<string, unknown>> {
   if (!path.startsWith('/webhooks')) return {};
   return {
-    ...{ event: 'new_customer', url: 'https://receiver.example/', method: 'PUT', body_template: '{{ event }}' },
+    ...{
+      event: 'click',
+      kind: 'tracking',
+      url: 'https://receiver.example/',
+      method: 'PUT',
+      body_template: '{{ event }}',
+    },
     ...{ secret: 'as long as a secret has to be', state: 'failed', headers: {} },
     ...{ from: '2020-01-31 08:00:00', to: '2040-01-31 08:00:00' },
   };

@@ -266,6 +266,9 @@ function webhookValues({ webhookUid }: World): Values {
   return {
     ...{
       webhookUid,
+      event: 'click',
+      // It is limited to a campaign.
+      templateUid: '',
       secret: 'as long as a secret has to be',
       bodyTemplate: '{{ event }}',
       headers: {},

@@ -17,6 +17,8 @@ export const SCOPES = [
   'sending-domains:read',
   'sending-domains:write',
   'events:write',
+  'webhooks:read',
+  'webhooks:write',
   'files:read',
   'files:write',
   'billing:read',

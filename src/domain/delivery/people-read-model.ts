@@ -60,11 +60,19 @@ export function administrators(db: Queryable): Promise<{ email: string }[]> {
   );
 }
 
+/** The first users of a customer. */
+export function usersOf(db: Queryable, customerId: bigint): Promise<{ email: string }[]> {
+  return db.query(
+    { email: 'text' },
+    sql`SELECT email FROM app_user WHERE customer_id = ${customerId} AND status = 'active' ORDER BY id LIMIT ${ADMINISTRATORS_MAX}`,
+  );
+}
+
 /** A webhook that is still paused. */
 export async function pausedWebhook(db: Queryable, { customerId, id }: { customerId: bigint; id: bigint }) {
   const [webhook] = await db.query(
-    { name: 'text', url: 'text', reason: 'text?' },
-    sql`SELECT name, url, pause_reason AS reason FROM webhook WHERE customer_id = ${customerId} AND id = ${id} AND status = 'paused'`,
+    { name: 'text', url: 'text', reason: 'text?', kind: 'text' },
+    sql`SELECT name, url, pause_reason AS reason, kind FROM webhook WHERE customer_id = ${customerId} AND id = ${id} AND status = 'paused'`,
   );
   return webhook;
 }

@@ -12,7 +12,7 @@ import { addressMail } from '../sending/addresses/address-mail.ts';
 import { domainMail } from '../sending/domains/domain-mail.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 import type { TransactionalMessage } from './compose-transactional.ts';
-import { administrators, operatorAccount, pausedWebhook } from './people-read-model.ts';
+import { administrators, operatorAccount, pausedWebhook, usersOf } from './people-read-model.ts';
 
 export interface SystemMail {
   readonly to: string;
@@ -149,31 +149,42 @@ export function enqueueSwitchedOffMails(
   });
 }
 
-/** Tells the administrators that a webhook was paused. */
+/** Informs the administrators, or the users of its customer, that a webhook was paused. */
 export async function enqueuePausedWebhookMails(
   ctx: Context,
   jobId: string,
   { customerId, webhookId }: { readonly customerId: string; readonly webhookId: string },
 ): Promise<void> {
-  const webhook = await pausedWebhook(ctx.db, { customerId: BigInt(customerId), id: BigInt(webhookId) });
+  const owner = BigInt(customerId);
+  const webhook = await pausedWebhook(ctx.db, { customerId: owner, id: BigInt(webhookId) });
   if (!webhook) return;
-  const { name, url, reason } = webhook;
+  const { name, url, reason, kind } = webhook;
+  const people = kind === 'lifecycle' ? await administrators(ctx.db) : await usersOf(ctx.db, owner);
   const why =
     reason === 'gone'
       ? 'Its receiver answered 410: it does not want this webhook any more.'
       : 'All its requests of the last five days have failed.';
-  await enqueueToAdministrators(ctx, jobId, {
+  const mail = {
     subject: `The webhook "${name}" was paused`,
     paragraphs: [
       `Nothing is sent to ${url} any more. ${why}`,
       'Its events are kept for at least seven days. Make the webhook active when its receiver works again, then send again what was kept.',
     ],
-  });
+  };
+  await enqueueTo(ctx, jobId, { people, mail });
 }
 
 async function enqueueToAdministrators(ctx: Context, jobId: string, mail: Omit<SystemMail, 'to'>): Promise<void> {
-  const people = await administrators(ctx.db);
-  await enqueueSystemMails(
+  await enqueueTo(ctx, jobId, { people: await administrators(ctx.db), mail });
+}
+
+/** The same mail to each of them. */
+function enqueueTo(
+  ctx: Context,
+  jobId: string,
+  { people, mail }: { readonly people: readonly { email: string }[]; readonly mail: Omit<SystemMail, 'to'> },
+): Promise<void> {
+  return enqueueSystemMails(
     ctx,
     jobId,
     people.map(({ email }) => ({ ...mail, to: email })),

@@ -1,15 +1,16 @@
-/** Finds a lifecycle webhook by its uid: every administrator sees all of them. */
+/** Finds a webhook by its uid: administrators see those of the installation, everybody those of the own customer. */
 import { isUid } from '../../lib/ids.ts';
-import type { Context } from '../context.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
-import { webhookNotFound } from './webhook-errors.ts';
-import { findLifecycleWebhook } from './webhook-store.ts';
+import { viewerOf, type Context } from '../context.ts';
+import { foreignWebhook, webhookNotFound } from './webhook-errors.ts';
+import { findWebhookByUid } from './webhook-store.ts';
 import type { Webhook } from './webhook.ts';
 
-/** Throws NotFoundError `WEBHOOK_NOT_FOUND`, ForbiddenError. */
+/** Throws NotFoundError or ForeignResourceError `WEBHOOK_NOT_FOUND`; ForbiddenError for one of the installation. */
 export async function findWebhook(ctx: Context, uid: string, { lock = false } = {}): Promise<Webhook> {
-  requireAdministrator(ctx);
-  const webhook = isUid(uid) ? await findLifecycleWebhook(ctx.db, uid, lock) : undefined;
+  const webhook = isUid(uid) ? await findWebhookByUid(ctx.db, uid, lock) : undefined;
   if (!webhook) throw webhookNotFound();
+  if (webhook.kind === 'lifecycle') requireAdministrator(ctx);
+  else if (webhook.customerId !== viewerOf(ctx).customerId) throw foreignWebhook();
   return webhook;
 }

@@ -1,12 +1,13 @@
 /**
- * The follower `webhooks`: makes deliveries of what happened to customers and subscriptions (specification 6.1). An event that
- * comes again after a crash makes none twice: deliveries are known by event and webhook.
+ * The follower `webhooks`: makes deliveries of what happened to customers and subscriptions (specification 6.1), and to campaigns. An
+ * event that comes again after a crash makes none twice: deliveries are known by event and webhook.
  */
 import type { RecordedEvent } from '../../events/event-kinds.ts';
 import type { Follower } from '../../events/follow-events.ts';
 import type { Context } from '../context.ts';
+import { campaignEvents } from './campaign-events.ts';
 import { addDeliveries } from './delivery-store.ts';
-import type { WebhookPayload } from './webhook-events.ts';
+import type { LifecycleEvent, PayloadOf } from './webhook-events.ts';
 import { listeningWebhooks, planIdsOf } from './webhook-store.ts';
 
 /** With a thousand webhooks of one event this makes 50,000 deliveries at once. */
@@ -18,15 +19,16 @@ export function webhooksFollower(ctx: Context): Follower {
     name: 'webhooks',
     owner: 'mailwright',
     batch: BATCH,
-    handle: (events) => addLifecycleDeliveries(ctx, events),
+    async handle(events) {
+      await addLifecycleDeliveries(ctx, events);
+      await addDeliveries(ctx.db, await campaignEvents(ctx.db, events));
+    },
   };
 }
 
-type Parameters = WebhookPayload extends infer Payload
-  ? Payload extends WebhookPayload
-    ? Omit<Payload, 'fired_at' | 'occurred_at' | 'sequence'>
-    : never
-  : never;
+type Parameters = {
+  [Event in LifecycleEvent]: Omit<PayloadOf<Event>, 'fired_at' | 'occurred_at' | 'sequence'>;
+}[LifecycleEvent];
 
 async function addLifecycleDeliveries({ db }: Context, events: readonly RecordedEvent[]): Promise<void> {
   const plans = await planIdsOf(db, events.flatMap(plansIn));

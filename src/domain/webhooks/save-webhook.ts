@@ -1,6 +1,7 @@
-/** Making and changing lifecycle webhooks: administrators only. */
+/** Making and changing webhooks: of the installation by administrators, others by their customer. */
 import { z } from 'zod';
 import { newUid } from '../../lib/ids.ts';
+import { ValidationError } from '../../lib/errors.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { parseInput } from '../../lib/text.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
@@ -9,7 +10,8 @@ import { checkBodyTemplate } from './body-template.ts';
 import { findWebhook } from './find-webhook.ts';
 import { restoreHidden } from './hidden-headers.ts';
 import { tooManyWebhooks } from './webhook-errors.ts';
-import type { WebhookEvent } from './webhook-events.ts';
+import { isWebhookEvent, kindOfEvent, type WebhookEvent, type WebhookKind } from './webhook-events.ts';
+import { webhookScope } from './webhook-scope.ts';
 import { newWebhookSecret, sealWebhookSecret } from './webhook-secret.ts';
 import {
   countWebhooks,
@@ -22,6 +24,8 @@ import {
 import { webhookTarget } from './webhook-target.ts';
 import {
   createWebhookInput,
+  LIFECYCLE_WEBHOOKS_MAX,
+  scheduleOf,
   updateWebhookInput,
   WEBHOOKS_PER_CUSTOMER_MAX,
   type CreateWebhookInput,
@@ -41,19 +45,34 @@ const HOUR_MS = 3_600_000;
 
 /** Makes a webhook. Without a secret one is made. Throws ValidationError; `TOO_MANY_WEBHOOKS`, ForbiddenError. */
 export async function createWebhook(ctx: Context, input: CreateWebhookInput): Promise<NewSecret> {
-  requireAdministrator(ctx);
-  const { secret: given, ...wanted } = await checked(ctx, (faults) => faults.read(createWebhookInput, input), {
-    url: input.url,
-    bodyTemplate: input.bodyTemplate,
+  const kind = input.event !== undefined && isWebhookEvent(input.event) ? kindOfEvent(input.event) : undefined;
+  // Of what no administrator may do, nothing else is said.
+  if (kind === 'lifecycle') requireAdministrator(ctx);
+  const faults = new InputFaults();
+  const scope = kind && (await webhookScope(ctx, { kind, input, faults }));
+  const {
+    listUid: _list,
+    campaignUid: _campaign,
+    templateUid: _template,
+    secret: given,
+    ...wanted
+  } = await checked(ctx, {
+    ...{ faults, read: () => faults.read(createWebhookInput, input) },
+    given: { url: input.url, bodyTemplate: input.bodyTemplate },
   });
-  const customerId = await ownerOfLifecycle(ctx.db, viewerOf(ctx).customerId);
+  if (!kind) throw new Error('A wrong event was not refused.');
+  const own = viewerOf(ctx).customerId;
+  const customerId = kind === 'lifecycle' ? await ownerOfLifecycle(ctx.db, own) : own;
+  const max = kind === 'lifecycle' ? LIFECYCLE_WEBHOOKS_MAX : WEBHOOKS_PER_CUSTOMER_MAX;
   const uid = newUid();
   const headers = restoreHidden(wanted.headers ?? {}, {});
   const secret = given ?? newWebhookSecret();
+  const schedule = scheduleOf(kind, wanted, { isNew: true });
   return inTransaction(ctx, async ({ db, installation }) => {
-    if ((await countWebhooks(db, customerId)) >= WEBHOOKS_PER_CUSTOMER_MAX) throw tooManyWebhooks();
+    if ((await countWebhooks(db, customerId, kind)) >= max) throw tooManyWebhooks(max);
     const sealedSecret = sealWebhookSecret(installation.secret, uid, secret);
-    return { webhook: await insertWebhook(db, { customerId, uid, ...wanted, headers, sealedSecret }), secret };
+    const values = { customerId, uid, kind, ...scope, ...wanted, headers, ...schedule, sealedSecret };
+    return { webhook: await insertWebhook(db, values), secret };
   });
 }
 
@@ -65,14 +84,19 @@ export async function updateWebhook(
   ctx: Context,
   { uid, ...input }: UpdateWebhookInput & { readonly uid: string },
 ): Promise<Webhook> {
-  const { event } = await findWebhook(ctx, uid);
-  const wanted = await checked(ctx, (faults) => faults.read(updateWebhookInput, input), { ...input, event });
+  const { event, kind } = await findWebhook(ctx, uid);
+  const faults = new InputFaults();
+  faults.catch(() => refuseOtherKind(kind, input.event));
+  const wanted = await checked(ctx, {
+    ...{ faults, read: () => faults.read(updateWebhookInput, input) },
+    given: { ...input, event },
+  });
   return inTransaction(ctx, async (inner) => {
     const webhook = await findWebhook(inner, uid, { lock: true });
     const { status } = wanted;
     const headers = wanted.headers && restoreHidden(wanted.headers, webhook.headers);
     const ended = status === 'active' ? { pauseReason: null, pausedAt: null, failingSince: null } : {};
-    await updateWebhookRow(inner.db, webhook, { ...wanted, headers, ...ended });
+    await updateWebhookRow(inner.db, webhook, { ...wanted, headers, ...scheduleOf(kind, wanted), ...ended });
     if (status === 'inactive') await parkDeliveries(inner.db, [webhook]);
     return findWebhook(inner, uid);
   });
@@ -112,14 +136,24 @@ export async function rotateWebhookSecret(
   });
 }
 
-/** The input with its target; all faults are thrown together. `event`: that of the webhook until now. */
+function refuseOtherKind(kind: WebhookKind, event: string | undefined): void {
+  if (event === undefined || !isWebhookEvent(event) || kindOfEvent(event) === kind) return;
+  throw new ValidationError({ event: ['Make another webhook for an event of another kind.'] }, 'WEBHOOK_SCOPE_REFUSED');
+}
+
+interface Checking<Wanted> {
+  readonly faults: InputFaults;
+  readonly read: () => Wanted | undefined;
+  /** `event`: that of the webhook until now. */
+  readonly given: Pick<UpdateWebhookInput, 'url' | 'bodyTemplate'> & { readonly event?: WebhookEvent };
+}
+
+/** The input with its target; all faults are thrown together. */
 async function checked<Wanted extends { readonly event?: WebhookEvent | undefined }>(
   ctx: Context,
-  read: (faults: InputFaults) => Wanted | undefined,
-  { url, bodyTemplate, event }: Pick<UpdateWebhookInput, 'url' | 'bodyTemplate'> & { readonly event?: WebhookEvent },
+  { faults, read, given: { url, bodyTemplate, event } }: Checking<Wanted>,
 ) {
-  const faults = new InputFaults();
-  const wanted = read(faults);
+  const wanted = read();
   const target = url === undefined ? {} : await faults.gather(() => webhookTarget(ctx, url));
   const meant = wanted?.event ?? event;
   if (bodyTemplate && meant) await faults.gather(() => checkBodyTemplate(bodyTemplate, meant));

@@ -1,15 +1,30 @@
 /** The errors of webhooks, by code. */
-import { NotFoundError, RateLimitedError, ValidationError, WrongStateError } from '../../lib/errors.ts';
-import { WEBHOOKS_PER_CUSTOMER_MAX } from './webhook.ts';
+import {
+  ForeignResourceError,
+  NotFoundError,
+  RateLimitedError,
+  ValidationError,
+  WrongStateError,
+} from '../../lib/errors.ts';
 
-export const webhookNotFound = () => new NotFoundError('WEBHOOK_NOT_FOUND', 'No webhook has this uid.');
+const NO_WEBHOOK = ['WEBHOOK_NOT_FOUND', 'No webhook has this uid.'] as const;
+export const webhookNotFound = () => new NotFoundError(...NO_WEBHOOK);
+/** With the same text as the error above, so that the webhook is not revealed. */
+export const foreignWebhook = () => new ForeignResourceError(...NO_WEBHOOK);
+
+export const noCampaignForWebhook = () =>
+  new NotFoundError('CAMPAIGN_NOT_FOUND', 'You have no campaign with this uid.');
+
+/** By field. */
+export const wrongWebhookScope = (faults: Readonly<Record<string, string[]>>) =>
+  new ValidationError(faults, 'WEBHOOK_SCOPE_REFUSED');
 
 export const webhookDeliveryNotFound = () =>
   new NotFoundError('WEBHOOK_DELIVERY_NOT_FOUND', 'No delivery of this webhook has this uid.');
 
-export const tooManyWebhooks = () =>
+export const tooManyWebhooks = (max: number) =>
   new ValidationError(
-    { name: [`There may not be more than ${WEBHOOKS_PER_CUSTOMER_MAX} webhooks.`] },
+    { name: [`There may not be more than ${max} webhooks: delete one that you do not use.`] },
     'TOO_MANY_WEBHOOKS',
   );
 

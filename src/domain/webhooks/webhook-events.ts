@@ -1,8 +1,10 @@
 /**
- * The catalogue of events that webhooks tell: what each means, the shape of its payload, an example. Names and shapes are those of
- * specification 6.1 (decisions D42, D93); the manual's page is made from here. They are a contract: never change one.
+ * The catalogue of events that webhooks report: what each means, the shape of its payload, an example. Names and shapes are those of
+ * specification 6.1 (decisions D42, D93), and those of customers' own webhooks; the manual's page is made from here. They are a contract:
+ * never change one.
  */
 import { z } from 'zod';
+import { CUSTOMER_EVENTS, CUSTOMER_SHAPES } from './customer-webhook-events.ts';
 
 const time = z.iso.datetime().describe('ISO 8601, in UTC.');
 const customerId = z.int().describe('The customer.');
@@ -38,8 +40,11 @@ const SHAPES = {
   }),
 };
 
-export type WebhookEvent = keyof typeof SHAPES;
-export type PayloadOf<Event extends WebhookEvent> = z.output<(typeof SHAPES)[Event]>;
+const ALL = { ...SHAPES, ...CUSTOMER_SHAPES };
+/** Events of the installation: webhooks of administrators. */
+export type LifecycleEvent = keyof typeof SHAPES;
+export type WebhookEvent = keyof typeof ALL;
+export type PayloadOf<Event extends WebhookEvent> = z.output<(typeof ALL)[Event]>;
 export type WebhookPayload = { [Event in WebhookEvent]: PayloadOf<Event> }[WebhookEvent];
 
 export interface CataloguedEvent {
@@ -83,13 +88,22 @@ export const WEBHOOK_EVENTS: Readonly<Record<WebhookEvent, CataloguedEvent>> = {
     shape: SHAPES.automation_webhook,
     example: { event: 'automation_webhook', automation_id: 12, subscriber_uid: '5f3b9c2d1e7a4', ...AT },
   },
+  ...CUSTOMER_EVENTS,
 };
 
-export const webhookEventNames = [
-  'new_customer',
-  'new_subscription',
-  'change_plan',
-  'cancel_subscription',
-  'terminate_subscription',
-  'automation_webhook',
-] as const satisfies readonly WebhookEvent[];
+/** `lifecycle`: of the installation, for administrators. The others are of a customer: on mails, on people, on campaigns. */
+export const webhookKinds = ['lifecycle', 'tracking', 'subscriber', 'campaign'] as const;
+export type WebhookKind = (typeof webhookKinds)[number];
+
+export function isWebhookEvent(name: string): name is WebhookEvent {
+  return Object.hasOwn(WEBHOOK_EVENTS, name);
+}
+
+export const webhookEventNames: readonly WebhookEvent[] = Object.keys(WEBHOOK_EVENTS).filter(isWebhookEvent);
+
+/** What a webhook of this event is. */
+export function kindOfEvent(event: WebhookEvent): WebhookKind {
+  if (event.startsWith('subscriber.')) return 'subscriber';
+  if (event.startsWith('campaign.')) return 'campaign';
+  return Object.hasOwn(SHAPES, event) ? 'lifecycle' : 'tracking';
+}

@@ -1,7 +1,7 @@
 /** The columns of a webhook. */
 import type { Fields } from '../../db/fields.ts';
 import { typed } from '../../db/row.ts';
-import type { WebhookEvent } from './webhook-events.ts';
+import type { WebhookEvent, WebhookKind } from './webhook-events.ts';
 
 /** `paused`: by Mailwright, because it failed for too long or its receiver is gone. */
 export type WebhookStatus = 'active' | 'inactive' | 'paused';
@@ -14,7 +14,12 @@ export const webhookFields = {
   customerId: { column: 'customer_id', type: 'bigint' },
   uid: { column: 'uid', type: 'text' },
   name: { column: 'name', type: 'text' },
+  kind: { column: 'kind', type: typed<WebhookKind>('text') },
   event: { column: 'event', type: typed<WebhookEvent>('text') },
+  listId: { column: 'list_id', type: 'bigint?' },
+  campaignId: { column: 'campaign_id', type: 'bigint?' },
+  templateId: { column: 'template_id', type: 'bigint?' },
+  withMachines: { column: 'with_machines', type: 'bool' },
   url: { column: 'url', type: 'text' },
   receiver: { column: 'receiver', type: 'text' },
   method: { column: 'method', type: typed<WebhookMethod>('text') },

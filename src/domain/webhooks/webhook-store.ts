@@ -1,9 +1,9 @@
 /** Writes of webhooks, and the reads that the verbs need. */
-import { empty, join, sql, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, join, row, sql, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
 import { assignments, columnsOf, insertion, selectList } from '../../db/fields.ts';
 import { webhookColumns, webhookFields } from './webhook-fields.ts';
 import type { Webhook, WebhookKey, WebhookValues } from './webhook.ts';
-import type { WebhookEvent } from './webhook-events.ts';
+import type { WebhookEvent, WebhookKind } from './webhook-events.ts';
 
 const WEBHOOK_ROW = columnsOf(webhookColumns);
 
@@ -17,12 +17,12 @@ export async function ownerOfLifecycle(db: Queryable, customerId: bigint): Promi
 }
 
 export async function insertWebhook(db: Queryable, webhook: WebhookValues): Promise<Webhook> {
-  const [row] = await db.query(
+  const [found] = await db.query(
     WEBHOOK_ROW,
     sql`INSERT INTO webhook ${insertion(webhookFields, webhook)} RETURNING ${selectList(webhookColumns)}`,
   );
-  if (!row) throw new Error('An inserted webhook came back empty.');
-  return row;
+  if (!found) throw new Error('An inserted webhook came back empty.');
+  return found;
 }
 
 /** Writes the given values. Deliveries that wait go to another receiver, too. */
@@ -46,29 +46,66 @@ export async function deleteWebhookRow(db: Queryable, { customerId, id }: Webhoo
 }
 
 /** `lock` prevents others from changing or deleting it. */
-export async function findLifecycleWebhook(db: Queryable, uid: string, lock = false): Promise<Webhook | undefined> {
-  const [row] = await db.query(
+export async function findWebhookByUid(db: Queryable, uid: string, lock = false): Promise<Webhook | undefined> {
+  const [found] = await db.query(
     WEBHOOK_ROW,
-    sql`SELECT ${selectList(webhookColumns)} FROM webhook WHERE uid = ${uid} AND kind = 'lifecycle' ${lock ? sql`FOR UPDATE` : empty}`,
+    sql`SELECT ${selectList(webhookColumns)} FROM webhook WHERE uid = ${uid} ${lock ? sql`FOR UPDATE` : empty}`,
   );
-  return row;
+  return found;
 }
 
-export async function countWebhooks(db: Queryable, customerId: bigint): Promise<number> {
-  const [row] = await db.query(
+/** Of the installation, or of the customer itself. */
+export async function countWebhooks(db: Queryable, customerId: bigint, kind: WebhookKind): Promise<number> {
+  const [found] = await db.query(
     { count: 'int' },
-    sql`SELECT count(*)::int AS count FROM webhook WHERE customer_id = ${customerId}`,
+    sql`SELECT count(*)::int AS count FROM webhook WHERE customer_id = ${customerId} AND (kind = 'lifecycle') = ${kind === 'lifecycle'}`,
   );
-  return row?.count ?? 0;
+  return found?.count ?? 0;
 }
 
-/** The lifecycle webhooks of these events that are not inactive. */
-export function listeningWebhooks(db: Queryable, events: readonly WebhookEvent[]) {
+const LISTENING_ROW = row({
+  customerId: 'bigint',
+  id: 'bigint',
+  kind: webhookFields.kind.type,
+  event: webhookFields.event.type,
+  listId: 'bigint?',
+  campaignId: 'bigint?',
+  templateId: 'bigint?',
+  withMachines: 'bool',
+  createdAt: 'timestamptz',
+});
+/** A webhook that is not inactive, and what it asks for. */
+export type ListeningWebhook = RowOf<typeof LISTENING_ROW>;
+
+/** The webhooks of these events that are not inactive: those of the installation, and those of these customers. */
+export function listeningWebhooks(db: Queryable, events: readonly WebhookEvent[], customerIds: readonly bigint[] = []) {
   return db.query(
-    { customerId: 'bigint', id: 'bigint', event: webhookFields.event.type, createdAt: 'timestamptz' },
-    sql`SELECT customer_id AS "customerId", id, event, created_at AS "createdAt" FROM webhook
-         WHERE kind = 'lifecycle' AND status <> 'inactive' AND event = ANY (${[...events]}::text[]) ORDER BY id`,
+    LISTENING_ROW,
+    sql`SELECT customer_id AS "customerId", id, kind, event, list_id AS "listId", campaign_id AS "campaignId", template_id AS "templateId",
+               with_machines AS "withMachines", created_at AS "createdAt" FROM webhook
+         WHERE (kind = 'lifecycle' OR customer_id = ANY (${[...customerIds]}::bigint[])) AND status <> 'inactive'
+           AND event = ANY (${[...events]}::text[]) ORDER BY id`,
     'webhooks.listening',
+  );
+}
+
+/** The customer's campaign with this uid. */
+export async function findCampaignId(db: Queryable, customerId: bigint, uid: string): Promise<bigint | undefined> {
+  const [found] = await db.query(
+    { id: 'bigint' },
+    sql`SELECT id FROM campaign WHERE customer_id = ${customerId} AND uid = ${uid}`,
+  );
+  return found?.id;
+}
+
+/** Campaigns with their lists, which may be gone. */
+export function campaignsOf(db: Queryable, uids: readonly string[]) {
+  return db.query(
+    { uid: 'text', id: 'bigint', listId: 'bigint', listUid: 'text?' },
+    sql`SELECT c.uid, c.id, c.list_id AS "listId", l.uid AS "listUid"
+          FROM campaign c LEFT JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id
+         WHERE c.uid = ANY (${[...uids]}::text[])`,
+    'webhooks.campaigns',
   );
 }
 

@@ -1,19 +1,23 @@
 /**
- * The noun: a webhook, which tells events to a web server by HTTP requests. This file says what an input may contain; it never
+ * The noun: a webhook, which reports events to a web server by HTTP requests. This file says what an input may contain; it never
  * connects.
  */
 import { z } from 'zod';
 import type { RowOfFields, ValuesOf } from '../../db/fields.ts';
 import { URL_LENGTH_MAX } from '../../lib/outbound-request.ts';
 import { multiLine, singleLine } from '../../lib/text.ts';
-import { webhookEventNames } from './webhook-events.ts';
+import { webhookEventNames, type WebhookKind } from './webhook-events.ts';
 import { webhookMethods, type webhookColumns, type webhookFields } from './webhook-fields.ts';
 import { SECRET_LENGTH_MAX, SECRET_LENGTH_MIN } from './webhook-secret.ts';
 
-/** More are a mistake of a looping program. */
-export const WEBHOOKS_PER_CUSTOMER_MAX = 1_000;
+/** Of the installation. More are a mistake of a looping program. */
+export const LIFECYCLE_WEBHOOKS_MAX = 1_000;
+/** Of a customer: each event makes a delivery of each webhook that asks for it. */
+export const WEBHOOKS_PER_CUSTOMER_MAX = 100;
 
 const NAME_LENGTH_MAX = 255;
+/** Longer than any uid: a longer text is refused before it is searched for. */
+const UID_LENGTH_MAX = 64;
 const HEADERS_MAX = 30;
 /** Web servers refuse headers of more than 8 KB in all. */
 const HEADER_LENGTH_MAX = 2_048;
@@ -46,6 +50,29 @@ function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Sch
 
 const seconds = z.int().min(1).max(RETRY_SECONDS_MAX);
 
+interface Schedule {
+  readonly retryTimes: number | undefined;
+  readonly retryAfterSeconds: number | undefined;
+}
+const LIFECYCLE_SCHEDULE = { retryTimes: 2, retryAfterSeconds: 900 };
+/** Twelve tries in about three days (decision D93). */
+const CUSTOMERS_SCHEDULE = { retryTimes: 11, retryAfterSeconds: 60 };
+
+/** What was given, with the defaults of the kind in place of null; `isNew`: also in place of what is absent. */
+export function scheduleOf(
+  kind: WebhookKind,
+  { retryTimes, retryAfterSeconds }: { readonly [Name in keyof Schedule]?: number | null | undefined },
+  { isNew = false } = {},
+): Schedule {
+  const defaults = kind === 'lifecycle' ? LIFECYCLE_SCHEDULE : CUSTOMERS_SCHEDULE;
+  const value = (given: number | null | undefined, usual: number): number | undefined =>
+    given ?? (given === null || isNew ? usual : undefined);
+  return {
+    retryTimes: value(retryTimes, defaults.retryTimes),
+    retryAfterSeconds: value(retryAfterSeconds, defaults.retryAfterSeconds),
+  };
+}
+
 const fields = {
   name: singleLine(NAME_LENGTH_MAX),
   event: z.enum(webhookEventNames),
@@ -56,14 +83,21 @@ const fields = {
   bodyTemplate: multiLine(TEMPLATE_LENGTH_MAX)
     .nullish()
     .transform((given) => (given === '' ? null : given)),
-  retryTimes: orDefault(z.int().min(0).max(RETRY_TIMES_MAX), 2),
-  retryAfterSeconds: orDefault(seconds, 900),
+  /** The defaults are those of its kind: `scheduleOf`. */
+  retryTimes: z.int().min(0).max(RETRY_TIMES_MAX).nullish(),
+  retryAfterSeconds: seconds.nullish(),
   retrySecondsMax: orDefault(seconds, RETRY_SECONDS_MAX),
   status: orDefault(z.enum(['active', 'inactive']), 'active'),
+  withMachines: orDefault(z.boolean(), false),
 };
+
+const uid = z.string().max(UID_LENGTH_MAX).nullish();
 
 export const createWebhookInput = z.object({
   ...fields,
+  listUid: uid,
+  campaignUid: uid,
+  templateUid: uid,
   secret: z.string().min(SECRET_LENGTH_MIN).max(SECRET_LENGTH_MAX).regex(HEADER_VALUE).nullish(),
 });
 export const updateWebhookInput = z.object({

@@ -1,15 +1,36 @@
 /** How REST shows webhooks and their log. */
 import type {
   RestWebhookDeliveryFragment,
+  RestWebhookEventFragment,
   RestWebhookFragment,
   RestWebhookSecretFragment,
 } from '../../generated/operations.ts';
 import { restTime } from '../timestamps.ts';
 
+const DOTTED = /^(campaign|subscriber)_/;
+
+/** GraphQL allows no dot in the name of a value. */
+function eventName(word: string): string {
+  return word.replace(DOTTED, '$1.');
+}
+
+/** The opposite. */
+export function eventWord(name: string | undefined): string | undefined {
+  return name?.replace('.', '_');
+}
+
+export function presentEvent({ name, ...event }: RestWebhookEventFragment) {
+  return { event: name, ...event };
+}
+
 export function presentWebhook(webhook: RestWebhookFragment) {
-  const { uid, name, event, url, method, headers, status } = webhook;
+  const { uid, name, kind, url, method, headers, status } = webhook;
   return {
-    ...{ uid, name, event, url, method, headers },
+    ...{ uid, name, kind, event: eventName(webhook.event), url, method, headers },
+    list_uid: webhook.listUid ?? null,
+    campaign_uid: webhook.campaignUid ?? null,
+    template_uid: webhook.templateUid ?? null,
+    with_machines: webhook.withMachines,
     body_template: webhook.bodyTemplate ?? null,
     retry_times: webhook.retryTimes,
     retry_after_seconds: webhook.retryAfterSeconds,
@@ -29,9 +50,16 @@ export function presentSecret({ uid, secret, webhook }: RestWebhookSecretFragmen
 }
 
 export function presentDelivery(delivery: RestWebhookDeliveryFragment) {
-  const { uid, event, state, body } = delivery;
+  const { uid, state, body } = delivery;
   return {
-    ...{ uid, event, state, is_test: delivery.isTest, body, attempt_count: delivery.attemptCount },
+    ...{
+      uid,
+      event: eventName(delivery.event),
+      state,
+      is_test: delivery.isTest,
+      body,
+      attempt_count: delivery.attemptCount,
+    },
     attempts: delivery.attempts.map(({ attempt, at, method, url, headers, ...result }) => ({
       ...{ attempt, at: restTime(at), request: { method, url, headers } },
       status: result.status ?? null,

@@ -1,16 +1,17 @@
-/** Webhooks of administrators (specification 2.10, decision D43): extensions of the contract. */
+/** Webhooks of administrators (specification 2.10, decision D43) and of customers (6.2): extensions of the contract. */
 import { created, done, ok, page } from '../answer.ts';
 import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
-import { presentDelivery, presentSecret, presentWebhook } from './present.ts';
+import { eventWord, presentDelivery, presentEvent, presentSecret, presentWebhook } from './present.ts';
 import {
   oneWebhookShape,
   webhookActionShape,
   webhookDeletedShape,
   webhookDeliveryActionShape,
   webhookDeliveryShape,
+  webhookEventsShape,
   webhookResentShape,
   webhookSecretShape,
   webhookShape,
@@ -20,18 +21,21 @@ export const webhookRows = [
   endpoint({
     method: 'GET',
     path: '/webhooks',
-    access: 'admin',
-    summary: 'Lists the webhooks, the oldest first.',
+    access: 'token',
+    summary: 'Lists your webhooks, and for administrators those of the installation, the oldest first.',
+    details: '`kind` is `lifecycle`, `tracking`, `subscriber` or `campaign`.',
     answers: answersPage(webhookShape),
     operation: 'Webhooks',
-    variables: pageArguments,
+    variables: (input) => ({ kind: input.text('kind'), ...scope(input), ...pageArguments(input) }),
     present: ({ webhooksPage }) => page(webhooksPage, presentWebhook),
   }),
   endpoint({
     method: 'POST',
     path: '/webhooks',
-    access: 'admin',
-    summary: 'Makes a webhook, which tells what happens from now on. Its secret is answered only now.',
+    access: 'token',
+    summary: 'Makes a webhook, which reports what happens from now on. Its secret is answered only now.',
+    details:
+      'Events of the kind `lifecycle` need an administrator. `list_uid`, `campaign_uid` or `template_uid` limit it; without them it is about everything of yours. `with_machines`: opens and clicks by programs count, too.',
     answers: answersCreated(webhookSecretShape),
     required: ['name', 'event', 'url'],
     operation: 'CreateWebhook',
@@ -39,9 +43,10 @@ export const webhookRows = [
       input: {
         ...values(input),
         name: input.text('name') ?? '',
-        event: input.text('event') ?? '',
+        event: eventWord(input.text('event')) ?? '',
         url: input.text('url') ?? '',
         secret: input.nullableText('secret'),
+        ...scope(input),
       },
     }),
     fieldName: headerField,
@@ -49,8 +54,18 @@ export const webhookRows = [
   }),
   endpoint({
     method: 'GET',
+    path: '/webhook_events',
+    access: 'token',
+    summary: 'Lists the events that webhooks report, with the schema and an example of each payload.',
+    answers: answersBody(webhookEventsShape),
+    operation: 'WebhookEvents',
+    variables: () => ({}),
+    present: ({ webhookEvents }) => ok({ events: webhookEvents.nodes.map(presentEvent) }),
+  }),
+  endpoint({
+    method: 'GET',
     path: '/webhooks/:uid',
-    access: 'admin',
+    access: 'token',
     summary: 'Shows one webhook, without its secret.',
     answers: answersBody(oneWebhookShape),
     operation: 'Webhook',
@@ -60,7 +75,7 @@ export const webhookRows = [
   endpoint({
     method: 'PATCH',
     path: '/webhooks/:uid',
-    access: 'admin',
+    access: 'token',
     summary: 'Changes a webhook. The status `active` ends a pause.',
     answers: answersBody(webhookActionShape),
     operation: 'UpdateWebhook',
@@ -69,7 +84,7 @@ export const webhookRows = [
         ...values(input),
         uid: input.param('uid'),
         name: input.text('name'),
-        event: input.text('event'),
+        event: eventWord(input.text('event')),
         url: input.text('url'),
       },
     }),
@@ -80,7 +95,7 @@ export const webhookRows = [
   endpoint({
     method: 'DELETE',
     path: '/webhooks/:uid',
-    access: 'admin',
+    access: 'token',
     summary: 'Deletes a webhook. What waits is not sent.',
     answers: answersBody(webhookDeletedShape),
     operation: 'DeleteWebhook',
@@ -90,7 +105,7 @@ export const webhookRows = [
   endpoint({
     method: 'POST',
     path: '/webhooks/:uid/secret',
-    access: 'admin',
+    access: 'token',
     summary: 'Gives a webhook another secret. For 24 hours (`previous_secret_hours`) the one before signs as well.',
     details:
       'During this time `X-Service-Signature` is made with the secret before, `X-Service-Signature-Next` with the new one. 0 hours: somebody else knows the secret before.',
@@ -106,7 +121,7 @@ export const webhookRows = [
     method: 'POST',
     path: '/webhooks/:uid/test',
     actsOutside: true,
-    access: 'admin',
+    access: 'token',
     summary: 'Sends the example of the webhook’s event at once.',
     details: 'The answer is 200 also when the test failed: `delivery.state` says it. At most 60 tests in an hour.',
     answers: answersBody(webhookDeliveryActionShape),
@@ -121,7 +136,7 @@ export const webhookRows = [
   endpoint({
     method: 'GET',
     path: '/webhooks/:uid/deliveries',
-    access: 'admin',
+    access: 'token',
     summary: 'Lists the deliveries of a webhook with their attempts, the newest first.',
     answers: answersPage(webhookDeliveryShape),
     operation: 'WebhookDeliveries',
@@ -131,7 +146,7 @@ export const webhookRows = [
   endpoint({
     method: 'POST',
     path: '/webhooks/:uid/deliveries/:delivery_uid/resend',
-    access: 'admin',
+    access: 'token',
     summary: 'Sends one delivery again, with the same body and id.',
     answers: answersBody(webhookDeliveryActionShape),
     operation: 'ResendWebhookDelivery',
@@ -142,7 +157,7 @@ export const webhookRows = [
   endpoint({
     method: 'POST',
     path: '/webhooks/:uid/deliveries/resend',
-    access: 'admin',
+    access: 'token',
     summary: 'Sends deliveries of a time again: failed and parked ones, or those in `state`.',
     details:
       'At most 10,000 in a call, the oldest first. While `are_more` is true, call again with `after`, the `last_uid` of the answer before.',
@@ -167,6 +182,15 @@ function values(input: Input) {
     retryAfterSeconds: input.integer('retry_after_seconds'),
     retrySecondsMax: input.integer('retry_seconds_max'),
     status: input.text('status'),
+    withMachines: input.flag('with_machines'),
+  };
+}
+
+function scope(input: Input) {
+  return {
+    listUid: input.text('list_uid'),
+    campaignUid: input.text('campaign_uid'),
+    templateUid: input.text('template_uid'),
   };
 }
 

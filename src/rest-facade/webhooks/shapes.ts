@@ -8,7 +8,12 @@ export const webhookShape = z
   .strictObject({
     uid: uidShape,
     name: z.string(),
+    kind: z.string().meta({ description: '`lifecycle`, `tracking`, `subscriber`, `campaign`.' }),
     event: z.string(),
+    list_uid: uidShape.nullable(),
+    campaign_uid: uidShape.nullable(),
+    template_uid: uidShape.nullable(),
+    with_machines: z.boolean().meta({ description: 'Opens and clicks by programs count, too.' }),
     url: z.string(),
     method: z.string(),
     headers: headersShape,
@@ -56,6 +61,19 @@ export const webhookDeliveryShape = z
   })
   .meta({ id: 'WebhookDelivery' });
 
+export const webhookEventsShape = z.strictObject({
+  events: z.array(
+    z
+      .strictObject({
+        event: z.string(),
+        kind: z.string(),
+        description: z.string(),
+        schema: z.record(z.string(), z.unknown()).meta({ description: 'The JSON Schema of the payload.' }),
+        example: z.record(z.string(), z.unknown()),
+      })
+      .meta({ id: 'WebhookEvent' }),
+  ),
+});
 export const oneWebhookShape = z.strictObject({ webhook: webhookShape });
 export const webhookActionShape = actionShape({ webhook_uid: uidShape, webhook: webhookShape });
 export const webhookSecretShape = actionShape({

@@ -1,4 +1,4 @@
-/** Setting up webhooks, testing them, sending deliveries again: administrators only. */
+/** Setting up webhooks, testing them, sending deliveries again. */
 import {
   createWebhook,
   deleteWebhook,
@@ -15,15 +15,26 @@ import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { ActiveStatus } from '../enums.ts';
 import { WebhookDelivery, WebhookDeliveryState } from './webhook-delivery.ts';
-import { forAdministrators, Webhook, WebhookEvent, WebhookMethod } from './webhook.ts';
+import { reading, Webhook, WebhookEvent, WebhookMethod, writing } from './webhook.ts';
 
 const TEMPLATE =
   'Liquid over the payload, such as `{{ customer_id }}`; absent or null: the body is the payload as JSON.';
 const HEADERS = 'Further headers of the requests, by name.';
 
+const MACHINES = 'Opens and clicks by programs count, too. False by default.';
+
+type InputFields = PothosSchemaTypes.InputFieldBuilder<typeof builder.$inferSchemaTypes, 'InputObject'>;
+
+const schedule = (input: InputFields) => ({
+  retryTimes: input.int({ description: 'By default 2 for the kind `lifecycle`, 11 for others.' }),
+  retryAfterSeconds: input.int({ description: 'By default 900 for the kind `lifecycle`, 60 for others.' }),
+  retrySecondsMax: input.int(),
+  status: input.field({ type: ActiveStatus }),
+});
+
 const WebhookSecret = builder.objectRef<NewSecret>('WebhookSecret').implement({
   description: 'A webhook with its secret, which is answered only now.',
-  authScopes: forAdministrators,
+  authScopes: reading,
   fields: (t) => ({
     uid: t.string({ resolve: ({ webhook }) => webhook.uid }),
     secret: t.exposeString('secret', { description: 'The key of the signatures. Store it at the receiver.' }),
@@ -37,8 +48,9 @@ const WebhookSecret = builder.objectRef<NewSecret>('WebhookSecret').implement({
 builder.mutationField('createWebhook', (t) =>
   t.fieldWithInput({
     type: WebhookSecret,
-    description: 'Makes a webhook, which tells what happens from now on.',
-    authScopes: forAdministrators,
+    description:
+      'Makes a webhook, which reports what happens from now on. Events of the kind `lifecycle` need an administrator; of other kinds a customer may have 100.',
+    authScopes: writing,
     typeOptions: { checks: createWebhookInput.shape },
     input: {
       name: t.input.string({ required: true }),
@@ -51,10 +63,14 @@ builder.mutationField('createWebhook', (t) =>
       headers: t.input.field({ type: 'JsonObject', description: HEADERS }),
       bodyTemplate: t.input.string({ description: TEMPLATE }),
       secret: t.input.string({ description: 'The key of the signatures. Absent: one is made.' }),
-      retryTimes: t.input.int(),
-      retryAfterSeconds: t.input.int(),
-      retrySecondsMax: t.input.int(),
-      status: t.input.field({ type: ActiveStatus }),
+      listUid: t.input.string({ description: 'Only of this list. For every kind but `lifecycle`.' }),
+      campaignUid: t.input.string({ description: 'Only of this campaign. For the kinds `tracking` and `campaign`.' }),
+      templateUid: t.input.string({
+        description:
+          'Only of automations’ and transactional mails by this template. For the kind `tracking`, without a campaign.',
+      }),
+      withMachines: t.input.boolean({ description: MACHINES }),
+      ...schedule(t.input),
     },
     resolve: (_root, { input: { headers, ...input } }, ctx) =>
       createWebhook(ctx, { ...input, headers: textsOf(headers) }),
@@ -66,12 +82,12 @@ builder.mutationField('updateWebhook', (t) =>
     type: Webhook,
     description:
       'Changes the values that are given. `active` ends a pause; what was kept is not sent by itself (`resendWebhookDeliveries`).',
-    authScopes: forAdministrators,
+    authScopes: writing,
     typeOptions: { checks: updateWebhookInput.shape },
     input: {
       uid: t.input.string({ required: true }),
       name: t.input.string(),
-      event: t.input.field({ type: WebhookEvent }),
+      event: t.input.field({ type: WebhookEvent, description: 'One of the same kind.' }),
       url: t.input.string(),
       method: t.input.field({ type: WebhookMethod }),
       headers: t.input.field({
@@ -79,10 +95,8 @@ builder.mutationField('updateWebhook', (t) =>
         description: `${HEADERS} They replace those before; the value \`(hidden)\` keeps the one that a header has.`,
       }),
       bodyTemplate: t.input.string({ description: TEMPLATE }),
-      retryTimes: t.input.int(),
-      retryAfterSeconds: t.input.int(),
-      retrySecondsMax: t.input.int(),
-      status: t.input.field({ type: ActiveStatus }),
+      withMachines: t.input.boolean({ description: MACHINES }),
+      ...schedule(t.input),
     },
     resolve: async (query, _root, { input: { name, event, url, headers, ...input } }, ctx) => {
       const named = { name: name ?? undefined, event: event ?? undefined, url: url ?? undefined };
@@ -93,13 +107,13 @@ builder.mutationField('updateWebhook', (t) =>
 
 const DeletedWebhook = builder
   .objectRef<{ uid: string }>('DeletedWebhook')
-  .implement({ authScopes: forAdministrators, fields: (t) => ({ uid: t.exposeString('uid') }) });
+  .implement({ authScopes: reading, fields: (t) => ({ uid: t.exposeString('uid') }) });
 
 builder.mutationField('deleteWebhook', (t) =>
   t.field({
     type: DeletedWebhook,
     description: 'Deletes a webhook. What waits is not sent.',
-    authScopes: forAdministrators,
+    authScopes: writing,
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => deleteWebhook(ctx, { uid }),
   }),
@@ -110,7 +124,7 @@ builder.mutationField('rotateWebhookSecret', (t) =>
     type: WebhookSecret,
     description:
       'Gives a webhook another secret. For some hours requests are signed with the one before as well: `X-Service-Signature` with the one before, `X-Service-Signature-Next` with the new one, `webhook-signature` with both.',
-    authScopes: forAdministrators,
+    authScopes: writing,
     args: {
       uid: t.arg.string({ required: true }),
       previousSecretHours: t.arg.int({
@@ -127,7 +141,7 @@ builder.mutationField('testWebhook', (t) =>
     type: WebhookDelivery,
     description:
       'Sends the example of the webhook’s event at once, with the header `X-Service-Test`. A failed test is an answer, not an error. At most 60 in an hour.',
-    authScopes: forAdministrators,
+    authScopes: writing,
     args: { uid: t.arg.string({ required: true }) },
     resolve: (_root, { uid }, ctx) => testWebhook(ctx, { uid }),
   }),
@@ -137,14 +151,14 @@ builder.mutationField('resendWebhookDelivery', (t) =>
   t.field({
     type: WebhookDelivery,
     description: 'Sends one delivery again, with the same body and `X-Service-Delivery`; its retries begin anew.',
-    authScopes: forAdministrators,
+    authScopes: writing,
     args: { uid: t.arg.string({ required: true }), webhookUid: t.arg.string({ required: true }) },
     resolve: (_root, { uid, webhookUid }, ctx) => resendDelivery(ctx, { uid, webhookUid }),
   }),
 );
 
 const ResentWebhookDeliveries = builder.objectRef<Resent>('ResentWebhookDeliveries').implement({
-  authScopes: forAdministrators,
+  authScopes: reading,
   fields: (t) => ({
     count: t.exposeInt('count', { description: 'So many are sent again.' }),
     areMore: t.exposeBoolean('areMore', { description: 'There are more: call again with `after`.' }),
@@ -159,7 +173,7 @@ builder.mutationField('resendWebhookDeliveries', (t) =>
   t.field({
     type: ResentWebhookDeliveries,
     description: 'Sends deliveries of a time again, at most 10,000 in a call, the oldest first.',
-    authScopes: forAdministrators,
+    authScopes: writing,
     args: {
       webhookUid: t.arg.string({ required: true }),
       state: t.arg({

@@ -3,7 +3,7 @@ import type { DeliveryState } from '../../domain/webhooks/delivery-store.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../domain/webhooks/webhook-log-read-model.ts';
 import { builder } from '../builder.ts';
 import { definePage } from '../page.ts';
-import { forAdministrators, WebhookEvent } from './webhook.ts';
+import { reading, WebhookEvent } from './webhook.ts';
 
 export const WebhookDeliveryState = builder.enumType('WebhookDeliveryState', {
   description: 'What became of a delivery.',
@@ -19,7 +19,7 @@ export const WebhookDeliveryState = builder.enumType('WebhookDeliveryState', {
 
 const WebhookAttempt = builder.objectRef<LoggedAttempt>('WebhookAttempt').implement({
   description: 'One request of a delivery, and its answer.',
-  authScopes: forAdministrators,
+  authScopes: reading,
   fields: (t) => ({
     attempt: t.exposeInt('attempt', { description: 'Its number, from 1.' }),
     at: t.expose('at', { type: 'DateTime' }),
@@ -43,8 +43,8 @@ const WebhookAttempt = builder.objectRef<LoggedAttempt>('WebhookAttempt').implem
 });
 
 export const WebhookDelivery = builder.objectRef<LoggedDelivery>('WebhookDelivery').implement({
-  description: 'An event that a webhook tells, and what became of it.',
-  authScopes: forAdministrators,
+  description: 'An event that a webhook reports, and what became of it.',
+  authScopes: reading,
   fields: (t) => ({
     uid: t.exposeString('uid', { description: 'The header `X-Service-Delivery` of every attempt.' }),
     event: t.expose('event', { type: WebhookEvent }),
@@ -61,4 +61,4 @@ export const WebhookDelivery = builder.objectRef<LoggedDelivery>('WebhookDeliver
   }),
 });
 
-export const WebhookDeliveryPage = definePage('WebhookDeliveryPage', WebhookDelivery, 'admin');
+export const WebhookDeliveryPage = definePage('WebhookDeliveryPage', WebhookDelivery, reading.scope);

@@ -1,6 +1,5 @@
-/** Webhooks as administrators see them, without their secrets, which are not read. */
-import type { WebhookEvent as Event } from '../../domain/webhooks/webhook-events.ts';
-import { WEBHOOK_EVENTS } from '../../domain/webhooks/webhook-events.ts';
+/** Webhooks as they are seen, without their secrets, which are not read. */
+import { WEBHOOK_EVENTS, webhookEventNames, type WebhookKind as Kind } from '../../domain/webhooks/webhook-events.ts';
 import { hideHeaders, parseHeaders } from '../../domain/webhooks/hidden-headers.ts';
 import type {
   PauseReason,
@@ -10,20 +9,28 @@ import type {
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';
 
-export const forAdministrators = { admin: true } as const;
+export const reading = { scope: 'webhooks:read' } as const;
+export const writing = { scope: 'webhooks:write' } as const;
 
-export const WebhookEvent = closedSet<Event>(
-  'WebhookEvent',
-  'What a webhook tells. The manual has the payload of each.',
-  {
-    new_customer: WEBHOOK_EVENTS.new_customer.description,
-    new_subscription: WEBHOOK_EVENTS.new_subscription.description,
-    change_plan: WEBHOOK_EVENTS.change_plan.description,
-    cancel_subscription: WEBHOOK_EVENTS.cancel_subscription.description,
-    terminate_subscription: WEBHOOK_EVENTS.terminate_subscription.description,
-    automation_webhook: WEBHOOK_EVENTS.automation_webhook.description,
-  },
+/** GraphQL allows no dot in a name. */
+const words: Record<string, { value: string; description: string }> = Object.fromEntries(
+  webhookEventNames.map((name) => [
+    name.replace('.', '_'),
+    { value: name, description: WEBHOOK_EVENTS[name].description },
+  ]),
 );
+
+export const WebhookEvent = builder.enumType('WebhookEvent', {
+  description: 'What a webhook reports. `webhookEvents` and the manual have the payload of each.',
+  values: words,
+});
+
+export const WebhookKind = closedSet<Kind>('WebhookKind', 'Whose events a webhook reports.', {
+  lifecycle: 'Of the installation: for administrators.',
+  tracking: 'Opens, clicks and unsubscribes of mails.',
+  subscriber: 'What happens to people of lists.',
+  campaign: 'What happens to campaigns.',
+});
 
 export const WebhookMethod = closedSet<Method>('WebhookMethod', 'The method of a webhook’s requests.', {
   POST: 'The usual one.',
@@ -42,13 +49,35 @@ const WebhookPauseReason = closedSet<PauseReason>('WebhookPauseReason', 'Why a w
   failing: 'All attempts of five days have failed.',
 });
 
+const UID = { select: { uid: true } } as const;
+
 export const Webhook = builder.prismaObject('Webhook', {
-  authScopes: forAdministrators,
-  description: 'Tells an event of the installation to a web server, by a signed HTTP request.',
+  authScopes: reading,
+  description: 'Reports an event to a web server, by a signed HTTP request.',
   fields: (t) => ({
     uid: t.exposeString('uid'),
     name: t.exposeString('name'),
+    kind: t.expose('kind', { type: WebhookKind }),
     event: t.expose('event', { type: WebhookEvent }),
+    listUid: t.string({
+      nullable: true,
+      description: 'Only of this list; null: of all.',
+      select: { list: UID },
+      resolve: ({ list }) => list?.uid,
+    }),
+    campaignUid: t.string({
+      nullable: true,
+      description: 'Only of this campaign; null: of all.',
+      select: { campaign: UID },
+      resolve: ({ campaign }) => campaign?.uid,
+    }),
+    templateUid: t.string({
+      nullable: true,
+      description: 'Only of automations’ and transactional mails by this template; null: of all mails.',
+      select: { template: UID },
+      resolve: ({ template }) => template?.uid,
+    }),
+    withMachines: t.exposeBoolean('withMachines', { description: 'Opens and clicks by programs count, too.' }),
     url: t.exposeString('url'),
     method: t.expose('method', { type: WebhookMethod }),
     headers: t.field({

@@ -149,8 +149,9 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.flow_activity', ofPerson, 'rows'),
   place('hot.flow_run', ofPerson, () => sql`entry_key = ''`),
   // One that waits is not sent any more.
-  place('hot.webhook_attempt', ofPerson, 'rows'),
-  place('hot.webhook_delivery', ofPerson, 'rows'),
+  place('hot.webhook_activity', ofReader, 'rows'),
+  place('hot.webhook_attempt', ofReader, 'rows'),
+  place('hot.webhook_delivery', ofReader, 'rows'),
   // A vendor's own words about several people: shown as what it is, and deleted whole.
   { ...place('hot.vendor_request', named, 'rows'), exported: requestRowsOf },
   place('hot.former_address', formerly, 'rows'),
@@ -173,6 +174,11 @@ function tested(person: Somebody): Sql {
 
 function ofPerson(person: Somebody): Sql {
   return sql`${ofCustomers(person)} AND t.person_id = ANY (${[...person.subscriberIds]}::bigint[])`;
+}
+
+/** On a list, or as the recipient of messages without one. */
+function ofReader(person: Somebody): Sql {
+  return sql`${ofCustomers(person)} AND t.person_id = ANY (${[...person.subscriberIds, ...messagesTo(person, ({ recipientId }) => recipientId)]}::bigint[])`;
 }
 
 /** What the person's runs began with. */

@@ -1,0 +1,74 @@
+/** Takes what webhooks of customers ask for (prisma/functions/note_*_for_webhooks.sql), with what is needed to report it. */
+import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
+
+/** Notified when there is some. */
+export const WEBHOOK_ACTIVITY_CHANNEL = 'webhook_activity';
+
+const ACTIVITY_ROW = row({
+  customerId: 'bigint',
+  sequence: 'bigint',
+  event: 'text',
+  at: 'timestamptz',
+  personId: 'bigint',
+  /** Null: the person is gone. */
+  email: 'text?',
+  fields: typed<Readonly<Record<string, unknown>> | null>('json?'),
+  data: typed<Readonly<Record<string, unknown>> | null>('json?'),
+  listId: 'bigint?',
+  listUid: 'text?',
+  /** Of a mail. */
+  campaignId: 'bigint?',
+  campaignUid: 'text?',
+  templateId: 'bigint?',
+  templateUid: 'text?',
+  url: 'text?',
+  isMachine: 'bool',
+  /** The open, the click, the unsubscribe was not erased, and not taken back. */
+  isThere: 'bool',
+});
+export type WebhookActivity = RowOf<typeof ACTIVITY_ROW>;
+
+/**
+ * Takes the oldest that is due out of the table: it is there again if the transaction does not commit. Whatever the statistics say, each
+ * is joined by keys.
+ */
+export async function takeActivity(tx: Queryable, max: number): Promise<readonly WebhookActivity[]> {
+  return tx.query(
+    ACTIVITY_ROW,
+    sql`WITH taken AS (
+          DELETE FROM hot.webhook_activity a USING (
+            SELECT customer_id, id FROM hot.webhook_activity WHERE due_at <= now() ORDER BY due_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED) d
+           WHERE a.customer_id = d.customer_id AND a.id = d.id RETURNING a.*
+        )
+        SELECT a.customer_id AS "customerId", a.id AS sequence, a.event, a.at, a.person_id AS "personId", p.email, p.fields, a.data,
+               coalesce(a.list_id, c.list_id, m.list_id) AS "listId", l.uid AS "listUid", c.id AS "campaignId", c.uid AS "campaignUid",
+               t.id AS "templateId", t.uid AS "templateUid", e.url, coalesce(e.is_machine, false) AS "isMachine",
+               a.source_kind IS NULL OR e.at IS NOT NULL AS "isThere"
+          FROM taken a
+          LEFT JOIN campaign c ON a.source_kind = 1 AND c.customer_id = a.customer_id AND c.id = a.source_id
+          LEFT JOIN hot.message m ON a.source_kind <> 1 AND m.customer_id = a.customer_id AND m.id = a.occurrence
+          LEFT JOIN mail_list l ON l.customer_id = a.customer_id AND l.id = coalesce(a.list_id, c.list_id, m.list_id)
+          LEFT JOIN LATERAL (
+            SELECT s.email, s.fields FROM subscriber s
+             WHERE s.customer_id = a.customer_id AND s.list_id = coalesce(a.list_id, c.list_id, m.list_id) AND s.id = a.person_id
+            UNION ALL
+            SELECT r.email, '{}'::jsonb FROM hot.message_recipient r
+             WHERE m.list_id IS NULL AND r.customer_id = a.customer_id AND r.id = m.recipient_id) p ON true
+          LEFT JOIN LATERAL (
+            SELECT t.id, t.uid FROM template t WHERE a.source_kind = 3 AND t.customer_id = a.customer_id AND t.id = a.source_id
+            UNION ALL
+            SELECT t.id, t.uid FROM template t WHERE a.source_kind = 2 AND t.customer_id = a.customer_id AND t.uid = m.content ->> 'templateUid') t ON true
+          LEFT JOIN LATERAL (
+            -- An open that is known by a click only did not load the pixel.
+            SELECT o.at, NULL AS url, o.is_machine FROM hot.open_event o
+             WHERE a.event = 'open' AND o.customer_id = a.customer_id AND o.source_kind = a.source_kind AND o.source_id = a.source_id AND o.at = a.at AND o.id = a.event_id AND NOT o.by_click
+            UNION ALL
+            SELECT k.at, k.url, k.is_machine FROM hot.click_event k
+             WHERE a.event = 'click' AND k.customer_id = a.customer_id AND k.source_kind = a.source_kind AND k.source_id = a.source_id AND k.at = a.at AND k.id = a.event_id
+            UNION ALL
+            SELECT u.at, NULL, false FROM hot.unsubscribe_event u
+             WHERE a.event = 'unsubscribe' AND u.customer_id = a.customer_id AND u.source_kind = a.source_kind AND u.source_id = a.source_id AND u.at = a.at AND u.id = a.event_id) e ON true
+         ORDER BY a.id`,
+    'webhooks.take_activity',
+  );
+}
