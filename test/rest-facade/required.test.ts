@@ -16,6 +16,7 @@ const places = placesOf(rows).map((place) => ({ ...place, name: `${place.method}
 
 /** Rows that want one of several things, of which none is required by itself: one of them. */
 const ONE_OF: Readonly<Record<string, string>> = {
+  'GET /automations/:uid/dry_run': 'subscriber',
   'POST /plans': 'currency_code',
   'POST /file/upload': 'files',
   'POST /campaigns/preview': 'campaign_uid',
