@@ -4,6 +4,7 @@ import { dryRunRows } from './automations/dry-run.ts';
 import { flowDocumentRows } from './automations/flow-documents.ts';
 import { automationRows } from './automations/routes.ts';
 import { automationRunRows } from './automations/run-routes.ts';
+import { timelineRows } from './subscribers/timeline-routes.ts';
 import { campaignMessageRows } from './campaigns/message-routes.ts';
 import { bounceRows } from './bounces/routes.ts';
 import { campaignRows } from './campaigns/routes.ts';
@@ -75,6 +76,7 @@ export const rows: readonly Row[] = [
   ...dryRunRows,
   ...flowDocumentRows,
   ...automationRunRows,
+  ...timelineRows,
   ...sendingServerRows,
   ...serverIdentityRows,
   ...sendingRouteRows,

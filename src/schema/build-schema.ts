@@ -22,6 +22,7 @@ import './lists/public-pages.ts';
 import './subscribers/queries.ts';
 import './subscribers/mutations.ts';
 import './subscribers/personal-data.ts';
+import './subscribers/timeline.ts';
 import './subscribers/sign-up.ts';
 import './messages/queries.ts';
 import './transactional/queries.ts';

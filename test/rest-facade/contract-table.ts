@@ -195,6 +195,7 @@ export const decided: readonly ContractLine[] = [
 
 /** Ours, and in neither: what the product has and REST clients may want. */
 export const extensions: readonly ContractLine[] = [
+  ...section('timeline', ['GET', '/subscribers/:id/timeline', 'token', 200, object('timeline', 'next')]),
   ...section(
     'files',
     ['GET', '/files', 'token', 200, index],

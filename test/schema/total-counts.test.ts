@@ -70,6 +70,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   SendingDomainConnection: { field: 'sendingDomains', page: 'sendingDomainsPage' },
   SendingServerConnection: { field: 'sendingServers', page: 'sendingServersPage' },
   SubscriberConnection: { field: 'subscribers', page: 'subscribersPage', filters: ACTIVITY },
+  SubscriberTimelineConnection: { field: 'subscriberTimeline', filters: ['subscriber: "SUBSCRIBER"'] },
   SubscriptionHistoryConnection: { field: 'history', within: ofPlan },
   TemplateConnection: {
     ...{ field: 'templates', page: 'templatesPage' },
@@ -177,7 +178,8 @@ describe.each(connections.map((type) => type.name))('%s', (name) => {
       const filter = template
         .replace('LIST', own.listUid)
         .replace('SEGMENT', own.segmentUid)
-        .replace('AUTOMATION', own.automationUid);
+        .replace('AUTOMATION', own.automationUid)
+        .replace('SUBSCRIBER', own.subscriberUid);
       const { totalCount, rows } = await countsOf(name, way, filter, token);
       expect(totalCount, filter).toBe(rows);
       if (template === '') expect(totalCount).toBeGreaterThan(0);
