@@ -110,7 +110,7 @@ async function mailEntries(
   person: PersonKey,
   { kinds, ...page }: PageOfKinds,
 ): Promise<TimelineEntry[]> {
-  if (!['mail', 'opened', 'clicked'].some((kind) => kinds.has(kind as TimelineKind))) return [];
+  if (!(kinds.has('mail') || kinds.has('opened') || kinds.has('clicked'))) return [];
   const mails = await timelineMails(db, person, page);
   const entries: TimelineEntry[] = kinds.has('mail') ? mails.map(mailEntry) : [];
   if (kinds.has('opened')) {
