@@ -11,6 +11,7 @@ import { testWebhook } from '../../domain/webhooks/test-webhook.ts';
 import type { Resent } from '../../domain/webhooks/delivery-store.ts';
 import { resendDelivery, resendRange } from '../../domain/webhooks/webhook-log.ts';
 import { createWebhookInput, updateWebhookInput } from '../../domain/webhooks/webhook.ts';
+import { singleLine } from '../../lib/text.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { ActiveStatus } from '../enums.ts';
@@ -182,7 +183,10 @@ builder.mutationField('resendWebhookDeliveries', (t) =>
       }),
       from: t.arg({ type: 'DateTime', description: 'Of events from this time on.' }),
       to: t.arg({ type: 'DateTime', description: 'Of events before this time.' }),
-      after: t.arg.string({ description: 'Only those after this delivery: `lastUid` of the call before.' }),
+      after: t.arg.string({
+        description: 'Only those after this delivery: `lastUid` of the call before.',
+        check: singleLine(64),
+      }),
     },
     resolve: (_root, args, ctx) => resendRange(ctx, args),
   }),
