@@ -1,5 +1,7 @@
 /** Reading the log of a webhook, and sending again what is in it: administrators only. */
+import { z } from 'zod';
 import { isUid } from '../../lib/ids.ts';
+import { singleLine, parseInput } from '../../lib/text.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { resendDeliveries, type DeliveryState, type Resent } from './delivery-store.ts';
 import { findWebhook } from './find-webhook.ts';
@@ -66,6 +68,9 @@ export async function resendDelivery(
   });
 }
 
+/** Of a uid that comes back. */
+export const lastUidInput = singleLine(64);
+
 const EVER = { from: null, to: null, after: null } as const;
 
 /** Of which deliveries; `after`: the uid of the last one of the call before. */
@@ -82,6 +87,7 @@ export async function resendRange(
   ctx: Context,
   { webhookUid, state, from = null, to = null, after = null }: ResendFilter,
 ): Promise<Resent> {
+  parseInput(z.object({ after: lastUidInput.nullish() }), { after });
   return inTransaction(ctx, async (inner) => {
     const webhook = await activeWebhook(inner, webhookUid);
     const states: readonly DeliveryState[] = state ? [state] : ['failed', 'parked'];

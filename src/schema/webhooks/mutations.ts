@@ -9,9 +9,8 @@ import {
 } from '../../domain/webhooks/save-webhook.ts';
 import { testWebhook } from '../../domain/webhooks/test-webhook.ts';
 import type { Resent } from '../../domain/webhooks/delivery-store.ts';
-import { resendDelivery, resendRange } from '../../domain/webhooks/webhook-log.ts';
+import { lastUidInput, resendDelivery, resendRange } from '../../domain/webhooks/webhook-log.ts';
 import { createWebhookInput, updateWebhookInput } from '../../domain/webhooks/webhook.ts';
-import { singleLine } from '../../lib/text.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { ActiveStatus } from '../enums.ts';
@@ -185,7 +184,7 @@ builder.mutationField('resendWebhookDeliveries', (t) =>
       to: t.arg({ type: 'DateTime', description: 'Of events before this time.' }),
       after: t.arg.string({
         description: 'Only those after this delivery: `lastUid` of the call before.',
-        check: singleLine(64),
+        check: lastUidInput,
       }),
     },
     resolve: (_root, args, ctx) => resendRange(ctx, args),
