@@ -97,7 +97,8 @@ async function compose(
   if (parent) await recordLastEnds(ctx, parent);
   closers.adopt(await follow(ctx, { audit, notifications }), (it) => it.close());
   await makePartitions(ctx);
-  const bootstrapped = await bootstrap(ctx, settings);
+  const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password, ADMIN_API_TOKEN: apiToken } = settings;
+  const bootstrapped = await bootstrapInstallation(ctx, { email, password, apiToken });
   if (bootstrapped) show?.(bootstrapped);
   closers.defer(() => flushAnnouncements(ctx));
   // A web server's is in inbound-mounts.ts. Other processes have one for what a dead web server left behind.
@@ -131,13 +132,6 @@ async function compose(
       return closers.disposeAsync();
     },
   };
-}
-
-function bootstrap(
-  ctx: Context,
-  { ADMIN_EMAIL: email, ADMIN_PASSWORD: password, ADMIN_API_TOKEN: apiToken }: Settings,
-): Promise<Bootstrapped | null> {
-  return bootstrapInstallation(ctx, { email, password, apiToken });
 }
 
 async function portOf({ PORT, HOST, ROLES }: Settings): Promise<number> {

@@ -10,7 +10,7 @@ import { newWorld } from '../support/rest-world.ts';
 const app = await startRestApp();
 const smtp = { host: '127.0.0.1', port: 9, encryption: 'none' };
 const [own, stranger] = [await newWorld(app, smtp), await newWorld(app, smtp)];
-const ask = (method: string, path: string, body: object | undefined = undefined, token = own.token) =>
+const ask = (method: string, path: string, body?: object, token = own.token) =>
   app.rest(path, { ...(body && { body }), method, token });
 
 const graphql = async (query: string, variables: object) => {

@@ -24,10 +24,10 @@ export const ABANDONED_CART = readyMade({
     question: {
       title: 'Was something unclear?',
       subject: 'Was something unclear about your order?',
-      preheader: 'Delivery, returns, payment: short answers.',
+      preheader: 'Delivery, returns, payment: ask us.',
       text: [
         HELLO,
-        'Your cart is still there. If something kept you from ordering, here are short answers: delivery takes two to three days, returns are free for thirty days, and you can pay after delivery.',
+        'Your cart is still there. If something about delivery, returns or payment kept you from ordering, reply to this message: a person reads it and answers.',
         'Is your question another one? Reply to this mail.',
       ],
       button: ['Back to your cart', 'payload.cart_url'],
