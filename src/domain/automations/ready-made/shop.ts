@@ -28,7 +28,6 @@ export const ABANDONED_CART = readyMade({
       text: [
         HELLO,
         'Your cart is still there. If something about delivery, returns or payment kept you from ordering, reply to this message: a person reads it and answers.',
-        'Is your question another one? Reply to this mail.',
       ],
       button: ['Back to your cart', 'payload.cart_url'],
     },
