@@ -33,6 +33,7 @@ const OPEN: Readonly<Record<string, string>> = {
   'AutomationRun.reason': 'codes with ids of goals and exits',
   'AutomationStep.reason': 'codes with ids of goals and exits',
   'AutomationMail.reason': 'a sentence',
+  'DryRunStep.reason': 'codes with ids of goals and exits',
   'AcceptedMail.reason': 'also the statuses of subscribers',
   'Delivery.reason': 'a sentence',
   'Message.reason': 'a sentence',

@@ -122,6 +122,8 @@ export function rightArguments(mutation: Pick<GraphQLField<unknown, unknown>, 'n
   );
 }
 
+const HOUR_MS = 3_600_000;
+
 /** Which field of a oneOf input is given; elsewhere the first one. */
 const ONE_OF: Readonly<Record<string, string>> = { SegmentRuleInput: 'email', SegmentEmailInput: 'contains' };
 
@@ -236,6 +238,9 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation === 'createSendingDomain' ? { name: `${newUid()}.example`, isDefault: false } : {}),
     ...(mutation.endsWith('Plugin') ? { vendor: 'acme', name: 'hello' } : {}),
     ...(mutation.startsWith('switchPlugin') ? { vendor: 'world', name: 'helper' } : {}),
+    ...(mutation === 'recordEvents'
+      ? { name: 'order_placed', occurredAt: new Date(Date.now() - HOUR_MS).toISOString() }
+      : {}),
     ...(mutation === 'retryPluginJobs' ? { vendor: 'acme', name: 'hello' } : {}),
     ...(mutation.includes('Webhook') ? webhookValues(world) : {}),
     migration: world.migration,

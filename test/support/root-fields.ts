@@ -77,7 +77,7 @@ export async function runRootField(
   const text = await response.text();
   const { data, errors = [] } = JSON.parse(text);
   const result: unknown = data?.[field.name];
-  const inData = isRefusal(result) ? [result.code] : [];
+  const inData = isRefusal(result) ? [result.code] : refusedRows(result);
   const thrown = errors.map((error: { extensions?: { code?: string } }) => String(error.extensions?.code));
   return { status: response.status, text, codes: [...inData, ...thrown] };
 }
@@ -112,6 +112,13 @@ function isForAdministrators({ extensions }: GraphQLField<unknown, unknown>): bo
 
 function isNeeded(type: string, defaultValue: unknown): boolean {
   return type.endsWith('!') && defaultValue === undefined;
+}
+
+/** Codes of an answer that is given row by row, if no row of it was accepted. */
+function refusedRows(result: unknown): readonly string[] {
+  const rows: unknown = typeof result === 'object' && result !== null && 'answers' in result ? result.answers : [];
+  const codes = Array.isArray(rows) ? rows.map(({ code }: { readonly code: string | null }) => code) : [];
+  return codes.flatMap((code) => (code === null || codes.includes(null) ? [] : [code]));
 }
 
 function isRefusal(value: unknown): value is { readonly code: string } {

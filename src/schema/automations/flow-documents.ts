@@ -12,7 +12,7 @@ import type {
 import { READY_MADE_FLOWS } from '../../domain/automations/ready-made/ready-made-flows.ts';
 import { takeContent } from '../answer-content.ts';
 import { builder } from '../builder.ts';
-import { closedSet } from '../enums.ts';
+import { closedSet, ListFieldType } from '../enums.ts';
 import { Automation } from './automation.ts';
 import { readBack } from './read-back.ts';
 
@@ -85,7 +85,7 @@ const ReadyMadeNeed = builder.objectRef<Need>('ReadyMadeNeed').implement({
   fields: (t) => ({
     kind: t.field({ type: NeedKind, resolve: ({ kind }) => kind }),
     name: t.exposeString('name', { description: 'The tag of the field, or the name of the event.' }),
-    type: t.exposeString('type', { nullable: true, description: 'Of a field.' }),
+    type: t.expose('type', { type: ListFieldType, nullable: true, description: 'Of a field.' }),
     description: t.exposeString('description'),
   }),
 });

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { sha256 } from '../../../lib/crypto.ts';
 import type { TemplateKind } from '../../content/templates/template.ts';
+import type { FieldType } from '../../audience/field-value.ts';
 import { button, heading, MARKETING_FOOT, note, page, paragraph } from '../../content/templates/built-in/frame.ts';
 import { FLOW_FORMAT, type FlowDocument, type FlowReference } from '../flow-document.ts';
 import type { flow } from '../flow.ts';
@@ -14,7 +15,7 @@ export interface Need {
   /** The tag of a field of the list, or the name of an event from outside. */
   readonly name: string;
   /** Of a field. */
-  readonly type: string | null;
+  readonly type: FieldType | null;
   readonly description: string;
 }
 
@@ -43,7 +44,7 @@ interface Draft {
   readonly description: string;
   /** By tag. */
   readonly fields?: Readonly<
-    Record<string, { readonly label: string; readonly type: string; readonly description: string }>
+    Record<string, { readonly label: string; readonly type: FieldType; readonly description: string }>
   >;
   /** By name: what each says, and what its payload needs. */
   readonly events?: Readonly<Record<string, string>>;
