@@ -13,10 +13,16 @@ const TICK_MS = 2_000;
 /** However many transactions write events, they are looked for at most so often. */
 const ROUND_MS_MIN = 50;
 
+/** A turn of opens and clicks, beside what happens to people: neither waits until nothing of the other is left. */
+const ACTIVITY_MS = 500;
+
 /** Opens and clicks wait some seconds before they count, so nobody notifies of them: the clock is soon enough. */
 async function readOn(ctx: Context, isStopping: () => boolean): Promise<void> {
-  await followPeople(ctx, { isStopping });
-  await followActivity(ctx, { isStopping });
+  const besides = () => {
+    const end = performance.now() + ACTIVITY_MS;
+    return followActivity(ctx, { isStopping: () => isStopping() || performance.now() >= end });
+  };
+  await followPeople(ctx, { isStopping, besides });
 }
 
 /** Starts it. A batch that is cut off by the stop has not happened. */

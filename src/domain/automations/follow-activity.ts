@@ -20,15 +20,15 @@ const FLOWS_AT_ONCE = 100;
 /** One transaction of some 100 ms. */
 const AT_ONCE_MAX = 1_000;
 
-/** Ends when no flow has anything to look at, or it is to stop. */
-export async function followActivity(ctx: Context, { isStopping }: Following): Promise<void> {
+/** Ends when no flow has anything to look at, or it is to stop: then true, there may be more. */
+export async function followActivity(ctx: Context, { isStopping }: Pick<Following, 'isStopping'>): Promise<boolean> {
   for (;;) {
     let taken = 0;
     for (const flow of await flowsWithActivity(ctx.db, FLOWS_AT_ONCE)) {
-      if (isStopping()) return;
+      if (isStopping()) return true;
       taken += await followed(ctx, flow);
     }
-    if (taken === 0) return;
+    if (taken === 0) return false;
   }
 }
 

@@ -23,10 +23,12 @@ const ENDED_MS_MAX = 500;
 
 export interface Following {
   readonly isStopping: () => boolean;
+  /** Has its turn after each look: something always happens to somebody. True: it has more to do. */
+  readonly besides?: () => Promise<boolean>;
 }
 
 /** Ends when no flow has anything to read, or it is to stop. */
-export async function followPeople(ctx: Context, { isStopping }: Following): Promise<void> {
+export async function followPeople(ctx: Context, { isStopping, besides }: Following): Promise<void> {
   const waiting = new RoundRobin();
   for (;;) {
     const reading = await nextReading(ctx, isStopping);
@@ -47,7 +49,8 @@ export async function followPeople(ctx: Context, { isStopping }: Following): Pro
       if (read === 'some') waiting.again(next);
       hasRead ||= read !== 'none';
     }
-    if (!hasRead) return;
+    const hasMore = await besides?.();
+    if (!hasRead && hasMore !== true) return;
   }
 }
 

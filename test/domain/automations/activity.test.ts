@@ -5,6 +5,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { followActivity } from '../../../src/domain/automations/follow-activity.ts';
+import { startFlowFollower } from '../../../src/domain/automations/flow-follower.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
 import type { TrackedRecipient } from '../../../src/domain/tracking/tracking.ts';
@@ -278,4 +279,34 @@ test('a campaign that does not go to the list is a fault', async () => {
   await expect(world.publish({ triggers, nodes: [rest], edges: line('start', 'rest') })).rejects.toMatchObject({
     faults: [{ field: 'triggers.0.campaignUid', code: 'unknown_campaign' }],
   });
+});
+
+test('opens have their turn, also while something happens to people all the time', async () => {
+  const made = await campaign();
+  const busy = await world.publish({
+    triggers: [{ type: 'subscribed' }],
+    nodes: [rest],
+    edges: line('start', 'rest'),
+  });
+  const flow = await world.publish({
+    triggers: [{ type: 'campaign_opened', campaignUid: made.uid }],
+    nodes: [rest],
+    edges: line('start', 'rest'),
+  });
+  const person = await world.person();
+  await act(ofCampaign(made, person));
+  await isDue();
+  const PEOPLE_MAX = 1_500;
+  let [people, hasEntered] = [0, false];
+  const add = async () => {
+    for (; people < PEOPLE_MAX && !hasEntered; people++) await world.person();
+  };
+  const adding = [add(), add(), add()];
+  await world.person();
+  const follower = startFlowFollower(ctx);
+  while (people < PEOPLE_MAX && !hasEntered) hasEntered = Object.keys(await world.counts(flow)).length > 0;
+  await Promise.all(adding);
+  await follower.stop(5_000);
+  expect(hasEntered).toBe(true);
+  for (const { uid } of [busy, flow]) await setAutomationStatus(ctx, uid, 'inactive');
 });
