@@ -41,14 +41,29 @@ export async function readActivityFromNow(
 
 const BEHIND_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', listId: 'bigint' });
 
+/**
+ * Each flow of which something is in the queue, with the time when its first is due: one look-up by key for each, however many wait of a flow
+ * that is stopped.
+ */
+export const FLOWS_IN_QUEUE = sql`
+  WITH RECURSIVE first AS (
+    (SELECT q.customer_id, q.automation_id, q.due_at FROM hot.flow_activity q ORDER BY q.customer_id, q.automation_id, q.id LIMIT 1)
+    UNION ALL
+    SELECT n.* FROM first f CROSS JOIN LATERAL (
+      SELECT q.customer_id, q.automation_id, q.due_at FROM hot.flow_activity q
+       WHERE (q.customer_id, q.automation_id) > (f.customer_id, f.automation_id) ORDER BY q.customer_id, q.automation_id, q.id LIMIT 1) n
+  )
+  SELECT customer_id, automation_id, due_at FROM first`;
+
 /** Active flows with opens or clicks to look at, in any order: none comes first always (D89). `version` is the one that people enter. */
 export function flowsWithActivity(db: Queryable, max: number): Promise<FlowBehind[]> {
   return db.query(
     BEHIND_ROW,
     sql`SELECT a.customer_id AS "customerId", a.id AS "automationId", a.live_version AS version, a.list_id AS "listId"
-          FROM (SELECT DISTINCT q.customer_id, q.automation_id FROM hot.flow_activity q WHERE q.due_at <= now()) q
+          FROM (${FLOWS_IN_QUEUE}) q
           JOIN automation a ON a.customer_id = q.customer_id AND a.id = q.automation_id AND a.status = 'active' AND a.live_version IS NOT NULL
           JOIN hot.flow_follower f ON f.customer_id = a.customer_id AND f.automation_id = a.id AND (f.retry_at IS NULL OR f.retry_at <= clock_timestamp())
+         WHERE q.due_at <= now()
          ORDER BY random() LIMIT ${max}`,
     'automations.flows_with_activity',
   );

@@ -4,7 +4,9 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
+import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
 import { followActivity } from '../../../src/domain/automations/follow-activity.ts';
+import { flowsWithActivity } from '../../../src/domain/automations/flow-activity-store.ts';
 import { startFlowFollower } from '../../../src/domain/automations/flow-follower.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
@@ -12,6 +14,7 @@ import type { TrackedRecipient } from '../../../src/domain/tracking/tracking.ts'
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
 import { recordTrackingEvents } from '../../support/record-tracking-events.ts';
+import { readCounter } from '../../support/read-counter.ts';
 import { newList } from '../../support/tenant.ts';
 
 const world = await startFlowMailWorld({ smtpPort: 1 });
@@ -309,4 +312,27 @@ test('opens have their turn, also while something happens to people all the time
   await follower.stop(5_000);
   expect(hasEntered).toBe(true);
   for (const { uid } of [busy, flow]) await setAutomationStatus(ctx, uid, 'inactive');
+});
+
+const fillQueue = (customerId: bigint, automationId: bigint, rows: number) =>
+  ctx.db.execute(
+    sql`INSERT INTO hot.flow_activity (customer_id, automation_id, source_id, person_id, event_id, at, due_at, source_kind, is_click)
+        SELECT ${customerId}, ${automationId}, 1, n, n, now(), now(), ${SOURCE_KINDS.campaign}, false FROM generate_series(1, ${rows}::int) n`,
+  );
+
+test('what waits of a flow that is stopped is not read in each round', async () => {
+  const flow = await world.publish({
+    triggers: [{ type: 'campaign_opened' }],
+    nodes: [rest],
+    edges: line('start', 'rest'),
+  });
+  await setAutomationStatus(ctx, flow.uid, 'inactive');
+  await fillQueue(flow.key.customerId, flow.key.automationId, 5_000);
+  const count = readCounter(ctx.database, ['flow_activity']);
+  await count(async (tx, read) => {
+    expect(await flowsWithActivity(tx, 100)).toEqual([]);
+    expect(await read('flow_activity')).toBeLessThan(100);
+  });
+  await deleteAutomation(ctx, flow.uid);
+  await eraseGone(ctx, () => false);
 });
