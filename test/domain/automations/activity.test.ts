@@ -336,3 +336,24 @@ test('what waits of a flow that is stopped is not read in each round', async () 
   await deleteAutomation(ctx, flow.uid);
   await eraseGone(ctx, () => false);
 });
+
+test('of a deleted flow that nobody entered nothing is left, nor of an open that came at that moment', async () => {
+  const flow = await world.publish({
+    triggers: [{ type: 'campaign_opened' }],
+    nodes: [rest],
+    edges: line('start', 'rest'),
+  });
+  const { customerId, automationId } = flow.key;
+  const left = () =>
+    queryRows(
+      ctx.db,
+      sql`SELECT 'open' FROM hot.flow_activity WHERE automation_id = ${automationId}
+          UNION ALL SELECT 'follower' FROM hot.flow_follower WHERE automation_id = ${automationId}`,
+    );
+  await deleteAutomation(ctx, flow.uid);
+  await eraseGone(ctx, () => false);
+  expect(await left()).toEqual([]);
+  await fillQueue(customerId, automationId, 1);
+  await eraseGone(ctx, () => false);
+  expect(await left()).toEqual([]);
+});
