@@ -91,12 +91,12 @@ export async function movePosition(
   );
 }
 
-/** The next events could not be handled: they are tried again later. */
+/** The next events could not be handled: they are tried again later; of a flow that an outage has stopped meanwhile when it is activated. */
 export async function delayPosition(db: Queryable, { customerId, automationId }: FlowKey): Promise<void> {
   await db.execute(
     sql`UPDATE hot.flow_follower
            SET failures = least(failures + 1, ${FAILURES_MAX}::int),
                retry_at = clock_timestamp() + make_interval(secs => least(2 ^ (failures + 1), ${RETRY_SECONDS_MAX}::int))
-         WHERE customer_id = ${customerId} AND automation_id = ${automationId}`,
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND retry_at IS DISTINCT FROM ${UNTIL_ACTIVATED}`,
   );
 }

@@ -6,6 +6,7 @@ import { openDatabase, sql } from '../../../src/db/database.ts';
 import { openNotifications } from '../../../src/db/listen.ts';
 import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
 import { advanceNode } from '../../../src/domain/automations/advance-node.ts';
+import { delayPosition } from '../../../src/domain/automations/flow-follower-store.ts';
 import { startFlowWaker } from '../../../src/domain/automations/flow-waker.ts';
 import { secondsOverdue } from '../../../src/domain/automations/node-store.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
@@ -156,6 +157,8 @@ test('who signs up in an outage enters when the flow that it stopped is activate
   expect(resting?.state).toBe('idle');
   await world.follow();
   expect(await world.steps(signedUp)).toEqual([]);
+  // A process that began to read before the flow was stopped, and failed after it.
+  await delayPosition(world.ctx.db, flow.key);
   await setAutomationStatus(world.ctx, flow.uid, 'active', { mode: 'now' });
   await world.follow();
   expect(await world.steps(signedUp)).toEqual(['mark entered subscribed']);
