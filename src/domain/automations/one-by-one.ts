@@ -49,7 +49,7 @@ async function giveTime(
   await inTransaction(ctx, async ({ tx }) => {
     if (!(await tryNode(tx, key)) || !(await holdsRun(tx, key, run))) return;
     if (run.failures + 1 < FAILURES_MAX)
-      return delayRun(tx, key, { id: run.id, wakeAt: new Date(now.getTime() + RETRY_MS * 2 ** run.failures) });
+      return delayRun(tx, key, { run, wakeAt: new Date(now.getTime() + RETRY_MS * 2 ** run.failures) });
     const details = { message: message.slice(0, MESSAGE_MAX) };
     const parked = { run, from: key.node, what: 'parked', port: null, reason: 'failed', details, to: null } as const;
     await moveRuns(tx, key, { moves: [parked], now });

@@ -192,14 +192,14 @@ export async function holdsRun(tx: Transaction, key: NodeKey, { id, failures }: 
   return held > 0;
 }
 
-/** A run that failed at this node is tried again later (D87). */
+/** A run that failed at this node is tried again later (D87); what was asked for it stays asked (D85). */
 export async function delayRun(
   tx: Transaction,
   { customerId, automationId }: NodeKey,
-  { id, wakeAt }: { readonly id: bigint; readonly wakeAt: Date },
+  { run: { id, reason }, wakeAt }: { readonly run: DueRun; readonly wakeAt: Date },
 ): Promise<void> {
   await tx.execute(
-    sql`UPDATE hot.flow_run r SET failures = r.failures + 1, wake_at = ${wakeAt}
+    sql`UPDATE hot.flow_run r SET failures = r.failures + 1, wake_at = ${wakeAt}, reason = ${reason}
          WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ${id}`,
   );
 }

@@ -113,6 +113,22 @@ test('waits begin anew, from now on', async () => {
   expect(await world.counts(stopped)).toMatchObject({ rest: 'entered 3, passed 3' });
 });
 
+test('what was asked for a late run stays asked when its step fails', async () => {
+  const stopped = await stoppedFlow();
+  const [bad = 0n] = stopped.ids;
+  await ctx.db.execute(sql`
+    CREATE FUNCTION refuse_to_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`);
+  await ctx.db.execute(
+    sql([
+      `CREATE TRIGGER refuse_to_move BEFORE UPDATE ON hot.flow_run FOR EACH ROW WHEN (OLD.person_id = ${bad} AND NEW.node <> OLD.node) EXECUTE FUNCTION refuse_to_move()`,
+    ]),
+  );
+  await goOn(stopped.uid, { mode: 'skip_mails', olderThanHours: 2 });
+  await world.run(inHours(0));
+  expect(await reasons([bad])).toEqual(['rest overdue']);
+  await ctx.db.execute(sql`DROP TRIGGER refuse_to_move ON hot.flow_run`);
+});
+
 test('mails that are older than some hours are passed over until the person waits again', async () => {
   const stopped = await stoppedFlow();
   const [recent = 0n, ...old] = stopped.ids;
