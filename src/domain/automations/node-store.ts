@@ -75,7 +75,7 @@ export async function storeNextRelease(tx: Transaction, key: NodeKey, late: Late
                  SELECT r.wake_at FROM hot.flow_run r WHERE ${runsOf(key)} AND r.wake_at > ${late.until} ORDER BY r.wake_at LIMIT 1)),
                late_mode = CASE WHEN x.any_late THEN n.late_mode END
           FROM (SELECT EXISTS (SELECT 1 FROM hot.flow_run r WHERE ${runsOf(key)} AND r.wake_at <= ${late.until}) AS any_late) x
-         WHERE ${isNode(key)} AND n.late_from = ${late.from}`,
+         WHERE ${isNode(key)} AND n.late_from = ${late.from} AND n.late_mode IS NOT NULL`,
     'automations.next_release',
   );
 }

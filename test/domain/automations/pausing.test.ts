@@ -8,13 +8,14 @@ import { deleteAutomation, eraseGone } from '../../../src/domain/automations/del
 import { node } from '../../../src/domain/automations/flow-nodes.ts';
 import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
 import { requestOf } from '../../../src/domain/automations/late-runs.ts';
-import { nodeState } from '../../../src/domain/automations/node-store.ts';
+import { nodeState, storeNextRelease } from '../../../src/domain/automations/node-store.ts';
 import { retryParked, skipParked, takeOut } from '../../../src/domain/automations/parked-runs.ts';
 import {
   overdueRuns,
   setAutomationStatus,
   type OverdueChoice,
 } from '../../../src/domain/automations/set-automation-status.ts';
+import { inTransaction } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { eraseGoneJob } from '../../../src/jobs/automation-jobs.ts';
@@ -127,6 +128,19 @@ test('what was asked for a late run stays asked when its step fails', async () =
   await world.run(inHours(0));
   expect(await reasons([bad])).toEqual(['rest overdue']);
   await ctx.db.execute(sql`DROP TRIGGER refuse_to_move ON hot.flow_run`);
+});
+
+test('a worker that was spreading late runs does not hold back those that the next choice lets go at once', async () => {
+  const stopped = await stoppedFlow();
+  const key = { ...stopped.key, node: 'rest' };
+  await goOn(stopped.uid, { mode: 'spread', hours: 10 });
+  const late = (await nodeState(ctx.db, key))?.late;
+  if (!late) throw new Error('Nothing is late.');
+  await setAutomationStatus(ctx, stopped.uid, 'inactive');
+  await goOn(stopped.uid, { mode: 'now' });
+  await inTransaction(ctx, ({ tx }) => storeNextRelease(tx, key, { ...late, done: 1 }));
+  await world.run(inHours(0.1));
+  expect(await world.counts(stopped)).toMatchObject({ rest: 'entered 3, passed 3' });
 });
 
 test('mails that are older than some hours are passed over until the person waits again', async () => {
