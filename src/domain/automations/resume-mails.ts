@@ -1,7 +1,7 @@
 /** A flow goes on: its mails that were held back meanwhile go at once, and not when they are looked at next, which may be an hour later. */
 import { resumeMailsJob } from '../../jobs/automation-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
-import { releaseMails, type QueuePlace } from '../delivery/resumed-mail-store.ts';
+import { FIRST_PLACE, releaseMails, type QueuePlace } from '../delivery/resumed-mail-store.ts';
 import type { Queryable } from '../../db/database.ts';
 import { inTransaction, type Context } from '../context.ts';
 
@@ -27,7 +27,7 @@ export async function enqueueResumedMails(db: Queryable, { customerId, automatio
 
 /** The job. Repeating it is harmless: what was released, or is under way, stays as it is. */
 export async function resumeMails(ctx: Context, key: FlowKey, isStopping: () => boolean): Promise<void> {
-  let after: QueuePlace | undefined = { id: 0n, notBefore: new Date(0) };
+  let after: QueuePlace | undefined = FIRST_PLACE;
   while (after) {
     if (isStopping()) return enqueueResumedMails(ctx.db, key);
     const place: QueuePlace = after;

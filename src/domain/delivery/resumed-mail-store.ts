@@ -7,17 +7,20 @@ import { SOURCE_KINDS } from '../source-key.ts';
 /** On which message senders listen. */
 const MESSAGES_CHANNEL = 'messages';
 
-const WAITING_ROW = row({ id: 'bigint', notBefore: 'timestamptz' });
+const WAITING_ROW = row({ id: 'bigint', notBefore: 'text' });
 
 /** The place in the queue of the customer's mails of flows up to which all was looked at. */
 export interface QueuePlace {
   readonly id: bigint;
-  readonly notBefore: Date;
+  /** To the microsecond, as the database writes it: mails of one batch have the same time, and there may be more of them than `max`. */
+  readonly notBefore: string;
 }
 
+export const FIRST_PLACE: QueuePlace = { id: 0n, notBefore: '-infinity' };
+
 /**
- * Makes those due that are among the next `max` waiting mails of the customer's flows. Returns the last of these; undefined: there are no further
- * ones.
+ * Makes those due that are among the next `max` mails of the customer's flows that wait for a later time. Returns the last of these; undefined:
+ * there are no further ones. What is due already, as after the last call, is not looked at again.
  */
 export async function releaseMails(
   db: Queryable,
@@ -26,9 +29,9 @@ export async function releaseMails(
 ): Promise<QueuePlace | undefined> {
   const waiting = await db.query(
     WAITING_ROW,
-    sql`SELECT q.message_id AS id, q.not_before AS "notBefore" FROM hot.message_queue q
-         WHERE q.priority = ${PRIORITIES.flow} AND q.customer_id = ${customerId} AND q.not_before >= ${after.notBefore}
-           AND (q.not_before, q.message_id) > (${after.notBefore}, ${after.id}) ORDER BY q.not_before, q.message_id LIMIT ${max}`,
+    sql`SELECT q.message_id AS id, q.not_before::text AS "notBefore" FROM hot.message_queue q
+         WHERE q.priority = ${PRIORITIES.flow} AND q.customer_id = ${customerId} AND q.not_before >= greatest(now(), ${after.notBefore}::timestamptz)
+           AND (q.not_before, q.message_id) > (${after.notBefore}::timestamptz, ${after.id}) ORDER BY q.not_before, q.message_id LIMIT ${max}`,
   );
   const ids = waiting.map(({ id }) => id);
   await db.execute(
