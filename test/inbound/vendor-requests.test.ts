@@ -169,3 +169,28 @@ test('a replay says why it is not possible', async () => {
   });
   expect((await replay(newUid())).status).toBe(404);
 });
+
+test('whatever stands before an @ is kept, also a NUL and half of a character', async () => {
+  const at = await reportedWorld(ctx);
+  const server = await newServer(at.customerId);
+  parse = () => [];
+  // The longest name before an @ begins in the middle of a character.
+  for (const text of ['\0a@shop.example', `x${'\u{1F389}'.repeat(40)}@shop.example`])
+    expect(await post(server, text)).toBe(200);
+  expect(await listOf(server)).toHaveLength(2);
+});
+
+test('what a driver says about a request that it cannot read is kept without secrets and NUL, also by a replay', async () => {
+  const at = await reportedWorld(ctx);
+  const server = await newServer(at.customerId);
+  parse = (text) => {
+    throw new Error(`\0 what is ${text}?`);
+  };
+  expect(await post(server, Buffer.from(`:${server.key}`).toString('base64'))).toBe(422);
+  const [kept] = await listOf(server);
+  expect(kept?.fault).toMatch(/what is .{0,4}\(hidden\)/);
+  expect(await replay(kept?.uid ?? '')).toMatchObject({
+    status: 200,
+    body: { vendor_request: { fault: kept?.fault } },
+  });
+});

@@ -15,7 +15,7 @@ import {
   type VendorRequestFilter,
   type WholeVendorRequest,
 } from './vendor-request-read-model.ts';
-import { hideSecrets } from './vendor-request.ts';
+import { hideSecrets, keptFault } from './vendor-request.ts';
 import { noteReplay } from './vendor-request-store.ts';
 import { enqueueWebhookEvents, type TakenEvents } from './webhook-events.ts';
 
@@ -80,7 +80,7 @@ export async function replayVendorRequest(
   const { method, headers, query, payload: body, receivedAt } = found;
   const { events, fault } = await readAgain(ctx, server, { method, headers, query, body, receivedAt });
   const taken = await enqueueWebhookEvents(ctx, server, { events, requests: [] });
-  await noteReplay(ctx.db, found, { eventCount: events.length, fault });
+  await noteReplay(ctx.db, found, { eventCount: events.length, fault: keptFault(fault, server.secretValues) });
   const { query: _query, headers: _headers, payload: _payload, ...request } = await findVendorRequest(ctx, uid);
   return { request, ...taken };
 }

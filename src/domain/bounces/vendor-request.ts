@@ -2,6 +2,7 @@
  * The noun: a request of a vendor to `/webhook/{type}/{uid}` that was genuine, kept as it came. This file says what of a request is
  * kept: never a credential.
  */
+import { formsOfKey } from '../../lib/hide-secrets.ts';
 import { emailKey } from '../../lib/text.ts';
 import type { WebhookRequest } from '../../plugin-api/index.ts';
 
@@ -45,7 +46,7 @@ export function keptRequest(
       ),
     },
     eventCount,
-    fault: fault && fault.replaceAll('\0', '').slice(0, FAULT_LENGTH_MAX),
+    fault: keptFault(fault, secrets),
     addresses: addressesIn([Buffer.from(request.body).toString('utf8'), ...Object.values(query)]),
   };
 }
@@ -56,11 +57,19 @@ function withoutSecrets(values: Texts, secrets: readonly string[]): Texts {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, hideSecrets(value, secrets)]));
 }
 
-/** The text without these secrets. */
+/** The text without these secrets, also as addresses, JSON and base64 write them. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
+  // The longest first: one may be the beginning of another.
   return secrets
     .filter((secret) => secret.length >= SECRET_LENGTH_MIN)
-    .reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+    .flatMap(formsOfKey)
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((rest, form) => rest.replaceAll(form, HIDDEN), text);
+}
+
+/** Why the events could not be read, as it is kept: drivers repeat what they did not understand. */
+export function keptFault(fault: string | null, secrets: readonly string[]): string | null {
+  return fault && hideSecrets(fault, secrets).replaceAll('\0', '').slice(0, FAULT_LENGTH_MAX);
 }
 
 /** What may not stand in an address without quotes. */
@@ -74,7 +83,11 @@ const DOMAIN_MAX = 255;
 function addressesIn(texts: readonly string[]): string[] {
   const found = new Set<string>();
   for (const encoded of texts) {
-    const text = encoded.replaceAll('%40', '@').replaceAll(String.raw`\u0040`, '@');
+    // The database's JSON takes no NUL.
+    const text = encoded
+      .replaceAll('\0', ' ')
+      .replaceAll('%40', '@')
+      .replaceAll(String.raw`\u0040`, '@');
     for (let at = text.indexOf('@'); at !== -1; at = text.indexOf('@', at + 1)) {
       let [from, to] = [at, at + 1];
       while (from > 0 && at - from < LOCAL_PART_MAX && !DELIMITER.test(text.charAt(from - 1))) from--;
@@ -88,7 +101,8 @@ function addressesIn(texts: readonly string[]): string[] {
       ];
       if (domain === '') continue;
       for (const part of [local, local.split(BEFORE).at(-1) ?? ''])
-        if (part !== '') found.add(emailKey(`${part}@${domain}`));
+        // Nor half of a character, at which the longest name may begin.
+        if (part !== '') found.add(emailKey(`${part}@${domain}`.toWellFormed()));
     }
   }
   return [...found];
