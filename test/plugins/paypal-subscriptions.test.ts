@@ -167,6 +167,20 @@ test('the periods: unpaid ones, later payments of them, and two that are taken t
   expect(await payments()).toEqual([TEN, TEN, TEN, TEN, TEN]);
 });
 
+test('a payment at an earlier, higher price is one payment: no skipped period is paid by half of it', async () => {
+  const { id } = await begun(4);
+  const payments = async () => (await service.getRemotePeriods?.(id, null))?.data.map(({ payment }) => payment);
+  paypal.kept.renew(id, false);
+  paypal.kept.renew(id);
+  const price = { fixed_price: { currency_code: 'EUR', value: '5.00' } };
+  const frequency = { interval_unit: 'MONTH', interval_count: 1 };
+  const cycle = { tenure_type: 'REGULAR', sequence: 1, frequency, pricing_scheme: price };
+  paypal.plans.push({ id: 'P-10', name: 'Half', status: 'ACTIVE', billing_cycles: [cycle] });
+  await service.updateRemoteSubscriptionPlan?.(id, 'P-10');
+  paypal.kept.renew(id);
+  expect(await payments()).toEqual([{ ...TEN, amountMinor: 500n }, TEN, null, TEN]);
+});
+
 test('what became of a payment that began one: agreed to, suspended, cancelled, forgotten, refunded', async () => {
   const { id, at } = await begun(1, { isPaid: false });
   const kept = paypal.kept.list.find((one) => one['id'] === id) ?? {};

@@ -120,15 +120,19 @@ function allot(
   }: { readonly ends: readonly Date[]; readonly step: Step; readonly priceMinor: bigint | undefined },
 ): (Paid | undefined)[] {
   const paid = ends.map((): Paid | undefined => undefined);
+  // What single periods have cost: the plan of earlier payments may have been a dearer one.
+  const prices = new Set<bigint>();
   for (const { at, amountMinor, currencyCode } of payments) {
     const own = ends.findIndex((end) => isIn(at, { end, step }));
     if (own === -1) continue;
     // PayPal takes what is outstanding together with the next period, if the plan says so.
-    const parts =
-      priceMinor !== undefined && priceMinor > 0n && amountMinor % priceMinor === 0n ? amountMinor / priceMinor : 1n;
+    const isMultiple = priceMinor !== undefined && priceMinor > 0n && amountMinor % priceMinor === 0n;
+    const parts = isMultiple && !prices.has(amountMinor) ? amountMinor / priceMinor : 1n;
     const open = paid.flatMap((payment, no) => (no >= own && payment === undefined ? [no] : []));
-    if (BigInt(open.length) < parts || parts === 1n) paid[open[0] ?? own] ??= { amountMinor, currencyCode };
-    else for (const no of open.slice(0, Number(parts))) paid[no] = { amountMinor: amountMinor / parts, currencyCode };
+    if (BigInt(open.length) < parts || parts === 1n) {
+      prices.add(amountMinor);
+      paid[open[0] ?? own] ??= { amountMinor, currencyCode };
+    } else for (const no of open.slice(0, Number(parts))) paid[no] = { amountMinor: amountMinor / parts, currencyCode };
   }
   return paid;
 }
