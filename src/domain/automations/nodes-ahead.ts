@@ -31,11 +31,15 @@ export function nodesAhead(live: LiveFlow, node: FlowNode): ReadonlySet<FlowNode
 }
 
 /**
- * What plugins are asked, is asked outside of transactions. Who comes to a wait for an event has to be seen there before it looks back: else
+ * What plugins are asked, is asked outside of transactions. Whether a person has had the same mail is read from the history, which is written at
+ * the end of the transaction. Who comes to a wait for an event has to be seen there before it looks back: else
  * what happens meanwhile is seen by nobody.
  */
 function mayFollow(live: LiveFlow, node: FlowNode): boolean {
-  if (node.type === 'send_mail') return rulesOfWaysOut(live).every((rule) => questionsToPlugins(rule).size === 0);
+  if (node.type === 'send_mail')
+    return (
+      node.notAgainWithinDays === undefined && rulesOfWaysOut(live).every((rule) => questionsToPlugins(rule).size === 0)
+    );
   if (node.type === 'condition')
     return questionsOf(node.if).every((one) => !('person' in one) || questionsToPlugins(one.person).size === 0);
   return ['split', 'wait_until', 'end'].includes(node.type) || changesPeople(node);

@@ -4,6 +4,7 @@ import { sql } from '../../../src/db/database.ts';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { advanceNode } from '../../../src/domain/automations/advance-node.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
+import { newUid } from '../../../src/lib/ids.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 
@@ -78,6 +79,27 @@ test('what fails further on is tried again there, and everybody else goes on', a
   await world.run(inHours(1));
   expect(await world.steps(bad)).toEqual([
     ...['rest entered execute', 'rest passed next', 'mark passed next', 'stop passed end'],
+  ]);
+});
+
+test('a mail that was sent by the node before is not sent again where it is not to come again', async () => {
+  const templateUid = newUid();
+  await world.ctx.db.execute(
+    sql`INSERT INTO template (customer_id, uid, name, kind, subject, html) VALUES (${world.list.customerId}, ${templateUid}, 'T', 'marketing', 'S', '<p>x</p>')`,
+  );
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'mail', type: 'send_mail', templateUid },
+      { id: 'again', type: 'send_mail', templateUid, notAgainWithinDays: 1 },
+    ],
+    edges: line('start', 'mail', 'again'),
+  });
+  const person = await world.person();
+  await world.enter(flow, [person]);
+  await world.run();
+  expect(await world.steps(person)).toEqual([
+    ...['mail entered execute', 'mail passed next', 'again passed next sent_recently'],
   ]);
 });
 
