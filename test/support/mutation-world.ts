@@ -66,6 +66,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'setPlanVerificationServers',
   // The world's mail waits for its time.
   'resendTransactional',
+  // The world's person has entered the flow before.
+  'executeAutomation',
 ]);
 
 export interface MutationAnswer {
@@ -267,7 +269,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
   return leaf[name];
 }
 
-function webhookValues({ webhookUid }: World): Values {
+function webhookValues({ webhookUid, webhookDeliveryUid }: World): Values {
   return {
     ...{
       webhookUid,
@@ -278,6 +280,7 @@ function webhookValues({ webhookUid }: World): Values {
       bodyTemplate: '{{ event }}',
       headers: {},
       state: 'failed',
+      after: webhookDeliveryUid,
     },
     ...{ from: '2020-01-31T08:00:00.000Z', to: '2040-01-31T08:00:00.000Z' },
   };
