@@ -2,6 +2,7 @@
 import { sql, row, type Queryable } from '../../db/database.ts';
 import type { Automation } from './automation.ts';
 import { FLOWS_IN_QUEUE } from './flow-activity-store.ts';
+import { UNTIL_ACTIVATED } from './flow-follower-store.ts';
 
 /** The nodes last: by them it is found what is left. */
 const TABLES = [
@@ -55,4 +56,26 @@ export async function eraseRows(
     if (rows > 0) return true;
   }
   return false;
+}
+
+/** Opens and clicks wait no longer for a flow that an outage has stopped: else they would gather for as long as nobody looks at it. */
+const KEPT_DAYS = 7;
+
+/**
+ * Erases at most `max` opens and clicks that flows which are not active were to look at: of those that a user has stopped all, as activating
+ * them would do; of those that an outage has stopped old ones. Returns how many.
+ */
+export function discardActivity(db: Queryable, max: number): Promise<number> {
+  return db.execute(
+    sql`DELETE FROM hot.flow_activity WHERE ctid = ANY (ARRAY(
+          SELECT x.ctid FROM (${FLOWS_IN_QUEUE}) q
+            JOIN automation a ON a.customer_id = q.customer_id AND a.id = q.automation_id AND a.status <> 'active'
+            JOIN hot.flow_follower f ON f.customer_id = a.customer_id AND f.automation_id = a.id
+           CROSS JOIN LATERAL (SELECT x.ctid FROM hot.flow_activity x
+                                WHERE x.customer_id = q.customer_id AND x.automation_id = q.automation_id
+                                  AND (f.retry_at IS DISTINCT FROM ${UNTIL_ACTIVATED} OR x.due_at < now() - make_interval(days => ${KEPT_DAYS}::int)) LIMIT ${max}) x
+           WHERE f.retry_at IS DISTINCT FROM ${UNTIL_ACTIVATED} OR q.due_at < now() - make_interval(days => ${KEPT_DAYS}::int)
+           LIMIT ${max}))`,
+    'automations.discard_old_activity',
+  );
 }

@@ -13,7 +13,7 @@ const RETRY_SECONDS_MAX = 600;
 const FAILURES_MAX = 30;
 
 /** A flow that an outage stopped reads nothing until it is activated, and then from where it was. */
-const UNTIL_ACTIVATED = sql`'infinity'::timestamptz`;
+export const UNTIL_ACTIVATED = sql`'infinity'::timestamptz`;
 
 /** What happens to people from the outage on waits until the flow is activated. */
 export async function keepPosition(db: Queryable, { customerId, automationId }: FlowKey): Promise<void> {

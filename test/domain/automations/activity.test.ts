@@ -7,6 +7,7 @@ import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts
 import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
 import { followActivity } from '../../../src/domain/automations/follow-activity.ts';
 import { flowsWithActivity } from '../../../src/domain/automations/flow-activity-store.ts';
+import { keepPosition } from '../../../src/domain/automations/flow-follower-store.ts';
 import { startFlowFollower } from '../../../src/domain/automations/flow-follower.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
@@ -356,4 +357,24 @@ test('of a deleted flow that nobody entered nothing is left, nor of an open that
   await fillQueue(customerId, automationId, 1);
   await eraseGone(ctx, () => false);
   expect(await left()).toEqual([]);
+});
+
+test('what waits for a flow that stays stopped is erased: after an outage in a week, else at once', async () => {
+  const asks = { triggers: [{ type: 'campaign_opened' }], nodes: [rest], edges: line('start', 'rest') };
+  const [active, paused, outage] = [await world.publish(asks), await world.publish(asks), await world.publish(asks)];
+  await setAutomationStatus(ctx, paused.uid, 'inactive');
+  await setAutomationStatus(ctx, outage.uid, 'inactive');
+  await keepPosition(ctx.db, outage.key);
+  const flows = [active, paused, outage];
+  for (const { key } of flows) await fillQueue(key.customerId, key.automationId, 2);
+  await ctx.db.execute(sql`UPDATE hot.flow_activity SET due_at = now() - interval '8 days' WHERE event_id = 1`);
+  await eraseGone(ctx, () => false);
+  const left = await queryRows<{ flow: bigint; event: bigint }>(
+    ctx.db,
+    sql`SELECT automation_id AS flow, event_id AS event FROM hot.flow_activity ORDER BY id`,
+  );
+  const events = (id: bigint) => left.filter(({ flow }) => flow === id).map(({ event }) => event);
+  expect(flows.map(({ key }) => events(key.automationId))).toEqual([[1n, 2n], [], [2n]]);
+  for (const { uid } of flows) await deleteAutomation(ctx, uid);
+  await eraseGone(ctx, () => false);
 });
