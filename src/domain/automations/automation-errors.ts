@@ -69,6 +69,9 @@ export const hasOverdue = (runs: number) =>
   );
 
 /** The limit of an administrator on events from outside. */
+export const tooManyDryRuns = () =>
+  new RateLimitedError('TOO_MANY_DRY_RUNS', 'Too many dry runs of yours wait for each other: try again later.', 5);
+
 export const tooManyEvents = ({ max, used, seconds }: { max: number; used: number; seconds: number }) =>
   new RateLimitedError(
     'TOO_MANY_EVENTS',

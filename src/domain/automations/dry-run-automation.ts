@@ -1,11 +1,12 @@
 /** A dry run of a draft for one person or the people of a segment: the path of each, and the counts of each node. */
+import { createConcurrencyLimit } from '../../lib/concurrency-limit.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { peopleById } from '../audience/people-store.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { findOwnedSegment } from '../audience/segments/find-owned-segment.ts';
 import { peopleByKey } from '../audience/segments/segment-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { FlowFaultsError } from './automation-errors.ts';
+import { FlowFaultsError, tooManyDryRuns } from './automation-errors.ts';
 import type { Automation } from './automation.ts';
 import { checkAutomation } from './check-automation.ts';
 import { dryRun, type DryPath, type DryStep } from './dry-run.ts';
@@ -24,6 +25,14 @@ export const DRY_PEOPLE_MAX = 100;
 export const DRY_DAYS_MAX = 366;
 const DAYS_DEFAULT = 30;
 const DAY_MS = 86_400_000;
+
+/** Each may take a connection and the processor for ten seconds: those of one customer run one after the other. */
+const running = createConcurrencyLimit({
+  runningMax: 3,
+  runningPerKeyMax: 1,
+  waitingPerKeyMax: 5,
+  refuse: tooManyDryRuns,
+});
 
 export interface DryRunInput {
   /** Uid, id or address: exactly one of this and `segmentUid`. */
@@ -45,7 +54,7 @@ export interface DryRun {
 
 /**
  * Changes nothing. Throws ValidationError, FlowFaultsError `FLOW_HAS_FAULTS`, `AUTOMATION_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`,
- * `SEGMENT_NOT_FOUND`, and what reading a segment throws.
+ * `SEGMENT_NOT_FOUND`, RateLimitedError `TOO_MANY_DRY_RUNS`, and what reading a segment throws.
  */
 export async function dryRunAutomation(ctx: Context, uid: string, input: DryRunInput): Promise<DryRun> {
   const automation = await findOwnedAutomation(ctx, uid);
@@ -57,13 +66,15 @@ export async function dryRunAutomation(ctx: Context, uid: string, input: DryRunI
   const live = liveFlowOf({ customerId, automationId, version: 0 }, { listId, flow });
   const answers = await answersToRules(ctx, live, rulesIn(flow).concat(rulesOfWaysOut(live)));
   const to = new Date(from.getTime() + DRY_DAYS_MAX * DAY_MS);
-  const paths = await inTransaction(ctx, async (tx) => {
-    await refuseWrites(tx.db);
-    const zones = await zonesOfList(tx.db, { customerId, listId });
-    if (!zones) return [];
-    const people = await peopleById(tx.db, { customerId, listId, ids });
-    return dryRun(tx, { live, zones, answers, from, to }, people);
-  });
+  const run = () =>
+    inTransaction(ctx, async (tx) => {
+      await refuseWrites(tx.db);
+      const zones = await zonesOfList(tx.db, { customerId, listId });
+      if (!zones) return [];
+      const people = await peopleById(tx.db, { customerId, listId, ids });
+      return dryRun(tx, { live, zones, answers, from, to }, people);
+    });
+  const paths = await running.run(run, String(customerId));
   return { draftVersion, from, paths, counts: countsOf(paths) };
 }
 

@@ -116,3 +116,15 @@ test('what cannot be run says why', async () => {
   await expect(run({ subscriber: one, from: old })).rejects.toMatchObject({ fields: { from: expect.anything() } });
   await expect(run({ subscriber: one }, await draft({}))).rejects.toMatchObject({ code: 'FLOW_HAS_FAULTS' });
 });
+
+test('of one customer they run one after the other, and too many at once are refused', async () => {
+  const uid = await draft(FLOW);
+  const one = subscriberUid(await world.person());
+  const results = await Promise.allSettled(
+    Array.from({ length: 12 }, () => dryRunAutomation(ctx, uid, { subscriber: one, from })),
+  );
+  const refusals = results.flatMap((result) => (result.status === 'rejected' ? [result.reason.code] : []));
+  // One runs and five wait.
+  expect(refusals).toEqual(Array.from({ length: 6 }, () => 'TOO_MANY_DRY_RUNS'));
+  expect((await dryRunAutomation(ctx, uid, { subscriber: one, from })).paths).toHaveLength(1);
+});
