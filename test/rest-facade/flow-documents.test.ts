@@ -167,6 +167,52 @@ describe('a document', () => {
     expect((await load({ document, mapping }, narrow)).status).toBe(201);
   });
 
+  test('with tags that change places has them in the texts as in the graph', async () => {
+    await ask('POST', `/lists/${own.listUid}/add-field`, { type: 'text', label: 'Last name', tag: 'LAST_NAME' });
+    const document = await exported();
+    const texts = { subject: '{LAST_NAME}', preheader: '', html: '<p>{FIRST_NAME} {LAST_NAME} {EMAIL}</p>', plain: '' };
+    const nodes = [
+      { id: 'mail', type: 'send_mail', templateUid: own.templateUid },
+      { id: 'first', type: 'set_field', field: 'FIRST_NAME', value: 'Ann' },
+      { id: 'last', type: 'set_field', field: 'LAST_NAME', value: 'Lee' },
+    ];
+    const swapped = {
+      ...{ ...document, flow: { ...flow, triggers: [], nodes, edges: [] } },
+      references: { templates: { [own.templateUid]: { name: 'Swapped', kind: 'marketing', texts } } },
+    };
+    const mapping = { fields: { FIRST_NAME: 'LAST_NAME', LAST_NAME: 'FIRST_NAME' } };
+    const made = await load({ document: swapped, mapping });
+    expect(made.status, made.text).toBe(201);
+    const { automation } = made.body as { automation: { flow: { nodes: { templateUid?: string; field?: string }[] } } };
+    expect(automation.flow.nodes.map((one) => one.field)).toEqual([undefined, 'LAST_NAME', 'FIRST_NAME']);
+    expect((await ask('GET', `/templates/${automation.flow.nodes[0]?.templateUid}`)).body).toMatchObject({
+      template: { subject: '{FIRST_NAME}', html: '<p>{LAST_NAME} {FIRST_NAME} {EMAIL}</p>' },
+    });
+  });
+
+  test('with names that every object has, or very many, is answered as any other', async () => {
+    const document = await exported();
+    const mapping = { fields: { FIRST_NAME: 'FIRST_NAME' }, events: { order_placed: 'order_placed' } };
+    const withNodes = (nodes: readonly object[]) => ({
+      ...document,
+      flow: { ...flow, nodes: [...flow.nodes, ...nodes] },
+    });
+    const setting = (tag: string) => ({ id: 'set', type: 'set_field', field: tag, value: '' });
+    const strange = await load({ document: withNodes(['constructor', 'toString'].map(setting)), mapping });
+    expect([strange.status, strange.text]).toEqual([
+      422,
+      expect.stringContaining('The flow uses the field “constructor”.'),
+    ]);
+    const waits = { id: 'waits', type: 'wait_for_event', event: { type: 'event', name: 'constructor' } };
+    const kept = await load({ document: withNodes([waits]), mapping });
+    expect([kept.status, kept.text]).toEqual([201, expect.stringContaining('"name":"constructor"')]);
+    const many = (count: number) => Array.from({ length: count }, (_, no) => ({ field: `F${no}` }));
+    const { status, body } = await load({ document: withNodes(many(10_000)) });
+    expect([status, (body as { errors: { mapping: string[] } }).errors.mapping.length]).toEqual([422, 100]);
+    const large = await load({ document: withNodes(many(100_000)) });
+    expect([large.status, large.text]).toEqual([422, expect.stringContaining('may not be larger than 256 KiB')]);
+  });
+
   test.each<[string, object, string]>([
     ['no document', {}, 'document'],
     ['a list', { document: [] }, 'document'],

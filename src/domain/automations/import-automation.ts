@@ -1,15 +1,16 @@
 /** Makes an automation of a flow document: each reference becomes one of this account. */
 import { z } from 'zod';
-import { assert } from '../../lib/errors.ts';
+import { assert, ValidationError } from '../../lib/errors.ts';
 import { parseInput } from '../../lib/text.ts';
 import { holdsScope } from '../accounts/scopes.ts';
 import { lockOwnedList } from '../audience/find-owned-list.ts';
 import { addTemplate } from '../content/templates/add-template.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { makesTemplates } from './automation-errors.ts';
-import { checkedObject } from './checked-draft.ts';
+import { checkedDraft, checkedObject } from './checked-draft.ts';
 import { createAutomation, createAutomationInput } from './create-automation.ts';
 import { flowDocument, flowMapping, type FlowDocument } from './flow-document.ts';
+import { FLOW_NODES_MAX } from './flow.ts';
 import { withReferences } from './flow-references-map.ts';
 import { placeOf, resolveReferences } from './resolve-references.ts';
 
@@ -37,7 +38,10 @@ export async function importAutomation(
   { document: given, ...options }: ImportOptions & { readonly document: unknown },
 ): Promise<{ uid: string }> {
   const rule = { name: 'document', parts: 'format, name, flow and references', bytesMax: DOCUMENT_BYTES_MAX } as const;
-  return importDocument(ctx, parseInput(importInput, { document: checkedObject(given, rule) }).document, options);
+  const { document } = parseInput(importInput, { document: checkedObject(given, rule) });
+  // Nothing is looked for that a draft could not have.
+  checkedDraft(document.flow);
+  return importDocument(ctx, document, options);
 }
 
 /** The same for a document that is right. */
@@ -47,6 +51,7 @@ export async function importDocument(ctx: Context, document: FlowDocument, optio
   return inTransaction(ctx, async (tx) => {
     const list = await lockOwnedList(tx, listUid);
     const { known, toMake } = await resolveReferences(tx, { document, mapping, list });
+    if (toMake.length > FLOW_NODES_MAX) throw tooManyTexts();
     const names = new Map(known);
     if (toMake.length > 0 && !holdsScope(viewerOf(tx).scopes, 'templates:write')) throw makesTemplates();
     for (const uid of toMake) names.set(placeOf('templates', uid), await makeTemplate(tx, document, { uid, known }));
@@ -54,6 +59,12 @@ export async function importDocument(ctx: Context, document: FlowDocument, optio
     return createAutomation(tx, { listUid, name: name?.trim() ? name : document.name, flow });
   });
 }
+
+const tooManyTexts = () =>
+  new ValidationError({ document: [`The document may have the texts of at most ${FLOW_NODES_MAX} templates.`] });
+
+/** `{FIRST_NAME}` in a text. */
+const TAG_IN_TEXT = /\{([^{}]+)\}/g;
 
 /** Fields of other tags have them in the texts, too. */
 async function makeTemplate(
@@ -63,10 +74,12 @@ async function makeTemplate(
 ): Promise<string> {
   const reference = references.templates?.[uid];
   assert(reference?.texts, 'a template that is made has texts');
-  const tags = Object.keys(references.fields ?? {}).map(
-    (tag) => [tag, known.get(placeOf('fields', tag)) ?? tag] as const,
-  );
-  const inTags = (text: string) => tags.reduce((all, [tag, own]) => all.replaceAll(`{${tag}}`, `{${own}}`), text);
+  // All at once: one field's new tag may be another one's old tag.
+  const inTags = (text: string) =>
+    text.replace(TAG_IN_TEXT, (all, tag: string) => {
+      const own = known.get(placeOf('fields', tag));
+      return own === undefined ? all : `{${own}}`;
+    });
   const { subject, preheader, html, plain } = reference.texts;
   const made = await addTemplate(ctx, {
     ...{ name: reference.name, kind: reference.kind, subject: inTags(subject), preheader: inTags(preheader) },

@@ -23,12 +23,15 @@ export function placeOf(kind: ReferenceKind, value: string): string {
   return `${kind} ${value}`;
 }
 
+/** Somebody corrects them by hand. */
+const FAULTS_SHOWN_MAX = 100;
+
 /** Throws ValidationError on `mapping` with a sentence for each reference that is not found. */
 export async function resolveReferences(ctx: Context, { document, mapping, list }: Resolving): Promise<Resolved> {
   const used = allIn(document);
   const asked = used.map(({ kind, value }): Asked => {
-    const mapped = mapping[kind]?.[value];
-    const { name, texts } = document.references[kind]?.[value] ?? {};
+    const mapped = ownOf(mapping[kind], value);
+    const { name, texts } = ownOf(document.references[kind], value) ?? {};
     return { kind, value, mapped, name, isMade: texts !== undefined && mapped === undefined };
   });
   const find = await finder(ctx, list, asked);
@@ -39,8 +42,13 @@ export async function resolveReferences(ctx: Context, { document, mapping, list 
     if ('fault' in target) faults.push(target.fault);
     else known.set(placeOf(one.kind, one.value), target.name);
   }
-  if (faults.length > 0) throw new ValidationError({ mapping: faults });
+  if (faults.length > 0) throw new ValidationError({ mapping: faults.slice(0, FAULTS_SHOWN_MAX) });
   return { known, toMake: asked.filter(({ isMade }) => isMade).map(({ value }) => value) };
+}
+
+/** Names in documents are the caller's: only own ones count. */
+function ownOf<Value>(values: Readonly<Record<string, Value>> | undefined, name: string): Value | undefined {
+  return values && Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
 interface Used {
@@ -61,9 +69,10 @@ function allIn({ flow }: FlowDocument): readonly Used[] {
 
 /** A name that the flow does not use is a mistake of the caller. */
 function strangeNames(mapping: FlowMapping, used: readonly Used[]): string[] {
+  const places = new Set(used.map(({ kind, value }) => placeOf(kind, value)));
   return REFERENCE_KINDS.flatMap((kind) =>
     Object.keys(mapping[kind] ?? {})
-      .filter((name) => !used.some((one) => one.kind === kind && one.value === name))
+      .filter((name) => !places.has(placeOf(kind, name)))
       .map((name) => `The flow has no ${KIND_WORD[kind]} ${quoted(name)}, which mapping.${kind} names.`),
   );
 }
@@ -76,13 +85,15 @@ async function finder(ctx: Context, list: Resolving['list'], asked: readonly Ask
   const names = ofThings.flatMap(({ name }) => name ?? []);
   const things = await thingsNamed(ctx.db, { customerId: list.customerId, listId: list.id, uids, names });
   const tags = new Set((await fieldsOfList(ctx.db, list)).map(({ tag }) => tag));
+  const places = new Set(things.map(({ kind, uid }) => placeOf(kind, uid)));
+  const byName = Map.groupBy(things, ({ kind, name }) => placeOf(kind, name));
   return (one) => {
     const { kind, value, mapped } = one;
     const wanted = mapped ?? value;
     if (kind === 'events') return { name: wanted };
-    const isThere = kind === 'fields' ? tags.has(wanted) : things.some((it) => it.kind === kind && it.uid === wanted);
+    const isThere = kind === 'fields' ? tags.has(wanted) : places.has(placeOf(kind, wanted));
     if (isThere) return { name: wanted };
-    const same = mapped === undefined ? things.filter((it) => it.kind === kind && it.name === one.name) : [];
+    const same = (mapped === undefined && one.name !== undefined && byName.get(placeOf(kind, one.name))) || [];
     const [only] = same;
     return only && same.length === 1 ? { name: only.uid } : { fault: faultOf(one, same.length) };
   };
