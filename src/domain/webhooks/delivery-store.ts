@@ -18,15 +18,23 @@ export interface NewDelivery {
   readonly payload: string;
 }
 
-/** With one statement: it holds some megabytes, and its locks not for long. */
+/** With one statement: it holds its locks not for long. */
 export const ADDED_AT_ONCE_MAX = 5_000;
+/** Characters of payloads of one statement: the fields of a person may have 400,000. */
+const ADDED_LENGTH_MAX = 4 * 1024 * 1024;
 
 /** Adds deliveries, without those that exist. Returns how many are new. */
 export async function addDeliveries(db: Queryable, deliveries: readonly NewDelivery[]): Promise<number> {
   let added = 0;
-  for (let from = 0; from < deliveries.length; from += ADDED_AT_ONCE_MAX)
-    added += await addPiece(db, deliveries.slice(from, from + ADDED_AT_ONCE_MAX));
-  return added;
+  let [from, length] = [0, 0];
+  for (const [no, { payload }] of deliveries.entries()) {
+    if (no > from && (no - from === ADDED_AT_ONCE_MAX || length + payload.length > ADDED_LENGTH_MAX)) {
+      added += await addPiece(db, deliveries.slice(from, no));
+      [from, length] = [no, 0];
+    }
+    length += payload.length;
+  }
+  return deliveries.length > from ? added + (await addPiece(db, deliveries.slice(from))) : added;
 }
 
 async function addPiece(db: Queryable, deliveries: readonly NewDelivery[]): Promise<number> {

@@ -12,6 +12,7 @@ const ACTIVITY_ROW = row({
   personId: 'bigint',
   /** Null: the person is gone. */
   email: 'text?',
+  /** Of events that report them. */
   fields: typed<Readonly<Record<string, unknown>> | null>('json?'),
   data: typed<Readonly<Record<string, unknown>> | null>('json?'),
   listId: 'bigint?',
@@ -29,16 +30,28 @@ const ACTIVITY_ROW = row({
 export type WebhookActivity = RowOf<typeof ACTIVITY_ROW>;
 
 /**
- * Takes the oldest that is due out of the table: it is there again if the transaction does not commit. Whatever the statistics say, each
- * is joined by keys.
+ * Takes the first that is due of each customer out of the table, of each as many, so that nobody waits behind another customer's flood: it
+ * is there again if the transaction does not commit. Whatever the statistics say, each is joined by keys.
  */
 export async function takeActivity(tx: Queryable, max: number): Promise<readonly WebhookActivity[]> {
   return tx.query(
     ACTIVITY_ROW,
-    sql`WITH taken AS (
-          DELETE FROM hot.webhook_activity a USING (
-            SELECT customer_id, id FROM hot.webhook_activity WHERE due_at <= now() ORDER BY due_at, id LIMIT ${max} FOR UPDATE SKIP LOCKED) d
-           WHERE a.customer_id = d.customer_id AND a.id = d.id RETURNING a.*
+    sql`WITH RECURSIVE customers(id) AS (
+          (SELECT customer_id FROM hot.webhook_activity ORDER BY customer_id LIMIT 1)
+          UNION ALL
+          SELECT n.customer_id FROM customers c
+           CROSS JOIN LATERAL (SELECT q.customer_id FROM hot.webhook_activity q WHERE q.customer_id > c.id ORDER BY q.customer_id LIMIT 1) n
+        ), turns AS (
+          SELECT c.id, greatest(1, ${max}::int / count(*) OVER ()) AS share FROM customers c
+           WHERE EXISTS (SELECT 1 FROM hot.webhook_activity q WHERE q.customer_id = c.id AND q.due_at <= now())
+           ORDER BY random() LIMIT ${max}::int
+        ), due AS MATERIALIZED (
+          SELECT d.customer_id, d.id FROM turns t
+           CROSS JOIN LATERAL (
+             SELECT q.customer_id, q.id FROM hot.webhook_activity q
+              WHERE q.customer_id = t.id AND q.due_at <= now() ORDER BY q.due_at, q.id LIMIT t.share FOR UPDATE SKIP LOCKED) d
+        ), taken AS (
+          DELETE FROM hot.webhook_activity a USING due d WHERE a.customer_id = d.customer_id AND a.id = d.id RETURNING a.*
         )
         SELECT a.customer_id AS "customerId", a.id AS sequence, a.event, a.at, a.person_id AS "personId", p.email, p.fields, a.data,
                coalesce(a.list_id, c.list_id, m.list_id) AS "listId", l.uid AS "listUid", c.id AS "campaignId", c.uid AS "campaignUid",
@@ -49,10 +62,10 @@ export async function takeActivity(tx: Queryable, max: number): Promise<readonly
           LEFT JOIN hot.message m ON a.source_kind <> 1 AND m.customer_id = a.customer_id AND m.id = a.occurrence
           LEFT JOIN mail_list l ON l.customer_id = a.customer_id AND l.id = coalesce(a.list_id, c.list_id, m.list_id)
           LEFT JOIN LATERAL (
-            SELECT s.email, s.fields FROM subscriber s
+            SELECT s.email, CASE WHEN a.event IN ('subscriber.added', 'subscriber.confirmed', 'subscriber.changed') THEN s.fields END AS fields FROM subscriber s
              WHERE s.customer_id = a.customer_id AND s.list_id = coalesce(a.list_id, c.list_id, m.list_id) AND s.id = a.person_id
             UNION ALL
-            SELECT r.email, '{}'::jsonb FROM hot.message_recipient r
+            SELECT r.email, NULL FROM hot.message_recipient r
              WHERE m.list_id IS NULL AND r.customer_id = a.customer_id AND r.id = m.recipient_id) p ON true
           LEFT JOIN LATERAL (
             SELECT t.id, t.uid FROM template t WHERE a.source_kind = 3 AND t.customer_id = a.customer_id AND t.id = a.source_id

@@ -1,0 +1,98 @@
+/** What webhooks of customers ask for becomes deliveries: in turns, and in pieces of a limited size. */
+import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
+import { sql, type Queryable } from '../../../src/db/database.ts';
+import type { Context } from '../../../src/domain/context.ts';
+import { createWebhook } from '../../../src/domain/webhooks/save-webhook.ts';
+import { followActivity } from '../../../src/domain/webhooks/webhook-activity-follower.ts';
+import { addDeliveries } from '../../../src/domain/webhooks/delivery-store.ts';
+import { subscriberPeople } from '../../support/flow-people.ts';
+import { createTenant, newList } from '../../support/tenant.ts';
+import { createTestContext } from '../../support/test-context.ts';
+
+const root = await createTestContext();
+
+/** A customer with a list, and a webhook on people who come to it. */
+async function tenant() {
+  const ctx = await createTenant(root);
+  const list = await newList(ctx);
+  const { webhook } = await createWebhook(ctx, {
+    ...{ name: 'Comers', event: 'subscriber.added', url: 'https://receiver.example/', listUid: list.uid },
+  });
+  return { ctx, list, webhook };
+}
+
+async function countOf({ db }: Context, of: { readonly customerId: bigint }, table: 'activity' | 'delivery') {
+  const [found] = await queryRows<{ count: number }>(
+    db,
+    table === 'activity'
+      ? sql`SELECT count(*)::int AS count FROM hot.webhook_activity WHERE customer_id = ${of.customerId}`
+      : sql`SELECT count(*)::int AS count FROM hot.webhook_delivery WHERE customer_id = ${of.customerId}`,
+  );
+  return found?.count;
+}
+
+test('a customer with a flood of events has its turn, and others have theirs', async () => {
+  const [large, small] = [await tenant(), await tenant()];
+  await subscriberPeople(root.db, large.list, 1_000);
+  await subscriberPeople(root.db, small.list, 1);
+  await followActivity(root);
+  expect(await countOf(root, small.list, 'delivery')).toBe(1);
+  expect(await countOf(root, large.list, 'delivery')).toBeLessThan(200);
+  // Nothing is due, though there is something.
+  await root.db.execute(
+    sql`INSERT INTO hot.webhook_activity (customer_id, event, person_id, at, due_at) VALUES (${small.list.customerId}, 'open', 1, now(), now() + interval '1 hour')`,
+  );
+  while ((await followActivity(root)) > 0);
+  expect(await countOf(root, large.list, 'delivery')).toBe(1_000);
+  expect(await countOf(root, large.list, 'activity')).toBe(0);
+  expect(await countOf(root, small.list, 'activity')).toBe(1);
+});
+
+test('large payloads are written in pieces, each once', async () => {
+  const { webhook } = await tenant();
+  const payload = JSON.stringify({ text: 'x'.repeat(400_000) });
+  let statements = 0;
+  const watched: Queryable = {
+    query(columns, statement, name) {
+      statements += 1;
+      return root.db.query(columns, statement, name);
+    },
+    execute: (statement, name) => root.db.execute(statement, name),
+    readBytes: (select) => root.db.readBytes(select),
+  };
+  const made = Array.from({ length: 25 }, (_, no) => ({
+    ...{
+      webhook,
+      event: 'subscriber.added',
+      sourceKey: `large ${no}`,
+      personId: null,
+      happenedAt: new Date(),
+      payload,
+    },
+  }));
+  expect(await addDeliveries(watched, made)).toBe(25);
+  expect(await countOf(root, webhook, 'delivery')).toBe(25);
+  expect(statements).toBe(3);
+  expect(await addDeliveries(root.db, [])).toBe(0);
+});
+
+test('fields of a person are read where they are reported', async () => {
+  const { ctx, list } = await tenant();
+  for (const event of ['subscriber.changed', 'subscriber.tagged'] as const)
+    await createWebhook(ctx, { name: event, event, url: 'https://receiver.example/' });
+  const [id] = await subscriberPeople(root.db, list, 1);
+  await root.db.execute(
+    sql`UPDATE subscriber SET fields = '{"FIRST_NAME": "Ada"}', tags = '{poet}' WHERE customer_id = ${list.customerId} AND id = ${id}`,
+  );
+  while ((await followActivity(root)) > 0);
+  const payloads = await queryRows<{ payload: unknown }>(
+    root.db,
+    sql`SELECT convert_from(payload, 'UTF8')::json AS payload FROM hot.webhook_delivery WHERE customer_id = ${list.customerId} ORDER BY id`,
+  );
+  expect(payloads.map((one) => one.payload)).toMatchObject([
+    { event: 'subscriber.added', status: 'subscribed' },
+    ...[{ event: 'subscriber.changed', fields: { FIRST_NAME: 'Ada' } }],
+    { event: 'subscriber.tagged', tags: ['poet'] },
+  ]);
+});
