@@ -84,8 +84,8 @@ function poisonFor(parameters: readonly RowParameter[], flag: boolean): [string,
   ];
 }
 
-/** Columns that hold an id or a time under another name, or in a text, or how long something took. */
-const COUNTED = ['verify_after', 'since', 'request', 'duration_ms', 'hour_from'];
+/** Columns that hold an id, a place among ids or a time under another name, or in a text, or how long something took. */
+const COUNTED = ['verify_after', 'since', 'request', 'duration_ms', 'hour_from', 'position'];
 
 async function rowsStoredBy(
   request: { row: Row; method: string; parameters: readonly RowParameter[] },

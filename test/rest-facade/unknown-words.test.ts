@@ -55,7 +55,7 @@ const cases: Case[] = [
   [
     'POST /suppressions',
     { email: 'no', reason: 'why' },
-    { email: ANY, reason: oneOf('reason', 'manual, bounce, complaint') },
+    { email: ANY, reason: oneOf('reason', 'manual, bounce, complaint, undeliverable') },
   ],
   [
     'POST /bounce_handlers',

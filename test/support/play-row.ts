@@ -104,6 +104,10 @@ async function bringIntoState(app: RestApp, world: World, { path, method }: Row)
     );
   if (path === '/lists/:uid' && method === 'DELETE')
     await db.execute(sql`UPDATE automation SET status = 'inactive' WHERE uid = ${world.automationUid}`);
+  if (path === '/automations/:uid/execute')
+    await db.execute(
+      sql`DELETE FROM hot.flow_entry WHERE automation_id = (SELECT id FROM automation WHERE uid = ${world.automationUid})`,
+    );
   if (path === '/transactional' && method === 'GET') await nameTemplate(db, world);
   if (path === '/transactional/:uid/resend') await refuseTransactional(db, world.transactionalUid);
   const campaignStatus = CAMPAIGN_STATUS[path];

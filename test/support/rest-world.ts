@@ -343,7 +343,7 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     // A plan names servers of the system; the world's is its own.
     sending_servers: path.startsWith('/plans') ? '' : [{ uid: world.serverUid, weight: 2 }],
     ...{ scopes: ['lists:read'], rest_dialect: 'classic', expires_at: '2040-01-31 08:00:00' },
-    ...{ after: '', everybody: 0, keep_data: 0 },
+    ...{ after: path.endsWith('/resend') ? world.webhookDeliveryUid : '', everybody: 0, keep_data: 0 },
     code: world.code,
     quiet_hours: { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' },
     'quiet_hours[from]': '21:00',

@@ -58,7 +58,9 @@ function keyOf(row: Stored): string {
     'id',
     'no',
   ];
-  return [...names, 'name_key', 'key', 'block'].map((name) => row[name]).join('/');
+  return [...names, 'automation_id', 'number', 'source_kind', 'occurrence', 'name_key', 'key', 'block']
+    .map((name) => row[name])
+    .join('/');
 }
 
 /** Rows that are new or other than before, and marks for those that are gone. */
