@@ -40,7 +40,11 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
     cancel?.();
     cancel = undefined;
     if (waiting.length === 0 || writing.size >= WRITERS_MAX) return;
-    const writer = writeAll().finally(() => writing.delete(writer));
+    const writer = writeAll().finally(() => {
+      writing.delete(writer);
+      // What came after the writer had found nothing more, and before it was gone.
+      if (waiting.length > 0 && writing.size === 0) start();
+    });
     writing.add(writer);
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createGroupCommit } from '../../src/lib/group-commit.ts';
 
@@ -82,4 +83,22 @@ test('what waits is bounded, and closing writes it', async () => {
   await Promise.all(waiting);
   expect(written).toEqual([1, 2]);
   await expect(commits.add(4)).rejects.toThrow('Closing');
+});
+
+test('an item that comes at the moment at which a writer ends is written', async () => {
+  for (let ticks = 0; ticks < 10; ticks += 1) {
+    const written: number[] = [];
+    const commits = createGroupCommit<number>({
+      ...{ batchMax: 200, waitMs: 0, waitingMax: 1_000 },
+      write: async (batch) => {
+        await setImmediate();
+        written.push(...batch);
+      },
+    });
+    await commits.add(1);
+    for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+    void commits.add(2);
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    expect(written, `${ticks} ticks later`).toEqual([1, 2]);
+  }
 });
