@@ -67,11 +67,14 @@ describe('expired rows are deleted, and only those', () => {
   });
 
   test('requests of vendors, after a week, and the oldest of a server that sends too much', async () => {
-    const insert = (name: string, days: number) =>
-      db.execute(
+    const insert = async (name: string, days: number) => {
+      const inHeader = name === 'newest';
+      await db.execute(
         sql`INSERT INTO hot.vendor_request (customer_id, server_id, type, server_uid, is_system, received_at, method, query, headers, payload, address_hashes)
-            VALUES (1, ${name === 'other' ? 2 : 1}, ${name}, 'x', false, ${ago(days)}, 'POST', '{}', '{}', ${Buffer.from(randomBytes(1_000))}, '{}')`,
+            VALUES (1, ${name === 'other' ? 2 : 1}, ${name}, 'x', false, ${ago(days)}, 'POST', '{}', ${JSON.stringify({ long: inHeader ? randomBytes(1_000).toString('base64') : '' })},
+                    ${Buffer.from(inHeader ? '' : randomBytes(1_000))}, '{}')`,
       );
+    };
     for (const [name, days] of [
       ['old', 8],
       ['kept', 6],

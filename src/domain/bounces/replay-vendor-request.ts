@@ -79,7 +79,7 @@ export async function replayVendorRequest(
   if (!server) throw vendorRequestServerGone();
   const { method, headers, query, payload: body, receivedAt } = found;
   const { events, fault } = await readAgain(ctx, server, { method, headers, query, body, receivedAt });
-  const taken = await enqueueWebhookEvents(ctx, server, { events, requests: [] });
+  const taken = await enqueueWebhookEvents(ctx, server, { events, requests: [], hasReported: false });
   await noteReplay(ctx.db, found, { eventCount: events.length, fault: keptFault(fault, server.secretValues) });
   const { query: _query, headers: _headers, payload: _payload, ...request } = await findVendorRequest(ctx, uid);
   return { request, ...taken };

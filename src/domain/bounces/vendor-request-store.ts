@@ -66,11 +66,14 @@ export async function dropOldVendorRequests(
   if (Number(size?.bytes ?? 0) > bytesMax) await dropExcess(db, bytesMax);
 }
 
+/** As they are stored. A request may have nothing but headers and a long address. */
+const ROW_BYTES = sql`(pg_column_size(payload) + pg_column_size(headers) + pg_column_size(query) + pg_column_size(address_hashes))`;
+
 function dropExcess(db: Queryable, bytesMax: number): Promise<number> {
   return db.execute(
     sql`DELETE FROM hot.vendor_request WHERE (customer_id, id) IN (
           SELECT customer_id, id FROM (
-            SELECT customer_id, id, sum(pg_column_size(payload)) OVER (PARTITION BY server_id ORDER BY received_at DESC, id DESC) AS bytes FROM hot.vendor_request
+            SELECT customer_id, id, sum(${ROW_BYTES}) OVER (PARTITION BY server_id ORDER BY received_at DESC, id DESC) AS bytes FROM hot.vendor_request
           ) counted WHERE bytes > ${bytesMax})`,
   );
 }

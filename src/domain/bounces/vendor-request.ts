@@ -108,7 +108,10 @@ function addressesIn(texts: readonly string[]): string[] {
   return [...found];
 }
 
-/** Its memory, roughly. */
-export function bytesOf({ request: { body, headers, query } }: KeptRequest): number {
-  return body.byteLength + JSON.stringify({ headers, query }).length;
+/** The digest of an address and its place in the index. */
+const ADDRESS_BYTES = 32;
+
+/** Its memory, and what it takes in the database, roughly. */
+export function bytesOf({ request: { body, headers, query }, addresses }: KeptRequest): number {
+  return body.byteLength + JSON.stringify({ headers, query }).length + addresses.length * ADDRESS_BYTES;
 }

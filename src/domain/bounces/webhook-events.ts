@@ -76,13 +76,15 @@ export interface PostedEvents {
   readonly events: readonly MessageEvent[];
   /** To keep: the requests that they came with. */
   readonly requests: readonly KeptRequest[];
+  /** The vendor itself, just now, with something that could be read. */
+  readonly hasReported: boolean;
 }
 
 /** Enqueues new events and keeps their requests, and notes that the operator's vendor has reported. */
 export async function enqueueWebhookEvents(
   ctx: Context,
   { customerId, serverId, type, uid, isSystem }: RequestOwner,
-  { events: given, requests }: PostedEvents,
+  { events: given, requests, hasReported }: PostedEvents,
 ): Promise<TakenEvents> {
   const source = { customerId, serverId };
   const byKey = new Map(given.map((event) => [keyOf(event).toString('hex'), event]));
@@ -96,8 +98,7 @@ export async function enqueueWebhookEvents(
     return fresh.length;
   });
   const isComplaint = given.some(({ kind }) => kind === 'complained');
-  if (isSystem && requests.some(({ fault }) => fault === null))
-    await noteReport(ctx.db, { kind: 'webhook', uid }, isComplaint);
+  if (isSystem && hasReported) await noteReport(ctx.db, { kind: 'webhook', uid }, isComplaint);
   return { taken, repeated: given.length - taken };
 }
 
