@@ -109,7 +109,7 @@ test('an administrator sets the gateway up; wrong settings and a failed test sto
   expect(types.body).toMatchObject([
     { type: 'offline', plugin: null },
     { type: 'acme-pay', plugin: 'acme/pay', icon: 'payment', is_remote_subscription: false, secret_keys: ['key'] },
-    { type: 'paypal', plugin: 'mailwright/paypal', is_remote_subscription: false, secret_keys: ['client_secret'] },
+    { type: 'paypal', plugin: 'mailwright/paypal', is_remote_subscription: true, secret_keys: ['client_secret'] },
     { type: 'stripe', plugin: 'mailwright/stripe', is_remote_subscription: true, secret_keys: ['secret_key'] },
   ]);
   const tenant = await app.newTenant();

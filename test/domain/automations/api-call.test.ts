@@ -1,4 +1,5 @@
 /** API-call nodes (D27): people wait there until they are called, one by one or all at once. */
+import { callEverybodyJob } from '../../../src/jobs/automation-jobs.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
@@ -48,15 +49,17 @@ beforeEach(async () => {
   await toPresent();
 });
 
-/** Does what the queue has. */
+/** Does what the queue has for all who wait. */
 async function runJobs(): Promise<void> {
   const jobs = await queryRows<{ payload: unknown }>(
     world.ctx.db,
-    sql`DELETE FROM graphile_worker._private_jobs RETURNING payload`,
+    sql`DELETE FROM graphile_worker._private_jobs j USING graphile_worker._private_tasks t
+         WHERE t.id = j.task_id AND t.identifier = ${callEverybodyJob.name} RETURNING j.payload`,
   );
   const helpers = { workerId: 'w', jobId: '1', attempt: 1, attemptsMax: 1 };
+  const task = automationTasks.find(({ name }) => name === callEverybodyJob.name);
   for (const { payload } of jobs)
-    await automationTasks[0]?.run(world.ctx, payload, { ...helpers, abortSignal: new AbortController().signal });
+    await task?.run(world.ctx, payload, { ...helpers, abortSignal: new AbortController().signal });
 }
 
 async function newPeople(count: number): Promise<bigint[]> {
