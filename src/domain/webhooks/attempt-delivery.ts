@@ -15,7 +15,7 @@ import { unsealWebhookSecret } from './webhook-secret.ts';
 export const GONE = 410;
 
 /** What an attempt needs of a delivery and its webhook. */
-export type Attemptable = Omit<TakenDelivery, 'id' | 'madeOn' | 'customerId' | 'webhookId' | 'personId' | 'status'>;
+export type Attemptable = Omit<TakenDelivery, 'id' | 'madeOn' | 'webhookId' | 'personId' | 'status'>;
 /** Of an attempt, without the delivery. */
 export type AttemptResult = Omit<Attempt, 'delivery'> & { readonly request: AttemptRequest };
 
@@ -68,9 +68,10 @@ function byName(headers: Readonly<Record<string, string>>): Record<string, strin
 async function preparedBody(
   delivery: Attemptable,
 ): Promise<{ readonly body: Buffer; readonly rendered: string | null }> {
-  const { payload, body, bodyTemplate } = delivery;
+  const { payload, body, bodyTemplate, customerId } = delivery;
   if (body || bodyTemplate === null) return { body: body ?? payload, rendered: null };
-  const rendered = await renderBody(bodyTemplate, payloadShape.parse(JSON.parse(payload.toString('utf8'))));
+  const data = payloadShape.parse(JSON.parse(payload.toString('utf8')));
+  const rendered = await renderBody(bodyTemplate, { payload: data, customerId });
   return { body: Buffer.from(rendered), rendered };
 }
 

@@ -156,7 +156,8 @@ async function checked<Wanted extends { readonly event?: WebhookEvent | undefine
   const wanted = read();
   const target = url === undefined ? {} : await faults.gather(() => webhookTarget(ctx, url));
   const meant = wanted?.event ?? event;
-  if (bodyTemplate && meant) await faults.gather(() => checkBodyTemplate(bodyTemplate, meant));
+  const { customerId } = viewerOf(ctx);
+  if (bodyTemplate && meant) await faults.gather(() => checkBodyTemplate(bodyTemplate, { event: meant, customerId }));
   faults.check();
   if (!wanted || !target) throw new Error('Faults were lost.');
   return { ...wanted, ...target };

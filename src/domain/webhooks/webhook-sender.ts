@@ -134,12 +134,17 @@ class Sender implements WebhookSender {
     }
   }
 
-  /** Never rejects: what goes wrong here comes again when the lease ends. Answers how long the receiver took. */
+  /**
+   * Never rejects: what goes wrong here comes again when the lease ends. Answers how long the receiver took, with its template: one that is
+   * slow to be rendered holds its place as long as a slow receiver does.
+   */
   async #send(delivery: TakenDelivery): Promise<number | undefined> {
     try {
+      const startedAt = performance.now();
       const attempt = await this.#attempt(delivery);
+      const answeredMs = attempt.status === null ? undefined : performance.now() - startedAt;
       await this.#recorder.add({ delivery, attempt });
-      return attempt.status === null ? undefined : attempt.durationMs;
+      return answeredMs;
     } catch (error) {
       this.#complain('webhooks.not_sent', error, delivery);
       return undefined;

@@ -13,6 +13,20 @@ afterAll(() => useLiquidFilters([]));
 test('a template is run with the filters that there are now', async () => {
   for (const sign of ['!', ';']) {
     useLiquidFilters([filter(sign)]);
-    expect(await renderBody('{{ event | mark }}', { event: 'new_customer' })).toBe(`new_customer${sign}`);
+    expect(await renderBody('{{ event | mark }}', { payload: { event: 'new_customer' }, customerId: 1n })).toBe(
+      `new_customer${sign}`,
+    );
   }
+});
+
+test('a customer with many bodies does not delay the body of another customer', async () => {
+  const made: string[] = [];
+  const make = async (customerId: bigint, name: string) => {
+    await renderBody('{{ event }}', { payload: { event: name }, customerId });
+    made.push(name);
+  };
+  const many = Array.from({ length: 20 }, () => make(1n, 'many'));
+  await Promise.all([...many, make(2n, 'one')]);
+  expect(made).toHaveLength(21);
+  expect(made.indexOf('one')).toBeLessThan(5);
 });
