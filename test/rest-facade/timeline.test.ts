@@ -1,6 +1,9 @@
 /** The timeline of a person (decision D104) over REST, and the same over GraphQL: all that happened, in order, page by page, of one customer. */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
+import { personTimeline } from '../../src/domain/tracking/person-timeline.ts';
+import type { PersonKey } from '../../src/domain/tracking/timeline-read-model.ts';
 import { subscriberIdOf } from '../../src/lib/ids.ts';
 import { automationRest, errorsOf, line } from '../support/automation-rest.ts';
 import { field } from '../support/mail-world.ts';
@@ -71,6 +74,25 @@ test('has all that happened, the newest first, and no secrets', async () => {
   expect(
     timeline.filter(({ what }) => what['campaign_uid'] === own.campaignUid && what['state'] === 'sent'),
   ).toMatchObject([{ kind: 'mail', by: 'campaign', what: { state: 'sent', reason: null } }]);
+});
+
+test('is counted without reading payloads and links', async () => {
+  const READ =
+    'query ($who: String!) { it: subscriberTimeline(subscriber: $who) { ... on SubscriberTimelineConnection { totalCount } } }';
+  const { timeline } = await timelineOf(uid);
+  expect((await graphql(READ, { who: uid })).data.it.totalCount).toBe(timeline.length);
+  const [person] = await queryRows<PersonKey>(
+    app.ctx.db,
+    sql`SELECT customer_id AS "customerId", list_id AS "listId", id FROM subscriber WHERE id = ${id}`,
+  );
+  if (!person) throw new Error('The person is not there.');
+  const read = (isCounting: boolean) =>
+    personTimeline(app.ctx, person, { after: undefined, limit: 100, kinds: ['event', 'clicked'], isCounting });
+  expect((await read(false)).map(({ what }) => what)).toMatchObject([
+    { url: expect.any(String) },
+    { payload: { no: 5 } },
+  ]);
+  expect((await read(true)).map(({ what }) => what)).toMatchObject([{ url: null }, { payload: null }]);
 });
 
 test('comes page by page, by kind, and alike over both entry points', async () => {

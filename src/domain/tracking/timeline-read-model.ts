@@ -46,12 +46,12 @@ const DATA_BYTES_MAX = 4_096;
 export function timelineEvents(
   db: Queryable,
   { customerId, id }: PersonKey,
-  { kinds, after, limit }: TimelinePage & { readonly kinds: readonly number[] },
+  { kinds, after, limit, isCounting = false }: TimelinePage & { readonly kinds: readonly number[] },
 ): Promise<TimelineEvent[]> {
   return db.query(
     EVENT_ROW,
     sql`SELECT e.at, ${MICROS}, e.id, e.kind, e.depth, e.starts_flows AS "startsFlows", e.name,
-               CASE WHEN octet_length(e.data::text) <= ${DATA_BYTES_MAX} THEN e.data END AS data
+               CASE WHEN NOT ${isCounting} AND octet_length(e.data::text) <= ${DATA_BYTES_MAX} THEN e.data END AS data
           FROM hot.person_event e
          WHERE e.customer_id = ${customerId} AND e.person_id = ${id} AND e.kind = ANY (${[...kinds]}::smallint[])
            AND ${isAfter(after, RANKS.event, { id: sql`e.id`, no: sql`0` })}
@@ -170,11 +170,14 @@ export function timelineActs(
     mails,
     after,
     limit,
+    isCounting = false,
   }: TimelinePage & { readonly act: 'open' | 'click'; readonly mails: readonly TimelineMail[] },
 ) {
   const isOpen = act === 'open';
   const table = isOpen ? sql`hot.open_event` : sql`hot.click_event`;
-  const columns = isOpen ? sql`e.by_click AS implied, NULL::text AS url` : sql`false AS implied, e.url`;
+  const columns = isOpen
+    ? sql`e.by_click AS implied, NULL::text AS url`
+    : sql`false AS implied, CASE WHEN NOT ${isCounting} THEN e.url END AS url`;
   const older = isAfter(after, RANKS[act], { id: sql`e.id`, no: sql`0` });
   return db.query(
     ACT_ROW,

@@ -32,6 +32,8 @@ export interface TimelinePage {
   /** The last entry of the page before. */
   readonly after: TimelinePosition | undefined;
   readonly limit: number;
+  /** They are counted: what others wrote, payloads and addresses of links, is not read. */
+  readonly isCounting?: boolean;
 }
 
 /** The tables in their order. */

@@ -6,6 +6,7 @@ import {
   timelineKindsInput,
   type TimelineEntry as Entry,
   type TimelineKind as Kind,
+  type TimelinePage,
   type TimelinePosition,
 } from '../../domain/tracking/timeline.ts';
 import { parseInput } from '../../lib/text.ts';
@@ -67,11 +68,10 @@ builder.queryField('subscriberTimeline', (t) =>
       resolve: async (_root, { subscriber, listUid, kinds: asked, ...args }, ctx) => {
         const kinds = parseInput(timelineKindsInput.nullable(), asked ?? null);
         const person = await findSubscriber(ctx, { subscriber, listUid });
-        const read = (page: { after: TimelinePosition | undefined; limit: number }) =>
-          personTimeline(ctx, person, { ...page, kinds });
+        const read = (page: TimelinePage) => personTimeline(ctx, person, { ...page, kinds });
         return forwardKeyConnection(args, {
           find: read,
-          count: async () => (await read({ after: undefined, limit: COUNTED_MAX })).length,
+          count: async () => (await read({ after: undefined, limit: COUNTED_MAX, isCounting: true })).length,
           cursorOf: ({ micros, rank, id, no }: Entry) => [micros, rank, id, no].join('.'),
           keyOf: positionOf,
         });
