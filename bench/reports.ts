@@ -14,6 +14,7 @@ import { SOURCE_KINDS } from '../src/domain/source-key.ts';
 import { deliveryMessageId } from '../src/domain/tracking/delivery-message-id.ts';
 import { newUid } from '../src/lib/ids.ts';
 import { inInstallation, type BenchInstallation } from './support/bench-installation.ts';
+import { campaignRate } from './support/campaign-rate.ts';
 import { median } from './support/median.ts';
 import { BENCH_SECRET } from './support/product.ts';
 import { ReportingVendor } from './support/reporting-vendor.ts';
@@ -49,9 +50,9 @@ async function measure(installation: BenchInstallation): Promise<void> {
   });
   const found = { without: [] as number[], beside: [] as number[] };
   for (let round = 0; round < REPEAT; round++) {
-    found.without.push(await rateOf(installation));
+    found.without.push(await campaignRate(installation, RECIPIENTS));
     vendor.start();
-    found.beside.push(await rateOf(installation));
+    found.beside.push(await campaignRate(installation, RECIPIENTS));
     await vendor.stop();
   }
   const ratio = median(found.beside) / median(found.without);
@@ -95,22 +96,6 @@ async function messagesOf({ client, product }: BenchInstallation, campaignUid: s
     const id = deliveryMessageId(installation, { ...key, sourceKind: SOURCE_KINDS.campaign }, 'shop.example');
     return id.slice(1, id.indexOf('@'));
   });
-}
-
-async function rateOf({ sink, tenant }: BenchInstallation): Promise<number> {
-  await sink.report('reset');
-  const campaign = await tenant.createCampaign();
-  const startedAt = performance.now();
-  await tenant.run(campaign);
-  for (;;) {
-    const { people, doubled } = await sink.report();
-    if (doubled > 0) throw new Error(`${doubled} people got it twice.`);
-    if (people === RECIPIENTS) break;
-    await sleep(10);
-  }
-  const seconds = (performance.now() - startedAt) / 1_000;
-  await tenant.untilDone(campaign);
-  return RECIPIENTS / seconds;
 }
 
 /** Waits until so many refusals are recorded and no events wait; answers the seconds. */
