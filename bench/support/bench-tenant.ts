@@ -50,9 +50,9 @@ export async function openBenchTenant(product: Product, databaseUrl: string, peo
   const { list_uid } = await product.rest<{ list_uid: string }>('POST', '/lists', list);
   await product.rest('POST', `/lists/${list_uid}/add-field`, { type: 'text', label: 'City', tag: 'CITY' });
   await client.query(
-    `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields)
+    `INSERT INTO subscriber (customer_id, list_id, email, email_key, status, fields, tags)
      SELECT l.customer_id, l.id, 'person' || n || '@example.org', 'person' || n || '@example.org', 'subscribed',
-            jsonb_build_object('FIRST_NAME', 'Name' || n, 'CITY', 'City' || n % 100)
+            jsonb_build_object('FIRST_NAME', 'Name' || n, 'CITY', 'City' || n % 100), '{}'
        FROM mail_list l, generate_series(1, $1::int) n WHERE l.uid = $2`,
     [people, list_uid],
   );
