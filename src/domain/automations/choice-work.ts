@@ -43,14 +43,24 @@ function isTrue(condition: FlowCondition, answers: Answers, run: PresentRun): bo
   return answers.get(condition)?.(run) ?? false;
 }
 
-/** The answer to each question, and the value of the payload that it read. */
+/** The history of a run keeps so many answers of one condition, and of a value so many characters: thousands may ask for a large one. */
+const ANSWERS_KEPT_MAX = 100;
+const VALUE_LENGTH_MAX = 200;
+
+/** The answers to the first questions, and the values of the payload that they read. */
 function detailsOf(questions: readonly FlowQuestion[], answers: Answers, run: PresentRun) {
   return {
-    answers: questions.map((question) => ({
+    answers: questions.slice(0, ANSWERS_KEPT_MAX).map((question) => ({
       is: answers.get(question)?.(run) ?? false,
-      ...('payload' in question ? { value: valueAt(run.payload, question.payload.path) ?? null } : {}),
+      ...('payload' in question ? { value: keptValue(valueAt(run.payload, question.payload.path)) } : {}),
     })),
   };
+}
+
+/** Of an object nothing is cut off: names of secrets in it would not be seen any more. */
+function keptValue(value: unknown = null): unknown {
+  if (typeof value !== 'string') return JSON.stringify(value).length <= VALUE_LENGTH_MAX ? value : '…';
+  return value.length <= VALUE_LENGTH_MAX ? value : `${value.slice(0, VALUE_LENGTH_MAX).toWellFormed()}…`;
 }
 
 /** By a digest of run, node and pass: the same if it is repeated, and even over many people. */

@@ -204,3 +204,28 @@ test('an empty person is refused, and never means everybody; the payload for eve
   expect(await world.steps(person)).toEqual(['paid entered execute']);
   expect(await call({ subscriber: subscriberUid(person), payload })).toMatchObject({ people: 1 });
 });
+
+test('a condition keeps some answers, and of large values the beginning', async () => {
+  const paths = ['text', 'list', 'total', ...Array.from({ length: 197 }, () => 'text')];
+  const questions = paths.map((path) => ({ payload: { path, isPresent: true } }));
+  const groups = Array.from({ length: 10 }, (_, no) => ({ all: questions.slice(no * 20, no * 20 + 20) }));
+  const flow = await world.publish({
+    triggers: [{ type: 'execute' }],
+    nodes: [{ id: 'asks', type: 'condition', if: { all: groups } }],
+    edges: [{ from: 'start', to: 'asks' }],
+  });
+  const person = await world.person();
+  const payload = { text: 'x'.repeat(30_000), list: Array.from({ length: 5_000 }, () => 1), total: 7 };
+  await world.enter(flow, [person], { payload });
+  await world.run();
+  const [step] = await queryRows<{ details: { answers: { is: boolean; value: unknown }[] } }>(
+    world.ctx.db,
+    sql`SELECT details FROM hot.flow_step WHERE person_id = ${person} AND node = 'asks' AND what = 'passed'`,
+  );
+  expect(step?.details.answers).toHaveLength(100);
+  expect(step?.details.answers.slice(0, 3)).toEqual([
+    { is: true, value: `${'x'.repeat(200)}…` },
+    { is: true, value: '…' },
+    { is: true, value: 7 },
+  ]);
+});
