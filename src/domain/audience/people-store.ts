@@ -33,9 +33,9 @@ export async function tagPeople(db: Queryable, people: PeopleOfList, tag: string
   const rows = await db.query(
     { id: 'bigint', isFull: 'bool' },
     sql`WITH p AS MATERIALIZED (${lockedPeople(people)}), lacking AS MATERIALIZED (
-          SELECT p.id, cardinality(p.tags) >= ${TAGS_MAX}::int AS is_full FROM p WHERE NOT ${hasTag(tag)}
+          SELECT p.id, coalesce(cardinality(p.tags), 0) >= ${TAGS_MAX}::int AS is_full FROM p WHERE NOT ${hasTag(tag)}
         ), tagged AS (
-          UPDATE subscriber s SET tags = s.tags || ARRAY[${tag}::text], updated_at = now()
+          UPDATE subscriber s SET tags = coalesce(s.tags, ARRAY[]::text[]) || ARRAY[${tag}::text], updated_at = now()
             FROM lacking l WHERE ${areThese(people)} AND s.id = l.id AND NOT l.is_full
         )
         SELECT id, is_full AS "isFull" FROM lacking`,
