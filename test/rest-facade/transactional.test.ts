@@ -296,6 +296,9 @@ test('a scheduled mail has the template as it is then, holds it, and can be canc
   expect(sentTo('held@person.example')).toHaveLength(2);
   expect((await call('DELETE', `/transactional/${held?.uid}`)).status).toBe(422);
   expect((await call('DELETE', `/templates/${uid}`)).status).toBe(200);
+  const gone = await call('POST', `/transactional/${held?.uid}/resend`);
+  expect([gone.status, gone.text]).toEqual([422, expect.stringContaining('The template of the mail was deleted')]);
+  expect(sentTo('held@person.example')).toHaveLength(2);
 });
 
 test('content and files are erased after seven days, and then nothing can be sent again', async () => {

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../../lib/errors.ts';
 import { requireRunningPlan } from '../../billing/require-allowed.ts';
+import { holdTemplate } from '../../content/templates/template-store.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { enqueueWithIds } from '../../messages/enqueue-messages.ts';
 import { CONTENT_KEPT_DAYS } from '../../messages/message.ts';
@@ -10,8 +11,9 @@ import { SOURCE_KINDS } from '../../source-key.ts';
 import { messageUid } from '../../../lib/ids.ts';
 import type { DeliveryState } from '../delivery.ts';
 import { findOwnedMail } from './mail-log.ts';
+import { NONE } from './mail-source.ts';
 import { mailToResend, type LoggedMail } from './mail-log-read-model.ts';
-import { contentErased, stillOpen } from './transactional-errors.ts';
+import { contentErased, stillOpen, templateDeleted } from './transactional-errors.ts';
 import { keptBytes } from './recipients-read-model.ts';
 import { priorityOf, refuseTooManyWaiting, refuseTooMuchKept } from './waiting.ts';
 
@@ -19,7 +21,7 @@ const OPEN: readonly DeliveryState[] = ['queued', 'leased', 'sending'];
 
 /**
  * The new mail, with the tags of the first one. Throws WrongStateError (`TRANSACTIONAL_OPEN`, `CONTENT_ERASED`,
- * `SUBSCRIPTION_ENDED`), RateLimitedError (`TOO_MANY_WAITING`, `TOO_MANY_ATTACHMENTS`), NotFoundError `TRANSACTIONAL_NOT_FOUND`.
+ * `TEMPLATE_DELETED`, `SUBSCRIPTION_ENDED`), RateLimitedError (`TOO_MANY_WAITING`, `TOO_MANY_ATTACHMENTS`), NotFoundError `TRANSACTIONAL_NOT_FOUND`.
  */
 export async function resendTransactional(ctx: Context, uid: string): Promise<LoggedMail> {
   const { customerId } = viewerOf(ctx);
@@ -30,6 +32,7 @@ export async function resendTransactional(ctx: Context, uid: string): Promise<Lo
     const mail = await mailToResend(tx.db, { customerId, id: fromId });
     if (!mail?.content || email === '') throw contentErased(CONTENT_KEPT_DAYS);
     const { sourceId, recipientId, listId, kind, status, content } = mail;
+    if (sourceId !== NONE && !(await holdTemplate(tx.db, { customerId, id: sourceId }))) throw templateDeleted();
     await refuseTooManyWaiting(tx.db, customerId, priorityOf(kind));
     await refuseTooMuchKept(tx.db, customerId, await keptBytes(tx.db, customerId, fromId));
     const [written] = await enqueueWithIds(tx.db, [

@@ -33,3 +33,9 @@ export const stillOpen = (state: string) =>
 
 export const contentErased = (days: number) =>
   new WrongStateError('CONTENT_ERASED', `What the mail said was erased: it is kept for ${days} days. Send a new one.`);
+
+export const templateDeleted = () =>
+  new WrongStateError(
+    'TEMPLATE_DELETED',
+    'The template of the mail was deleted, so it cannot be sent again. Send a new one.',
+  );
