@@ -1,4 +1,5 @@
 /** Who may use a field. The same rules hold for the product's fields and for those of plugins. */
+import { AuthScopeFailureType, type AuthFailure } from '@pothos/plugin-scope-auth';
 import { holdsScope, type Scope } from '../domain/accounts/scopes.ts';
 import type { Viewer } from '../domain/context.ts';
 import { assert, ForbiddenError, UnauthenticatedError } from '../lib/errors.ts';
@@ -32,16 +33,25 @@ export function requireAccess(viewer: Viewer | null, access: Access): void {
         : 'admin' in access
           ? allowed.admin
           : allowed.authenticated;
-  if (!isAllowed) throw accessRefusal(viewer);
+  if (!isAllowed) throw accessRefusal(viewer, access);
 }
 
-export function accessRefusal(viewer: Viewer | null): Error {
+/** Why the viewer is refused. `needed`: the right that the viewer lacks, if it is known. */
+export function accessRefusal(viewer: Viewer | null, needed?: unknown): Error {
   if (viewer?.refusal === 'maintenance') return unavailableError();
   if (viewer?.refusal === 'api')
     return new ForbiddenError('API_ACCESS_NOT_INCLUDED', 'The plan does not include access to the API.');
   if (viewer?.plugin !== undefined)
     return new ForbiddenError('FORBIDDEN', `The plugin "${viewer.plugin}" was not granted that.`);
-  return viewer ? new ForbiddenError('FORBIDDEN', 'This token does not allow that.') : new UnauthenticatedError();
+  if (!viewer) return new UnauthenticatedError();
+  const takes = needed === undefined ? '' : `: it takes ${rightOf(needed)}`;
+  return new ForbiddenError('FORBIDDEN', `This token does not allow that${takes}.`);
+}
+
+/** The right that was not held, in the form of `Access`. */
+export function deniedRight(failure: AuthFailure): unknown {
+  if ('failures' in failure) return failure.failures.map(deniedRight).find((one) => one !== undefined);
+  return failure.kind === AuthScopeFailureType.AuthScope ? { [failure.scope]: failure.parameter } : undefined;
 }
 
 /** The right in words, for the description of a root field. */

@@ -14,7 +14,7 @@ import type PrismaTypes from '../generated/pothos.ts';
 import { getDatamodel } from '../generated/pothos.ts';
 import type { Scope } from '../domain/accounts/scopes.ts';
 import type { GraphqlContext } from './context.ts';
-import { accessOf, accessRefusal } from './access.ts';
+import { accessOf, accessRefusal, deniedRight } from './access.ts';
 import { authorizationPlugin } from './authorization-plugin.ts';
 import { limitsPlugin } from './limits-plugin.ts';
 import { RESULT_ERRORS } from './result-errors.ts';
@@ -76,7 +76,7 @@ export const builder = new SchemaBuilder<BuilderTypes>({
     // Checked once per object instead of once per field.
     runScopesOnType: true,
     defaultStrategy: 'all',
-    unauthorizedError: (_parent, { viewer }) => accessRefusal(viewer),
+    unauthorizedError: (_parent, { viewer }, _info, { failure }) => accessRefusal(viewer, deniedRight(failure)),
     authScopes: ({ viewer }) => accessOf(viewer),
   },
   relay: {

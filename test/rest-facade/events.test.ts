@@ -62,7 +62,10 @@ test('a batch is answered row by row, and what is long past starts nothing', asy
 
 test('a token needs the scope of events', async () => {
   const reader = await app.newTenant({ scopes: ['subscribers:write'] });
-  expect((await send({ subscriber_uid: world.subscriberUid, name: 'seen' }, reader.token)).status).toBe(403);
+  expect(await send({ subscriber_uid: world.subscriberUid, name: 'seen' }, reader.token)).toMatchObject({
+    status: 403,
+    body: { message: 'This token does not allow that: it takes the scope `events:write`.' },
+  });
 });
 
 test('over the limit of a day nothing of a call is recorded, in REST and GraphQL, and other customers go on', async () => {
