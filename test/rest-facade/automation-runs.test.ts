@@ -152,7 +152,9 @@ test('each count opens its people, page by page, and both entry points agree', a
 
   const out = await ask('POST', `/automations/${uid}/take-out`, { email: emails[4] });
   expect(out.body).toMatchObject({ status: 1, automation_uid: uid, runs: 1 });
-  expect((await ask('POST', `/automations/${uid}/take-out`, { email: emails[4] })).body).toMatchObject({ runs: 0 });
+  expect((await ask('POST', `/automations/${uid}/take-out`, { email: emails[4] })).body).toMatchObject({
+    ...{ message: 'The person is not in the automation', runs: 0 },
+  });
   const gone = await ask('GET', `/subscribers/email/${emails[3]}`);
   const id = subscriberIdOf((gone.body as { subscribers: { uid: string }[] }).subscribers[0]?.uid ?? '');
   expect((await ask('DELETE', `/subscribers/${id}`)).status).toBe(200);
@@ -273,7 +275,9 @@ test('runs that failed are tried again, or pass over their node', async () => {
   expect((await graphql(SKIP, { uid })).data.it).toEqual({ uid, runs: 2 });
   await run();
   expect(await countsOf(uid)).toEqual({ mail: 'passed 2', rest: 'waiting 2' });
-  expect((await ask('POST', `/automations/${uid}/parked/skip`, place)).body).toMatchObject({ runs: 0 });
+  expect((await ask('POST', `/automations/${uid}/parked/skip`, place)).body).toMatchObject({
+    ...{ message: 'Nobody is parked there', runs: 0 },
+  });
   const steps = (await ask('GET', `/automations/${uid}/runs/${one.run}`)).body as { steps: { what: string }[] };
   expect(steps.steps.map(({ what }) => what)).toEqual(['entered', 'parked', 'parked', 'passed']);
 });

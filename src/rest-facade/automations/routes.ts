@@ -215,7 +215,12 @@ export const automationRows = [
       },
     }),
     present: ({ callAutomation: { node, people, runUid } }, _view, input) =>
-      done('The node was started', { automation_uid: input.param('uid'), run_uid: runUid, node, people }),
+      done(people > 0 ? 'The node was started' : 'Nobody waits at the node', {
+        automation_uid: input.param('uid'),
+        run_uid: runUid,
+        node,
+        people,
+      }),
   }),
 ];
 

@@ -74,7 +74,8 @@ export const automationRunRows = [
     required: ['version', 'node'],
     operation: 'RetryParkedRuns',
     variables: placeOf,
-    present: ({ retryParkedRuns: { uid, runs } }) => done('They are tried again', { automation_uid: uid, runs }),
+    present: ({ retryParkedRuns: { uid, runs } }) =>
+      done(runs > 0 ? 'They are tried again' : NOBODY, { automation_uid: uid, runs }),
   }),
   endpoint({
     method: 'POST',
@@ -86,7 +87,8 @@ export const automationRunRows = [
     required: ['version', 'node'],
     operation: 'SkipParkedRuns',
     variables: placeOf,
-    present: ({ skipParkedRuns: { uid, runs } }) => done('They go on', { automation_uid: uid, runs }),
+    present: ({ skipParkedRuns: { uid, runs } }) =>
+      done(runs > 0 ? 'They go on' : NOBODY, { automation_uid: uid, runs }),
   }),
   endpoint({
     method: 'POST',
@@ -100,9 +102,15 @@ export const automationRunRows = [
     operation: 'TakeOutOfAutomation',
     variables: (input) => ({ uid: input.param('uid'), subscriber: personIn(input) ?? '' }),
     present: ({ takeOutOfAutomation: { uid, runs } }) =>
-      done('The person was taken out', { automation_uid: uid, runs }),
+      done(runs > 0 ? 'The person was taken out' : 'The person is not in the automation', {
+        automation_uid: uid,
+        runs,
+      }),
   }),
 ];
+
+/** Also of a node that is misspelled: those that a version has are known only with it. */
+const NOBODY = 'Nobody is parked there';
 
 function personIn(input: Input): string | undefined {
   return input.text('subscriber', 'subscriber_uid', 'subscriber_id', 'email', 'EMAIL') || undefined;
