@@ -163,7 +163,12 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
 }
 
 /** A segment is right or wrong for its list, options are for the type of their field. */
-const JUDGED_BY: Readonly<Record<string, string>> = { segment_uid: 'list_uid', options: 'type' };
+const JUDGED_BY: Readonly<Record<string, string>> = {
+  segment_uid: 'list_uid',
+  options: 'type',
+  // Without a version there is nothing that could have changed since.
+  status: 'draft_version',
+};
 
 function switchedOff(plugin: string): RestError {
   return new RestError(404, { message: `Your account has not switched on ${plugin}.` });

@@ -56,7 +56,8 @@ export function refuseUnknown(input: Input, row: Row, { ignored, declared, diale
   const names = reported(ignored);
   const { refusesUnknown = false } = row;
   if (!(refusesUnknown || (isIndex(row) && dialect === 'standard')) || names.length === 0) return false;
-  const known = declared.parameters.map(({ names: [first = ''] }) => first).join(', ');
+  // Of an index the first names are enough: there are many.
+  const known = declared.parameters.flatMap(({ names }) => (refusesUnknown ? names : names.slice(0, 1))).join(', ');
   for (const name of names)
     input.refuse(
       name,

@@ -15,6 +15,7 @@ import {
   isInputType,
 } from 'graphql';
 import { fieldLabel } from '../lib/text.ts';
+import { eventName } from './webhooks/present.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -88,6 +89,6 @@ const STAND_INS: Readonly<Record<string, string>> = {
 function sentenceOf(type: GraphQLEnumType, path: string, given: string): string {
   const label = fieldLabel(path.split('.').at(-1) ?? path);
   if (given === '') return `The ${label} field is required.`;
-  const words = type.getValues().map(({ name }) => name);
+  const words = type.getValues().map(({ name }) => (type.name === 'WebhookEvent' ? eventName(name) : name));
   return `The ${label} must be one of: ${words.join(', ')}.`;
 }

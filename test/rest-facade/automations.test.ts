@@ -87,6 +87,7 @@ describe('an automation', () => {
     expect([late.status, late.text.includes('version 2 now')]).toEqual([422, true]);
     expect(errorsOf(await ask('PATCH', `/automations/${uid}`, { flow: FLOW }))).toEqual(['draft_version']);
     expect(errorsOf(await ask('POST', `/automations/${uid}/publish`, { draft_version: 1 }))).toEqual(['status']);
+    expect(errorsOf(await ask('POST', `/automations/${uid}/publish`))).toEqual(['draft_version']);
     const UPDATE =
       'mutation ($input: UpdateAutomationInput!) { it: updateAutomation(input: $input) { ... on Error { code } } }';
     expect((await graphql(UPDATE, { input: { uid, flow: FLOW, draftVersion: 1 } })).data.it.code).toBe(

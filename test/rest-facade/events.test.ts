@@ -47,7 +47,8 @@ test('a batch is answered row by row, and what is long past starts nothing', asy
     ],
   });
   expect(status).toBe(201);
-  expect(body).toMatchObject({ recorded: 2 });
+  expect(body).toMatchObject({ recorded: 2, message: '2 of 7 events are recorded' });
+  expect(body).toHaveProperty('events.1.message', 'occurred_at: The time must not be more than 366 days ago.');
   expect((body as { events: { code: string | null }[] }).events.map(({ code }) => code)).toEqual([
     ...[null, 'EVENT_INVALID', 'EVENT_INVALID', 'SUBSCRIBER_NOT_FOUND', 'LIST_NOT_FOUND', 'EVENT_INVALID', null],
   ]);

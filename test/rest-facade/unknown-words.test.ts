@@ -3,6 +3,7 @@
  * with all other faults, although GraphQL refuses such a word before it looks at anything else.
  */
 import { expect, test } from 'vitest';
+import { webhookEventNames } from '../../src/domain/webhooks/webhook-events.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld } from '../support/rest-world.ts';
 
@@ -20,6 +21,7 @@ const oneOf = (label: string, words: string) =>
 const type = oneOf('type', TYPES);
 const status = oneOf('status', 'subscribed, unsubscribed, unconfirmed');
 const isActive = oneOf('status', 'active, inactive');
+const event = oneOf('event', webhookEventNames.join(', '));
 const unit = oneOf('frequency unit', 'day, week, month, year');
 const ANY = expect.any(String);
 
@@ -66,6 +68,7 @@ const cases: Case[] = [
       encryption: oneOf('encryption', 'tls, starttls, none'),
     },
   ],
+  ['POST /webhooks', { name: '', event: 'subscriber.add', url: 'https://shop.example/' }, { name: ANY, event }],
   [`PATCH /sending_servers/${world.serverUid}`, { name: '', status: 'on' }, { name: ANY, status: isActive }],
   [
     `PATCH /sending_servers/${world.serverUid}`,

@@ -28,8 +28,12 @@ export const eventRows = [
       if ((input.raw('events') ?? '') === '' && only?.code)
         throw refusalOf(input.text('subscriber'), only.code, only.message ?? '');
       const recorded = answers.filter(({ isRecorded }) => isRecorded).length;
-      const events = answers.map(({ isRecorded, code, message }) => ({ recorded: isRecorded, code, message }));
-      return created('The events are recorded', { recorded, events });
+      const events = answers.map(({ isRecorded, code, message }) => ({
+        recorded: isRecorded,
+        ...{ code, message: message && inRestNames(message) },
+      }));
+      const all = recorded === answers.length ? 'The events' : `${recorded} of ${answers.length} events`;
+      return created(`${all} are recorded`, { recorded, events });
     },
   }),
 ];
@@ -84,6 +88,11 @@ const NAMES: Readonly<Record<string, string>> = {
   occurredAt: 'occurred_at',
   subscriber: 'subscriber_uid',
 };
+
+/** The sentence of a row begins with the name of the parameter. */
+function inRestNames(message: string): string {
+  return message.replace(/^(\w+)(?=: )/, (name) => NAMES[name] ?? name);
+}
 
 type Item = Readonly<Record<string, unknown>>;
 

@@ -10,7 +10,7 @@ import { restTime } from '../timestamps.ts';
 const DOTTED = /^(campaign|subscriber)_/;
 
 /** GraphQL allows no dot in the name of a value. */
-function eventName(word: string): string {
+export function eventName(word: string): string {
   return word.replace(DOTTED, '$1.');
 }
 
