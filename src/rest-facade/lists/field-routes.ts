@@ -72,7 +72,7 @@ export const fieldRows = [
     path: '/lists/:list_uid/fields/:uid',
     access: 'token',
     summary: 'Removes a custom field, named by uid or tag, with its values.',
-    details: 'EMAIL cannot be removed. A 422 names the segments and campaigns that use the field.',
+    details: 'EMAIL cannot be removed. A 422 names the segments, campaigns and automations that use the field.',
     answers: answersBody(fieldDeletedShape),
     operation: 'DeleteListField',
     variables: (input) => ({ listUid: input.param('list_uid'), field: input.param('uid') }),

@@ -87,7 +87,7 @@ export const segmentRows = [
     method: 'DELETE',
     path: '/segments/:uid',
     access: 'token',
-    summary: 'Deletes a segment that no unfinished campaign uses.',
+    summary: 'Deletes a segment that no unfinished campaign and no published flow uses.',
     answers: answersBody(segmentDeletedShape),
     operation: 'DeleteSegment',
     variables: (input) => ({ uid: input.param('uid') }),
