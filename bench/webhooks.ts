@@ -91,7 +91,7 @@ async function measure(): Promise<void> {
 async function fire(): Promise<void> {
   for (let from = 0; from < EVENTS; from += FIRED_AT_ONCE) {
     const calls = Array.from({ length: Math.min(FIRED_AT_ONCE, EVENTS - from) }, (_, no) => ({
-      ...{ automationId: 1n, personId: BigInt(from + no + 1) },
+      ...{ automationId: 1n, automationUid: '6204d1f8a9c3b', node: 'ask', personId: BigInt(from + no + 1) },
     }));
     await database.transaction((tx) => fireAutomationWebhook(tx, calls));
   }

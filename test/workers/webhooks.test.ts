@@ -85,7 +85,12 @@ test('each event is told once, in exactly the specified form, to whoever verifie
   await post(`/customers/${uid}/change-plan/${second}`);
   await post(`/subscriptions/${subscription}/cancel`);
   await post(`/subscriptions/${subscription}/terminate`);
-  const calls = [1n, 2n].map((personId) => ({ automationId: 12n, personId }));
+  const calls = [1n, 2n].map((personId) => ({
+    automationId: 12n,
+    automationUid: '6204d1f8a9c3b',
+    node: 'ask',
+    personId,
+  }));
   await app.ctx.database.transaction((tx) => fireAutomationWebhook(tx, calls));
 
   const bodies = () =>
@@ -99,7 +104,13 @@ test('each event is told once, in exactly the specified form, to whoever verifie
     [{ event: 'cancel_subscription', customer_id: id, plan_id: secondId }],
     [{ event: 'terminate_subscription', customer_id: id, plan_id: secondId }],
     [
-      { event: 'automation_webhook', automation_id: 12, subscriber_uid: subscriberUid(1n) },
+      {
+        event: 'automation_webhook',
+        automation_id: 12,
+        automation_uid: '6204d1f8a9c3b',
+        node: 'ask',
+        subscriber_uid: subscriberUid(1n),
+      },
       { event: 'automation_webhook', automation_id: 12, subscriber_uid: subscriberUid(2n) },
     ],
   ]);

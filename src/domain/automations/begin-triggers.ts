@@ -20,6 +20,7 @@ const REMEMBER_MS_MAX = 2_000;
 
 export interface BeginTriggers {
   readonly key: VersionKey;
+  readonly uid: string;
   readonly listId: bigint;
   readonly flow: Flow;
   /** The flow was not active before: what was to come meanwhile does not. */
@@ -31,7 +32,7 @@ export interface BeginTriggers {
 /** In the transaction that publishes or activates. Those of the last version that mean the same go on as they are. */
 export async function beginTriggers(
   ctx: TransactionContext,
-  { key, listId, flow, isAnew, keepsSlots = false }: BeginTriggers,
+  { key, uid, listId, flow, isAnew, keepsSlots = false }: BeginTriggers,
 ): Promise<void> {
   const { customerId, automationId } = key;
   const watched = new Map(flow.triggers.filter(isWatched).map((one) => [keyOfTrigger(one), one]));
@@ -45,7 +46,7 @@ export async function beginTriggers(
   );
   await beginTriggerRows(ctx.tx, { customerId, automationId, listId, triggers, now, isAnew, keepsSlots });
   await readActivityFromNow(ctx.tx, key, { ...activityAskedBy(flow), isAnew: isAnew && !keepsSlots });
-  const live = liveFlowOf(key, { listId, flow });
+  const live = liveFlowOf(key, { uid, listId, flow });
   const end = performance.now() + REMEMBER_MS_MAX;
   for (const one of await triggersOfSegments(ctx.db, key)) {
     const trigger = watched.get(one.key);

@@ -63,7 +63,7 @@ export async function dryRunAutomation(ctx: Context, uid: string, input: DryRunI
   const { flow, faults, draftVersion } = await checkAutomation(ctx, uid);
   if (!flow) throw new FlowFaultsError(faults);
   const { customerId, id: automationId, listId } = automation;
-  const live = liveFlowOf({ customerId, automationId, version: 0 }, { listId, flow });
+  const live = liveFlowOf({ customerId, automationId, version: 0 }, { uid, listId, flow });
   const answers = await answersToRules(ctx, live, rulesIn(flow).concat(rulesOfWaysOut(live)));
   const to = new Date(from.getTime() + DRY_DAYS_MAX * DAY_MS);
   const run = () =>

@@ -6,11 +6,10 @@ import { NEXT, type NodeWork, type Outcome } from './node-work.ts';
 import type { Move, Place } from './run.ts';
 
 /** A webhook node: tells it, and goes on. */
-export async function fireWebhooks({ ctx, live, runs }: NodeWork<'webhook'>): Promise<readonly Outcome[]> {
-  const { automationId } = live.key;
+export async function fireWebhooks({ ctx, live, node, runs }: NodeWork<'webhook'>): Promise<readonly Outcome[]> {
   await fireAutomationWebhook(
     ctx.db,
-    runs.map(({ personId }) => ({ automationId, personId })),
+    runs.map(({ personId }) => ({ ...automationOf(live), node: node.id, personId })),
   );
   return runs.map(() => NEXT);
 }
@@ -25,12 +24,16 @@ interface Arriving {
 /** Of those who come to API-call nodes: they wait there for the answer. */
 export async function fireForArrivals(
   { db }: TransactionContext,
-  { key, graph }: LiveFlow,
+  live: LiveFlow,
   arriving: readonly Arriving[],
 ): Promise<void> {
   const calls = arriving.flatMap(({ run, to, what = 'passed' }) => {
-    const waits = to !== null && what === 'passed' && graph.nodes.get(to.node)?.type === 'api_call';
-    return waits ? [{ automationId: key.automationId, personId: run.personId }] : [];
+    if (to === null || what !== 'passed' || live.graph.nodes.get(to.node)?.type !== 'api_call') return [];
+    return [{ ...automationOf(live), node: to.node, personId: run.personId }];
   });
   await fireAutomationWebhook(db, calls);
+}
+
+function automationOf({ key: { automationId }, uid: automationUid }: LiveFlow) {
+  return { automationId, automationUid };
 }

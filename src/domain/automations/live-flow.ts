@@ -12,6 +12,8 @@ const KEPT_MAX = { bytes: 64 * 1024 * 1024, count: 500 };
 
 export interface LiveFlow {
   readonly key: VersionKey;
+  /** Of the automation. */
+  readonly uid: string;
   readonly listId: bigint;
   readonly flow: Flow;
   readonly graph: FlowGraph;
@@ -39,10 +41,14 @@ export async function liveFlow(
   return live;
 }
 
-export function liveFlowOf(key: VersionKey, { listId, flow }: { listId: bigint; flow: Flow }): LiveFlow {
+export function liveFlowOf(
+  key: VersionKey,
+  { uid, listId, flow }: Pick<LiveFlow, 'uid' | 'listId' | 'flow'>,
+): LiveFlow {
   const graph = new FlowGraph(flow);
   return {
     key,
+    uid,
     listId,
     flow,
     graph,

@@ -28,7 +28,7 @@ export async function publishAutomation(ctx: Context, uid: string, draftVersion:
     const number = await insertVersion(tx.db, automation, { flow, publishedBy: viewerOf(tx).userUid });
     const { customerId, id: automationId, listId, status } = automation;
     const key = { customerId, automationId, version: number };
-    if (status === 'active') await beginTriggers(tx, { key, listId, flow, isAnew: false });
+    if (status === 'active') await beginTriggers(tx, { key, uid, listId, flow, isAnew: false });
     return { number, warnings };
   });
 }

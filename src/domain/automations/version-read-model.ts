@@ -5,12 +5,12 @@ import type { Zones } from './zones.ts';
 import type { VersionKey } from './run.ts';
 
 /** A version is stored as it was checked. */
-const VERSION_ROW = row({ listId: 'bigint', flow: typed<Flow>('json') });
+const VERSION_ROW = row({ uid: 'text', listId: 'bigint', flow: typed<Flow>('json') });
 
 export async function readVersion(db: Queryable, { customerId, automationId, version }: VersionKey) {
   const [found] = await db.query(
     VERSION_ROW,
-    sql`SELECT a.list_id AS "listId", v.flow FROM automation_version v
+    sql`SELECT a.uid, a.list_id AS "listId", v.flow FROM automation_version v
           JOIN automation a ON a.customer_id = v.customer_id AND a.id = v.automation_id
          WHERE v.customer_id = ${customerId} AND v.automation_id = ${automationId} AND v.number = ${version}`,
     'automations.version',

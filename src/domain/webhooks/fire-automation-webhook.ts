@@ -9,6 +9,8 @@ import type { WebhookKey } from './webhook.ts';
 /** A person at an API-call node or a webhook node. */
 export interface AutomationCall {
   readonly automationId: bigint;
+  readonly automationUid: string;
+  readonly node: string;
   readonly personId: bigint;
 }
 
@@ -38,6 +40,8 @@ async function addCalls(
     const payload: PayloadOf<'automation_webhook'> = {
       event: 'automation_webhook',
       automation_id: Number(call.automationId),
+      automation_uid: call.automationUid,
+      node: call.node,
       subscriber_uid: subscriberUid(call.personId),
       ...{ fired_at: at, occurred_at: at, sequence: Number(sequence) },
     };

@@ -36,6 +36,8 @@ const SHAPES = {
   terminate_subscription: shapeOf('terminate_subscription', subscription),
   automation_webhook: shapeOf('automation_webhook', {
     automation_id: z.int().describe('The automation.'),
+    automation_uid: z.string().describe('The same, as all other calls name it.'),
+    node: z.string().describe('The node of the flow.'),
     subscriber_uid: z.string().describe('The person in the flow, as `/automations/:uid/api/call` takes it.'),
   }),
 };
@@ -86,7 +88,14 @@ export const WEBHOOK_EVENTS: Readonly<Record<WebhookEvent, CataloguedEvent>> = {
   automation_webhook: {
     description: 'A person came to an API-call node or a webhook node of an automation.',
     shape: SHAPES.automation_webhook,
-    example: { event: 'automation_webhook', automation_id: 12, subscriber_uid: '5f3b9c2d1e7a4', ...AT },
+    example: {
+      event: 'automation_webhook',
+      automation_id: 12,
+      automation_uid: '6204d1f8a9c3b',
+      node: 'ask',
+      subscriber_uid: '5f3b9c2d1e7a4',
+      ...AT,
+    },
   },
   ...CUSTOMER_EVENTS,
 };

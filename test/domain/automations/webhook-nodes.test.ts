@@ -41,6 +41,15 @@ const told = async (automationId?: bigint) => {
   return ofFlow.map(({ body }) => `${body.automation_id} ${body.subscriber_uid}`);
 };
 
+const nodesTold = (automationId: bigint) =>
+  queryRows(
+    ctx.db,
+    sql`SELECT DISTINCT d.body->>'node' AS node FROM automation a
+          JOIN (SELECT convert_from(payload, 'UTF8')::jsonb AS body FROM hot.webhook_delivery WHERE event = 'automation_webhook') d
+            ON d.body->>'automation_uid' = a.uid
+         WHERE a.id = ${automationId} ORDER BY 1`,
+  );
+
 test('without a webhook nothing is written, and the flow goes on', async () => {
   const published = await world.publish(flow);
   await world.enter(published, [await world.person()]);
@@ -62,6 +71,7 @@ test('a webhook hears of the webhook node, then of who waits for a call, and of 
   await world.run('2026-11-27T10:00:00Z');
   await world.run('2026-11-27T10:00:01Z');
   expect((await told(published.key.automationId)).toSorted()).toEqual([...first, ...first].toSorted());
+  expect(await nodesTold(published.key.automationId)).toEqual([{ node: 'ask' }, { node: 'tell' }]);
   // A time-out is no arrival.
   await world.run('2026-11-28T10:00:00Z');
   expect(await told(published.key.automationId)).toHaveLength(4);
