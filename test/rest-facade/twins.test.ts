@@ -39,7 +39,9 @@ afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 const ENTRY_POINT_COLUMNS = ['entry_point', 'source', 'operation', 'request_id'];
 /** Of a request to a receiver of webhooks: each has another id, signature and duration. */
 const ATTEMPT_COLUMNS = ['request', 'duration_ms'];
-const IGNORED = [...ENTRY_POINT_COLUMNS, ...ATTEMPT_COLUMNS];
+/** When something began, and how far a reader of events was then. */
+const CLOCK_COLUMNS = ['since', 'hour_from', 'position'];
+const IGNORED = [...ENTRY_POINT_COLUMNS, ...ATTEMPT_COLUMNS, ...CLOCK_COLUMNS];
 
 /** There is one for all worlds, and the first entry point has deleted it, or activated it for the first time. */
 const ONCE_ONLY = new Set([
