@@ -1,6 +1,8 @@
 /** Looking at requests that vendors have sent, and reading them once more: administrators only. */
+import { z } from 'zod';
 import { isUid } from '../../lib/ids.ts';
 import { WebhookBusyError } from '../../lib/errors.ts';
+import { parseInput } from '../../lib/text.ts';
 import type { WebhookRequest } from '../../plugin-api/index.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
 import { endChecks, type Context } from '../context.ts';
@@ -27,13 +29,16 @@ interface Window {
 
 type Given<Filter> = { readonly [Name in keyof Filter]?: Filter[Name] | undefined };
 
-/** A page of the requests, the newest first. Throws ForbiddenError. */
+const filterInput = z.object({ sendingServerUid: z.string().refine(isUid, 'must be a uid').nullable() });
+
+/** A page of the requests, the newest first. Throws ForbiddenError, ValidationError on `sendingServerUid`. */
 export async function vendorRequestPage(
   ctx: Context,
   { serverUid = null, state = null, from = null, to = null }: Given<VendorRequestFilter>,
   { countedMax, ...window }: Window,
 ) {
   requireAdministrator(ctx);
+  parseInput(filterInput, { sendingServerUid: serverUid });
   const filter = { serverUid, state, from, to };
   const [nodes, total] = await Promise.all([
     listVendorRequests(ctx.db, filter, window),

@@ -17,7 +17,7 @@ export const vendorRequestRows = [
     answers: answersPage(vendorRequestShape),
     operation: 'VendorRequests',
     variables: (input) => ({
-      serverUid: input.text('sending_server_uid'),
+      sendingServerUid: input.text('sending_server_uid') || undefined,
       state: input.text('state'),
       from: input.time('from'),
       to: input.time('to'),

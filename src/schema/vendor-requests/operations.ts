@@ -21,16 +21,16 @@ builder.queryField('vendorRequestsPage', (t) =>
     description: `Requests of vendors by numbered pages, the newest first. \`total\` counts up to ${COUNTED_MAX}.`,
     authScopes: forAdministrators,
     args: {
-      serverUid: t.arg.string({ description: 'Only those about this sending server.' }),
+      sendingServerUid: t.arg.string({ description: 'Only those about this sending server.' }),
       state: t.arg({ type: VendorRequestState, description: 'Only those in this state.' }),
       from: t.arg({ type: 'DateTime', description: 'Only those from this time on.' }),
       to: t.arg({ type: 'DateTime', description: 'Only those before this time.' }),
       ...pageArgs(),
     },
-    resolve: async (_root, args, ctx) => {
+    resolve: async (_root, { sendingServerUid: serverUid, ...args }, ctx) => {
       const { page, perPage, offset } = pageWindow(args);
       const window = { offset, limit: perPage, countedMax: COUNTED_MAX };
-      return { ...(await vendorRequestPage(ctx, args, window)), page, perPage };
+      return { ...(await vendorRequestPage(ctx, { ...args, serverUid }, window)), page, perPage };
     },
   }),
 );
