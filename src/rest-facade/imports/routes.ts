@@ -28,7 +28,12 @@ export const importRows = [
     ],
     async run(call) {
       // Read first, so that the reference knows them; the fields after the file are read again below.
-      const { verify, verificationServer } = options(call.input);
+      const { verify, verificationServer, undeliverable } = options(call.input);
+      if (undeliverable === 'suppress' && !verify)
+        call.input.refuse(
+          'undeliverable',
+          'The undeliverable needs `verify`: without a verification nobody is found undeliverable.',
+        );
       call.input.check();
       // Refused before a file is taken.
       if (verify && verificationServer) await refuseOtherVerifier(call, verificationServer);
