@@ -59,7 +59,7 @@ builder.mutationField('recordEvents', (t) =>
   t.fieldWithInput({
     type: RecordedEvents,
     description:
-      'Records what people did elsewhere, at most 1,000 events at once. Automations begin, wait and end by it. The events of a plugin are its own: the plugin’s name stands before theirs, as in `acme/shop:order_paid`.',
+      'Records what people did elsewhere, at most 1,000 events at once. Automations begin, wait and end by it. The events of a plugin are its own: the plugin’s name stands before theirs, as in `vendor/plugin:order_paid`.',
     authScopes: SCOPE,
     typeOptions: { checks: batchInput.shape },
     input: { events: t.input.field({ type: [OutsideEventInput], required: true }) },
