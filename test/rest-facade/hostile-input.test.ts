@@ -27,6 +27,8 @@ const NEEDS_STATE = new Set([
   '/campaigns/:uid/resume',
   '/campaigns/:uid/dry-run',
   '/transactional/:uid/resend',
+  // The world's automation is active, and its person has entered it.
+  ...['DELETE /lists/:uid', '/automations/:uid/execute'],
   '/payments/:uid/approve',
   '/two_factor',
   '/two_factor/confirm',
@@ -161,7 +163,8 @@ describe.each(cases)('$name', ({ row, method }) => {
     const values = parameters.map((parameter) => [parameter.names[0] ?? '', rightValue(row, parameter, own)] as const);
     const answer = await ask(row, method, { world: own, values });
     expectInTable(answer, 'right values');
-    if (!NEEDS_STATE.has(row.path)) expect(answer.status, answer.text.slice(0, 300)).toBeLessThan(300);
+    if (!NEEDS_STATE.has(row.path) && !NEEDS_STATE.has(`${method} ${row.path}`))
+      expect(answer.status, answer.text.slice(0, 300)).toBeLessThan(300);
   });
 
   test('asks for a token first', async () => {
