@@ -31,6 +31,8 @@ const NOT_AS_USUAL: Readonly<Record<string, readonly string[]>> = {
   'POST /bounce_handlers': ['port', 'encryption'],
   'POST /lists/:uid/add-field': ['options'],
   'GET /lists/:uid/add-field': ['options'],
+  // Or several events.
+  'POST /events': ['name', 'subscriber'],
   // Or a template, or a list.
   'POST /transactional': ['subject', 'html', 'from_email'],
 };

@@ -194,7 +194,8 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     ...(mutation === 'getExtensionSlots' ? { page: 'sidebar', slot: 'menu-items' } : {}),
     logo: world.pictureUid,
     color: '#1F4FD8',
-    to: `${newUid()}@person.example`,
+    sendingServerUid: world.serverUid,
+    to: mutation === 'getVendorRequestsPage' ? '2040-01-31T08:00:00.000Z' : `${newUid()}@person.example`,
     trap: '',
     // A new one has to differ from the one before.
     password: mutation === 'updateCustomer' ? 'quite another one 8' : world.password,
