@@ -8,6 +8,7 @@ import { deleteAutomation } from '../../../src/domain/automations/delete-automat
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
 import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
+import { delayTrigger } from '../../../src/domain/automations/trigger-store.ts';
 import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
@@ -226,3 +227,18 @@ async function worldOfMany(world: Awaited<ReturnType<typeof startWorld>>, people
   await world.setClock('2022-05-02T12:00:00Z');
   return flow;
 }
+
+test('a trigger that fails is put off, and keeps its slot', async () => {
+  const world = await startWorld('2022-11-01T00:00:00Z');
+  await world.publish({ ...ONE_NODE, triggers: [BIRTHDAY] });
+  const triggersOf = () =>
+    queryRows<{ automationId: bigint; id: bigint; retryAt: Date | null }>(
+      world.ctx.db,
+      sql`SELECT automation_id AS "automationId", id, retry_at AS "retryAt" FROM hot.flow_trigger WHERE customer_id = ${world.list.customerId}`,
+    );
+  const [before] = await triggersOf();
+  const until = new Date('2022-11-01T00:10:00Z');
+  const { automationId = 0n, id = 0n } = before ?? {};
+  await delayTrigger(world.ctx.db, { customerId: world.list.customerId, automationId, id }, until);
+  expect(await triggersOf()).toMatchObject([{ ...before, retryAt: until }]);
+});

@@ -1,11 +1,12 @@
 /** What webhooks of customers ask for becomes deliveries: in turns, and in pieces of a limited size. */
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../../src/db/database.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { createWebhook } from '../../../src/domain/webhooks/save-webhook.ts';
 import { followActivity } from '../../../src/domain/webhooks/webhook-activity-follower.ts';
-import { addDeliveries } from '../../../src/domain/webhooks/delivery-store.ts';
+import { addDeliveries, takeDeliveries } from '../../../src/domain/webhooks/delivery-store.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -95,4 +96,15 @@ test('fields of a person are read where they are reported', async () => {
     ...[{ event: 'subscriber.changed', fields: { FIRST_NAME: 'Ada' } }],
     { event: 'subscriber.tagged', tags: ['poet'] },
   ]);
+});
+
+test('what is left in the queue of a deleted webhook is dropped when it is taken', async () => {
+  await root.db.execute(sql`
+    INSERT INTO hot.webhook_queue (delivery_id, made_on, customer_id, webhook_id, receiver, due_at)
+    VALUES (987654321, current_date, 1, 987654321, 'gone.example', now() - interval '1 hour')`);
+  const owner = randomUUID();
+  const taking = { leaseSeconds: 60, known: [], limitOfOthers: 10, wanted: 10_000 };
+  const taken = await root.database.transaction((tx) => takeDeliveries(tx, { owner, ...taking }));
+  expect(taken.filter(({ id }) => id === 987_654_321n)).toEqual([]);
+  expect(await queryRows(root.db, sql`SELECT 1 FROM hot.webhook_queue WHERE receiver = 'gone.example'`)).toEqual([]);
 });
