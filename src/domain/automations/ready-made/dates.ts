@@ -1,7 +1,5 @@
 /** Ready-made flows by the calendar: birthdays, anniversaries, renewals, a weekly digest. */
-import { clickedAny, edges, readyMade } from './ready-made-flow.ts';
-
-const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';
+import { clickedAny, edges, HELLO, readyMade } from './ready-made-flow.ts';
 
 export const BIRTHDAY = readyMade({
   name: 'birthday',

@@ -7,6 +7,9 @@ import { button, heading, MARKETING_FOOT, note, page, paragraph } from '../../co
 import { FLOW_FORMAT, type FlowDocument, type FlowReference } from '../flow-document.ts';
 import type { flow } from '../flow.ts';
 
+/** How the mails begin. */
+export const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';
+
 export const NEED_KINDS = ['field', 'event'] as const;
 
 /** Something that must be there before the flow does its work. */

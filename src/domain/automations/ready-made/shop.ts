@@ -1,7 +1,6 @@
 /** Ready-made flows for shops: carts, products that were looked at, orders. */
-import { edges, readyMade } from './ready-made-flow.ts';
+import { edges, HELLO, readyMade } from './ready-made-flow.ts';
 
-const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';
 const ordered = { type: 'event', name: 'order_placed' } as const;
 
 export const ABANDONED_CART = readyMade({

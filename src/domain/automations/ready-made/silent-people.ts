@@ -1,7 +1,6 @@
 /** Ready-made flows for people who do not react any more: winning them back, and asking whether to go on. */
-import { edges, readyMade } from './ready-made-flow.ts';
+import { edges, HELLO, readyMade } from './ready-made-flow.ts';
 
-const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';
 /** Who was there for that long, and has opened and clicked nothing of a campaign in that time. */
 const silentFor = (days: number) => ({
   all: [

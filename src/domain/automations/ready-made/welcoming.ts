@@ -1,7 +1,5 @@
 /** Ready-made flows for people who are new: a welcome series, a lead, a trial. */
-import { clickedAny, edges, readyMade } from './ready-made-flow.ts';
-
-const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';
+import { clickedAny, edges, HELLO, readyMade } from './ready-made-flow.ts';
 
 export const WELCOME_SERIES = readyMade({
   name: 'welcome_series',
