@@ -125,10 +125,7 @@ export const RENEWAL = readyMade({
       title: 'Your contract ends tomorrow',
       subject: 'Your contract ends tomorrow',
       preheader: 'What happens if you do nothing.',
-      text: [
-        HELLO,
-        'Your contract ends tomorrow. If you do nothing, it ends and your data stays for thirty days. If you want to go on, renew today.',
-      ],
+      text: [HELLO, 'Your contract ends tomorrow. If you do nothing, it ends. If you want to go on, renew today.'],
       button: ['Renew now', 'https://example.com/renew'],
     },
   },

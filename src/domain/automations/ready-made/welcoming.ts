@@ -232,7 +232,7 @@ export const TRIAL_ONBOARDING = readyMade({
       preheader: 'One sentence helps us.',
       text: [
         HELLO,
-        'Your trial has ended. Your data stays for thirty days, and you can go on at any time.',
+        'Your trial has ended. You can go on at any time.',
         'If something was missing, reply with one sentence. We read every answer.',
       ],
       button: ['Go on', 'https://example.com/pay'],
