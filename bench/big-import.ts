@@ -55,7 +55,7 @@ async function measureMemory(): Promise<void> {
   const idle = residentMegabytes(product);
   const watching = setInterval(() => (highest = Math.max(highest, residentMegabytes(product))), 50);
   const startedAt = performance.now();
-  const importUid = await uploadImport(product, listUid, fileOfLongLines());
+  const importUid = await uploadImport(product, { listUid, file: fileOfLongLines() });
   const uploaded = highest;
   const uploadedAt = performance.now();
   const { processed: done } = await untilImported(product, listUid, importUid);

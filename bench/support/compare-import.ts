@@ -36,7 +36,8 @@ export async function compareRows({ product, resident, url, rows, rounds }: Comp
       times.bare.push(await timed(() => bare(client, bareUid, rows)));
       const listUid = await newList(product);
       await product.rest('POST', `/lists/${listUid}/add-field`, { type: 'text', label: 'City', tag: 'CITY' });
-      const import_ = async () => untilImported(product, listUid, await uploadImport(product, listUid, file(rows)));
+      const import_ = async () =>
+        untilImported(product, listUid, await uploadImport(product, { listUid, file: file(rows) }));
       times.first.push(
         await timed(async () => {
           const { added } = await import_();

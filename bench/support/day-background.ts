@@ -75,7 +75,7 @@ export async function importPeople(world: DayWorld): Promise<void> {
       yield `imported${no}@new.example,Name ${no},${city} ${no % 50},imported\n`;
   };
   for (const city of ['City', 'Town']) {
-    const imported = await uploadImport(world.product, uid, lines(city));
+    const imported = await uploadImport(world.product, { listUid: uid, file: lines(city) });
     await untilImported(world.product, uid, imported);
   }
 }

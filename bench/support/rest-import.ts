@@ -16,8 +16,18 @@ export async function newList(product: Product): Promise<string> {
   return (await product.rest<{ list_uid: string }>('POST', '/lists', list)).list_uid;
 }
 
+interface Upload {
+  readonly listUid: string;
+  readonly file: Iterable<string>;
+  /** Whether flows of the list begin for those who are new. */
+  readonly runAutomations?: boolean;
+}
+
 /** Uploads the file as it is made and answers the import's uid. */
-export async function uploadImport({ url }: Product, listUid: string, file: Iterable<string>): Promise<string> {
+export async function uploadImport(
+  { url }: Product,
+  { listUid, file, runAutomations = false }: Upload,
+): Promise<string> {
   const req = http.request(`${url}/api/v1/lists/${listUid}/import`, {
     method: 'POST',
     headers: { authorization: `Bearer ${BENCH_TOKEN}`, 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
@@ -30,14 +40,15 @@ export async function uploadImport({ url }: Product, listUid: string, file: Iter
       answer.on('end', () => resolve(text));
     });
   });
-  await pipeline(Readable.from(multipart(file)), req);
+  await pipeline(Readable.from(multipart(file, runAutomations)), req);
   const answer: unknown = JSON.parse(await answered);
   const uid = typeof answer === 'object' && answer !== null && 'import_uid' in answer ? answer.import_uid : undefined;
   if (typeof uid !== 'string') throw new Error(`The upload was answered with ${JSON.stringify(answer)}.`);
   return uid;
 }
 
-function* multipart(file: Iterable<string>): Generator<string> {
+function* multipart(file: Iterable<string>, runAutomations: boolean): Generator<string> {
+  yield `--${BOUNDARY}\r\nContent-Disposition: form-data; name="run_automations"\r\n\r\n${runAutomations ? 1 : 0}\r\n`;
   yield `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="big.csv"\r\nContent-Type: text/csv\r\n\r\n`;
   yield* file;
   yield `\r\n--${BOUNDARY}--\r\n`;
