@@ -122,7 +122,7 @@ async function importAgain(writing: Writing, answers: Answers): Promise<void> {
       (a, b) => a.at - b.at,
     );
     const lines = order.map(({ n }) => `p${n}@example.test,${random.pick(STATUSES)},t${random.below(20)}\n`);
-    const uid = await uploadImport(product, listUid, ['email,status,tags\n', ...lines]);
+    const uid = await uploadImport(product, { listUid, file: ['email,status,tags\n', ...lines] });
     const name = await untilImported(product, listUid, uid).then(
       () => 'import 200',
       () => IMPORT_FAULT,
