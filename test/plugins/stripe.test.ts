@@ -1,4 +1,5 @@
 /** The bundled gateway `stripe`, its own code on the running product, against a double that behaves as Stripe's documents say. */
+import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { stateOfPaymentIntent } from '../../plugins/mailwright/stripe/vendor-state.ts';
 import { sql } from '../../src/db/database.ts';
@@ -159,6 +160,29 @@ test('a saved card pays the renewal, charged once by 50 callers and over lost an
   await expect(chargeIntent(ctx, { intentUid })).rejects.toThrow();
   await Promise.allSettled(Array.from({ length: 50 }, () => chargeIntent(ctx, { intentUid })));
   expect(stripe.charges.length).toBe(before + 1);
+  expect(await refresh(renewal)).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
+});
+
+test('a button that is pressed while a saved card is being charged is refused, and the charge goes on', async () => {
+  const renewal = await renewalOf('pays');
+  const { invoice, token, intentUid } = renewal;
+  // Stripe has the confirmation, and has not acted on it yet.
+  const confirming = Promise.withResolvers<ServerResponse>();
+  stripe.faults.push({ path: '/confirm', after: false, act: confirming.resolve });
+  const charging = Promise.allSettled([chargeIntent(ctx, { intentUid })]);
+  const res = await confirming.promise;
+  const body = { gateway_uid: gatewayUid };
+  const byRest = await app.rest(`/invoices/${invoice}/checkout`, { method: 'POST', token, body });
+  expect([byRest.status, byRest.text]).toEqual([422, expect.stringContaining('is under way')]);
+  const byGraphql = await pluginClient({ baseUrl: app.baseUrl, token }).graphql(
+    'mutation ($input: StartPaymentInput!) { it: startPayment(input: $input) { __typename ... on Error { code } } }',
+    { input: { invoiceUid: invoice, gatewayUid } },
+  );
+  expect(byGraphql).toEqual({ it: { __typename: 'WrongStateError', code: 'PAYMENT_IN_PROGRESS' } });
+  res.destroy();
+  expect(await charging).toMatchObject([{ status: 'rejected' }]);
+  await chargeIntent(ctx, { intentUid });
+  expect([...stripe.payments.values()].at(-1)).toMatchObject({ status: 'succeeded' });
   expect(await refresh(renewal)).toMatchObject({ status: 'paid', payments: [{ status: 'SUCCEEDED' }] });
 });
 

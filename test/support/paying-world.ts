@@ -93,8 +93,8 @@ export async function openPayingWorld() {
 
   async function intentsOf({ customerId }: DueCustomer) {
     return db.query(
-      { uid: 'text', status: 'text', reference: 'text?', invoice: 'text' },
-      sql`SELECT p.uid, p.status, p.reference, i.uid AS invoice FROM payment_intent p
+      { uid: 'text', status: 'text', reference: 'text?', invoice: 'text', isCharged: 'bool' },
+      sql`SELECT p.uid, p.status, p.reference, i.uid AS invoice, p.method_id IS NOT NULL AND p.charged_at IS NOT NULL AS "isCharged" FROM payment_intent p
             JOIN invoice i ON i.customer_id = p.customer_id AND i.id = p.invoice_id WHERE p.customer_id = ${customerId} ORDER BY p.id`,
     );
   }
