@@ -2,6 +2,8 @@
  * Group commit: single items come in, batches are written, and each caller's promise resolves when its item is safe. While one
  * batch is being written the next one gathers, so batches grow with the load and a single item hardly waits.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
+
 export interface GroupCommit<Item> {
   /** Resolves when the batch with this item is written; rejects when that failed or too many wait. */
   add(item: Item): Promise<void>;
@@ -15,6 +17,8 @@ export interface GroupCommitOptions<Item> {
   readonly waitMs: number;
   /** With so many items a second batch is written in parallel; fewer, or all when absent, wait for the first one's end. */
   readonly anotherAt?: number;
+  /** After a batch its writer waits so long for more, unless a whole batch waits: under load batches are larger. Absent: it does not wait. */
+  readonly restMs?: number;
   /** Items that may wait, so that a database that is away costs bounded memory. */
   readonly waitingMax: number;
   readonly write: (batch: readonly Item[]) => Promise<void>;
@@ -30,7 +34,7 @@ interface Waiting<Item> {
 }
 
 export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
-  const { batchMax, waitMs, waitingMax, anotherAt = Infinity } = options;
+  const { batchMax, waitMs, waitingMax, anotherAt = Infinity, restMs = 0 } = options;
   let waiting: Waiting<Item>[] = [];
   let cancel: (() => void) | undefined;
   const writing = new Set<Promise<void>>();
@@ -56,6 +60,7 @@ export function createGroupCommit<Item>(options: GroupCommitOptions<Item>): Grou
         () => batch.forEach(({ resolve }) => resolve()),
         (error: unknown) => batch.forEach(({ reject }) => reject(error)),
       );
+      if (restMs > 0 && waiting.length < batchMax && !closed) await sleep(restMs);
     }
   }
 

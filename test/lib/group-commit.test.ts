@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createGroupCommit } from '../../src/lib/group-commit.ts';
 
@@ -53,6 +53,29 @@ test('a second batch goes beside the first when it has company enough, and never
   held.open();
   await Promise.all(all);
   expect(batches).toEqual([[1], [2, 3, 4], [5, 6, 7, 8, 9]]);
+  await commits.close();
+});
+
+test('after a batch the writer rests, and a whole batch that waits goes at once', async () => {
+  const batches: number[][] = [];
+  const first = gate();
+  const commits = createGroupCommit<number>({
+    ...{ batchMax: 2, waitMs: 0, restMs: 1_000, waitingMax: 100 },
+    write: async (batch) => {
+      batches.push([...batch]);
+      await first.passed;
+    },
+  });
+  const alone = commits.add(1);
+  await setImmediate();
+  await setImmediate();
+  const whole = [commits.add(2), commits.add(3)];
+  first.open();
+  const beganAt = performance.now();
+  await Promise.all([alone, ...whole]);
+  expect(performance.now() - beganAt).toBeLessThan(900);
+  await Promise.all([commits.add(4), sleep(1).then(() => commits.add(5))]);
+  expect(batches).toEqual([[1], [2, 3], [4, 5]]);
   await commits.close();
 });
 
