@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { leaseCall, renewLease } from '../../src/domain/accounts/idempotent-call-store.ts';
+import { leaseCalls, renewLease } from '../../src/domain/accounts/idempotent-call-store.ts';
 import { deleteOldConfirmationMails } from '../../src/domain/audience/confirmation-store.ts';
 import { deleteOldSignUps } from '../../src/domain/audience/sign-up-store.ts';
 import { enqueuePolls } from '../../src/domain/bounces/enqueue-polls.ts';
@@ -133,7 +133,7 @@ test('a bounce mailbox that is due gets one job, one that is disabled or being r
 test('only the runner of a call renews its lease', async () => {
   const key = { customerId, id: randomBytes(32), fingerprint: randomBytes(32) };
   const runner = randomUUID();
-  expect(await leaseCall(db, key, runner)).toBe(true);
+  expect([...(await leaseCalls(db, [{ key, runner }]))]).toEqual([runner]);
   const left = async () =>
     Number(
       (

@@ -43,6 +43,21 @@ test('a token is looked up once for many requests, and again after two seconds',
   expect(performance.now() - startedAt).toBeGreaterThan(100);
 });
 
+test('requests that come while a token is looked up share the answer, and after a change none do', async () => {
+  const { ask: first } = await remembered('herd');
+  const found = await first();
+  const answers: ((found: null) => void)[] = [];
+  const ask = (token: string) => cache.find(token, () => new Promise((answer) => answers.push(answer)));
+  const asked = [ask('crowd'), ask('crowd')];
+  expect(answers).toHaveLength(1);
+  cache.clear();
+  asked.push(ask('crowd'));
+  expect(answers).toHaveLength(2);
+  for (const answer of answers) answer(null);
+  expect(await Promise.all(asked)).toEqual([null, null, null]);
+  expect(found).not.toBeNull();
+});
+
 test('nothing is remembered while the process is not told of changes', async () => {
   const { lookUps, ask } = await remembered('deaf');
   await app.ctx.db.execute(sql`

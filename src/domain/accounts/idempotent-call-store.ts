@@ -11,20 +11,31 @@ export interface CallKey {
 const KEPT_HOURS = 24;
 const LEASE_SECONDS = 30;
 
-/** True: the call is the runner's to run. What is older than a day is nobody's. */
-export async function leaseCall(
-  db: Queryable,
-  { customerId, id, fingerprint }: CallKey,
-  runner: string,
-): Promise<boolean> {
-  const leased = await db.execute(sql`
+/** A call and who wants to run it. */
+export interface Runner {
+  readonly key: CallKey;
+  readonly runner: string;
+}
+
+/** Leases calls, of each to the first runner given: returns the runners whose calls are theirs to run. What is older than a day is nobody's. */
+export async function leaseCalls(db: Queryable, asked: readonly Runner[]): Promise<ReadonlySet<string>> {
+  const leased = await db.query(
+    { runner: 'text' },
+    sql`
     INSERT INTO hot.idempotent_call AS c (customer_id, id, fingerprint, runner, lease_expires_at)
-    VALUES (${customerId}, ${id}, ${fingerprint}, ${runner}, now() + make_interval(secs => ${LEASE_SECONDS}))
+    SELECT DISTINCT ON (g.customer_id, g.id) g.customer_id, g.id, g.fingerprint, g.runner, now() + make_interval(secs => ${LEASE_SECONDS})
+      FROM unnest(${asked.map(({ key }) => key.customerId)}::bigint[], ${asked.map(({ key }) => key.id)}::bytea[],
+                  ${asked.map(({ key }) => key.fingerprint)}::bytea[], ${asked.map(({ runner }) => runner)}::uuid[])
+           WITH ORDINALITY AS g(customer_id, id, fingerprint, runner, no)
+     ORDER BY g.customer_id, g.id, g.no
     ON CONFLICT (customer_id, id) DO UPDATE
        SET fingerprint = excluded.fingerprint, runner = excluded.runner, answer = NULL, created_at = now(),
            lease_expires_at = excluded.lease_expires_at
-     WHERE c.created_at < now() - make_interval(hours => ${KEPT_HOURS}) AND c.lease_expires_at < now()`);
-  return leased === 1;
+     WHERE c.created_at < now() - make_interval(hours => ${KEPT_HOURS}) AND c.lease_expires_at < now()
+    RETURNING c.runner::text AS runner`,
+    'accounts.lease-calls',
+  );
+  return new Set(leased.map(({ runner }) => runner));
 }
 
 /** What is kept of a call. */
@@ -45,15 +56,20 @@ export async function renewLease(db: Queryable, { customerId, id }: CallKey, run
      WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
 }
 
-/** Keeps the answer of the runner's call. */
-export async function keepAnswer(
+/** Keeps the answers of runners' calls. */
+export async function keepAnswers(
   db: Queryable,
-  { key: { customerId, id }, runner }: { key: CallKey; runner: string },
-  sealed: Buffer,
+  given: readonly (Runner & { readonly sealed: Buffer })[],
 ): Promise<void> {
-  await db.execute(sql`
-    UPDATE hot.idempotent_call SET answer = ${sealed}
-     WHERE customer_id = ${customerId} AND id = ${id} AND runner = ${runner}`);
+  await db.execute(
+    sql`
+    UPDATE hot.idempotent_call c SET answer = g.answer
+      FROM unnest(${given.map(({ key }) => key.customerId)}::bigint[], ${given.map(({ key }) => key.id)}::bytea[],
+                  ${given.map(({ runner }) => runner)}::uuid[], ${given.map(({ sealed }) => sealed)}::bytea[])
+           AS g(customer_id, id, runner, answer)
+     WHERE c.customer_id = g.customer_id AND c.id = g.id AND c.runner = g.runner`,
+    'accounts.keep-answers',
+  );
 }
 
 /** Deletes the runner's call, which may then be run again. */

@@ -9,9 +9,19 @@ import type { Database } from '../../db/database.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { deriveKey, mac, sameBytes, seal, sha256, unseal } from '../../lib/crypto.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { createGroupCommit } from '../../lib/group-commit.ts';
 import type { Log } from '../../lib/log.ts';
+import { SharedReads } from '../../lib/shared-reads.ts';
 import { findCaller } from './api-token-store.ts';
-import { deleteCall, findCall, keepAnswer, leaseCall, renewLease, type CallKey } from './idempotent-call-store.ts';
+import {
+  deleteCall,
+  findCall,
+  keepAnswers,
+  leaseCalls,
+  renewLease,
+  type CallKey,
+  type Runner,
+} from './idempotent-call-store.ts';
 
 export interface KeyedCall {
   readonly token: string | null;
@@ -53,19 +63,22 @@ interface Options {
   readonly waitMsMax?: number;
 }
 
-/** Keeps calls in this database; `parse` reads a stored answer. */
-export function createKeptCalls<Answer>(
-  { database, secret, log, waitMsMax = WAIT_MS_MAX }: Options,
-  parse: (json: string) => Answer,
-): KeptCalls<Answer> {
-  const sealing = deriveKey(secret, 'accounts.idempotent-call');
-  const naming = deriveKey(secret, 'accounts.idempotency-key');
-  /** Calls that run in this process, so that repeats of them need not ask the database. */
-  const local = new Map<string, Promise<void>>();
+/** Calls that begin and end at the same time are written together. */
+const TOGETHER_MAX = 50;
+const REST_MS = 5;
+/** Each is a waiting request: far more than can be open. */
+const WAITING_MAX = 50_000;
 
-  async function keyOf({ token, session, ipAddress, key, content }: KeyedCall): Promise<CallKey | undefined> {
+/** Names calls by their callers. Calls that come at the same time are mostly of one token, which is looked up once for them. */
+function createKeys({ database, secret }: Pick<Options, 'database' | 'secret'>) {
+  const naming = deriveKey(secret, 'accounts.idempotency-key');
+  const callers = new SharedReads<Awaited<ReturnType<typeof findCaller>>>();
+  const callerOf = (text: string, isSession: boolean) =>
+    callers.read(database, `${isSession} ${text}`, () => findCaller(database, { text, isSession }));
+  /** Undefined: the caller is unknown. */
+  return async ({ token, session, ipAddress, key, content }: KeyedCall): Promise<CallKey | undefined> => {
     const text = token ?? session;
-    const caller = text === undefined ? undefined : await findCaller(database, { text, isSession: token === null });
+    const caller = text === undefined ? undefined : await callerOf(text, token === null);
     if (text !== undefined && !caller) return undefined;
     const name = caller ? `token:${caller.tokenId}` : `address:${addressBlock(ipAddress)}`;
     return {
@@ -74,7 +87,44 @@ export function createKeptCalls<Answer>(
       // Keyed: the content may be an address and a password.
       fingerprint: mac(naming, sha256(content), 32),
     };
-  }
+  };
+}
+
+/** Writes for many calls at once, in one statement of each kind. */
+function createWrites(database: Database) {
+  const options = { batchMax: TOGETHER_MAX, waitMs: 0, restMs: REST_MS, waitingMax: WAITING_MAX };
+  const leases = createGroupCommit<Runner & { isLeased: boolean }>({
+    ...options,
+    async write(asked) {
+      const leased = await leaseCalls(database, asked);
+      for (const one of asked) one.isLeased = leased.has(one.runner);
+    },
+  });
+  const answers = createGroupCommit<Runner & { readonly sealed: Buffer }>({
+    ...options,
+    write: (given) => keepAnswers(database, given),
+  });
+  return {
+    /** True: the call is the runner's to run. */
+    async lease(key: CallKey, runner: string): Promise<boolean> {
+      const asked = { key, runner, isLeased: false };
+      await leases.add(asked);
+      return asked.isLeased;
+    },
+    keep: (answer: Runner & { readonly sealed: Buffer }) => answers.add(answer),
+  };
+}
+
+/** Keeps calls in this database; `parse` reads a stored answer. */
+export function createKeptCalls<Answer>(
+  { database, secret, log, waitMsMax = WAIT_MS_MAX }: Options,
+  parse: (json: string) => Answer,
+): KeptCalls<Answer> {
+  const sealing = deriveKey(secret, 'accounts.idempotent-call');
+  const keyOf = createKeys({ database, secret });
+  const writes = createWrites(database);
+  /** Calls that run in this process, so that repeats of them need not ask the database. */
+  const local = new Map<string, Promise<void>>();
 
   function firstOf(key: CallKey, runner: string): Extract<BegunCall<Answer>, { kind: 'first' }> {
     const name = key.id.toString('base64');
@@ -97,7 +147,7 @@ export function createKeptCalls<Answer>(
       keep: (answer) => {
         const json = JSON.stringify(answer);
         const isShort = Buffer.byteLength(json) <= ANSWER_BYTES_MAX;
-        return ended(isShort ? keepAnswer(database, { key, runner }, seal(sealing, json, name)) : Promise.resolve());
+        return ended(isShort ? writes.keep({ key, runner, sealed: seal(sealing, json, name) }) : Promise.resolve());
       },
       discard: () => ended(deleteCall(database, key, runner)),
     };
@@ -111,7 +161,7 @@ export function createKeptCalls<Answer>(
       const name = key.id.toString('base64');
       const startedAt = performance.now();
       for (let pause: number = POLL_MS.first; ; pause = Math.min(pause * POLL_MS.factor, POLL_MS.most)) {
-        if (await leaseCall(database, key, runner)) return firstOf(key, runner);
+        if (await writes.lease(key, runner)) return firstOf(key, runner);
         const row = await findCall(database, key);
         if (!row) continue;
         if (!sameBytes(row.fingerprint, key.fingerprint)) return { kind: 'other-content' };

@@ -6,6 +6,7 @@
  */
 import type { Notifications } from '../../db/listen.ts';
 import { sha256 } from '../../lib/crypto.ts';
+import { SharedReads } from '../../lib/shared-reads.ts';
 import type { Authentication } from './authentication.ts';
 
 export interface TokenCache {
@@ -33,6 +34,7 @@ interface Remembered {
 
 export function openTokenCache(notifications: Notifications): TokenCache {
   const remembered = new Map<string, Remembered>();
+  const open = new SharedReads<Authentication | null>();
   let changes = 0;
   const clear = (): void => {
     changes += 1;
@@ -49,7 +51,8 @@ export function openTokenCache(notifications: Notifications): TokenCache {
       const changesBefore = changes;
       // From the beginning of the look-up: what it reads is as old as that.
       const until = performance.now() + REMEMBERED_MS;
-      const found = await lookUp();
+      // Requests that come while the token is looked up share the answer.
+      const found = await open.read(remembered, `${changesBefore} ${key}`, lookUp);
       // What was read before a change may not be kept after it.
       if (!found || changes !== changesBefore || !notifications.isListening(ACCESS_CHANNEL)) return found;
       if (remembered.size >= REMEMBERED_MAX) remembered.clear();
