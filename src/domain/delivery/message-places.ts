@@ -2,26 +2,36 @@
 import { PRIORITIES } from '../messages/message.ts';
 import type { TakenMessage, Taking } from './message-queue-store.ts';
 
-/** Each waits for a connection more than for the processor. */
-const UNDER_WAY_MAX = 96;
+/** Each waits for the database and the server more than for the processor. */
+const UNDER_WAY_MAX = 192;
 /** So many places are for the first priority only: a flood of others never fills the process. */
-const FIRST_ONLY = 32;
-/** One customer whose server hangs does not hold the others up. */
-const OF_A_CUSTOMER_MAX = 16;
+const FIRST_ONLY = 128;
+/**
+ * One customer whose server hangs does not hold the others up; nor do its other messages hold up those of the first priority, of which
+ * 500 a second are sent when each takes a fifth of a second.
+ */
+const OF_A_CUSTOMER_MAX = { first: 96, others: 16 } as const;
 /** A round takes few, so that a message is not long ahead of one with a higher priority. */
 const ROUND_MAX = 32;
 /** The same for customers. */
-const ROUND_OF_A_CUSTOMER_MAX = 8;
+const ROUND_OF_A_CUSTOMER_MAX = { first: 16, others: 8 } as const;
 
 /** A plan or a server may be changed meanwhile. */
 const REST_SECONDS_MAX = 60;
 
-const ALL_PRIORITIES = Object.values(PRIORITIES);
+const FIRST = [PRIORITIES.transactional] as const;
+const ALL = Object.values(PRIORITIES);
+const OTHERS = ALL.filter((one) => one !== PRIORITIES.transactional);
+const OTHERS_WITHOUT_FLOWS = OTHERS.filter((one) => one !== PRIORITIES.flow);
+
+type Rank = keyof typeof OF_A_CUSTOMER_MAX;
+const rankOf = ({ priority }: Pick<TakenMessage, 'priority'>): Rank =>
+  priority === PRIORITIES.transactional ? 'first' : 'others';
 
 /** The places of one process. */
 export class MessagePlaces {
   readonly #underWay = new Map<bigint, Promise<void>>();
-  readonly #ofCustomer = new Map<bigint, number>();
+  readonly #ofCustomer = { first: new Map<bigint, number>(), others: new Map<bigint, number>() };
   /** Until when a customer's mails of flows rest, by `performance.now()`. */
   readonly #resting = new Map<bigint, number>();
   #others = 0;
@@ -40,21 +50,28 @@ export class MessagePlaces {
     this.#resting.set(customerId, performance.now() + Math.min(seconds, REST_SECONDS_MAX) * 1_000);
   }
 
-  /** What may be taken now, one after the other; mails of flows apart while some customers' rest. */
+  /** What may be taken now, one after the other: all at once, or each priority apart for which other customers are left out. */
   next(): readonly Omit<Taking, 'holder'>[] {
-    const places = Math.min(ROUND_MAX, UNDER_WAY_MAX - this.#underWay.size);
+    const places = UNDER_WAY_MAX - this.#underWay.size;
     if (places <= 0) return [];
+    const first = { ...this.#round('first', places), priorities: FIRST };
     const forOthers = Math.min(places, UNDER_WAY_MAX - FIRST_ONLY - this.#others);
-    const busy = [...this.#ofCustomer].filter(([, count]) => count >= OF_A_CUSTOMER_MAX).map(([id]) => id);
-    const round = { busy, perCustomer: ROUND_OF_A_CUSTOMER_MAX, wanted: forOthers > 0 ? forOthers : places };
-    if (forOthers <= 0) return [{ ...round, priorities: [PRIORITIES.transactional] }];
+    if (forOthers <= 0) return [first];
+    const others = this.#round('others', forOthers);
     const resting = this.#stillResting();
-    if (resting.length === 0) return [{ ...round, priorities: ALL_PRIORITIES }];
-    const half = { ...round, wanted: Math.ceil(round.wanted / 2) };
+    if (first.busy.length + others.busy.length + resting.length === 0) return [{ ...others, priorities: ALL }];
+    if (resting.length === 0) return [first, { ...others, priorities: OTHERS }];
+    const half = { ...others, wanted: Math.ceil(others.wanted / 2) };
     return [
-      { ...half, priorities: ALL_PRIORITIES.filter((one) => one !== PRIORITIES.flow) },
-      { ...half, priorities: [PRIORITIES.flow], busy: [...busy, ...resting] },
+      first,
+      { ...half, priorities: OTHERS_WITHOUT_FLOWS },
+      { ...half, priorities: [PRIORITIES.flow], busy: [...others.busy, ...resting] },
     ];
+  }
+
+  #round(rank: Rank, places: number): Omit<Taking, 'holder' | 'priorities'> {
+    const busy = [...this.#ofCustomer[rank]].filter(([, count]) => count >= OF_A_CUSTOMER_MAX[rank]).map(([id]) => id);
+    return { busy, perCustomer: ROUND_OF_A_CUSTOMER_MAX[rank], wanted: Math.min(ROUND_MAX, places) };
   }
 
   #stillResting(): readonly bigint[] {
@@ -64,13 +81,15 @@ export class MessagePlaces {
   }
 
   /** Holds a place for the message until the work on it, which never rejects, has ended. */
-  hold({ id, customerId, priority }: TakenMessage, work: Promise<void>): Promise<void> {
-    const other = priority === PRIORITIES.transactional ? 0 : 1;
-    this.#count(customerId, 1);
+  hold(message: Pick<TakenMessage, 'id' | 'customerId' | 'priority'>, work: Promise<void>): Promise<void> {
+    const { id, customerId } = message;
+    const rank = rankOf(message);
+    const other = rank === 'first' ? 0 : 1;
+    this.#count(rank, customerId, 1);
     this.#others += other;
     const ended = work.then(() => {
       this.#underWay.delete(id);
-      this.#count(customerId, -1);
+      this.#count(rank, customerId, -1);
       this.#others -= other;
     });
     this.#underWay.set(id, ended);
@@ -82,9 +101,10 @@ export class MessagePlaces {
     await Promise.race(this.#underWay.values());
   }
 
-  #count(customerId: bigint, more: number): void {
-    const count = (this.#ofCustomer.get(customerId) ?? 0) + more;
-    if (count > 0) this.#ofCustomer.set(customerId, count);
-    else this.#ofCustomer.delete(customerId);
+  #count(rank: Rank, customerId: bigint, more: number): void {
+    const counts = this.#ofCustomer[rank];
+    const count = (counts.get(customerId) ?? 0) + more;
+    if (count > 0) counts.set(customerId, count);
+    else counts.delete(customerId);
   }
 }

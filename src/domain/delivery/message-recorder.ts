@@ -23,6 +23,9 @@ export interface MessageRecorder {
   record(message: TakenMessage, outcome: MessageOutcome): Promise<void>;
 }
 
+/** So long after a write the next ones gather: messages that are under way at the same time end at different moments. */
+const GATHER_MS = 5;
+
 type Request =
   | { readonly handover: MessageHandover }
   | { readonly outcome: MessageOutcome; readonly message: TakenMessage };
@@ -36,7 +39,7 @@ export function createMessageRecorder(ctx: Context, holder: Leaseholder): Messag
 
   const writeAll = async (): Promise<void> => {
     isWriting = true;
-    for (await setImmediate(); waiting.length > 0; await setImmediate()) {
+    for (await setImmediate(); waiting.length > 0; await sleep(GATHER_MS)) {
       const group = waiting;
       waiting = [];
       await writeGroup(ctx, holder, group).then(

@@ -38,6 +38,11 @@ interface Means {
 
 /** Notifications may get lost, messages become due, and what dead processes had must be found. */
 const TICK_MS = 1_000;
+/** Rounds begin so far apart while something is under way: a round for each message that ends would cost more than the messages. */
+const ROUND_MS = 5;
+/** Texts that came with the call, in characters: such mails are as large as those with files. */
+const LARGE_TEXT = 524_288;
+
 /** Starts it. */
 export function startMessageSender(means: Means): MessageSender {
   const sender = new Sender(means);
@@ -130,6 +135,8 @@ class Sender implements MessageSender {
       do {
         this.#isWanted = false;
         if (!(await this.#takeRound())) break;
+        // What ends and comes meanwhile is looked at together.
+        if (this.#places.ids.length > 0) await sleep(ROUND_MS);
       } while (this.#isWanted || this.#isFull);
     } catch (error) {
       this.#complain('messages.not_taken', error);
@@ -159,8 +166,7 @@ class Sender implements MessageSender {
 
   /** Tests may be as large as a campaign's message with all its files: one at a time. Other mails with files: few. */
   #begin(message: TakenMessage): Promise<void> {
-    if (message.content?.['hasFiles'] === true)
-      return this.#withFiles.run(message.customerId, () => this.#send(message));
+    if (isLarge(message)) return this.#withFiles.run(message.customerId, () => this.#send(message));
     if (message.purpose !== 'test') return this.#send(message);
     this.#tests = this.#tests.then(() => this.#send(message));
     return this.#tests;
@@ -192,4 +198,11 @@ class Sender implements MessageSender {
     const { log } = this.#means.ctx;
     log.warn(event, { message: messageOf(error), ...(message ? { messageId: String(message.id) } : {}) });
   }
+}
+
+/** Of a transactional mail (`mailContent` of transactional/transactional.ts). */
+function isLarge({ content }: TakenMessage): boolean {
+  if (content?.['hasFiles'] === true) return true;
+  const html: unknown = Reflect.get(Object(content?.['texts']), 'html');
+  return typeof html === 'string' && html.length > LARGE_TEXT;
 }

@@ -4,6 +4,7 @@
  */
 import { domainOf } from '../../lib/mail-domain.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { SharedReads } from '../../lib/shared-reads.ts';
 import { SendingError } from '../../plugin-api/index.ts';
 import { hasRunningPlan } from '../billing/require-allowed.ts';
 import type { FilledMessage } from '../content/message.ts';
@@ -35,6 +36,9 @@ export interface MessageTools {
   isStopping(): boolean;
 }
 
+/** Messages that are begun at the same time are mostly of the same customer. */
+const plans = new SharedReads<boolean>();
+
 /** The outcome, or `again`: nothing was handed over, and it is due at once. Throws when the database is away. */
 export async function sendMessage(tools: MessageTools, message: TakenMessage): Promise<MessageOutcome | 'again'> {
   const { ctx, drivers } = tools;
@@ -42,7 +46,8 @@ export async function sendMessage(tools: MessageTools, message: TakenMessage): P
   if (denialReason === 'flow_stopped') return stopped(message);
   if (denialReason !== null)
     return closed(message, denialReason === 'suppressed' ? 'suppressed' : 'skipped', denialReason);
-  if (needsPlan(message) && !(await hasRunningPlan(ctx.db, customerId))) return closed(message, 'skipped', 'no_plan');
+  if (needsPlan(message) && !(await plans.read(ctx.db, String(customerId), () => hasRunningPlan(ctx.db, customerId))))
+    return closed(message, 'skipped', 'no_plan');
   const isQuiet = await heldByQuietHours(ctx.db, message);
   if (isQuiet) return heldBack(message, isQuiet);
   let composed;

@@ -5,6 +5,7 @@
 import { hostname } from 'node:os';
 import type { HookCalls, SendingDriver, SendingDriverRegistration } from '../../plugin-api/index.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { SharedReads } from '../../lib/shared-reads.ts';
 import type { Context } from '../context.ts';
 import { driverOfType, missingDriver } from './driver-of-type.ts';
 import { driverOptions } from './driver-options.ts';
@@ -116,15 +117,18 @@ export function createDriverPool(hooks: HookCalls, { resolveMx }: DriverPoolOpti
       return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
     }
   };
+  const reads = new SharedReads<readonly RoutedServer[]>();
+  const serversOf = ({ db }: Context, customerId: bigint, campaignId: bigint | undefined) =>
+    reads.read(db, `${customerId} ${campaignId ?? ''}`, () => serversFor(db, customerId, campaignId ?? null));
   return {
     async channelFor(ctx, customerId, campaignId) {
-      const server = pickServer(await serversFor(ctx.db, customerId, campaignId ?? null), Math.random());
+      const server = pickServer(await serversOf(ctx, customerId, campaignId), Math.random());
       return server
         ? channelOf(ctx, customerId, server)
         : complain(ctx, customerId, 'There is no active sending server.');
     },
     async channelBeside(ctx, { customerId, campaignId, without }) {
-      const servers = await serversFor(ctx.db, customerId, campaignId ?? null);
+      const servers = await serversOf(ctx, customerId, campaignId);
       const others = servers.filter(({ id }) => !without.has(id));
       const server = pickServer(others, Math.random());
       return server && channelOf(ctx, customerId, server);

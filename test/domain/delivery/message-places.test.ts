@@ -1,0 +1,52 @@
+/** Places of a process for messages outside of campaigns: other messages of a customer never take those of the first priority. */
+import { expect, test } from 'vitest';
+import { MessagePlaces } from '../../../src/domain/delivery/message-places.ts';
+import { PRIORITIES } from '../../../src/domain/messages/message.ts';
+
+function placesWith(count: number, priority: number, customerId = 1n) {
+  const places = new MessagePlaces();
+  const gate = Promise.withResolvers<void>();
+  const held = Array.from({ length: count }, (_, no) =>
+    places.hold({ id: BigInt(no), customerId, priority }, gate.promise),
+  );
+  const end = async () => {
+    gate.resolve();
+    await Promise.all(held);
+  };
+  return { places, end };
+}
+
+test('while nobody has much under way, all priorities are taken together', () => {
+  const { places } = placesWith(3, PRIORITIES.transactional);
+  expect(places.next()).toEqual([{ priorities: Object.values(PRIORITIES), busy: [], perCustomer: 8, wanted: 32 }]);
+});
+
+test('a customer with many mails of flows under way is left out for these only', async () => {
+  const { places, end } = placesWith(16, PRIORITIES.flow);
+  const [first, others] = places.next();
+  expect(first).toMatchObject({ priorities: [PRIORITIES.transactional], busy: [] });
+  expect(others?.busy).toEqual([1n]);
+  expect(others?.priorities).not.toContain(PRIORITIES.transactional);
+  await end();
+  expect(places.next()).toHaveLength(1);
+});
+
+test('a customer with many of the first priority leaves places to others', () => {
+  const { places } = placesWith(96, PRIORITIES.transactional);
+  const [first, others] = places.next();
+  expect([first?.busy, first?.wanted, others?.busy]).toEqual([[1n], 32, []]);
+});
+
+test('others never fill the process, and nothing is taken when it is full', () => {
+  const full = placesWith(64, PRIORITIES.list);
+  expect(full.places.next()).toMatchObject([{ priorities: [PRIORITIES.transactional], wanted: 32 }]);
+  expect(placesWith(192, PRIORITIES.transactional).places.next()).toEqual([]);
+});
+
+test('mails of flows that rest are taken apart from others', () => {
+  const { places } = placesWith(0, PRIORITIES.list);
+  places.rest(7n, 30);
+  const [, others, flows] = places.next();
+  expect(others?.priorities).toEqual([PRIORITIES.list, PRIORITIES.test]);
+  expect(flows).toMatchObject({ priorities: [PRIORITIES.flow], busy: [7n] });
+});
