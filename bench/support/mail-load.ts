@@ -71,7 +71,7 @@ export class MailLoad {
   /** False: there was no answer, or the server could not answer now. Throws when the call is refused. */
   async #call(body: string): Promise<boolean> {
     const answer = await post(`${this.#options.url()}/api/v1/transactional`, { body, agent: this.#agent });
-    if (answer === undefined || answer.status >= 500) return false;
+    if (answer === undefined || answer.status >= 500 || answer.status === 429) return false;
     if (answer.status === 202) return true;
     throw new Error(`POST /transactional answered ${answer.status}: ${answer.text}`);
   }

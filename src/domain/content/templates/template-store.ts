@@ -22,16 +22,19 @@ export async function findTemplate(
   return template;
 }
 
-/** Keeps the template from being deleted until the transaction ends; it may be changed. False: it is gone. */
-export async function holdTemplate(
+/** Keeps the customer's templates from being deleted until the transaction ends; they may be changed. Returns those that are there. */
+export async function holdTemplates(
   db: Queryable,
-  { customerId, id }: Pick<Template, 'customerId' | 'id'>,
-): Promise<boolean> {
-  const held = await db.execute(
-    sql`SELECT 1 FROM template WHERE customer_id = ${customerId} AND id = ${id} FOR KEY SHARE`,
+  customerId: bigint,
+  ids: readonly bigint[],
+): Promise<ReadonlySet<bigint>> {
+  if (ids.length === 0) return new Set();
+  const held = await db.query(
+    { id: 'bigint' },
+    sql`SELECT id FROM template WHERE customer_id = ${customerId} AND id = ANY (${[...ids]}::bigint[]) ORDER BY id FOR KEY SHARE`,
     'templates.hold',
   );
-  return held > 0;
+  return new Set(held.map(({ id }) => id));
 }
 
 /** Whether a mail that refers to the template waits to be sent. */

@@ -3,17 +3,15 @@ import { assert, ValidationError } from '../../../lib/errors.ts';
 import { InputFaults } from '../../../lib/input-faults.ts';
 import { emailKey } from '../../../lib/text.ts';
 import { requireScope } from '../../accounts/require-scope.ts';
-import { findOwnedList } from '../../audience/find-owned-list.ts';
 import type { MailList } from '../../audience/list-fields.ts';
 import { MAIL_DATA_BYTES_MAX, mailData } from '../../content/mail-data.ts';
-import { findOwnedTemplate } from '../../content/templates/find-owned-template.ts';
 import type { Template } from '../../content/templates/template-fields.ts';
 import { viewerOf, type Context } from '../../context.ts';
 import type { NewMessageFile } from '../../messages/transactional-mail-store.ts';
-import { senderFault } from '../../sending/addresses/usable-sender.ts';
-import { readListSource, type SourceRow } from '../campaign-source-read-model.ts';
+import type { SourceRow } from '../campaign-source-read-model.ts';
 import { mailFiles } from './mail-files.ts';
-import { compiledMail, NONE } from './mail-source.ts';
+import type { MailReads } from './mail-reads.ts';
+import { compiledMail, NONE, type MailHeads } from './mail-source.ts';
 import {
   sendTransactionalInput,
   STORED_BYTES_MAX,
@@ -34,7 +32,7 @@ export interface CheckedMail {
  * The mail of the call. Throws ValidationError, NotFoundError and ForeignResourceError (`TEMPLATE_NOT_FOUND`, `LIST_NOT_FOUND`,
  * `FILE_NOT_FOUND`), ForbiddenError.
  */
-export async function checkMail(ctx: Context, given: SendTransactionalInput): Promise<CheckedMail> {
+export async function checkMail(ctx: Context, given: SendTransactionalInput, reads: MailReads): Promise<CheckedMail> {
   const faults = new InputFaults();
   const input = faults.read(sendTransactionalInput, given);
   if (!input) {
@@ -45,23 +43,21 @@ export async function checkMail(ctx: Context, given: SendTransactionalInput): Pr
   faults.add(mergedDataFaults(input));
   if (input.upsertSubscriber) requireScope(ctx, 'upsertSubscriber', 'subscribers:write');
   const { templateUid, listUid } = input;
-  const template = templateUid
-    ? await faults.gather(() => findOwnedTemplate(ctx, templateUid), 'templateUid')
-    : undefined;
-  const list = listUid ? await faults.gather(() => findOwnedList(ctx, listUid), 'listUid') : undefined;
+  const template = templateUid ? await faults.gather(() => reads.template(templateUid), 'templateUid') : undefined;
+  const list = listUid ? await faults.gather(() => reads.list(listUid), 'listUid') : undefined;
   if (template && template.kind !== 'transactional' && !listUid)
     faults.add({
       listUid: [`The template is of the kind ${template.kind}: name the list from which its reader can unsubscribe.`],
     });
   const files = await faults.gather(() => mailFiles(ctx, input));
-  const sender = list && (await readListSource(ctx.db, { customerId: list.customerId, listId: list.id }));
+  const sender = list && (await reads.heads.list(list.id));
   const content = contentOf(input, sender, (files?.length ?? 0) > 0);
-  if (content.from.email !== '') faults.add(await senderFaults(ctx, content.from.email));
+  if (content.from.email !== '') faults.add(fromEmailFaults(await reads.senderFault(content.from.email)));
   faults.check({ areMore: ctx.checksOnly });
   assert(files, 'files without faults were read');
   const mail = { input, template, list, files, content };
   refuseTooLarge(mail);
-  await compile(ctx, mail);
+  await compile(ctx, mail, reads.heads);
   return mail;
 }
 
@@ -107,8 +103,7 @@ function contentOf(input: MailInput, list: SourceRow | undefined, hasFiles: bool
   };
 }
 
-async function senderFaults(ctx: Context, email: string): Promise<Record<string, string[]>> {
-  const fault = await senderFault(ctx.db, ctx.installation, { customerId: viewerOf(ctx).customerId, email });
+function fromEmailFaults(fault: string | undefined): Record<string, string[]> {
   return fault === undefined ? {} : { fromEmail: [fault] };
 }
 
@@ -125,10 +120,11 @@ function refuseTooLarge({ input: { to }, content: { texts }, files }: CheckedMai
 }
 
 /** So that a fault of the texts is found now. Throws ValidationError. */
-async function compile(ctx: Context, { template, list, content }: CheckedMail): Promise<void> {
+async function compile(ctx: Context, { template, list, content }: CheckedMail, heads: MailHeads): Promise<void> {
   const kind = template?.kind ?? 'transactional';
-  await compiledMail(ctx, {
+  const source = {
     ...{ customerId: viewerOf(ctx).customerId, templateId: template?.id ?? NONE, kind, content },
     listId: kind === 'transactional' ? NONE : (list?.id ?? NONE),
-  });
+  };
+  await compiledMail(ctx, source, heads);
 }

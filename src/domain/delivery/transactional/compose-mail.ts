@@ -15,12 +15,13 @@ import { identityFor, type SendingIdentity } from '../../sending/identity.ts';
 import type { DeliveryKey } from '../../source-key.ts';
 import { deliveryMessageId } from '../../tracking/delivery-message-id.ts';
 import { linkSignerOf } from '../../tracking/link-signer.ts';
+import type { SourceRow } from '../campaign-source-read-model.ts';
 import { fieldValues } from '../field-values.ts';
 import type { ComposedMessage } from '../compose-transactional.ts';
 import type { TakenMessage } from '../message-queue-store.ts';
 import { headerLine } from './mail-header.ts';
-import { compiledMail, NONE } from './mail-source.ts';
-import { filesOfMail } from './mail-source-read-model.ts';
+import { compiledMail, headsOf, NONE, type MailHeads } from './mail-source.ts';
+import { filesOfMail, type TemplateHead } from './mail-source-read-model.ts';
 import { mailContent } from './transactional.ts';
 
 type ComposedMail = (ComposedMessage & { readonly email: string }) | { readonly skip: DeliveryReason } | 'again';
@@ -32,7 +33,7 @@ export async function composeMail(ctx: Context, message: TakenMessage, key: Deli
   const content = mailContent.parse(message.content);
   const listId = message.listId ?? NONE;
   const source = { customerId, templateId: message.sourceId, listId, kind: kindOf(message), content };
-  const compiled = await compiledMail(ctx, source);
+  const compiled = await compiledMail(ctx, source, sharedHeads(ctx, customerId));
   if (!compiled) return { skip: source.templateId === NONE ? 'source_deleted' : 'template_deleted' };
   const fromEmail = content.from.email;
   const { bounceDomain } = ctx.installation;
@@ -60,7 +61,19 @@ function kindOf({ kind }: TakenMessage): TemplateKind {
   return kind === 'security' ? 'transactional' : kind;
 }
 
-/** Mails that are composed at the same time mostly have the same sender: it takes five statements. */
+const templateHeads = new SharedReads<TemplateHead | undefined>();
+const listHeads = new SharedReads<SourceRow | undefined>();
+
+/** Mails that are composed at the same time mostly have the same template. */
+function sharedHeads({ db }: Context, customerId: bigint): MailHeads {
+  const heads = headsOf(db, customerId);
+  return {
+    template: (id) => templateHeads.read(db, `${customerId} ${id}`, () => heads.template(id)),
+    list: (id) => listHeads.read(db, `${customerId} ${id}`, () => heads.list(id)),
+  };
+}
+
+/** They mostly have the same sender, too: it takes five statements. */
 const identities = new SharedReads<SendingIdentity>();
 
 async function identityOfSender(

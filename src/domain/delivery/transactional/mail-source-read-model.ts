@@ -8,10 +8,13 @@ interface TemplateKey {
   readonly id: bigint;
 }
 
+const TEMPLATE_HEAD = row({ version: 'int', kind: typed<TemplateKind>('text') });
+export type TemplateHead = RowOf<typeof TEMPLATE_HEAD>;
+
 /** The version of a template; undefined: it was deleted. */
-export async function templateHead(db: Queryable, { customerId, id }: TemplateKey) {
+export async function templateHead(db: Queryable, { customerId, id }: TemplateKey): Promise<TemplateHead | undefined> {
   const [head] = await db.query(
-    { version: 'int', kind: typed<TemplateKind>('text') },
+    TEMPLATE_HEAD,
     sql`SELECT version, kind FROM template WHERE customer_id = ${customerId} AND id = ${id}`,
     'transactional.template-head',
   );

@@ -8,8 +8,9 @@ import { NO_CONTACT, type CompiledMessage, type MessageSource } from '../../cont
 import { messageKind, messageTexts } from '../../content/templates/compile-template.ts';
 import type { TemplateKind } from '../../content/templates/template.ts';
 import type { Context } from '../../context.ts';
-import { messageSourceOf, readListSource } from '../campaign-source-read-model.ts';
-import { customerUidOf, templateHead, templateTexts } from './mail-source-read-model.ts';
+import type { Queryable } from '../../../db/database.ts';
+import { messageSourceOf, readListSource, type SourceRow } from '../campaign-source-read-model.ts';
+import { customerUidOf, templateHead, templateTexts, type TemplateHead } from './mail-source-read-model.ts';
 import type { MailContent } from './transactional.ts';
 
 /** A busy process has some dozens; of the largest texts some megabytes each. */
@@ -29,6 +30,21 @@ export interface MailSource {
   readonly content: Pick<MailContent, 'texts' | 'from' | 'replyTo' | 'trackOpens' | 'trackClicks'>;
 }
 
+/** What decides whether a compiled message is still right. */
+export interface MailHeads {
+  /** Undefined: it is gone. */
+  template(id: bigint): Promise<TemplateHead | undefined>;
+  list(id: bigint): Promise<SourceRow | undefined>;
+}
+
+/** The heads of a customer's templates and lists, read each time. */
+export function headsOf(db: Queryable, customerId: bigint): MailHeads {
+  return {
+    template: (id) => templateHead(db, { customerId, id }),
+    list: (listId) => readListSource(db, { customerId, listId }),
+  };
+}
+
 interface Kept {
   readonly message: Promise<CompiledMessage>;
   bytes: number;
@@ -41,11 +57,15 @@ let keptBytes = 0;
  * The compiled message; undefined: its template, its list or its customer is gone. Throws ValidationError on the fields of the texts
  * and of the sender.
  */
-export async function compiledMail(ctx: Context, source: MailSource): Promise<CompiledMessage | undefined> {
+export async function compiledMail(
+  ctx: Context,
+  source: MailSource,
+  heads: MailHeads,
+): Promise<CompiledMessage | undefined> {
   const { customerId, templateId, content } = source;
-  const head = templateId === NONE ? undefined : await templateHead(ctx.db, { customerId, id: templateId });
+  const head = templateId === NONE ? undefined : await heads.template(templateId);
   if (templateId !== NONE && !head) return undefined;
-  const list = source.listId === NONE ? undefined : await readListSource(ctx.db, { customerId, listId: source.listId });
+  const list = source.listId === NONE ? undefined : await heads.list(source.listId);
   if (source.listId !== NONE && !list) return undefined;
   const frame = { ...content, texts: null, kind: source.kind, list, customerId, templateId, head };
   const key = sha256(JSON.stringify([frame, content.texts], asText)).toString('base64');

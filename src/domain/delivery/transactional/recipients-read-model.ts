@@ -10,22 +10,26 @@ export interface KnownRecipient {
   readonly status: string | null;
 }
 
-interface Asked {
-  readonly customerId: bigint;
+export interface AskedRecipient {
   /** 0: no list. */
   readonly listId: bigint;
-  readonly emailKeys: readonly string[];
+  readonly emailKey: string;
 }
 
 /** What is known of each address, in their order. */
-export function knownRecipients(db: Queryable, { customerId, listId, emailKeys }: Asked): Promise<KnownRecipient[]> {
+export function knownRecipients(
+  db: Queryable,
+  customerId: bigint,
+  asked: readonly AskedRecipient[],
+): Promise<KnownRecipient[]> {
   return db.query(
     { emailKey: 'text', suppression: 'text?', subscriberId: 'bigint?', status: 'text?' },
     sql`SELECT g.email_key AS "emailKey", x.reason AS suppression, s.id AS "subscriberId", s.status
-          FROM unnest(${[...emailKeys]}::text[]) WITH ORDINALITY AS g(email_key, no)
+          FROM unnest(${asked.map(({ emailKey }) => emailKey)}::text[], ${asked.map(({ listId }) => listId)}::bigint[])
+               WITH ORDINALITY AS g(email_key, list_id, no)
           LEFT JOIN LATERAL (SELECT u.reason FROM suppression u WHERE u.customer_id IN (0, ${customerId}) AND u.email_key = g.email_key
                               ORDER BY u.customer_id LIMIT 1) x ON true
-          LEFT JOIN subscriber s ON ${listId} > 0 AND s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.email_key = g.email_key
+          LEFT JOIN subscriber s ON g.list_id > 0 AND s.customer_id = ${customerId} AND s.list_id = g.list_id AND s.email_key = g.email_key
          ORDER BY g.no`,
     'transactional.recipients',
   );

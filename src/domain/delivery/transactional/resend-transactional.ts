@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../../lib/errors.ts';
 import { requireRunningPlan } from '../../billing/require-allowed.ts';
-import { holdTemplate } from '../../content/templates/template-store.ts';
+import { holdTemplates } from '../../content/templates/template-store.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { enqueueWithIds } from '../../messages/enqueue-messages.ts';
 import { CONTENT_KEPT_DAYS } from '../../messages/message.ts';
@@ -32,7 +32,8 @@ export async function resendTransactional(ctx: Context, uid: string): Promise<Lo
     const mail = await mailToResend(tx.db, { customerId, id: fromId });
     if (!mail?.content || email === '') throw contentErased(CONTENT_KEPT_DAYS);
     const { sourceId, recipientId, listId, kind, status, content } = mail;
-    if (sourceId !== NONE && !(await holdTemplate(tx.db, { customerId, id: sourceId }))) throw templateDeleted();
+    const templateIds = sourceId === NONE ? [] : [sourceId];
+    if ((await holdTemplates(tx.db, customerId, templateIds)).size < templateIds.length) throw templateDeleted();
     await refuseTooManyWaiting(tx.db, customerId, priorityOf(kind));
     await refuseTooMuchKept(tx.db, customerId, await keptBytes(tx.db, customerId, fromId));
     const [written] = await enqueueWithIds(tx.db, [

@@ -5,6 +5,14 @@ import { KEPT_BYTES_MAX, WAITING_MAX } from './transactional.ts';
 export const mailNotFound = () =>
   new NotFoundError('TRANSACTIONAL_NOT_FOUND', 'There is no transactional mail with this uid.');
 
+const NEXT_TRY_SECONDS = 2;
+export const tooManyCalls = () =>
+  new RateLimitedError(
+    'TOO_MANY_CALLS',
+    `Too many mails are being accepted at this moment, and this one was not. Send it again after ${NEXT_TRY_SECONDS} seconds, and fewer at a time.`,
+    NEXT_TRY_SECONDS,
+  );
+
 const RETRY_SECONDS = 60;
 export const tooManyWait = () =>
   new RateLimitedError(
