@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
+import { updateList } from '../../../src/domain/audience/update-list.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
@@ -50,4 +51,22 @@ test('a date that moves to an earlier day, or is emptied, ends the wait by the n
   ]);
   await world.run('2027-02-10T09:00:00Z');
   expect((await world.steps(earlier)).at(-1)).toBe('soon passed next');
+});
+
+test('another time zone of the person moves the end, too', async () => {
+  await addListField(world.ctx, world.list.uid, { type: 'text', label: 'Zone', tag: 'ZONE' });
+  await updateList(world.ctx, world.list.uid, { timezoneTag: 'ZONE' });
+  const flow = await world.publish({
+    ...{ triggers, nodes: [{ id: 'ends', type: 'wait_until', field: 'ENDS', at: '09:00' }] },
+    edges: line('start', 'ends'),
+  });
+  const person = await world.person({ fieldValues: { ENDS: '2027-03-20' } });
+  await world.enter(flow, [person]);
+  await world.run();
+  const change = { subscriber: subscriberUid(person), listUid: world.list.uid, fieldValues: { ZONE: 'Asia/Tokyo' } };
+  await updateSubscriber(world.ctx, change);
+  await world.follow();
+  await world.run();
+  const runs = await queryRows(world.ctx.db, sql`SELECT wake_at FROM hot.flow_run WHERE person_id = ${person}`);
+  expect(runs).toEqual([{ wake_at: new Date('2027-03-20T00:00:00Z') }]);
 });

@@ -97,6 +97,17 @@ test('a changed date or zone moves the time; who comes later is planned too; who
   expect((await world.times(flow)).slice(2)).toEqual([`${late} 2022-04-09T04:15`]);
 });
 
+test('a timetable goes by the clock of the customer where neither the person nor the list has one', async () => {
+  const world = await startTriggerWorld('2022-05-01T00:01:00Z', context);
+  await world.ctx.db.execute(sql`UPDATE customer SET timezone = 'Asia/Tokyo' WHERE id = ${world.list.customerId}`);
+  const flow = await world.watch([{ type: 'weekly', weekdays: [1], at: '09:00' }]);
+  const person = await world.person();
+  for (const at of ['00:01', '23:59']) await world.look(`2022-05-01T${at}:00Z`);
+  expect(await world.entries(flow)).toEqual([]);
+  await world.look('2022-05-02T00:00:00Z');
+  expect(await world.entries(flow)).toMatchObject([{ personId: person, at: new Date('2022-05-02T00:00:00Z') }]);
+});
+
 test('a day fires once for a person who moves to a zone where it is yet to come', async () => {
   const world = await startWorld('2022-03-01T00:00:00Z');
   const flow = await world.watch([{ type: 'weekly', weekdays: [6], at: '09:00' }]);

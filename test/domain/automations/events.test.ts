@@ -115,6 +115,22 @@ test('a wait ends by its event or its time, whichever is first, with the key of 
   });
 });
 
+test('an event after the end of the wait does not end it, also when it is read before the time is', async () => {
+  const event = { type: 'event', name: 'ordered' };
+  const nodes = [{ id: 'order', type: 'wait_for_event', event, for: { hours: 2 } }, rest];
+  const edges = [...line('start', 'order'), { from: 'order', port: 'timeout', to: 'rest' }];
+  await withFlow({ triggers: [{ type: 'event', name: 'cart_left' }], nodes, edges }, async () => {
+    const person = await world.person();
+    await happens({ personId: person, name: 'cart_left' });
+    await world.follow();
+    await world.run(later(0));
+    await happens({ personId: person, name: 'ordered', at: new Date(later(2.5)) });
+    await world.follow();
+    await world.run(later(3));
+    expect(await world.steps(person)).toEqual(['order entered event', 'order passed timeout']);
+  });
+});
+
 test('who arrives at a wait looks back at what happened on the way, and since the entry where that counts', async () => {
   const wait = { id: 'tag', type: 'wait_for_event', event: { type: 'tag_added', tag: 'paid' }, for: { days: 1 } };
   const nodes = [
@@ -302,18 +318,20 @@ test('no event is lost to a late commit, nor doubled by several processes; a flo
 test('who cannot get mail any more leaves by the bounce or the complaint; a soft bounce changes nothing', async () => {
   const flow = { triggers: [{ type: 'event', name: 'begun' }], nodes: [rest], edges: line('start', 'rest') };
   await withFlow(flow, async () => {
-    const [hard, soft] = [await world.person(), await world.person()];
-    await happens({ personId: hard, name: 'begun' }, { personId: soft, name: 'begun' });
+    const [hard, soft, complains] = [await world.person(), await world.person(), await world.person()];
+    await happens(...[hard, soft, complains].map((personId) => ({ personId, name: 'begun' })));
     await world.follow();
     await ctx.db.execute(
-      sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT customer_id, email_key, 'bounce' FROM subscriber WHERE id = ${hard}`,
+      sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT customer_id, email_key, 'bounce' FROM subscriber WHERE id IN (${hard}, ${complains})`,
     );
     await happens(
       { personId: hard, kind: 'bounced', data: { type: 'hard' } },
       { personId: soft, kind: 'bounced', data: { type: 'soft' } },
+      { personId: complains, kind: 'complained' },
     );
     await world.follow();
     expect(await world.steps(hard)).toEqual(['rest entered event', 'rest left suppressed']);
+    expect(await world.steps(complains)).toEqual(['rest entered event', 'rest left suppressed']);
     expect(await world.steps(soft)).toEqual(['rest entered event']);
   });
 });

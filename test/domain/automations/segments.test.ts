@@ -121,6 +121,34 @@ test('a rule about time is judged each hour, and `if` then', async () => {
   expect(await world.steps(plain)).toEqual([]);
 });
 
+test('a rule about time is judged again when an hour is over, not later', async () => {
+  const world = await startWorld('2022-06-14T09:00:00Z', { createdAt: { moreThanDaysAgo: 30 } });
+  const person = await world.person();
+  await world.ctx.db.execute(sql`UPDATE subscriber SET created_at = '2022-05-15T12:00:00Z' WHERE id = ${person}`);
+  const flow = await world.watch([{ type: 'segment_entered', segmentUid: world.segmentUid }]);
+  for (const at of ['11:30', '12:29']) await world.look(`2022-06-14T${at}:00Z`);
+  expect(await world.people(flow)).toEqual([]);
+  await world.look('2022-06-14T12:31:00Z');
+  expect(await world.people(flow)).toEqual([person]);
+});
+
+test('who is in the flow stays where they are when the segment is computed anew without them', async () => {
+  const world = await startWorld();
+  const nodes = [{ id: 'rest', type: 'wait', for: { hours: 2 } }];
+  const flow = await world.watch([{ type: 'segment_entered', segmentUid: world.segmentUid }], {
+    ...{ nodes, edges: [{ from: 'start', to: 'rest' }] },
+  });
+  const person = await world.person({ fieldValues: { LEVEL: 'gold' } });
+  await world.look('2022-06-01T00:01:00Z');
+  await updateSegment(world.ctx, world.segmentUid, { rule: { field: { tag: 'LEVEL', text: { is: 'silver' } } } });
+  await world.look('2022-06-01T00:02:00Z');
+  await world.level(person, 'bronze');
+  await world.look('2022-06-01T01:30:00Z');
+  expect(await world.counts(flow)).toEqual({ rest: 'entered 1, waiting 1' });
+  await world.run('2022-06-01T02:01:00Z');
+  expect(await world.steps(person)).toEqual(['rest entered segment_entered', 'rest passed next']);
+});
+
 test('2,500 people come in at once, with a process that is killed at any statement: each enters once', async () => {
   const world = await startWorld();
   const { ctx, list } = world;
