@@ -114,6 +114,9 @@ test('each event is told once, in exactly the specified form, to whoever verifie
       { event: 'automation_webhook', automation_id: 12, subscriber_uid: subscriberUid(2n) },
     ],
   ]);
+  // Of one customer, in the order in which it happened.
+  const sequences = bodies().flatMap(([body], no) => (no < 5 ? [Number(Reflect.get(Object(body), 'sequence'))] : []));
+  expect(sequences).toEqual([...new Set(sequences)].toSorted((a, b) => a - b));
   for (const event of lifecycleEvents) {
     const hooks = receiver.at(`/${event}?a=1`);
     for (const hook of hooks) {

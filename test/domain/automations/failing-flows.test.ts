@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { advanceNode } from '../../../src/domain/automations/advance-node.ts';
 import { countBlocked } from '../../../src/domain/automations/entry-store.ts';
 import { retryParked } from '../../../src/domain/automations/parked-runs.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
@@ -48,6 +49,8 @@ test('a node at which too many fail is paused, others go on, and trying again re
   expect(await world.counts(flow)).toMatchObject({ mark: 'entered 20, passed 10, parked 10' });
   await world.enter(flow, people.slice(20));
   expect(await world.run(), 'nobody is moved there').toBe(0);
+  const node = { key: { ...flow.key, node: 'mark' } };
+  expect(await advanceNode(world.ctx, node, world.now()), 'nor by who has found it before').toMatchObject({ moved: 0 });
   const jobs = await queryRows<{ payload: object }>(
     world.ctx.db,
     sql`SELECT payload FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id WHERE t.identifier = ${pausedNodeMailJob.name}`,

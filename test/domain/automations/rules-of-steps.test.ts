@@ -87,6 +87,25 @@ test('a worker that dies at any statement has moved people on with their mail in
   expect(await passed()).toBe(all.length);
 });
 
+test('a goodbye mail goes to nobody who was suppressed after the flow had unsubscribed them', async () => {
+  const nodes = [
+    { id: 'leave', type: 'unsubscribe' },
+    { id: 'rest', type: 'wait', for: { hours: 1 } },
+    { id: 'bye', type: 'send_mail', templateUid: await template(), isGoodbye: true },
+  ];
+  const flow = await world.publish({ triggers, nodes, edges: line('start', 'leave', 'rest', 'bye') });
+  const [suppressed, other] = [await world.person(), await world.person()];
+  await world.enter(flow, [suppressed, other]);
+  await world.run();
+  await ctx.db.execute(
+    sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT customer_id, email_key, 'complaint' FROM subscriber WHERE id = ${suppressed}`,
+  );
+  await world.run(inMinutes(60));
+  expect((await world.steps(suppressed)).at(-1)).toBe('bye passed next suppressed');
+  expect((await world.steps(other)).at(-1)).toBe('bye passed next');
+  expect(await messageRows(ctx, 'flow % bye %')).toHaveLength(1);
+});
+
 test('on each pass through a way round the mail is another one', async () => {
   const nodes = [
     { id: 'weekly', type: 'send_mail', templateUid: await template() },

@@ -128,3 +128,15 @@ test('a new version: who is inside finishes on the one before, who has finished 
   expect(await world.steps(inside)).toEqual(['rest entered execute', 'rest passed next', 'old passed next']);
   expect(await world.counts(flow)).toEqual({ rest: 'entered 2, passed 2', old: 'entered 2, passed 2' });
 });
+
+test('who has finished by a key does not enter again because a new version has no keys', async () => {
+  const flow = { triggers: [{ type: 'execute' }], nodes: [{ id: 'stop', type: 'end' }], edges: line('start', 'stop') };
+  const keyed = await world.publish({ ...flow, entry: { mode: 'per_key', key: 'cart' } });
+  const person = await world.person();
+  await world.enter(keyed, [person], { entryKey: 'a' });
+  await world.run();
+  await updateAutomation(ctx, keyed.uid, { flow, draftVersion: 1 });
+  const { number } = await publishAutomation(ctx, keyed.uid, 2);
+  const once = { ...keyed, key: { ...keyed.key, version: number } };
+  expect(await world.enter(once, [person])).toEqual([{ refused: 'entered_before' }]);
+});
