@@ -23,7 +23,7 @@ import { inputOf, type NameTree } from './input.ts';
 import type { IncomingFile } from './multipart.ts';
 import type { DataOf, OperationName, VariablesOf } from './operations.ts';
 import type { Call, Row, View } from './row.ts';
-import { compareWords } from './words.ts';
+import { compareWords, type VariableTypes } from './words.ts';
 
 /** The caller as the request states it; not verified yet. */
 export interface Credentials {
@@ -125,7 +125,7 @@ export function beginCall(parts: CallParts, options: CallOptions): Call {
   };
   const execute = async (name: string, variables: Values) => {
     const execution = await run(name, variables);
-    const data = dataOf(execution, parts);
+    const data = dataOf(execution, parts, operationNamed(name).variableTypes);
     for (const result of Object.values(data)) {
       if (isFailure(result)) throw refusal(result, row, view().dialect);
     }
@@ -181,10 +181,14 @@ function checkAccess(row: Row, viewer: Execution['viewer']): void {
     throw new RestError(403, { message: 'This needs the token of an administrator.' });
 }
 
-function dataOf(execution: Execution, { row, log, requestId }: CallParts): Readonly<Record<string, unknown>> {
+function dataOf(
+  execution: Execution,
+  { row, log, requestId }: CallParts,
+  types: VariableTypes,
+): Readonly<Record<string, unknown>> {
   const [error] = execution.errors ?? [];
   if (error) {
-    const known = graphqlErrorAnswer(error, { nameOf: fieldNames(row), requestId });
+    const known = graphqlErrorAnswer(error, { nameOf: fieldNames(row), requestId, types });
     if (known) throw known;
     const masked = error.extensions?.['reference'];
     const reference = typeof masked === 'string' ? masked : requestId;

@@ -4,6 +4,8 @@
  */
 import type { FieldErrors } from '../lib/errors.ts';
 import { UNAVAILABLE_MESSAGE, UNAVAILABLE_RETRY_SECONDS } from '../lib/is-unavailable.ts';
+import { schemaFault } from './schema-faults.ts';
+import type { VariableTypes } from './words.ts';
 
 /** An object with a message, or a row for each of the things that failed. */
 type RefusalBody = ({ readonly message?: unknown } & Readonly<Record<string, unknown>>) | readonly unknown[];
@@ -125,16 +127,23 @@ export function failureFields(failure: Failure, nameOf: (path: string) => string
   return renamed(failure.fields ?? [], nameOf);
 }
 
+interface OperationNames {
+  /** The caller's name of a path in the variables. */
+  readonly nameOf: (path: string) => string;
+  readonly requestId: string;
+  readonly types: VariableTypes;
+}
+
 /** An error outside the data: an expected one, or a defect (already masked and logged by the schema). */
 export function graphqlErrorAnswer(
   error: OperationError,
-  { nameOf, requestId }: { readonly nameOf: (path: string) => string; readonly requestId: string },
+  { nameOf, requestId, types }: OperationNames,
 ): RestError | undefined {
   const { type, code, fields, retryAfterSeconds } = error.extensions ?? {};
   if (UNAVAILABLE.has(code)) return unavailableAnswer(error.message);
   if (code === PLUGIN_FAILED) return defectAnswer(requestId, error.message);
   if (code === TOO_EXPENSIVE) return invalid({ input: [error.message] });
-  if (code === BAD_REQUEST) return invalid(inputFault(error.message, nameOf));
+  if (code === BAD_REQUEST) return invalid(schemaFault(error.message, { types, nameOf }) ?? { input: [error.message] });
   if (typeof type !== 'string' || !isFailureName(type)) return undefined;
   const failure: Failure = {
     __typename: type,
@@ -147,13 +156,6 @@ export function graphqlErrorAnswer(
     ...(typeof retryAfterSeconds === 'number' ? { retryAfterSeconds } : {}),
   };
   return failureAnswer(failure, nameOf);
-}
-
-/** The schema's message about a value deep in a parameter: `Variable "$input" has invalid value at .rule.all[0]: ...`. */
-function inputFault(message: string, nameOf: (path: string) => string): FieldErrors {
-  const [, place, text] = /^Variable "\$\w+" has invalid value at \.([\w.[\]]{1,500}): (.*)$/s.exec(message) ?? [];
-  if (place === undefined || text === undefined) return { input: [message] };
-  return { [nameOf(place.replace(/\[(\d+)\]/g, '.$1'))]: [text] };
 }
 
 /** A service that we need is away or too busy for the moment. */

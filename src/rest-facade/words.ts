@@ -88,7 +88,11 @@ const STAND_INS: Readonly<Record<string, string>> = {
 /** As the domain says it of its own words. */
 function sentenceOf(type: GraphQLEnumType, path: string, given: string): string {
   const label = fieldLabel(path.split('.').at(-1) ?? path);
-  if (given === '') return `The ${label} field is required.`;
+  return given === '' ? `The ${label} field is required.` : oneOfTheWords(type, label);
+}
+
+/** The sentence about a word that is none of these. */
+export function oneOfTheWords(type: GraphQLEnumType, label: string): string {
   const words = type.getValues().map(({ name }) => (type.name === 'WebhookEvent' ? eventName(name) : name));
   return `The ${label} must be one of: ${words.join(', ')}.`;
 }
