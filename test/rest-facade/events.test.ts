@@ -61,6 +61,31 @@ test('a batch is answered row by row, and what is long past starts nothing', asy
   expect((await send({ events: [] })).status).toBe(422);
 });
 
+test('a row of the wrong form is named and not recorded without its values, and unknown names are listed', async () => {
+  const person = { subscriber_uid: world.subscriberUid };
+  const before = (await recorded(world.customerId)).length;
+  const { status, body } = await send({
+    events: [
+      { ...person, name: 'formed', payload: 'total=3' },
+      { ...person, name: 'formed', payload: [1] },
+      { ...person, name: 'formed', key: { id: 'c1' } },
+      { ...person, name: 'formed', list_uid: [other.listUid] },
+      'no object',
+      { ...person, name: 'formed', payload: null, data: { total: 3 } },
+    ],
+  });
+  expect({ status, body }).toMatchObject({ status: 201, body: { recorded: 1, ignored: ['events.5.data'] } });
+  expect((body as { events: { message: string | null }[] }).events.map(({ message }) => message)).toEqual([
+    'payload: The payload must be an object.',
+    'payload: The payload must be an object.',
+    'key: The key must be a text.',
+    'list_uid: The list uid must be a text.',
+    'The event must be an object.',
+    null,
+  ]);
+  expect((await recorded(world.customerId)).slice(before)).toMatchObject([{ name: 'formed', data: null }]);
+});
+
 test('a token needs the scope of events', async () => {
   const reader = await app.newTenant({ scopes: ['subscribers:write'] });
   expect(await send({ subscriber_uid: world.subscriberUid, name: 'seen' }, reader.token)).toMatchObject({

@@ -1,5 +1,6 @@
 /** Events from outside: an extension of the specification. One at a time, or many with an answer for each. */
 import { z } from 'zod';
+import { fieldLabel } from '../../lib/text.ts';
 import { created } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
 import { RestError, invalid } from '../errors.ts';
@@ -25,12 +26,13 @@ export const eventRows = [
     variables: (input) => ({ input: { events: eventsOf(input) } }),
     present({ recordEvents: { answers } }, _view, input) {
       const [only] = answers;
-      if ((input.raw('events') ?? '') === '' && only?.code)
-        throw refusalOf(input.text('subscriber'), only.code, only.message ?? '');
+      const many = input.raw('events') ?? '';
+      if (many === '' && only?.code) throw refusalOf(input.text('subscriber'), only.code, only.message ?? '');
+      const rows = listIn(many) ?? [];
       const recorded = answers.filter(({ isRecorded }) => isRecorded).length;
-      const events = answers.map(({ isRecorded, code, message }) => ({
+      const events = answers.map(({ isRecorded, code, message }, no) => ({
         recorded: isRecorded,
-        ...{ code, message: message && inRestNames(message) },
+        ...{ code, message: message && (formFault(rows[no]) ?? inRestNames(message)) },
       }));
       const all = recorded === answers.length ? 'The events' : `${recorded} of ${answers.length} events`;
       return created(`${all} are recorded`, { recorded, events });
@@ -56,7 +58,10 @@ function eventsOf(input: Input) {
   if (Object.values(one).some((value) => value !== undefined))
     input.refuse('events', 'Give one event, or the list `events`, not both.');
   const list = listIn(many);
-  if (list) return list.map(eventOf);
+  if (list) {
+    input.ignore(...unknownNames(list));
+    return list.map((item) => (formFault(item) === undefined ? eventOf(item) : NO_EVENT));
+  }
   input.refuse('events', 'The events must be a list of objects.');
   return [];
 }
@@ -96,13 +101,35 @@ function inRestNames(message: string): string {
 
 type Item = Readonly<Record<string, unknown>>;
 
+/** Sent for a row of the wrong form, so that it is answered in its place: it is never recorded. */
+const NO_EVENT = { name: '', subscriber: '' };
+
+const TEXTS = ['name', 'subscriber_uid', 'subscriber', 'email', 'list_uid', 'key', 'occurred_at'] as const;
+const ROW_NAMES: ReadonlySet<string> = new Set([...TEXTS, 'payload']);
+
+/** What would be lost if the row were recorded without it. */
+function formFault(item: unknown): string | undefined {
+  if (!isObject(item)) return 'The event must be an object.';
+  const wrong = TEXTS.find(
+    (name) => item[name] !== undefined && item[name] !== null && textAt(item, name) === undefined,
+  );
+  if (wrong !== undefined) return `${wrong}: The ${fieldLabel(wrong)} must be a text.`;
+  const payload = item['payload'] ?? null;
+  return payload === null || isObject(payload) ? undefined : 'payload: The payload must be an object.';
+}
+
+/** As those of other requests: `events.2.data`. */
+function unknownNames(list: readonly unknown[]): readonly string[] {
+  return list.flatMap((item, no) =>
+    Object.keys(isObject(item) ? item : {}).flatMap((name) => (ROW_NAMES.has(name) ? [] : [`events.${no}.${name}`])),
+  );
+}
+
 /** What is missing or wrong is answered for its row. */
 function eventOf(given: unknown) {
   const item: Item = isObject(given) ? given : {};
-  const text = (...names: readonly string[]): string | undefined => {
-    const value = names.map((name) => item[name]).find((one) => one !== undefined && one !== null);
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
-  };
+  const text = (...names: readonly string[]) =>
+    names.map((name) => textAt(item, name)).find((one) => one !== undefined);
   const payload = item['payload'];
   return {
     name: text('name') ?? '',
@@ -112,6 +139,11 @@ function eventOf(given: unknown) {
     payload: isObject(payload) ? { ...payload } : undefined,
     occurredAt: text('occurred_at')?.replace(/^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)$/, '$1T$2Z'),
   };
+}
+
+function textAt(item: Item, name: string): string | undefined {
+  const value = item[name];
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 function isObject(value: unknown): value is Item {
