@@ -1,4 +1,5 @@
 /** The live figures of campaigns: read at most four times a second, however many watch and however often they change. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Context } from '../context.ts';
 import { openFeed, sharedFeed, type FeedSource, type LiveFeed } from '../../db/live-feed.ts';
 import type { Notifications } from '../../db/listen.ts';
@@ -24,6 +25,8 @@ function sourceOf(ctx: Pick<Context, 'db'>): FeedSource<CampaignKey, CampaignSta
     channels: [STATISTICS_CHANNEL],
     keyOf: ({ customerId, campaignId }) => `${customerId}:${campaignId}`,
     read: async (campaign) => (await readCampaignStatistics(ctx, [campaign]))[0],
+    // Of a campaign that is done all is in the figures: what it waits for, and what is read beside them, changes no more.
+    isSame: (before, after) => after.status === 'done' && isDeepStrictEqual(before, after),
     intervalMs: STATISTICS_INTERVAL_MS,
     rereadMs: REREAD_MS,
   };

@@ -123,6 +123,20 @@ describe('watching', () => {
     await lively.return?.();
   });
 
+  test('of a campaign that is done the same figures come once', async () => {
+    const campaign = await seedCampaign(ctx.db, { subscribers: 1 });
+    await ctx.db.execute(sql`UPDATE campaign SET status = 'done' WHERE id = ${campaign.campaignId}`);
+    const watch = feed.watch(campaign);
+    await watch.next();
+    const next = watch.next();
+    announceCampaignChange(ctx, campaign);
+    await sleep(1_000);
+    await setSent(campaign, 6);
+    announceCampaignChange(ctx, campaign);
+    expect((await next).value).toMatchObject({ sentCount: 6 });
+    await watch.return?.();
+  });
+
   test('after a lost connection everybody reads again', async () => {
     const campaign = await seedCampaign(ctx.db, { subscribers: 1 });
     const watch = feed.watch(campaign);
