@@ -1,6 +1,7 @@
 /** The drivers for Mailgun keep the contract of sending drivers, against a vendor that behaves as its documents say. */
 import { describe, expect, test } from 'vitest';
 import { plugin } from '../../plugins/mailwright/mailgun/index.ts';
+import { webhook } from '../../plugins/mailwright/mailgun/webhook.ts';
 import { sendingDriverConformance } from '../../src/plugin-testing/sending-driver-conformance.ts';
 import { connectSmtpFor, driverOf } from '../support/drivers-of-plugin.ts';
 import { MAILGUN_SIGNING_KEY, mailgunReport, startMailgunVendor } from '../support/mailgun-vendor.ts';
@@ -54,6 +55,16 @@ describe('mailgun-api', () => {
   test('are all rules for a driver with growing connections, a webhook and senders', () =>
     expect(rules).toHaveLength(26));
 });
+
+test.each([{}, { event: 5 }, { event: 'failed', message: 'none' }])(
+  'a genuine report that cannot be read (%j) is no forgery: it is kept, and can be read once more after an upgrade',
+  (data) => {
+    const settings = { webhook_signing_key: MAILGUN_SIGNING_KEY };
+    expect(webhook.verify(report(data), settings)).toBe(true);
+    expect(() => webhook.parse(report(data), settings)).toThrow();
+    expect(webhook.verify(mailgunReport(data, { key: 'another' }), settings)).toBe(false);
+  },
+);
 
 describe('mailgun-smtp', () => {
   const rules = sendingDriverConformance(driverOf(plugin, 'mailgun-smtp'), {
