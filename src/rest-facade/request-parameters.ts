@@ -18,6 +18,8 @@ export type Parameter = readonly [name: string, value: unknown];
 export const PARAMETERS_MAX = 5_000;
 // `a[b][c][d]` is deeper than anything documented.
 const DEPTH_MAX = 8;
+/** Of a value in a JSON body: a flow with a segment's rule in its conditions has 38 levels. */
+const VALUE_DEPTH_MAX = 44;
 export const NAME_LENGTH_MAX = 200;
 /** With brackets: every step at its longest. */
 const PATH_LENGTH_MAX = DEPTH_MAX * (NAME_LENGTH_MAX + 2);
@@ -37,7 +39,7 @@ export function mergeParameters(parameters: Iterable<Parameter>): RequestParamet
   const count = counter();
   for (const [name, value] of parameters) {
     const path = pathOf(name);
-    if (path.length > DEPTH_MAX) throw tooDeep(name);
+    if (path.length > DEPTH_MAX) throw tooDeep(name, DEPTH_MAX);
     const parent = path.slice(0, -1).reduce((branch, step) => branchAt(branch, step, true), root);
     const last = path.at(-1) ?? '';
     place(parent, last === '' ? String(parent.children.size) : last, { value, depth: path.length, count, name });
@@ -57,7 +59,7 @@ function place(parent: Branch, key: string, placed: Placed): void {
   checkName(key);
   const { value, depth, count, name } = placed;
   if (isPlainObject(value)) {
-    if (depth >= DEPTH_MAX) throw tooDeep(name);
+    if (depth >= VALUE_DEPTH_MAX) throw tooDeep(name, VALUE_DEPTH_MAX);
     const branch = branchAt(parent, key, false);
     for (const [child, inner] of Object.entries(value))
       place(branch, child, { ...placed, value: inner, depth: depth + 1 });
@@ -70,7 +72,7 @@ function leafOf(placed: Placed): Leaf {
   const { value, depth, count, name } = placed;
   count();
   if (Array.isArray(value)) {
-    if (depth >= DEPTH_MAX) throw tooDeep(name);
+    if (depth >= VALUE_DEPTH_MAX) throw tooDeep(name, VALUE_DEPTH_MAX);
     return value.map((item: unknown) => {
       const holder: Branch = { children: new Map(), listable: false };
       place(holder, 'item', { ...placed, value: item, depth: depth + 1 });
@@ -111,7 +113,7 @@ function valueOf(node: Node): ParameterValue {
 
 function pathOf(name: string): readonly string[] {
   // Before any regular expression: one that repeats a group overflows the stack on a name of megabytes.
-  if (name.length > PATH_LENGTH_MAX) throw name.includes('[') ? tooDeep(name) : wrongName();
+  if (name.length > PATH_LENGTH_MAX) throw name.includes('[') ? tooDeep(name, DEPTH_MAX) : wrongName();
   const match = BRACKETS.exec(name);
   const [, head, brackets] = match ?? [];
   if (head === undefined || brackets === undefined) return [name];
@@ -147,8 +149,8 @@ export function tooManyParameters() {
   return invalid({ input: [`A request may have ${PARAMETERS_MAX} parameters.`] });
 }
 
-function tooDeep(name: string) {
-  return invalid({ [name.slice(0, NAME_LENGTH_MAX)]: [`Parameters may be nested ${DEPTH_MAX} deep.`] });
+function tooDeep(name: string, max: number) {
+  return invalid({ [name.slice(0, NAME_LENGTH_MAX)]: [`Parameters may be nested ${max} deep.`] });
 }
 
 function isBranch(node: Node | undefined): node is Branch {

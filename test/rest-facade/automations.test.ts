@@ -128,13 +128,15 @@ describe('an automation', () => {
     expect(errorsOf(await ask('POST', `/automations/${uid}/copy`, { name: `${name}x` }))).toEqual(['name']);
   });
 
-  test('takes a flow with deep conditions as JSON text', async () => {
+  test('takes a flow with deep conditions, and the same as JSON text', async () => {
     const nested = (levels: number): object =>
       levels === 0 ? { person: { email: { contains: 'x' } } } : { all: [nested(levels - 1)] };
     const nodes = [{ id: 'ask', type: 'condition', if: nested(4) }];
     const flow = { ...FLOW, nodes, edges: [{ from: 'start', to: 'ask' }] };
-    const uid = await make({ flow: JSON.stringify(flow) });
+    const uid = await make({ flow });
     expect((await ask('GET', `/automations/${uid}`)).body).toMatchObject({ automation: { flow } });
+    const asText = await make({ flow: JSON.stringify(flow) });
+    expect((await ask('GET', `/automations/${asText}`)).body).toMatchObject({ automation: { flow } });
     expect((await ask('POST', `/automations/${uid}/publish`, { draft_version: 1 })).status).toBe(200);
     const wrong = { list_uid: own.listUid, name: 'x', flow: '[1]' };
     expect(errorsOf(await ask('POST', '/automations', wrong))).toEqual(['flow']);

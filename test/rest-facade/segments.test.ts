@@ -88,17 +88,28 @@ describe('a segment', () => {
   });
 
   test.each([
-    [{ bogus: 1 }, 'rule', 'bogus'],
-    [{ all: [{ status: ['subscribed'] }, { email: { is: 3 } }] }, 'rule.all.1.email.is', 'non string'],
-    [{ field: { tag: 'AGE', number: { gte: 'x' } } }, 'rule.field.number.gte', 'x'],
-    [{ status: ['nobody'] }, 'rule.status.0', 'nobody'],
-  ])('says where %j does not fit the schema', async (rule, place, said) => {
+    [{ bogus: 1 }, 'rule', /^The rule has no “bogus”. It may have: .*\btags\b/],
+    [{ ...VIPS, email: { is: 'a@b.c' } }, 'rule', /^The rule must be an object with exactly one of: .*\btags\b/],
+    [{ all: [{ status: ['subscribed'] }, { email: { is: 3 } }] }, 'rule.all.1.email.is', /^The is must be a text\.$/],
+    [{ field: { tag: 'AGE', number: { gte: 'x' } } }, 'rule.field.number.gte', /^The gte must be a number\.$/],
+    [{ field: { text: { is: 'x' } } }, 'rule.field.tag', /^The tag field is required\.$/],
+    [{ tags: ['vip'] }, 'rule.tags', /^The tags must be an object with exactly one of: hasAll, hasAny, hasNone\.$/],
+    [{ tags: { hasAny: ['vip', null] } }, 'rule.tags.hasAny.1', /^The has any field is required\.$/],
+    [{ opened: { peopleOnly: 'maybe' } }, 'rule.opened.peopleOnly', /^The people only must be true or false\.$/],
+    [{ opened: { atLeast: 1.5 } }, 'rule.opened.atLeast', /^The at least must be a whole number\.$/],
+    [{ createdAt: { before: 'soon' } }, 'rule.createdAt.before', /^The before must be an ISO 8601 /],
+    [{ status: ['nobody'] }, 'rule.status.0', /^The status must be one of: .*\bsubscribed\b/],
+  ])('says where %j does not fit, without words of the schema', async (rule, place, said) => {
     const answer = await create({ name: 'X', rule });
-    expect(answer).toMatchObject({ status: 422, body: { errors: { [place]: [expect.stringContaining(said)] } } });
+    expect(answer).toMatchObject({ status: 422, body: { errors: { [place]: [expect.stringMatching(said)] } } });
+    expect(answer.text).not.toMatch(/Segment\w*Input|OneOf/);
   });
 
-  test('takes a deeply nested rule as a text', async () => {
+  test('takes a deeply nested rule, also as a text', async () => {
     const nested = (levels: number): object => (levels === 0 ? VIPS : { all: [nested(levels - 1)] });
+    expect((await create({ name: 'Deep', rule: nested(10) })).status).toBe(201);
+    expect((await create({ name: 'Deep', rule: nested(11) })).status).toBe(422);
+    expect((await create({ name: 'Deep', rule: nested(22) })).text).toContain('nested 44 deep');
     expect((await create({ name: 'Deep', rule: JSON.stringify(nested(10)) })).status).toBe(201);
     expect((await create({ name: 'Deep', rule: JSON.stringify(nested(11)) })).status).toBe(422);
     expect((await create({ name: 'Deep', rule: `${'{"all":['.repeat(5_000)}{}${']}'.repeat(5_000)}` })).status).toBe(

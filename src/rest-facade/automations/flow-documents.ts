@@ -46,7 +46,7 @@ export const flowDocumentRows = [
     path: '/automations/import',
     access: 'token',
     summary: 'Makes an automation of a document. It has no effect until it is published and activated.',
-    details: `\`document\`: what an export answers; with deep conditions as JSON text. ${MAPPING} What is not found is a 422 on \`mapping\`, all of it together.`,
+    details: `\`document\`: what an export answers; in a form as JSON text. ${MAPPING} What is not found is a 422 on \`mapping\`, all of it together.`,
     answers: answersCreated(automationActionShape),
     required: ['list_uid', 'document'],
     operation: 'ImportAutomation',

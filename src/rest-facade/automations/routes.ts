@@ -29,8 +29,7 @@ import {
   presentAutomationRow,
 } from './present.ts';
 
-const FLOW =
-  '`flow`: triggers, nodes and edges; with deep conditions as JSON text. It may have faults until it is published.';
+const FLOW = '`flow`: triggers, nodes and edges; in a form as JSON text. It may have faults until it is published.';
 
 export const automationRows = [
   endpoint({
