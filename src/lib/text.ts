@@ -178,6 +178,12 @@ function sentenceOf(issue: z.core.$ZodIssue): string {
       return ownWords(label, issue.message);
     case 'invalid_key':
       return ownWords(label, issue.issues[0]?.message ?? '');
+    case 'invalid_union': {
+      const options = ('options' in issue && issue.options) || [];
+      return options.length > 0
+        ? `The ${label} must be one of: ${options.map(String).join(', ')}.`
+        : `The ${label} is invalid.`;
+    }
     case 'invalid_value':
       return `The ${label} must be one of: ${issue.values.map(String).join(', ')}.`;
     case 'custom':

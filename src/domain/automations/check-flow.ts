@@ -48,7 +48,9 @@ function shapeFaults(given: unknown, errors: Readonly<Record<string, readonly st
     const [, group = '', no = '', field] = /^(nodes|goals|exits)\.(\d+)(?:\.(.*))?$/.exec(path) ?? [];
     const node = group === '' ? null : idAt(given, group, Number(no));
     const place = node === null ? path : (field ?? null);
-    return messages.map((message) => flowFault('invalid', message, node, place));
+    // Of a node as a whole, the last name of the path is that of the list.
+    const one = (message: string) => (field === undefined ? message.replace(`The ${group} `, 'This part ') : message);
+    return messages.map((message) => flowFault('invalid', group === '' ? message : one(message), node, place));
   });
 }
 

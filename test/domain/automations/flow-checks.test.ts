@@ -195,6 +195,24 @@ describe('a flow', () => {
     expect(faultsOf(parts)).toEqual([]);
   });
 
+  test.each<[string, unknown, string]>([
+    ['an unknown type', { id: 'hello', type: 'dance' }, 'The type must be one of: send_mail, wait, wait_until, '],
+    ['no type', { id: 'hello' }, 'The type must be one of: send_mail, '],
+    [
+      'a node as a whole',
+      { id: 'hello', type: 'wait_until', at: '09:00' },
+      'This part must have exactly one of: date, ',
+    ],
+    [
+      'a condition of a rule',
+      { id: 'hello', type: 'condition', if: { person: { tags: ['vip'] } } },
+      'The tags must be an object.',
+    ],
+  ])('says of %s what is right', (_what, node, sentence) => {
+    const [fault] = checkFlow(flowWith({ nodes: [node] })).faults;
+    expect(fault?.message).toContain(sentence);
+  });
+
   test('warns of what is strange, and can be published', () => {
     const { faults, warnings } = checkFlow(
       flowWith({

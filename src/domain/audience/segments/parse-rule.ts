@@ -1,6 +1,6 @@
 /** Parses a rule from a caller or the database, with all faults together. */
 import { ValidationError, type FieldErrors } from '../../../lib/errors.ts';
-import { checkInput } from '../../../lib/text.ts';
+import { checkInput, fieldLabel } from '../../../lib/text.ts';
 import { conditionSchemas, withoutNulls, type ConditionName } from './conditions.ts';
 import { RULE_BYTES_MAX, RULE_CONDITIONS_MAX, RULE_DEPTH_MAX, type Condition, type SegmentRule } from './segment.ts';
 
@@ -77,7 +77,10 @@ function refuse(reading: Reading, field: string, sentence: string): undefined {
 }
 
 function noteAll(reading: Reading, prefix: string, errors: FieldErrors): undefined {
+  const name = fieldLabel(prefix.split('.').at(-1) ?? prefix);
   for (const [field, sentences] of Object.entries(errors)) {
-    reading.errors[field === 'input' ? prefix : `${prefix}.${field}`] = sentences;
+    // The value as a whole has no name of its own.
+    if (field === 'input') reading.errors[prefix] = sentences.map((one) => one.replace(/^The input /, `The ${name} `));
+    else reading.errors[`${prefix}.${field}`] = sentences;
   }
 }
