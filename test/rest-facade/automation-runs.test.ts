@@ -5,6 +5,7 @@ import { sql } from '../../src/db/database.ts';
 import { advanceDue } from '../../src/domain/automations/advance-due.ts';
 import { runUid, subscriberIdOf, subscriberUid } from '../../src/lib/ids.ts';
 import { automationRest, errorsOf, line } from '../support/automation-rest.ts';
+import { LIST_BODY } from '../support/list-body.ts';
 import { field } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { newWorld } from '../support/rest-world.ts';
@@ -85,6 +86,27 @@ const FLOW = {
   ],
 };
 const PAYLOAD = { login: { api_token: 'T-1', city: 'Graz' }, items: [{ password: 'x', no: 5 }] };
+
+test('a step that started another automation names the run there; a person who was moved, the list', async () => {
+  const other = String(field(await ask('POST', '/lists', LIST_BODY), 'list_uid'));
+  const started = await active({ nodes: [{ id: 'end', type: 'end' }], edges: line('start', 'end') });
+  const uid = await active({
+    nodes: [
+      { id: 'begin', type: 'start_flow', automationUid: started },
+      { id: 'move', type: 'move_to_list', listUid: other },
+    ],
+    edges: line('start', 'begin', 'move'),
+  });
+  const one = await enter(uid);
+  await run();
+  const there = (await runsOf(started)).runs[0]?.uid;
+  expect((await ask('GET', `/automations/${uid}/runs/${one.run}`)).body).toMatchObject({
+    steps: [{}, { node: 'begin', what: 'passed', details: { automationUid: started, runUid: there } }, {}],
+  });
+  const { body } = await ask('GET', `/subscribers/${one.email}/timeline?kind=moved&list_uid=${own.listUid}`);
+  expect(body).toMatchObject({ timeline: [{ kind: 'moved', what: { list_uid: other } }] });
+  expect(JSON.stringify(body)).not.toContain('listUid');
+});
 
 test('a run shows every step with its reason, the mail with its delivery, and no secrets', async () => {
   const uid = await active(FLOW);

@@ -1,6 +1,6 @@
 /** Reading the runs of an automation: who is where, and what each of them went through. Without secrets of payloads. */
 import { NotFoundError, ValidationError } from '../../lib/errors.ts';
-import { isUid, runIdOf } from '../../lib/ids.ts';
+import { isUid, runIdOf, runUid } from '../../lib/ids.ts';
 import { isSecretName, MASKED, maskSecrets } from '../../lib/mask-secrets.ts';
 import { parseInput } from '../../lib/text.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
@@ -115,8 +115,11 @@ export async function shownPayload({ db }: Context, key: RunKey): Promise<Readon
   return payload ? maskSecrets(payload) : null;
 }
 
-/** A condition keeps the values that it read, without their names: the node has them. The message is shown apart. */
-function shownDetails({ messageId: _messageId, ...details }: Readonly<Record<string, unknown>>, node?: FlowNode) {
+/** A condition keeps the values that it read, without their names: the node has them. The message is shown apart, and ids of rows never. */
+function shownDetails(stored: Readonly<Record<string, unknown>>, node?: FlowNode) {
+  const { messageId: _messageId, event: _event, run, ...others } = stored;
+  const details =
+    typeof run === 'string' && node?.type === 'start_flow' ? { ...others, runUid: runUid(BigInt(run)) } : others;
   const { answers } = details;
   if (!Array.isArray(answers)) return maskSecrets(details);
   const questions = node?.type === 'condition' ? questionsOf(node.if) : [];

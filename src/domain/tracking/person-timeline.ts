@@ -68,8 +68,9 @@ function isEventKind(kind: TimelineKind): kind is Exclude<TimelineKind, 'mail' |
 
 function whatOf(kind: PersonEventKind, { name, data, startsFlows }: TimelineEvent) {
   if (kind === 'event') return { name, payload: data && maskSecrets(data) };
-  // What an import did that was not asked to run automations (D72).
-  return { ...data, ...(startsFlows ? {} : { starts_flows: false }) };
+  const { listUid, ...others } = data ?? {};
+  // The names are those of REST. `starts_flows`: what an import did that was not asked to run automations (D72).
+  return { ...others, ...(listUid ? { list_uid: listUid } : {}), ...(startsFlows ? {} : { starts_flows: false }) };
 }
 
 const STATUS_AFTER: Readonly<Partial<Record<PersonEventKind, string>>> = {
