@@ -26,7 +26,7 @@ interface ByKey<Row, Key> {
 
 type Count = () => number | Promise<number>;
 
-export const NO_CURSOR = 'This is no cursor of this connection.';
+export const NO_CURSOR = 'This is no cursor of this list: take one from its answers.';
 
 /** A page of a connection. Throws ValidationError for an invalid cursor. */
 export async function keyConnection<Row, Key>(args: ConnectionArgs, { cursorOf, keyOf, find, count }: ByKey<Row, Key>) {

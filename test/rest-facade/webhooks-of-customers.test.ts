@@ -32,7 +32,7 @@ test('a webhook is limited to what its event is about, and to what is its own', 
   expect(await refused('open', { list_uid: foreign.uid })).toEqual([403]);
   expect(await refused('nothing', {})).toEqual([422, 'event']);
   expect(await make('open', { headers: { Host: 'x' } })).toMatchObject({
-    body: { errors: { 'headers.Host': ['The host must not be one that Mailwright sets itself.'] } },
+    body: { errors: { 'headers.Host': ['The host must be left out: Mailwright sets it itself.'] } },
   });
   expect((await make('new_customer')).status).toBe(403);
   expect((await make('new_customer', { list_uid }, app.adminToken)).status).toBe(422);

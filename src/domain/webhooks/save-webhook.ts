@@ -154,7 +154,8 @@ async function checked<Wanted extends { readonly event?: WebhookEvent | undefine
   { faults, read, given: { url, bodyTemplate, event } }: Checking<Wanted>,
 ) {
   const wanted = read();
-  const target = url === undefined ? {} : await faults.gather(() => webhookTarget(ctx, url));
+  // An empty one is a fault of the field already.
+  const target = !url ? {} : await faults.gather(() => webhookTarget(ctx, url));
   const meant = wanted?.event ?? event;
   const { customerId } = viewerOf(ctx);
   if (bodyTemplate && meant) await faults.gather(() => checkBodyTemplate(bodyTemplate, { event: meant, customerId }));

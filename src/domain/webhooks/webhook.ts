@@ -38,7 +38,7 @@ const headers = z
     z
       .string()
       .regex(HEADER_NAME, 'must be the name of a header')
-      .refine((name) => !OURS.test(name), 'must not be one that Mailwright sets itself'),
+      .refine((name) => !OURS.test(name), 'must be left out: Mailwright sets it itself'),
     z.string().max(HEADER_LENGTH_MAX).regex(HEADER_VALUE, 'must be one line of ASCII characters'),
   )
   .refine((all) => Object.keys(all).length <= HEADERS_MAX, `may have at most ${HEADERS_MAX} headers`);
