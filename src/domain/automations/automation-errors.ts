@@ -65,7 +65,7 @@ export const notPublished = () =>
 export const hasOverdue = (runs: number) =>
   new WrongStateError(
     'AUTOMATION_HAS_OVERDUE',
-    `Steps of ${runs} people are late by more than an hour. Say what becomes of them: now, spread, skip_mails or wait_anew.`,
+    `Steps of ${runs} people are late by more than an hour. Say in overdue what becomes of them: now, spread, skip_mails or wait_anew.`,
   );
 
 /** The limit of an administrator on events from outside. */

@@ -49,7 +49,8 @@ function shapeFaults(given: unknown, errors: Readonly<Record<string, readonly st
     const node = group === '' ? null : idAt(given, group, Number(no));
     const place = node === null ? path : (field ?? null);
     // Of a node as a whole, the last name of the path is that of the list.
-    const one = (message: string) => (field === undefined ? message.replace(`The ${group} `, 'This part ') : message);
+    const one = (message: string) =>
+      field === undefined ? message.replace(`The ${group} `, `The ${group.slice(0, -1)} `) : message;
     return messages.map((message) => flowFault('invalid', group === '' ? message : one(message), node, place));
   });
 }

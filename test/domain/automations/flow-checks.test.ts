@@ -201,7 +201,7 @@ describe('a flow', () => {
     [
       'a node as a whole',
       { id: 'hello', type: 'wait_until', at: '09:00' },
-      'This part must have exactly one of: date, ',
+      'The node must have exactly one of: date, ',
     ],
     [
       'a condition of a rule',
