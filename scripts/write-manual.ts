@@ -47,6 +47,20 @@ const PAGES: Readonly<Record<string, string>> = {
   'From addresses': 'sending.md',
   Invoices: 'plans-and-billing.md',
   Payments: 'plans-and-billing.md',
+  Currencies: 'plans-and-billing.md',
+  'Payment gateways': 'plans-and-billing.md',
+  'Payment gateway types': 'plans-and-billing.md',
+  'Payment methods': 'plans-and-billing.md',
+  Events: 'events.md',
+  'Webhook events': 'webhooks.md',
+  'Vendor requests': 'bounces.md',
+  'Segment conditions': 'segments.md',
+  Plugins: 'plugins.md',
+  'Plugin mail templates': 'plugins.md',
+  'Extension slots': 'plugins.md',
+  Diagnostics: 'operations.md',
+  License: 'operations.md',
+  Upgrade: 'upgrades.md',
 };
 
 const IN_DATABASE =

@@ -161,7 +161,7 @@ function operationId(method: Method, path: string): string {
 const CHAPTERS: readonly (readonly [RegExp, string])[] = [
   [/^\/($|me|user|login)/, 'Session'],
   [/subscribers/, 'Subscribers'],
-  [/\/imports?(\/|$)/, 'Imports'],
+  [/^\/lists\/.*\/imports?(\/|$)/, 'Imports'],
   [/^\/notification/, 'Notifications'],
   [/plan|subscription/, 'Plans and subscriptions'],
   [/^\/countries|^\/lists/, 'Lists'],
