@@ -1,11 +1,11 @@
-/** What follows a charge of a saved method that brought no money: the time of the next try, and a mail to the customer. */
+/** What follows a charge of a saved method that brought no money, or was not made: the time of the next try, and a mail to the customer. */
 import { mayBeDoneElsewhere } from '../accounts/installation-hold-read-model.ts';
 import { paymentMailJob } from '../../jobs/billing-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import type { BillingWork } from './billing-work.ts';
 import { nextChargeTime } from './charge-schedule.ts';
 import { writeNextCharge } from './charge-time-store.ts';
-import { findInvoice } from './invoice-store.ts';
+import { findInvoice, type Invoice } from './invoice-store.ts';
 import type { Payment } from './payment-intent.ts';
 
 /**
@@ -31,4 +31,13 @@ export async function followCharge(
     { customerId: String(customerId), intentUid: uid },
     { key: `payment-mail:${uid}:${status}` },
   );
+}
+
+/**
+ * Another way to pay has taken the place of a charge that had not begun. If the customer leaves that way, the saved method is charged at the time of
+ * a declined one's next try: nobody else would pay the invoice.
+ */
+export async function chargeIfLeft({ ctx, at }: BillingWork, replaced: Payment, invoice: Invoice): Promise<void> {
+  if (replaced.methodId === null || replaced.status !== 'PENDING') return;
+  await writeNextCharge(ctx.db, invoice, nextChargeTime(invoice, at));
 }

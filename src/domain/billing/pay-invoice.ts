@@ -17,6 +17,7 @@ import {
 import { requireAdministrator } from './billing-rights.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from './billing-work.ts';
 import { endOpenTry } from './end-open-try.ts';
+import { chargeIfLeft } from './follow-charge.ts';
 import { offeredGateways } from './gateways/offered-gateways.ts';
 import { OFFLINE } from './gateways/payment-gateway.ts';
 import { allGateways } from './gateways/payment-gateway-store.ts';
@@ -74,7 +75,10 @@ async function claim(work: BillingWork, invoice: Invoice, note: string | null): 
   if (!offered.some(({ type }) => type === OFFLINE)) throw offlineNotOffered();
   if ((await countPayments(db, invoice, OFFLINE)) >= CLAIMS_PER_INVOICE_MAX)
     throw tooManyClaims(CLAIMS_PER_INVOICE_MAX);
-  if (open) await endOpenTry(work, open, { reason: 'A transfer was reported instead.' });
+  if (open) {
+    await endOpenTry(work, open, { reason: 'A transfer was reported instead.' });
+    await chargeIfLeft(work, open, invoice);
+  }
   const payment = await insertOffline(work, invoice, note);
   await record(work, invoice, { event: 'payment_claimed', note });
   return (await moveIntent(work, payment, { to: 'AWAITING_ADMIN_APPROVAL' })) ?? payment;

@@ -10,6 +10,7 @@ import { invoiceNotFound, invoiceNotPending, onHold } from './billing-errors.ts'
 import { workOnCustomer, type BillingWork } from './billing-work.ts';
 import { checkoutPath } from './checkout-link.ts';
 import { endOpenTry, isCharging } from './end-open-try.ts';
+import { chargeIfLeft } from './follow-charge.ts';
 import { missingGatewayType, openGateway, type OpenGateway } from './gateways/open-gateway.ts';
 import { requireOffered } from './gateways/offered-gateways.ts';
 import { gatewayNotOffered } from './gateways/payment-gateway-errors.ts';
@@ -72,7 +73,10 @@ async function beginTry(work: BillingWork, { customerId, id }: Invoice, gateway:
   if (invoice.status !== 'pending') throw invoiceNotPending(invoice.status);
   const open = await findOpenPayment(db, invoice);
   if (open && open.gatewayId === gateway.id && open.methodId === null && !isCharging(open)) return open;
-  if (open) await endOpenTry(work, open, { reason: 'Another way to pay was chosen.' });
+  if (open) {
+    await endOpenTry(work, open, { reason: 'Another way to pay was chosen.' });
+    await chargeIfLeft(work, open, invoice);
+  }
   await requireTriesLeft(db, invoice);
   const { at } = work;
   const remote = await remotePlanFor(db, invoice, gateway);

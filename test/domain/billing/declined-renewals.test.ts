@@ -6,7 +6,7 @@ import { disableCustomer, enableCustomer } from '../../../src/domain/accounts/se
 import { changePlan } from '../../../src/domain/billing/change-plan.ts';
 import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
 import { nextChargeTime } from '../../../src/domain/billing/charge-schedule.ts';
-import { recordPayment } from '../../../src/domain/billing/pay-invoice.ts';
+import { claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
 import { paymentMail } from '../../../src/domain/billing/payment-mail.ts';
 import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
 import { retryCharges } from '../../../src/domain/billing/retry-charges.ts';
@@ -168,6 +168,42 @@ test('no try is made beside a checkout that is open; it comes when that has ende
   vendor.chargeResult = 'SUCCEEDED';
   expect(await tryAt('2026-04-02T11:00:00Z', customer)).toBe(1);
   expect((await invoicesOf(world, customer.id)).at(-1)).toMatchObject({ status: 'paid' });
+});
+
+/** Its renewal was written on 1 April, and nobody has asked the vendor to charge its card yet. */
+async function unbegun() {
+  at('2026-03-01T10:00:00Z');
+  const customer = await scene.customerWithCard();
+  at('2026-04-01T10:00:00Z');
+  await renewSubscriptions(system);
+  return { ...customer, due: (await invoicesOf(world, customer.id)).at(-1) ?? customer.due };
+}
+
+test('a checkout takes the place of a charge that had not begun; who leaves it is charged a day later', async () => {
+  vendor.chargeResult = 'SUCCEEDED';
+  const customer = await unbegun();
+  const { object } = await begin(customer);
+  await chargeNow(customer);
+  expect(await triesOf(customer)).toMatchObject([{ status: 'CANCELLED', reference: null }]);
+  expect(await nextOf(customer)).toBe('2026-04-02T10:00');
+  object.status = 'CANCELLED';
+  await refreshInvoice(customer.ctx, { uid: customer.due.uid });
+  expect(await tryAt('2026-04-02T10:00:00Z', customer)).toBe(1);
+  expect((await invoicesOf(world, customer.id)).at(-1)).toMatchObject({ status: 'paid' });
+});
+
+test('who pays at such a checkout is not charged; nor is who has reported a transfer, until that is rejected', async () => {
+  vendor.chargeResult = 'SUCCEEDED';
+  const [paid, claimed] = [await unbegun(), await unbegun()];
+  (await begin(paid)).object.status = 'SUCCEEDED';
+  await refreshInvoice(paid.ctx, { uid: paid.due.uid });
+  const { uid } = await claimPayment(claimed.ctx, { invoiceUid: claimed.due.uid });
+  expect(await tryAt('2026-04-02T10:00:00Z', claimed)).toBe(0);
+  expect(await nextOf(claimed)).toBe('2026-04-02T11:00');
+  await rejectPayment(admin, { uid });
+  expect(await tryAt('2026-04-02T11:00:00Z', claimed)).toBe(1);
+  for (const { id } of [paid, claimed]) expect((await invoicesOf(world, id)).at(-1)).toMatchObject({ status: 'paid' });
+  expect(await triesOf(paid)).toMatchObject([{ status: 'CANCELLED' }]);
 });
 
 test('an invoice that was paid in another way is not tried again', async () => {
