@@ -168,6 +168,13 @@ describe('the name server', () => {
       ok: false,
       message: expect.stringMatching(/name server.*DNS servers/),
     });
+    // That of a closed network answers, and every domain of others is missing for it.
+    dns.behave('alone');
+    dns.zone.delete('NS com');
+    expect(await verifierOf().test()).toEqual({
+      ok: false,
+      message: expect.stringMatching(/name servers of the internet cannot be reached.*DNS servers/),
+    });
   });
 
   test('that is too slow for the whole call leaves the rest unknown, and nothing is looked up after that', async () => {

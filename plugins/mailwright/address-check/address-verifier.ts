@@ -29,6 +29,9 @@ const DOMAINS_KEPT_MAX = 20_000;
 /** So many domains without a single answer are no accident: it is our name server that is away. */
 const DOMAINS_OF_OUTAGE = 3;
 
+const CLOSED_NETWORK =
+  'The name servers of the internet cannot be reached: those of the installation do not know its domains, not even "com". Check the DNS servers of the installation.';
+
 /** Makes a verifier. It opens nothing until it is asked. */
 export function connectAddressCheck(
   settings: DriverSettings,
@@ -74,13 +77,14 @@ export function connectAddressCheck(
       }
     },
     async test() {
-      const code = await newLookup().reach();
-      return code === undefined
-        ? { ok: true }
-        : {
-            ok: false,
-            message: `The name server does not answer (${code}). Check the DNS servers of the installation.`,
-          };
+      const lookup = newLookup();
+      const code = await lookup.reach();
+      if (code !== undefined)
+        return {
+          ok: false,
+          message: `The name server does not answer (${code}). Check the DNS servers of the installation.`,
+        };
+      return (await lookup.knowsInternet()) ? { ok: true } : { ok: false, message: CLOSED_NETWORK };
     },
     async close() {
       kept?.lookup.cancel();
@@ -110,10 +114,7 @@ async function verifyAll(
     );
   // Within some companies, and behind a page that wants a login first, every domain of others is missing.
   const isSure = ![...mail.values()].includes('missing') || (await lookup.knowsInternet());
-  if (!isSure && !lookup.isCancelled)
-    throw new VerifierError(
-      'The name servers do not know the domains of the internet, not even "com". Check the DNS servers of the installation.',
-    );
+  if (!isSure && !lookup.isCancelled) throw new VerifierError(CLOSED_NETWORK);
   const mailOf = (domain: string) => {
     const found = mail.get(domain) ?? 'failed';
     return found === 'missing' && !isSure ? 'failed' : found;
