@@ -113,6 +113,10 @@ const interfaces: readonly Sentence[] = [
     REMOTE,
     'overdue at the vendor: grace here, and paid in time it goes on; never paid, ours ends and the vendor takes no more',
   ]),
+  one('4.13', 'Remote subscriptions of the bundled gateways are begun, renewed, paid late and cancelled.', [
+    'test/plugins/kept-subscriptions-running.test.ts',
+    'periods at %s: paid, unpaid for some days of grace, and paid late; cancelled here',
+  ]),
   one('4.13', 'Remote subscriptions: getRemotePlans lists the vendor’s plans.', [
     SUBSCRIPTIONS,
     'all plans with a fixed price are listed, but those that begin with a trial',

@@ -86,6 +86,11 @@ export class PayPalSubscriptions {
     return { status: 200, body: { transactions: transactions.toReversed(), links: [] } };
   }
 
+  /** The payer cancels it at PayPal. */
+  end(id: string): void {
+    this.#cancel(this.#get(id), { reason: 'By the payer.' });
+  }
+
   #cancel(subscription: Values, form: Values): Answer {
     if (typeof form['reason'] !== 'string' || form['reason'] === '')
       return problem(400, 'MISSING_REQUIRED_PARAMETER', 'reason is required.');
