@@ -110,6 +110,7 @@ export {
   type PaymentIntent,
   type PaymentMethodData,
   type PaymentsService,
+  type PeriodPayment,
   type RemotePeriod,
   type RemotePeriodPage,
   type RemotePlan,

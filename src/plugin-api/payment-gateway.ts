@@ -141,6 +141,14 @@ export interface RemotePlan {
   readonly frequencyUnit: 'day' | 'week' | 'month' | 'year';
 }
 
+/** Money that a vendor has taken for a period. */
+export interface PeriodPayment {
+  readonly amountMinor: bigint;
+  readonly currencyCode: string;
+  /** What of it was paid back; absent: nothing, or the vendor does not say. The period stays paid, but what went back becomes no credit. */
+  readonly refundedMinor?: bigint | undefined;
+}
+
 export interface RemoteSubscription {
   readonly id: string;
   /** The uid that it carries as custom data. */
@@ -158,7 +166,7 @@ export interface RemoteSubscription {
    * What was paid for the period that ends at `currentPeriodEndsAt`; null: it is not paid yet. The host counts a period as paid only if amount and
    * currency are those of the plan; other money is credit. Absent: it is paid while the subscription is active, and `planId` must be a linked plan.
    */
-  readonly periodPayment?: { readonly amountMinor: bigint; readonly currencyCode: string } | null;
+  readonly periodPayment?: PeriodPayment | null;
 }
 
 /** A page of them; the host asks with `next_cursor` until `has_more` is false. */
@@ -173,7 +181,7 @@ export interface RemotePeriod {
   /** What `currentPeriodEndsAt` was in it. */
   readonly endsAt: Date;
   /** What was paid for it; null: nothing, or not yet. */
-  readonly payment: { readonly amountMinor: bigint; readonly currencyCode: string } | null;
+  readonly payment: PeriodPayment | null;
 }
 
 export interface RemotePeriodPage {

@@ -167,6 +167,19 @@ test('the periods: unpaid ones, later payments of them, and two that are taken t
   expect(await payments()).toEqual([TEN, TEN, TEN, TEN, TEN]);
 });
 
+test('money that went back pays a period, and is said to have gone back; it takes no period from money that stayed', async () => {
+  const { id } = await begun(3);
+  const payments = async () => (await service.getRemotePeriods?.(id, null))?.data.map(({ payment }) => payment);
+  paypal.kept.renew(id, false);
+  paypal.kept.renew(id);
+  const end = (await service.getRemoteSubscription?.(id))?.currentPeriodEndsAt ?? new Date(0);
+  const day = (count: number) => new Date(end.getTime() - count * 86_400_000);
+  paypal.kept.pay(id, day(20), '10.00', 'REFUNDED');
+  expect(await payments()).toEqual([TEN, { ...TEN, refundedMinor: 1_000n }, TEN]);
+  paypal.kept.pay(id, day(19));
+  expect(await payments()).toEqual([TEN, TEN, TEN]);
+});
+
 test('a payment at an earlier, higher price is one payment: no skipped period is paid by half of it', async () => {
   const { id } = await begun(4);
   const payments = async () => (await service.getRemotePeriods?.(id, null))?.data.map(({ payment }) => payment);

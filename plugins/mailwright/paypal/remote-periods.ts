@@ -2,7 +2,7 @@
  * What was paid for the periods of a subscription that PayPal keeps. PayPal tells payments with their times, and not for which period they are: a
  * period is paid by the first payment in it, a further one pays an earlier period that was left unpaid, and so does the rest of a larger one.
  */
-import type { RemotePeriod } from '../../../src/plugin-api/index.ts';
+import type { PeriodPayment, RemotePeriod } from '../../../src/plugin-api/index.ts';
 import { toMinor } from './amounts.ts';
 import { listIn, objectIn, textIn, wholeIn, type Json } from './json.ts';
 
@@ -108,8 +108,6 @@ function endsBackFrom(last: Date, { step, startsAt }: { readonly step: Step; rea
   return ends;
 }
 
-type Paid = NonNullable<RemotePeriod['payment']>;
-
 /** What was paid for each period, in the order of `ends`. */
 function allot(
   payments: readonly Payment[],
@@ -118,11 +116,11 @@ function allot(
     step,
     priceMinor,
   }: { readonly ends: readonly Date[]; readonly step: Step; readonly priceMinor: bigint | undefined },
-): (Paid | undefined)[] {
-  const paid = ends.map((): Paid | undefined => undefined);
+): (PeriodPayment | undefined)[] {
+  const paid = ends.map((): PeriodPayment | undefined => undefined);
   // What single periods have cost: the plan of earlier payments may have been a dearer one.
   const prices = new Set<bigint>();
-  for (const { at, amountMinor, currencyCode } of payments) {
+  for (const { at, amountMinor, currencyCode, isRefunded } of lastRefunded(payments)) {
     const own = ends.findIndex((end) => isIn(at, { end, step }));
     if (own === -1) continue;
     // PayPal takes what is outstanding together with the next period, if the plan says so.
@@ -131,10 +129,19 @@ function allot(
     const open = paid.flatMap((payment, no) => (no >= own && payment === undefined ? [no] : []));
     if (BigInt(open.length) < parts || parts === 1n) {
       prices.add(amountMinor);
-      paid[open[0] ?? own] ??= { amountMinor, currencyCode };
-    } else for (const no of open.slice(0, Number(parts))) paid[no] = { amountMinor: amountMinor / parts, currencyCode };
+      paid[open[0] ?? own] ??= { amountMinor, currencyCode, ...(isRefunded && { refundedMinor: amountMinor }) };
+    } else
+      for (const no of open.slice(0, Number(parts))) {
+        const part = amountMinor / parts;
+        paid[no] = { amountMinor: part, currencyCode, ...(isRefunded && { refundedMinor: part }) };
+      }
   }
   return paid;
+}
+
+/** Money that went back takes no period from money that stayed. */
+function lastRefunded(payments: readonly Payment[]): readonly Payment[] {
+  return payments.toSorted((one, other) => Number(one.isRefunded) - Number(other.isRefunded));
 }
 
 /** PayPal takes the money when the period begins, or somewhat earlier on that day, or when a later try succeeds. */

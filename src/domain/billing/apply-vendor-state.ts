@@ -13,6 +13,7 @@ import { findPayment, markCharged, markPaidLate, noteSync, raiseRefund, writeCan
 import { receivePayment } from './receive-payment.ts';
 import { saveMethod } from './saved-methods.ts';
 import { findSubscription } from './subscription-store.ts';
+import { takeBackCredit } from './take-back-credit.ts';
 
 const REASON_LENGTH_MAX = 500;
 /** The vendor waits for a confirmation, which the job gives within half a day (its ten tries), or never. */
@@ -165,7 +166,7 @@ async function applyOther(
   if (move.to !== 'PENDING') await followCharge(work, moved, { isPermanent });
 }
 
-/** Money that was paid back is shown to the operator, who decides about the plan. */
+/** Money that was paid back is shown to the operator, who decides about the plan; it is no credit any more if it had become some. */
 async function noteRefund(
   work: BillingWork,
   intent: Payment,
@@ -173,7 +174,11 @@ async function noteRefund(
 ): Promise<Payment> {
   if (minor <= intent.refundedMinor || !(await raiseRefund(work.ctx.db, intent, { minor, at: work.at }))) return intent;
   // Of this refund: the vendor says what was paid back in all.
-  await recordOf(work, intent, { event: 'payment_refunded', note: null, minor: minor - intent.refundedMinor });
+  const refund = minor - intent.refundedMinor;
+  const { customerId, invoiceId: id } = intent;
+  const invoice = await findInvoice(work.ctx.db, { customerId, id });
+  const words = invoice ? await takeBackCredit(work, intent, { refund, invoice }) : null;
+  await recordOf(work, intent, { event: 'payment_refunded', note: words, minor: refund });
   return { ...intent, refundedMinor: minor };
 }
 

@@ -34,6 +34,7 @@ export const PAYMENT_ROW = row({
   syncedAt: 'timestamptz?',
   latePaidAt: 'timestamptz?',
   refundedMinor: 'bigint',
+  creditedMinor: 'bigint',
 });
 export type Payment = RowOf<typeof PAYMENT_ROW>;
 
@@ -65,10 +66,12 @@ const REFUND_DAYS = 30;
 
 /** When the vendor's state of an intent is read next; null: no more. */
 export function nextSyncAt(
-  intent: Pick<Payment, 'gatewayId' | 'reference' | 'status' | 'createdAt' | 'decidedAt'>,
+  intent: Pick<Payment, 'gatewayId' | 'reference' | 'status' | 'createdAt' | 'decidedAt'> & {
+    latePaidAt?: Date | null;
+  },
   at: Date,
 ): Date | null {
-  const { gatewayId, reference, status, createdAt, decidedAt } = intent;
+  const { gatewayId, reference, status, createdAt, decidedAt, latePaidAt = null } = intent;
   if (gatewayId === null || status === 'AWAITING_ADMIN_APPROVAL') return null;
   if (isOpen(intent)) {
     if (reference === null) return new Date(createdAt.getTime() + UNBEGUN_HOURS_MAX * HOUR_MS);
@@ -76,9 +79,9 @@ export function nextSyncAt(
     return later(at, age < HOUR_MS ? MINUTE_MS : age < DAY_MS ? 10 * MINUTE_MS : HOUR_MS);
   }
   if (reference === null || decidedAt === null) return null;
-  const days = status === 'SUCCEEDED' ? REFUND_DAYS : LATE_DAYS;
-  if (at.getTime() - decidedAt.getTime() > days * DAY_MS) return null;
-  if (status === 'SUCCEEDED') return later(at, DAY_MS);
+  const paidAt = status === 'SUCCEEDED' ? decidedAt : latePaidAt;
+  if (paidAt !== null) return at.getTime() - paidAt.getTime() > REFUND_DAYS * DAY_MS ? null : later(at, DAY_MS);
+  if (at.getTime() - decidedAt.getTime() > LATE_DAYS * DAY_MS) return null;
   return later(at, at.getTime() - decidedAt.getTime() < DAY_MS ? HOUR_MS : 6 * HOUR_MS);
 }
 

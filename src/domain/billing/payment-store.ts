@@ -10,7 +10,7 @@ const COLUMNS = sql`
   p.customer_id AS "customerId", p.id, p.uid, p.invoice_id AS "invoiceId", p.method, p.gateway_id AS "gatewayId",
   p.method_id AS "methodId", p.status, p.amount_minor AS "amountMinor", p.currency_code AS "currencyCode", p.reference, p.remote_plan_id AS "remotePlanId",
   p.created_at AS "createdAt", p.decided_at AS "decidedAt", p.charged_at AS "chargedAt", p.cancel_said_at AS "cancelSaidAt", p.synced_at AS "syncedAt",
-  p.late_paid_at AS "latePaidAt", p.refunded_minor AS "refundedMinor"`;
+  p.late_paid_at AS "latePaidAt", p.refunded_minor AS "refundedMinor", p.credited_minor AS "creditedMinor"`;
 const IS_OPEN = sql`p.status IN ('PENDING', 'REQUIRES_ACTION', 'AWAITING_ADMIN_APPROVAL')`;
 
 type Key = Pick<Payment, 'customerId' | 'id'>;
@@ -133,6 +133,12 @@ export async function raiseRefund(
     UPDATE payment_intent SET refunded_minor = ${minor}, updated_at = ${at}
      WHERE customer_id = ${customerId} AND id = ${id} AND refunded_minor < ${minor}`);
   return raised === 1;
+}
+
+/** What of its money is the customer's credit. */
+export async function writeCredited(db: Queryable, { customerId, id }: Key, minor: bigint): Promise<void> {
+  await db.execute(sql`
+    UPDATE payment_intent SET credited_minor = ${minor} WHERE customer_id = ${customerId} AND id = ${id}`);
 }
 
 /** The invoice's undecided payment. */

@@ -2,9 +2,10 @@
 import { recordEvent, type BillingWork } from './billing-work.ts';
 import { changeCredit } from './credit-store.ts';
 import { findInvoice, type Invoice } from './invoice-store.ts';
+import type { Money } from './money.ts';
 import { moveIntent } from './move-intent.ts';
 import type { Payment } from './payment-intent.ts';
-import { findOpenPayment } from './payment-store.ts';
+import { findOpenPayment, writeCredited } from './payment-store.ts';
 import { settleInvoice } from './settle-invoice.ts';
 import { findSubscription } from './subscription-store.ts';
 
@@ -20,7 +21,10 @@ export async function receivePayment(work: BillingWork, payment: Payment): Promi
     await cancelOther(work, invoice, payment);
     if (await settleInvoice(work, invoice)) return;
   }
-  await keepAsCredit(work, invoice, { minor: amountMinor - refundedMinor, currencyCode: payment.currencyCode });
+  const money = { minor: amountMinor - refundedMinor, currencyCode: payment.currencyCode };
+  if (money.minor <= 0n) return;
+  await writeCredited(db, payment, money.minor);
+  await keepAsCredit(work, invoice, money);
 }
 
 /** Another way to pay the same invoice, begun and not ended. */
@@ -30,12 +34,7 @@ async function cancelOther(work: BillingWork, invoice: Invoice, { id }: Payment)
     await moveIntent(work, other, { to: 'CANCELLED', reason: 'The invoice was paid in another way.' });
 }
 
-async function keepAsCredit(
-  work: BillingWork,
-  invoice: Invoice,
-  money: { readonly minor: bigint; readonly currencyCode: string },
-): Promise<void> {
-  if (money.minor <= 0n) return;
+async function keepAsCredit(work: BillingWork, invoice: Invoice, money: Money): Promise<void> {
   const { customerId, uid: invoiceUid, subscriptionId: id } = invoice;
   await changeCredit(work.ctx.db, { customerId, money, invoiceUid, at: work.at });
   const subscription = await findSubscription(work.ctx.db, { customerId, id });

@@ -16,7 +16,14 @@ import { refreshInvoice, syncPayments } from '../../../src/domain/billing/sync-p
 import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
 import { ValidationError } from '../../../src/lib/errors.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
-import { creditOf, eventsOf, invoicesOf, openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
+import {
+  creditOf,
+  eventsOf,
+  historyOf,
+  invoicesOf,
+  openBillingWorld,
+  subscriptionsOf,
+} from '../../support/billing-world.ts';
 import { gatewayScene } from '../../support/gateway-scene.ts';
 import { PayVendor } from '../../support/pay-gateway.ts';
 
@@ -138,6 +145,33 @@ test('money that was paid back before it was seen is no credit; a later refund i
   await syncPayments(system);
   expect(await creditOf(world, customer.id)).toBe(600n);
   expect(await eventsOf(world, customer.id)).toContain('payment_refunded');
+});
+
+test('money that had become credit and is paid back is no credit any more, as far as it was not used', async () => {
+  const customer = await dueCustomer();
+  const { object } = await begin(customer);
+  await recordPayment(admin, { invoiceUid: customer.due.uid });
+  object.status = 'SUCCEEDED';
+  at('2026-03-02T10:00:00Z');
+  await syncPayments(system);
+  expect(await creditOf(world, customer.id)).toBe(1_000n);
+  const refundAt = async (moment: string, refundedMinor: bigint) => {
+    object.refundedMinor = refundedMinor;
+    at(moment);
+    await Promise.all([syncPayments(system), syncPayments(system)]);
+    return creditOf(world, customer.id);
+  };
+  expect(await refundAt('2026-03-20T10:00:00Z', 400n)).toBe(600n);
+  // It pays a part of the renewal, which is used then.
+  at('2026-04-01T10:00:00Z');
+  await renewSubscriptions(system);
+  expect(await creditOf(world, customer.id)).toBe(0n);
+  expect(await refundAt('2026-04-01T10:00:01Z', 1_000n)).toBe(0n);
+  const refunds = (await historyOf(world, customer.id)).filter(({ event }) => event === 'payment_refunded');
+  expect(refunds).toMatchObject([
+    { amount: 400n, note: 'The payment had become credit: 4.00 EUR of credit was taken back.' },
+    { amount: 600n, note: expect.stringContaining('6.00 EUR of it had been used before.') },
+  ]);
 });
 
 test('an approval is for transfers only, and recording money cancels a try through a vendor, which is made unpayable', async () => {

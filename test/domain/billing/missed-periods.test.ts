@@ -164,6 +164,23 @@ test('a period that was skipped and is paid later becomes credit, once, also whe
   expect(vendor.calls).not.toContain('periods');
 });
 
+test('money for a skipped period that went back becomes no credit; what stays of another payment does', async () => {
+  const { id, kept } = await unpaidApril();
+  at('2026-08-01T10:05:00Z');
+  await pass();
+  const april = kept.past.findIndex(({ payment }) => payment === null);
+  const endsAt = kept.past[april]?.endsAt ?? new Date(0);
+  const payment = { amountMinor: 1_000n, currencyCode: 'EUR' };
+  kept.past[april] = { endsAt, payment: { ...payment, refundedMinor: 1_000n } };
+  at('2026-08-02T10:10:00Z');
+  await pass();
+  expect(await books.creditOf(world, id)).toBe(900n);
+  kept.past.splice(april + 1, 0, { endsAt, payment: { ...payment, refundedMinor: 300n } });
+  at('2026-08-03T10:15:00Z');
+  await pass();
+  expect(await books.creditOf(world, id)).toBe(1_600n);
+});
+
 test('one that has ended is read on while a skipped period may be paid, for half a year', async () => {
   const { id, kept } = await unpaidApril();
   at('2026-08-01T10:05:00Z');

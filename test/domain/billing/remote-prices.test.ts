@@ -109,6 +109,17 @@ test('money at a price that no plan has is kept as credit once, and the operator
   expect(await errorOf(id)).toContain('The vendor got 900 EUR');
 });
 
+test('money at a price that no plan has is no credit as far as the vendor has paid it back', async () => {
+  await linkPlans();
+  const { id, kept } = await subscriber();
+  vendor.renew(kept);
+  kept.due = { amountMinor: 900n, currencyCode: 'EUR', refundedMinor: 900n };
+  at('2026-04-01T10:05:00Z');
+  await pass();
+  expect(await books.creditOf(world, id)).toBe(0n);
+  expect(await errorOf(id)).toContain('The vendor got 900 EUR');
+});
+
 test('a change of plan waits while the present period is unpaid; its money renews the present plan, then the change is made', async () => {
   await linkPlans();
   const { id, ctx, kept } = await subscriber();

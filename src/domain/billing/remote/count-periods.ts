@@ -68,14 +68,15 @@ async function applyPeriod(
   applying: Applying & { readonly isUnpaid: boolean },
   { end, counts }: { readonly end: Date; readonly counts: boolean },
 ): Promise<void> {
-  const { taken, mismatch } = applying.price;
+  const { taken, refundedMinor, mismatch } = applying.price;
   const isPaidElsewhere = counts && (await isPaidHere(work, applying, end));
   if (applying.isUnpaid) {
     await noteUnpaidPeriod(work, applying.row, { end, frequency: frequencyOfPlan(applying.price.plan) });
     return counts && !isPaidElsewhere ? skipPeriod(work, applying, end) : undefined;
   }
   if (counts && mismatch === undefined && !isPaidElsewhere) await payPeriod(work, applying, end);
-  else if (taken !== undefined) await keepAsCredit(work, applying, { money: taken });
+  else if (taken !== undefined)
+    await keepAsCredit(work, applying, { money: { ...taken, minor: taken.minor - refundedMinor } });
 }
 
 /** Whether it is the period that was counted before, to which the vendor has given days. Money that does not fit, or pays another plan, is new. */

@@ -2,13 +2,14 @@
  * Periods of a vendor's subscription that were skipped as unpaid, and that its customer has paid after all, as by an old invoice at the vendor. The
  * money becomes credit, once: ours has gone on meanwhile.
  */
-import type { RemotePeriod } from '../../../plugin-api/index.ts';
+import type { PeriodPayment, RemotePeriod } from '../../../plugin-api/index.ts';
 import type { Context } from '../../context.ts';
 import { recordEvent, workOnCustomer, type BillingWork } from '../billing-work.ts';
 import { changeCredit } from '../credit-store.ts';
 import { currencyByCode } from '../currencies.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
 import { findInvoice, type Invoice } from '../invoice-store.ts';
+import type { Money } from '../money.ts';
 import { findPaymentByUid } from '../payment-store.ts';
 import { periodEnd, type Frequency } from '../period.ts';
 import { findSubscription } from '../subscription-store.ts';
@@ -43,30 +44,34 @@ export async function findLatePayments(ctx: Context, open: OpenGateway, row: Rem
   if (!first) return;
   const periods = await periodsSince(ctx, open, { remoteId: row.remoteId, since: first.from });
   for (const unpaid of skipped) {
-    const payment = paymentOf(periods, unpaid);
-    if (payment)
-      await workOnCustomer({ ...ctx, viewer: null }, row.customerId, (work) => keep(work, row, { unpaid, payment }));
+    const money = paymentOf(periods, unpaid);
+    if (money)
+      await workOnCustomer({ ...ctx, viewer: null }, row.customerId, (work) => keep(work, row, { unpaid, money }));
   }
 }
 
-/** A period may have an invoice that nobody paid, and another one that was. */
-function paymentOf(periods: readonly RemotePeriod[], { from, to }: UnpaidPeriod): RemotePeriod['payment'] {
-  return periods.find(({ endsAt, payment }) => payment !== null && endsAt > from && endsAt <= to)?.payment ?? null;
+/** A period may have an invoice that nobody paid, one whose money went back, and another one that was paid. */
+function paymentOf(periods: readonly RemotePeriod[], { from, to }: UnpaidPeriod): Money | undefined {
+  const own = periods.filter(({ endsAt }) => endsAt > from && endsAt <= to);
+  return own.flatMap(({ payment }) => (payment ? [keptOf(payment)] : [])).find(({ minor }) => minor > 0n);
+}
+
+/** Less what was paid back. */
+function keptOf({ amountMinor, refundedMinor = 0n, currencyCode }: PeriodPayment): Money {
+  return { minor: amountMinor - refundedMinor, currencyCode };
 }
 
 async function keep(
   work: BillingWork,
   row: Remote,
-  { unpaid, payment }: { readonly unpaid: UnpaidPeriod; readonly payment: NonNullable<RemotePeriod['payment']> },
+  { unpaid, money }: { readonly unpaid: UnpaidPeriod; readonly money: Money },
 ): Promise<void> {
   const { db } = work.ctx;
-  const { amountMinor: minor, currencyCode } = payment;
   const subscription = await findSubscription(db, { customerId: row.customerId, id: row.subscriptionId });
-  // Our books have no other currencies, and no debts.
+  // Our books have no other currencies.
   const invoice = await beginningOf(work, row);
-  if (!subscription || !invoice || currencyByCode(currencyCode) === undefined || minor <= 0n) return;
+  if (!subscription || !invoice || currencyByCode(money.currencyCode) === undefined) return;
   if (!(await deleteUnpaidPeriod(db, row, unpaid.endsAt))) return;
-  const money = { minor, currencyCode };
   await changeCredit(db, { customerId: row.customerId, money, invoiceUid: invoice.uid, at: work.at });
   const day = unpaid.endsAt.toISOString().slice(0, 10);
   const note = `The vendor's subscription ${row.remoteId} got the money for the period to ${day}, which had been skipped as unpaid: it was kept as credit.`;

@@ -102,13 +102,13 @@ async function invoiceFor(work: BillingWork, subscription: Subscription, plan: P
   return writeInvoice(work, subscription, { kind, plan, unused: null, periodStartsAt, dueAt: null, usesCredit: false });
 }
 
-/** Taken after our subscription was cancelled or replaced, at another price, or for what is paid already: it is the customer's. */
+/** Taken after our subscription was cancelled or replaced, at another price, or for what is paid already: what did not go back is the customer's. */
 export async function keepAsCredit(
   work: BillingWork,
   { subscription, invoice, row, price }: Applying,
   { money }: { readonly money: Money },
 ): Promise<void> {
-  if (money.minor === 0n) return;
+  if (money.minor <= 0n) return;
   const { customerId } = subscription;
   await changeCredit(work.ctx.db, { customerId, money, invoiceUid: invoice.uid, at: work.at });
   const others =

@@ -30,6 +30,10 @@ const planShape = z.object({
   frequencyUnit: z.enum(frequencyUnits),
 });
 
+const periodPaymentShape = z
+  .object({ amountMinor: z.bigint(), currencyCode, refundedMinor: z.bigint().min(0n).optional() })
+  .nullable();
+
 const subscriptionShape = z
   .object({
     id: text,
@@ -40,16 +44,14 @@ const subscriptionShape = z
     planId: text.nullable(),
     currentPeriodEndsAt: z.date().nullable(),
     startedAt: z.date().optional(),
-    periodPayment: z.object({ amountMinor: z.bigint(), currencyCode }).nullable().optional(),
+    periodPayment: periodPaymentShape.optional(),
   })
   .transform((read) => ({ ...read, isEnded: read.isEnded ?? !read.isActive }));
 /** As it is used here. */
 export type ReadRemote = z.infer<typeof subscriptionShape>;
 
 const periodPageShape = z.object({
-  data: z
-    .array(z.object({ endsAt: z.date(), payment: z.object({ amountMinor: z.bigint(), currencyCode }).nullable() }))
-    .max(PAGE_MAX),
+  data: z.array(z.object({ endsAt: z.date(), payment: periodPaymentShape })).max(PAGE_MAX),
   hasMore: z.boolean(),
   nextCursor: z.string().max(CURSOR_LENGTH_MAX).nullable(),
 });

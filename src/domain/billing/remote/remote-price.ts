@@ -14,6 +14,8 @@ export interface RemotePrice {
   readonly plan: Plan;
   /** What was taken for a period; undefined: nobody knows, and the period waits. */
   readonly taken: Money | undefined;
+  /** What of it was paid back. */
+  readonly refundedMinor: bigint;
   /** Why the period does not pay the plan. */
   readonly mismatch: string | undefined;
   /** It is the plan that the vendor has now, at its present price. */
@@ -31,22 +33,24 @@ export async function priceAtVendor(
   if (!periodPayment) {
     if (known || periodPayment === null)
       return {
-        ...{ plan: known ?? present, taken: priceOf(known ?? present), mismatch: undefined },
+        ...{ plan: known ?? present, taken: priceOf(known ?? present), refundedMinor: 0n, mismatch: undefined },
         isAtVendor: known !== undefined,
       };
-    return { plan: present, taken: undefined, mismatch: unknownPlan(row), isAtVendor: false };
+    return { plan: present, taken: undefined, refundedMinor: 0n, mismatch: unknownPlan(row), isAtVendor: false };
   }
   // The period may have begun before the vendor changed the plan. So it pays the plan of ours at any price that it had at this vendor.
   const earlier = await findRetired(db, { gatewayId: row.gatewayId, planId: present.id });
   const possible = [...(known ? [known] : []), present, ...earlier.map((terms) => atTerms(present, terms))];
   const taken: Money = { minor: periodPayment.amountMinor, currencyCode: periodPayment.currencyCode };
   const plan = possible.find((one) => one.priceMinor === taken.minor && one.currencyCode === taken.currencyCode);
-  if (plan) return { plan, taken, mismatch: undefined, isAtVendor: plan === known };
+  const { refundedMinor = 0n } = periodPayment;
+  if (plan) return { plan, taken, refundedMinor, mismatch: undefined, isAtVendor: plan === known };
   // Our books have no other currencies, and no debts.
   const isMoney = currencyByCode(taken.currencyCode) !== undefined && taken.minor >= 0n;
   return {
     plan: known ?? present,
     taken: isMoney ? taken : undefined,
+    refundedMinor,
     mismatch: otherPrice(known ?? present, periodPayment),
     isAtVendor: false,
   };
