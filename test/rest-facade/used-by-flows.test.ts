@@ -164,6 +164,12 @@ test('a list: an active automation on it, and flows of other lists that bring pe
   const automation = await begun(world, 'Own flow', { nodes: [REST] });
   expect((await call('DELETE', `/lists/${list}`)).text).toContain('Own flow');
   expect(await codeOf(`deleteList(uid: "${list}")`)).toBe('LIST_IN_USE');
+  const others: string[] = [];
+  for (const no of [2, 3, 4, 5, 6]) others.push(await begun(world, `Own ${no}`, { nodes: [REST] }));
+  expect((await call('DELETE', `/lists/${list}`)).text).toContain(
+    'active: Own flow, Own 2, Own 3, Own 4, Own 5, and others. ',
+  );
+  for (const one of others) await call('DELETE', `/automations/${one}`);
   await call('POST', `/automations/${automation}/pause`);
   const flow = { triggers: [], nodes: [{ id: 'over', type: 'copy_to_list', listUid: list }], goals: [], exits: [] };
   const uid = newUid();

@@ -1,6 +1,6 @@
 /** The errors of lists and their fields, by code. */
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../lib/errors.ts';
-import { usedByFlows, type FlowUse } from '../flow-uses/flow-use.ts';
+import { firstNamed, usedByFlows, type FlowUse } from '../flow-uses/flow-use.ts';
 
 const NO_LIST = ['LIST_NOT_FOUND', 'No list has this uid.'] as const;
 export const listNotFound = () => new NotFoundError(...NO_LIST);
@@ -16,7 +16,7 @@ export const flowsBringPeople = (uses: readonly FlowUse[]) =>
 export const listHasActiveFlows = (automations: readonly string[]) =>
   new WrongStateError(
     'LIST_IN_USE',
-    `The list cannot be deleted while automations on it are active: ${automations.join(', ')}. Pause them first; they are deleted with the list.`,
+    `The list cannot be deleted while automations on it are active: ${firstNamed(automations).join(', ')}. Pause them first; they are deleted with the list.`,
   );
 
 export const tagTaken = (tag: string) =>

@@ -3,7 +3,7 @@
  * searched by a path, whatever their types are.
  */
 import { sql, raw, row, type Queryable, type Sql } from '../../db/database.ts';
-import { FLOWS_NAMED_MAX, namesField, type FlowUse } from './flow-use.ts';
+import { FLOWS_READ_MAX, namesField, type FlowUse } from './flow-use.ts';
 
 const FLOW_USE = row({ automation: 'text', places: 'text[]' });
 
@@ -37,7 +37,7 @@ async function search(db: Queryable, { customerId, listId, isUsed }: Search): Pr
                   JOIN automation_version v ON v.customer_id = a.customer_id AND v.automation_id = a.id
                  CROSS JOIN LATERAL ${PARTS} p
                  WHERE a.customer_id = ${customerId} ${ofList} AND ${IS_IN_USE} AND ${isUsed}) found
-         GROUP BY found.id, found.name ORDER BY found.id LIMIT ${FLOWS_NAMED_MAX}`,
+         GROUP BY found.id, found.name ORDER BY found.id LIMIT ${FLOWS_READ_MAX}`,
   );
 }
 
@@ -107,7 +107,7 @@ export async function activeFlowsOfList(
 ): Promise<string[]> {
   const rows = await db.query(
     { name: 'text' },
-    sql`SELECT name FROM automation WHERE customer_id = ${customerId} AND list_id = ${id} AND status = 'active' ORDER BY id LIMIT ${FLOWS_NAMED_MAX}`,
+    sql`SELECT name FROM automation WHERE customer_id = ${customerId} AND list_id = ${id} AND status = 'active' ORDER BY id LIMIT ${FLOWS_READ_MAX}`,
   );
   return rows.map(({ name }) => name);
 }

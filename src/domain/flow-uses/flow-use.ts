@@ -9,7 +9,9 @@ export interface FlowUse {
 }
 
 /** Automations named in an error message. */
-export const FLOWS_NAMED_MAX = 5;
+const FLOWS_NAMED_MAX = 5;
+/** One more says that there are others. */
+export const FLOWS_READ_MAX = FLOWS_NAMED_MAX + 1;
 /** Of one automation. */
 const PLACES_NAMED_MAX = 10;
 
@@ -18,13 +20,19 @@ export function namesField(tag: string): string {
   return `(\\{\\s*(subscriber_)?|subscriber\\.)${tag}(?![A-Z0-9_])`;
 }
 
+/** Those that an error names, and whether there are others. */
+export function firstNamed(names: readonly string[]): readonly string[] {
+  return names.length > FLOWS_NAMED_MAX ? [...names.slice(0, FLOWS_NAMED_MAX), 'and others'] : names;
+}
+
 /** `automation “Welcome” (hello, trigger 1)` for each. */
-export function flowsNamed(uses: readonly FlowUse[]): string[] {
-  return uses.map(({ automation, places }) => {
+export function flowsNamed(uses: readonly FlowUse[]): readonly string[] {
+  const all = uses.map(({ automation, places }) => {
     const named = places.slice(0, PLACES_NAMED_MAX).join(', ');
     const more = places.length > PLACES_NAMED_MAX ? ` and ${places.length - PLACES_NAMED_MAX} more` : '';
     return `automation “${automation}”${named ? ` (${named}${more})` : ''}`;
   });
+  return firstNamed(all);
 }
 
 /** A sentence for an error: what cannot be deleted, where it is used, and what to do. */
