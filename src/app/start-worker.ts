@@ -47,7 +47,7 @@ import { renewSubscriptionsTask } from '../workers/tasks/renew-subscriptions.ts'
 import { verificationTasks } from '../workers/tasks/verifications.ts';
 import { dispatchImportTask, runImportTask } from '../workers/tasks/run-import.ts';
 import { paymentMailTask } from '../workers/tasks/payment-mail.ts';
-import { pausedWebhookMailTask } from '../workers/tasks/paused-webhook-mail.ts';
+import { webhookTasks } from '../workers/tasks/webhooks.ts';
 import { switchedOffMailTask } from '../workers/tasks/switched-off-mail.ts';
 import { sendingDomainTasks } from '../workers/tasks/sending-domains.ts';
 import { sendBatchTask } from '../workers/tasks/send-batch.ts';
@@ -156,7 +156,7 @@ function tasksOf(ctx: Context, drivers: DriverPool): Task[] {
     ...listMailTasks,
     ...sendingDomainTasks,
     switchedOffMailTask,
-    pausedWebhookMailTask,
+    ...webhookTasks,
     paymentMailTask,
     ...messageTestTasks,
     expirePendingTask,

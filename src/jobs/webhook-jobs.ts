@@ -9,3 +9,14 @@ export const pausedWebhookMailJob = defineJob({
   // The queue waits longer each time: over an hour in all.
   attemptsMax: 10,
 });
+
+const id = z.coerce.bigint();
+
+/** What waits to be sent follows its webhook, which has changed. */
+export const moveWaitingJob = defineJob({
+  name: 'webhooks.move-waiting',
+  payload: z.object({ customerId: id, webhookId: id }),
+  // What it does not move is seen when it is sent.
+  attemptsMax: 25,
+  isLong: true,
+});

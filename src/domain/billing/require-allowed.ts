@@ -5,7 +5,7 @@
 import type { Queryable } from '../../db/database.ts';
 import { viewerOf, type Context } from '../context.ts';
 import { notIncluded, withoutRunningPlan } from './allowance-errors.ts';
-import { allowanceOf, mayPrepare, maySend } from './allowance.ts';
+import { allowanceOf, mayPrepare, maySend, type Allowance } from './allowance.ts';
 
 /** The end of the sentence "The plan does not include ...", and whether it is still allowed when the plan ended. */
 const FEATURES = {
@@ -31,6 +31,13 @@ export async function requireAllowed(ctx: Context, feature: PlanFeature): Promis
 export async function requireRunningPlan(db: Queryable, customerId: bigint): Promise<void> {
   const allowance = await allowanceOf(db, customerId);
   if (!maySend(allowance)) throw withoutRunningPlan(allowance.source);
+}
+
+/** Throws WrongStateError `SUBSCRIPTION_ENDED` or `SUBSCRIPTION_REQUIRED` when nothing new may be made (D55). */
+export async function requirePreparing(db: Queryable, customerId: bigint): Promise<Allowance> {
+  const allowance = await allowanceOf(db, customerId);
+  if (!mayPrepare(allowance)) throw withoutRunningPlan(allowance.source);
+  return allowance;
 }
 
 /** Whether mails to other people may be sent for the customer now. */

@@ -14,8 +14,9 @@
 import type { Queryable, Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
 import { countOf, type CountedNoun } from '../../lib/counted-noun.ts';
-import { fileTooLarge, limitReached, uploadsFull, withoutRunningPlan } from './allowance-errors.ts';
-import { allowanceOf, limitOf, mayPrepare, maySend, type Allowance } from './allowance.ts';
+import { fileTooLarge, limitReached, uploadsFull } from './allowance-errors.ts';
+import { allowanceOf, limitOf, maySend, type Allowance } from './allowance.ts';
+import { requirePreparing } from './require-allowed.ts';
 import { countUsage, lockUsage, uploadedBytes, type CountedLimit } from './usage-store.ts';
 
 interface LimitRequest {
@@ -45,7 +46,7 @@ const BYTES_PER_MEGABYTE = 1_048_576;
 /** Requires that one more is allowed. Throws ValidationError `PLAN_LIMIT_REACHED`, WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function requireWithinLimit(tx: Transaction, request: LimitRequest): Promise<void> {
   const { limit, field } = request;
-  const max = limitOf(await preparingAllowance(tx, request.customerId), limit);
+  const max = limitOf(await requirePreparing(tx, request.customerId), limit);
   if (max === null) return;
   await lockUsage(tx, request);
   if ((await countUsage(tx, request)) >= max) throw limitReached({ max, noun: NOUNS[limit], field });
@@ -61,7 +62,7 @@ interface ListKey {
  * WrongStateError `SUBSCRIPTION_ENDED`; the transaction must then be rolled back.
  */
 export async function requireSubscribersLeft(tx: Transaction, { field, ...list }: ListKey & { field: string }) {
-  const allowance = await preparingAllowance(tx, list.customerId);
+  const allowance = await requirePreparing(tx, list.customerId);
   const full = (await fullest(tx, allowance, list)).find(({ left }) => left < 0);
   if (full) throw limitReached({ max: full.max, noun: NOUNS[full.limit], field });
 }
@@ -100,7 +101,7 @@ export function limitText({ limit, max }: Pick<RemainingSubscribers, 'limit' | '
  * in this order. Throws WrongStateError `SUBSCRIPTION_ENDED`.
  */
 export async function remainingSubscribers(tx: Transaction, list: ListKey): Promise<RemainingSubscribers | undefined> {
-  const limits = await fullest(tx, await preparingAllowance(tx, list.customerId), list);
+  const limits = await fullest(tx, await requirePreparing(tx, list.customerId), list);
   return limits.toSorted((a, b) => a.left - b.left)[0];
 }
 
@@ -126,7 +127,7 @@ export interface UploadLimits {
 
 /** The customer's upload limits, to refuse a file while it arrives. Throws WrongStateError `SUBSCRIPTION_ENDED`. */
 export async function uploadLimitsOf(db: Queryable, customerId: bigint): Promise<UploadLimits> {
-  const { options } = await preparingAllowance(db, customerId);
+  const { options } = await requirePreparing(db, customerId);
   return { fileBytesMax: bytesOf(options.max_file_size_upload), totalBytesMax: bytesOf(options.max_size_upload_total) };
 }
 
@@ -150,11 +151,4 @@ export async function requireUploadSpace(
 export function bytesOf(megabytes: string): number | null {
   const number = Number(megabytes);
   return number < 0 ? null : number * BYTES_PER_MEGABYTE;
-}
-
-/** The allowance, if it lets something new be made. */
-async function preparingAllowance(db: Queryable, customerId: bigint): Promise<Allowance> {
-  const allowance = await allowanceOf(db, customerId);
-  if (!mayPrepare(allowance)) throw withoutRunningPlan(allowance.source);
-  return allowance;
 }

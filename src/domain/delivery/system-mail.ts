@@ -168,7 +168,7 @@ export async function enqueuePausedWebhookMails(
     subject: `The webhook "${name}" was paused`,
     paragraphs: [
       `Nothing is sent to ${url} any more. ${why}`,
-      'Its events are kept for at least seven days. Make the webhook active when its receiver works again, then send again what was kept.',
+      'Each event is kept until the end of the month after it happened. Make the webhook active when its receiver works again, then send again what was kept.',
     ],
   };
   await enqueueTo(ctx, jobId, { people, mail });

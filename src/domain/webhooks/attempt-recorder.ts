@@ -12,8 +12,9 @@ import { isUnavailable } from '../../lib/is-unavailable.ts';
 import type { Context } from '../context.ts';
 import { GONE } from './attempt-delivery.ts';
 import { recordAttempts, type Attempt, type TakenDelivery } from './delivery-store.ts';
+import { moveWaiting } from './move-waiting.ts';
 import { RETRY_DELAY_SECONDS_MAX } from './retry-schedule.ts';
-import { clearFailing, lockWebhooks, noteFailures, parkDeliveries } from './webhook-store.ts';
+import { clearFailing, lockWebhooks, noteFailures } from './webhook-store.ts';
 import type { WebhookKey } from './webhook.ts';
 
 export interface EndedAttempt {
@@ -24,15 +25,17 @@ export interface EndedAttempt {
 /** Decision D93. */
 const FAILING_DAYS_MAX = 5;
 const BATCH_MAX = 500;
-/** More than a process has under way. */
+/** More than a process has taken. */
 const WAITING_MAX = 1_000;
+/** At full load some dozens of results share a transaction; what a lone result has to wait for is nothing. */
+const REST_MS = 40;
 /** A database that restarts is back soon. */
 const AGAIN_MS = 500;
 
 /** Of one process; `owner` is its name in leases. */
 export function createAttemptRecorder(ctx: Context, owner: string): GroupCommit<EndedAttempt> {
   return createGroupCommit<EndedAttempt>({
-    ...{ batchMax: BATCH_MAX, waitMs: 0, waitingMax: WAITING_MAX },
+    ...{ batchMax: BATCH_MAX, waitMs: 0, restMs: REST_MS, waitingMax: WAITING_MAX },
     async write(ended) {
       try {
         await writePatiently(ctx, owner, ended);
@@ -89,9 +92,10 @@ async function noteFailed(tx: Queryable, failed: readonly EndedAttempt[]): Promi
   );
   const paused = await noteFailures(tx, noted, { days: FAILING_DAYS_MAX, gapSeconds: RETRY_DELAY_SECONDS_MAX });
   if (paused.length === 0) return;
-  await parkDeliveries(tx, paused);
-  for (const { customerId, id } of paused)
-    await enqueue(tx, pausedWebhookMailJob, { customerId: String(customerId), webhookId: String(id) });
+  for (const key of paused) {
+    await moveWaiting(tx, key);
+    await enqueue(tx, pausedWebhookMailJob, { customerId: String(key.customerId), webhookId: String(key.id) });
+  }
 }
 
 function isRepeated({ delivery: { attemptsBefore }, attempt: { attempt, state } }: EndedAttempt): boolean {

@@ -45,3 +45,18 @@ export function restoreHidden(given: Headers, stored: Headers): Record<string, s
     ]),
   );
 }
+
+/**
+ * For a webhook that is led to another server: whoever does so may not know these values, and that server must not get them by that.
+ * Throws ValidationError when one is hidden.
+ */
+export function refuseHidden(given: Headers): void {
+  const hidden = Object.entries(given).filter(([, value]) => value === HIDDEN);
+  if (hidden.length === 0) return;
+  const names = hidden.map(([name]) => name).join(', ');
+  throw new ValidationError({
+    headers: [
+      `The url leads to another server, and hidden values are not sent there: give the values of ${names} again, or leave them out.`,
+    ],
+  });
+}

@@ -5,20 +5,21 @@ import { ValidationError } from '../../lib/errors.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { parseInput } from '../../lib/text.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
+import { requirePreparing } from '../billing/require-allowed.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { checkBodyTemplate } from './body-template.ts';
 import { findWebhook } from './find-webhook.ts';
-import { restoreHidden } from './hidden-headers.ts';
+import { hideHeaders, refuseHidden, restoreHidden } from './hidden-headers.ts';
+import { moveWaiting } from './move-waiting.ts';
 import { tooManyWebhooks } from './webhook-errors.ts';
 import { isWebhookEvent, kindOfEvent, type WebhookEvent, type WebhookKind } from './webhook-events.ts';
 import { webhookScope } from './webhook-scope.ts';
 import { newWebhookSecret, sealWebhookSecret } from './webhook-secret.ts';
 import {
-  countWebhooks,
+  lockAndCountWebhooks,
   deleteWebhookRow,
   insertWebhook,
   ownerOfLifecycle,
-  parkDeliveries,
   updateWebhookRow,
 } from './webhook-store.ts';
 import { webhookTarget } from './webhook-target.ts';
@@ -43,7 +44,10 @@ export interface NewSecret {
 const PREVIOUS_SECRET_HOURS = 24;
 const HOUR_MS = 3_600_000;
 
-/** Makes a webhook. Without a secret one is made. Throws ValidationError; `TOO_MANY_WEBHOOKS`, ForbiddenError. */
+/**
+ * Makes a webhook. Without a secret one is made. Throws ValidationError; `TOO_MANY_WEBHOOKS`, ForbiddenError, WrongStateError
+ * `SUBSCRIPTION_REQUIRED`, `SUBSCRIPTION_ENDED`.
+ */
 export async function createWebhook(ctx: Context, input: CreateWebhookInput): Promise<NewSecret> {
   const kind = input.event !== undefined && isWebhookEvent(input.event) ? kindOfEvent(input.event) : undefined;
   // Of what no administrator may do, nothing else is said.
@@ -69,7 +73,8 @@ export async function createWebhook(ctx: Context, input: CreateWebhookInput): Pr
   const secret = given ?? newWebhookSecret();
   const schedule = scheduleOf(kind, wanted, { isNew: true });
   return inTransaction(ctx, async ({ db, installation }) => {
-    if ((await countWebhooks(db, customerId, kind)) >= max) throw tooManyWebhooks(max);
+    if (kind !== 'lifecycle') await requirePreparing(db, customerId);
+    if ((await lockAndCountWebhooks(db, customerId, kind)) >= max) throw tooManyWebhooks(max);
     const sealedSecret = sealWebhookSecret(installation.secret, uid, secret);
     const values = { customerId, uid, kind, ...scope, ...wanted, headers, ...schedule, sealedSecret };
     return { webhook: await insertWebhook(db, values), secret };
@@ -77,8 +82,8 @@ export async function createWebhook(ctx: Context, input: CreateWebhookInput): Pr
 }
 
 /**
- * Changes the given values; null restores a default. `active` ends a pause, `inactive` keeps what waits for a resend by hand. Throws
- * ValidationError, NotFoundError, ForbiddenError.
+ * Changes the given values; null restores a default. `active` ends a pause, `inactive` keeps what waits for a resend by hand. Headers with
+ * hidden values do not go along to another server: they have to be given anew. Throws ValidationError, NotFoundError, ForbiddenError.
  */
 export async function updateWebhook(
   ctx: Context,
@@ -94,10 +99,12 @@ export async function updateWebhook(
   return inTransaction(ctx, async (inner) => {
     const webhook = await findWebhook(inner, uid, { lock: true });
     const { status } = wanted;
+    const isMoved = 'receiver' in wanted && wanted.receiver !== webhook.receiver;
+    if (isMoved) refuseHidden(wanted.headers ?? hideHeaders(webhook.headers));
     const headers = wanted.headers && restoreHidden(wanted.headers, webhook.headers);
     const ended = status === 'active' ? { pauseReason: null, pausedAt: null, failingSince: null } : {};
     await updateWebhookRow(inner.db, webhook, { ...wanted, headers, ...scheduleOf(kind, wanted), ...ended });
-    if (status === 'inactive') await parkDeliveries(inner.db, [webhook]);
+    if (status === 'inactive' || isMoved) await moveWaiting(inner.db, webhook);
     return findWebhook(inner, uid);
   });
 }
@@ -105,7 +112,9 @@ export async function updateWebhook(
 /** Deletes the webhook; what waits is not sent. Throws NotFoundError, ForbiddenError. */
 export async function deleteWebhook(ctx: Context, { uid }: { uid: string }): Promise<{ uid: string }> {
   return inTransaction(ctx, async (inner) => {
-    await deleteWebhookRow(inner.db, await findWebhook(inner, uid, { lock: true }));
+    const webhook = await findWebhook(inner, uid, { lock: true });
+    await deleteWebhookRow(inner.db, webhook);
+    await moveWaiting(inner.db, webhook);
     return { uid };
   });
 }
@@ -129,8 +138,8 @@ export async function rotateWebhookSecret(
     const webhook = await findWebhook(inner, uid, { lock: true });
     await updateWebhookRow(inner.db, webhook, {
       sealedSecret: sealWebhookSecret(inner.installation.secret, uid, secret),
-      sealedPreviousSecret: webhook.sealedSecret,
-      previousSecretEndsAt: new Date(ctx.clock.now().getTime() + hours * HOUR_MS),
+      sealedPreviousSecret: hours === 0 ? null : webhook.sealedSecret,
+      previousSecretEndsAt: hours === 0 ? null : new Date(ctx.clock.now().getTime() + hours * HOUR_MS),
     });
     return { webhook: await findWebhook(inner, uid), secret };
   });

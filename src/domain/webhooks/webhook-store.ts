@@ -1,5 +1,6 @@
 /** Writes of webhooks, and the reads that the verbs need. */
 import { empty, join, row, sql, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
+import { lockUntilCommit } from '../../db/lock.ts';
 import { assignments, columnsOf, insertion, selectList } from '../../db/fields.ts';
 import { webhookColumns, webhookFields } from './webhook-fields.ts';
 import type { Webhook, WebhookKey, WebhookValues } from './webhook.ts';
@@ -25,7 +26,7 @@ export async function insertWebhook(db: Queryable, webhook: WebhookValues): Prom
   return found;
 }
 
-/** Writes the given values. Deliveries that wait go to another receiver, too. */
+/** Writes the given values. */
 export async function updateWebhookRow(
   db: Queryable,
   { customerId, id }: WebhookKey,
@@ -33,16 +34,10 @@ export async function updateWebhookRow(
 ): Promise<void> {
   const written = [sql`updated_at = now()`, ...assignments(webhookFields, changes)];
   await db.execute(sql`UPDATE webhook SET ${join(written)} WHERE customer_id = ${customerId} AND id = ${id}`);
-  if (changes.receiver === undefined) return;
-  await db.execute(
-    sql`UPDATE hot.webhook_queue SET receiver = ${changes.receiver} WHERE customer_id = ${customerId} AND webhook_id = ${id}`,
-  );
 }
 
-/** What waits is not sent any more. */
 export async function deleteWebhookRow(db: Queryable, { customerId, id }: WebhookKey): Promise<void> {
   await db.execute(sql`DELETE FROM webhook WHERE customer_id = ${customerId} AND id = ${id}`);
-  await db.execute(sql`DELETE FROM hot.webhook_queue WHERE customer_id = ${customerId} AND webhook_id = ${id}`);
 }
 
 /** `lock` prevents others from changing or deleting it. */
@@ -54,8 +49,9 @@ export async function findWebhookByUid(db: Queryable, uid: string, lock = false)
   return found;
 }
 
-/** Of the installation, or of the customer itself. */
-export async function countWebhooks(db: Queryable, customerId: bigint, kind: WebhookKind): Promise<number> {
+/** Of the installation, or of the customer itself. Who counts in another transaction waits until this one has ended. */
+export async function lockAndCountWebhooks(db: Queryable, customerId: bigint, kind: WebhookKind): Promise<number> {
+  await lockUntilCommit(db, `mailwright:webhooks:${customerId}`);
   const [found] = await db.query(
     { count: 'int' },
     sql`SELECT count(*)::int AS count FROM webhook WHERE customer_id = ${customerId} AND (kind = 'lifecycle') = ${kind === 'lifecycle'}`,
@@ -112,19 +108,6 @@ export function campaignsOf(db: Queryable, uids: readonly string[]) {
 /** These webhooks. */
 function those(keys: readonly WebhookKey[]): Sql {
   return sql`unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ id }) => id)}::bigint[]) AS k(customer_id, id)`;
-}
-
-/** Takes what waits out of the queue: it is kept, and can be sent again by hand. */
-export async function parkDeliveries(db: Queryable, keys: readonly WebhookKey[]): Promise<void> {
-  await db.execute(
-    sql`WITH waiting AS (
-          DELETE FROM hot.webhook_queue q USING ${those(keys)}
-           WHERE q.webhook_id = k.id AND q.customer_id = k.customer_id AND q.owner IS NULL
-          RETURNING q.customer_id, q.webhook_id, q.delivery_id, q.made_on
-        )
-        UPDATE hot.webhook_delivery d SET state = 'parked', next_attempt_at = NULL FROM waiting w
-         WHERE d.customer_id = w.customer_id AND d.webhook_id = w.webhook_id AND d.id = w.delivery_id AND d.made_on = w.made_on`,
-  );
 }
 
 /** The last attempt of each succeeded. They are locked. */
