@@ -16,6 +16,7 @@ import { fireAutomationWebhook } from '../src/domain/webhooks/fire-automation-we
 import { silentLog } from '../src/lib/log.ts';
 import { queryRows } from '../scripts/support/query-rows.ts';
 import { RECEIVER_KINDS, startHookReceiver, type HookReceiver } from './support/hook-receivers.ts';
+import { cpuMsOfAll, postmasterOf } from './support/processor-time.ts';
 import { startProduct, type Product } from './support/product.ts';
 
 const { values } = parseArgs({
@@ -43,12 +44,14 @@ const well = receivers.filter(({ kind }) => kind === 'well');
 const settings = { OUTBOUND_ALLOW_HOSTS: '127.0.0.1' };
 let product: Product = await startProduct(server.url, settings);
 const database = openDatabase({ url: server.url, poolSize: 4, log: silentLog });
+const postmaster = await postmasterOf(database);
 try {
   for (const receiver of receivers) await makeWebhook(receiver);
   await measure();
 } finally {
   for (const receiver of receivers) receiver.close();
-  await product.kill();
+  // A profile is written when it stops.
+  await (process.env['PROFILE'] ? product.stop() : product.kill());
   await database.close();
   await server.stop();
 }
@@ -62,6 +65,7 @@ async function makeWebhook(receiver: HookReceiver): Promise<void> {
 }
 
 async function measure(): Promise<void> {
+  const before = processorTimes();
   const startedAt = performance.now();
   const isFired = fire();
   await killNow();
@@ -69,6 +73,7 @@ async function measure(): Promise<void> {
   const firedAfter = seconds(startedAt);
   const memory: number[] = [];
   const doneAfter = await untilAll(well, startedAt, () => memory.push(product.peakMegabytes()));
+  if (KILLS === 0) logProcessorTime(before);
   console.log(
     `${EVENTS} events to ${receivers.length} receivers, written in ${firedAfter.toFixed(1)} s: the ${well.length} that are well had all after ${doneAfter.toFixed(1)} s ` +
       `(promised: ${PROMISED.seconds}), ${((EVENTS * well.length) / doneAfter).toFixed(0)} a second, ${KILLS} kills`,
@@ -85,6 +90,22 @@ async function measure(): Promise<void> {
     faults.push(`The memory grew by ${(last - first).toFixed(0)} MB.`);
   await judgeLog();
   for (const receiver of receivers) judge(receiver, seconds(startedAt));
+}
+
+/** Milliseconds so far. */
+function processorTimes() {
+  const { user, system } = process.cpuUsage();
+  const program = product.cpuSeconds() * 1_000;
+  return { program, database: cpuMsOfAll(postmaster), receivers: (user + system) / 1_000 };
+}
+
+/** It says more than the rate where other work runs beside. */
+function logProcessorTime(before: ReturnType<typeof processorTimes>): void {
+  const requests = receivers.reduce((sum, one) => sum + one.requests, 0);
+  const after = processorTimes();
+  const names = ['program', 'database', 'receivers'] as const;
+  const each = names.map((name) => `${name} ${((after[name] - before[name]) / requests).toFixed(2)} ms`);
+  console.log(`processor time for each of ${requests} requests, with writing the events: ${each.join(', ')}`);
 }
 
 /** Writes the events, some at a time. */

@@ -86,15 +86,19 @@ export interface Taking {
   readonly known: readonly (readonly [receiver: string, limit: number])[];
   readonly limitOfOthers: number;
   readonly wanted: number;
+  /** How many are under way of customers; those that are taken count, too. */
+  readonly underWay: readonly (readonly [customerId: bigint, count: number])[];
+  readonly limitOfCustomer: number;
 }
 
 /** Takes due deliveries. Those of deleted webhooks are dropped. */
 export async function takeDeliveries(db: Queryable, taking: Taking): Promise<TakenDelivery[]> {
-  const { owner, leaseSeconds, known, limitOfOthers, wanted } = taking;
+  const { owner, leaseSeconds, known, limitOfOthers, wanted, underWay, limitOfCustomer } = taking;
   const taken = await db.query(
     { id: 'bigint' },
     sql`SELECT t.id FROM hot.take_webhooks(${owner}::uuid, make_interval(secs => ${leaseSeconds}), ${known.map(([receiver]) => receiver)}::text[],
-          ${known.map(([, limit]) => limit)}::int[], ${limitOfOthers}::int, ${wanted}::int) AS t(id)`,
+          ${known.map(([, limit]) => limit)}::int[], ${limitOfOthers}::int, ${wanted}::int, ${underWay.map(([id]) => id)}::bigint[],
+          ${underWay.map(([, count]) => count)}::int[], ${limitOfCustomer}::int) AS t(id)`,
     'webhooks.take',
   );
   if (taken.length === 0) return [];
@@ -182,6 +186,14 @@ export async function recordAttempts(db: Queryable, owner: string, attempts: rea
           FROM mine m
          WHERE d.customer_id = m.customer_id AND d.webhook_id = m.webhook_id AND d.id = m.id AND d.made_on = m.made_on`,
     'webhooks.record_attempts',
+  );
+}
+
+/** What a worker had taken and has not sent is due at once. */
+export async function returnDeliveries(db: Queryable, owner: string, ids: readonly bigint[]): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.webhook_queue SET owner = NULL, due_at = now() WHERE delivery_id = ANY (${[...ids]}::bigint[]) AND owner = ${owner}::uuid`,
+    'webhooks.return',
   );
 }
 

@@ -14,14 +14,23 @@ export function newWebhookSecret(): string {
   return PREFIX + randomBytes(KEY_BYTES).toString('base64');
 }
 
+let known: { readonly secret: string; readonly key: Buffer } | undefined;
+
+/** Made once: deriving it costs as much as the signatures of a delivery. */
+function keyOf(installationSecret: string): Buffer {
+  if (known?.secret !== installationSecret)
+    known = { secret: installationSecret, key: deriveKey(installationSecret, 'webhook') };
+  return known.key;
+}
+
 /** Bound to the webhook with this uid. */
 export function sealWebhookSecret(installationSecret: string, uid: string, secret: string): Buffer {
-  return seal(deriveKey(installationSecret, 'webhook'), secret, uid);
+  return seal(keyOf(installationSecret), secret, uid);
 }
 
 /** The opposite; throws when the installation's secret is another one. */
 export function unsealWebhookSecret(installationSecret: string, uid: string, sealed: Uint8Array): string {
-  return unseal(deriveKey(installationSecret, 'webhook'), sealed, uid);
+  return unseal(keyOf(installationSecret), sealed, uid);
 }
 
 /** The key of Standard Webhooks' signature. A secret that is not in their form is the key as it is. */

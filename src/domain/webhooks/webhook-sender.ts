@@ -1,16 +1,23 @@
 /**
  * The sender of webhooks, one in each process with the role `worker`: takes what is due, of each receiver some, and sends several at a
- * time. It wakes by a notification and by a clock. What a worker had taken when it died is sent again by another one.
+ * time. It wakes by a notification and by a clock. Taking, sending and recording go on beside each other: a connection is used again when
+ * its answer has come. What a worker had taken when it died is sent again by another one.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import type { GroupCommit } from '../../lib/group-commit.ts';
 import type { Context } from '../context.ts';
-import { attemptDelivery } from './attempt-delivery.ts';
+import { attemptDelivery, GONE } from './attempt-delivery.ts';
 import { createAttemptRecorder, type EndedAttempt } from './attempt-recorder.ts';
-import { freeDeliveriesOfDead, takeDeliveries, type Attempt, type TakenDelivery } from './delivery-store.ts';
+import {
+  freeDeliveriesOfDead,
+  returnDeliveries,
+  takeDeliveries,
+  type Attempt,
+  type TakenDelivery,
+} from './delivery-store.ts';
 import { ReceiverConnections } from './receiver-connections.ts';
-import { ReceiverPlaces } from './receiver-places.ts';
+import { ReceiverPlaces, type Waiting } from './receiver-places.ts';
 
 export interface WebhookSender {
   /** Deliveries were added. */
@@ -32,8 +39,13 @@ interface Means {
 
 /** Notifications may get lost, retries become due, and what dead processes had must be found. */
 const TICK_MS = 1_000;
-/** Longer than an attempt with its template and its time-out. */
+/** However many are sent, it takes at most so often. */
+const ROUND_MS_MIN = 50;
+/** How `stop` looks whether all have ended. */
+const LOOK_MS = 20;
+/** Longer than the time that a delivery may wait here, and an attempt with its template and its time-out. */
 const LEASE_SECONDS = 60;
+const WAITING_MS_MAX = 30_000;
 
 /** Starts it. */
 export function startWebhookSender(means: Means): WebhookSender {
@@ -82,19 +94,22 @@ class Sender implements WebhookSender {
 
   pause(reason: string): void {
     this.#reasons.add(reason);
+    void this.#giveBack(this.#places.drop());
   }
 
   async stop(graceMs: number): Promise<void> {
     this.beginStop();
-    const grace = new AbortController();
-    const isOver = sleep(graceMs, 'over', { signal: grace.signal }).catch(() => 'over');
-    while (this.#places.count > 0 || this.#isTaking) {
-      const next = Promise.race([this.#places.ended(), sleep(TICK_MS, undefined, { signal: grace.signal })]);
-      if ((await Promise.race([isOver, next.catch(() => undefined)])) === 'over') break;
-    }
-    grace.abort();
+    const endsAt = performance.now() + graceMs;
+    let isBack = false;
+    void this.#giveBack(this.#places.drop()).finally(() => (isBack = true));
+    const isDone = () => isBack && this.#places.count === 0 && !this.#isTaking;
+    while (!isDone() && performance.now() < endsAt) await sleep(LOOK_MS);
     // Requests that are still under way end with the process, and are sent again by another one.
     if (this.#places.count === 0) this.#connections.close();
+  }
+
+  get #isPaused(): boolean {
+    return this.#isStopping || this.#reasons.size > 0;
   }
 
   async #onTick(): Promise<void> {
@@ -105,16 +120,12 @@ class Sender implements WebhookSender {
 
   async #take(): Promise<void> {
     this.#isTaking = true;
-    try {
-      do {
-        this.#isWanted = false;
-        await this.#takeRound();
-      } while (this.#isWanted);
-    } catch (error) {
-      this.#complain('webhooks.not_taken', error);
-    } finally {
-      this.#isTaking = false;
+    while (this.#isWanted && !this.#isPaused) {
+      this.#isWanted = false;
+      await this.#takeRound().catch((error: unknown) => this.#complain('webhooks.not_taken', error));
+      await sleep(ROUND_MS_MIN);
     }
+    this.#isTaking = false;
   }
 
   async #takeRound(): Promise<void> {
@@ -124,37 +135,70 @@ class Sender implements WebhookSender {
 
   async #takeOf(kind: 'quick' | 'others'): Promise<void> {
     const next = this.#places.next(kind);
-    if (this.#isStopping || this.#reasons.size > 0 || !next) return;
+    if (this.#isPaused || !next) return;
     const { ctx, workerId } = this.#means;
+    const startedAt = performance.now();
     const taken = await takeDeliveries(ctx.db, { owner: workerId, leaseSeconds: LEASE_SECONDS, ...next });
-    for (const delivery of taken) {
-      // Its lease ended while its result could not be recorded: that work goes on.
-      if (this.#places.has(delivery.id)) continue;
-      void this.#places.hold(delivery, this.#send(delivery)).then(() => this.wake());
+    // Its lease ended while its result could not be recorded: that work goes on.
+    const added = taken.filter(({ id }) => !this.#places.has(id));
+    if (this.#isPaused) return this.#giveBack(added);
+    for (const delivery of added) this.#places.add(delivery, startedAt);
+    for (const receiver of new Set(added.map((one) => one.receiver))) this.#sendNext(receiver);
+  }
+
+  /** Sends as many to the receiver as may be under way. */
+  #sendNext(receiver: string): void {
+    while (!this.#isPaused) {
+      const next = this.#places.start(receiver);
+      if (!next) return;
+      void this.#send(next);
     }
   }
 
-  /**
-   * Never rejects: what goes wrong here comes again when the lease ends. Answers how long the receiver took, with its template: one that is
-   * slow to be rendered holds its place as long as a slow receiver does.
-   */
-  async #send(delivery: TakenDelivery): Promise<number | undefined> {
+  /** Never rejects: what goes wrong here comes again when the lease ends. */
+  async #send({ delivery, takenAt }: Waiting): Promise<void> {
+    const { receiver } = delivery;
+    const startedAt = performance.now();
+    const isLate = startedAt - takenAt > WAITING_MS_MAX;
+    // A template that is slow to be rendered holds a connection as long as a slow receiver does.
+    const attempt = isLate ? undefined : await this.#attempt(delivery);
+    this.#places.answered(delivery, attempt, performance.now() - startedAt);
+    // One that is slow or dead now would let them wait for too long, and a webhook that is gone is paused.
+    const isWell = this.#places.isQuick(receiver) && attempt?.status !== GONE;
+    const dropped = isWell ? [] : this.#places.drop(receiver);
+    this.#sendNext(receiver);
+    if (attempt) await this.#record({ delivery, attempt });
+    await this.#giveBack(isLate ? [delivery, ...dropped] : dropped);
+    this.#places.end(delivery);
+    this.#sendNext(receiver);
+    this.wake();
+  }
+
+  async #attempt(delivery: TakenDelivery): Promise<Attempt | undefined> {
+    const { ctx } = this.#means;
+    if (delivery.status !== 'active') return { ...NOT_SENT, state: 'parked', delivery, attempt: delivery.attempts };
     try {
-      const startedAt = performance.now();
-      const attempt = await this.#attempt(delivery);
-      const answeredMs = attempt.status === null ? undefined : performance.now() - startedAt;
-      await this.#recorder.add({ delivery, attempt });
-      return answeredMs;
+      return { delivery, ...(await attemptDelivery(ctx, this.#connections, delivery)) };
     } catch (error) {
       this.#complain('webhooks.not_sent', error, delivery);
       return undefined;
     }
   }
 
-  async #attempt(delivery: TakenDelivery): Promise<Attempt> {
-    const { ctx } = this.#means;
-    if (delivery.status === 'active') return { delivery, ...(await attemptDelivery(ctx, this.#connections, delivery)) };
-    return { ...NOT_SENT, state: 'parked', delivery, attempt: delivery.attempts };
+  async #record(ended: EndedAttempt): Promise<void> {
+    await this.#recorder
+      .add(ended)
+      .catch((error: unknown) => this.#complain('webhooks.not_recorded', error, ended.delivery));
+  }
+
+  /** If it fails, their leases end. */
+  async #giveBack(deliveries: readonly TakenDelivery[]): Promise<void> {
+    if (deliveries.length === 0) return;
+    const { ctx, workerId } = this.#means;
+    const ids = deliveries.map(({ id }) => id);
+    await returnDeliveries(ctx.db, workerId, ids).catch((error: unknown) =>
+      this.#complain('webhooks.not_returned', error),
+    );
   }
 
   #complain(event: string, error: unknown, delivery?: TakenDelivery): void {

@@ -7,6 +7,7 @@ import { createAttemptRecorder, type EndedAttempt } from '../../../src/domain/we
 import {
   addDeliveries,
   resendDeliveries,
+  returnDeliveries,
   takeDeliveries,
   type Attempt,
   type Resending,
@@ -30,6 +31,15 @@ async function webhook(): Promise<Webhook> {
   return insertWebhook(db, { ...of, customerId: ctx.viewer?.customerId ?? 0n, sealedSecret });
 }
 
+const ALL = {
+  leaseSeconds: 60,
+  known: [],
+  limitOfOthers: 10,
+  wanted: 10,
+  underWay: [],
+  limitOfCustomer: 1_000,
+} as const;
+
 /** Deliveries of the webhook that a worker has taken. */
 async function taken(owner: string, of: Webhook, count = 1) {
   const made = Array.from({ length: count }, () => ({
@@ -37,7 +47,7 @@ async function taken(owner: string, of: Webhook, count = 1) {
     payload: '{}',
   }));
   await addDeliveries(db, made);
-  return takeDeliveries(db, { owner, leaseSeconds: 60, known: [], limitOfOthers: count, wanted: count });
+  return takeDeliveries(db, { ...ALL, owner, limitOfOthers: count, wanted: count });
 }
 
 type Delivery = EndedAttempt['delivery'];
@@ -154,7 +164,8 @@ test('sending again, some at a time, comes to all once, also when they fail agai
     const resending: Resending = { webhook: made, states: ['failed'], uid: null, from: null, to: null, after, max: 1 };
     const resent = await resendDeliveries(db, resending);
     const [delivery] = await takeDeliveries(db, {
-      ...{ owner, leaseSeconds: 60, known: [[made.receiver, 1]], limitOfOthers: 0, wanted: 1 },
+      ...ALL,
+      ...{ owner, known: [[made.receiver, 1]], limitOfOthers: 0, wanted: 1 },
     });
     expect(resent).toEqual({ count: 1, areMore, lastUid: delivery?.uid });
     again.push(delivery?.id);
@@ -170,10 +181,59 @@ test('a request goes to the receiver that the webhook has now, with the headers 
   await db.execute(sql`UPDATE hot.webhook_queue SET due_at = now(), owner = NULL, receiver = 'https://old.example'
                         WHERE delivery_id = ${delivery?.id ?? 0n}`);
   const again = await takeDeliveries(db, {
-    owner: randomUUID(),
-    ...{ leaseSeconds: 60, known: [], limitOfOthers: 9, wanted: 9 },
+    ...ALL,
+    ...{ owner: randomUUID(), limitOfOthers: 9, wanted: 9 },
   });
   expect(again.map(({ id, receiver }) => ({ id, receiver }))).toEqual([{ id: delivery?.id, receiver: made.receiver }]);
+});
+
+test('a receiver is served by one worker at a time, and what it has not sent goes back', async () => {
+  const [one, other] = [randomUUID(), randomUUID()];
+  const made = await webhook();
+  const first = await taken(one, made, 3);
+  await addDeliveries(db, [
+    {
+      webhook: made,
+      event: 'new_customer',
+      sourceKey: newUid(),
+      personId: null,
+      happenedAt: new Date(),
+      payload: '{}',
+    },
+  ]);
+  const take = (owner: string, limitOfCustomer = 1_000) =>
+    takeDeliveries(db, { ...ALL, owner, known: [[made.receiver, 9]], limitOfOthers: 0, limitOfCustomer });
+  expect(await take(other)).toEqual([]);
+  const ids = first.map(({ id }) => id);
+  // Not those of another worker.
+  await returnDeliveries(db, other, ids);
+  expect(await take(other)).toEqual([]);
+  await returnDeliveries(db, one, ids);
+  expect(await take(other, 2)).toHaveLength(2);
+  expect(await take(other)).toHaveLength(2);
+});
+
+test('of a customer no more is taken than its limit, with what is under way', async () => {
+  const mine = ctx.viewer?.customerId ?? 0n;
+  const owner = randomUUID();
+  const hooks = [await webhook(), await webhook(), await webhook()];
+  for (const made of hooks)
+    await addDeliveries(db, [
+      {
+        webhook: made,
+        event: 'new_customer',
+        sourceKey: newUid(),
+        personId: null,
+        happenedAt: new Date(),
+        payload: '{}',
+      },
+    ]);
+  const known = hooks.map(({ receiver }) => [receiver, 2] as const);
+  const take = (underWay: readonly (readonly [bigint, number])[]) =>
+    takeDeliveries(db, { ...ALL, owner, known, limitOfOthers: 0, underWay, limitOfCustomer: 3 });
+  expect(await take([[mine, 3]])).toEqual([]);
+  expect(await take([[mine, 1]])).toHaveLength(2);
+  expect(await take([])).toHaveLength(1);
 });
 
 test('numbers that are taken at the same time are all different', async () => {
