@@ -4,6 +4,8 @@
  */
 import type { RecordedEvent } from '../../events/event-kinds.ts';
 import type { Follower } from '../../events/follow-events.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { isUnavailable } from '../../lib/is-unavailable.ts';
 import type { Context } from '../context.ts';
 import { campaignEvents } from './campaign-events.ts';
 import { addDeliveries } from './delivery-store.ts';
@@ -12,18 +14,44 @@ import { listeningWebhooks, planIdsOf } from './webhook-store.ts';
 
 /** With a thousand webhooks of one event this makes 50,000 deliveries at once. */
 const BATCH = 50;
+/** With the pauses of a follower half a minute. */
+const TRIES_MAX = 5;
 
 /** The follower, for the worker. */
 export function webhooksFollower(ctx: Context): Follower {
+  const tries = new Map<bigint, number>();
   return {
     name: 'webhooks',
     owner: 'mailwright',
     batch: BATCH,
     async handle(events) {
-      await addLifecycleDeliveries(ctx, events);
-      await addDeliveries(ctx.db, await campaignEvents(ctx.db, events));
+      try {
+        await addAll(ctx, events);
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        for (const event of events) await addAlone(ctx, event, tries);
+      }
     },
   };
+}
+
+async function addAll(ctx: Context, events: readonly RecordedEvent[]): Promise<void> {
+  await addLifecycleDeliveries(ctx, events);
+  await addDeliveries(ctx.db, await campaignEvents(ctx.db, events));
+}
+
+/** After some tries it is left out, so that it does not hold up all that follow: it stays in the event record, its reason in the log. */
+async function addAlone(ctx: Context, event: RecordedEvent, tries: Map<bigint, number>): Promise<void> {
+  const { id, kind } = event;
+  try {
+    await addAll(ctx, [event]);
+  } catch (error) {
+    const count = (tries.get(id) ?? 0) + 1;
+    tries.set(id, count);
+    if (isUnavailable(error) || count < TRIES_MAX) throw error;
+    ctx.log.error('webhooks.event_left_out', { eventId: Number(id), kind, message: messageOf(error) });
+  }
+  tries.delete(id);
 }
 
 type Parameters = {

@@ -29,13 +29,16 @@ const ACTIVITY_ROW = row({
 });
 export type WebhookActivity = RowOf<typeof ACTIVITY_ROW>;
 
+const KEY_ROW = row({ customerId: 'bigint', sequence: 'bigint' });
+export type ActivityKey = RowOf<typeof KEY_ROW>;
+
 /**
- * Takes the first that is due of each customer out of the table, of each as many, so that nobody waits behind another customer's flood: it
- * is there again if the transaction does not commit. Whatever the statistics say, each is joined by keys.
+ * Chooses the first that is due of each customer, of each as many, so that nobody waits behind another customer's flood. They are locked
+ * until the transaction ends.
  */
-export async function takeActivity(tx: Queryable, max: number): Promise<readonly WebhookActivity[]> {
+export async function chooseActivity(tx: Queryable, max: number): Promise<readonly ActivityKey[]> {
   return tx.query(
-    ACTIVITY_ROW,
+    KEY_ROW,
     sql`WITH RECURSIVE customers(id) AS (
           (SELECT customer_id FROM hot.webhook_activity ORDER BY customer_id LIMIT 1)
           UNION ALL
@@ -45,13 +48,26 @@ export async function takeActivity(tx: Queryable, max: number): Promise<readonly
           SELECT c.id, greatest(1, ${max}::int / count(*) OVER ()) AS share FROM customers c
            WHERE EXISTS (SELECT 1 FROM hot.webhook_activity q WHERE q.customer_id = c.id AND q.due_at <= now())
            ORDER BY random() LIMIT ${max}::int
-        ), due AS MATERIALIZED (
-          SELECT d.customer_id, d.id FROM turns t
-           CROSS JOIN LATERAL (
-             SELECT q.customer_id, q.id FROM hot.webhook_activity q
-              WHERE q.customer_id = t.id AND q.due_at <= now() ORDER BY q.due_at, q.id LIMIT t.share FOR UPDATE SKIP LOCKED) d
-        ), taken AS (
-          DELETE FROM hot.webhook_activity a USING due d WHERE a.customer_id = d.customer_id AND a.id = d.id RETURNING a.*
+        )
+        SELECT d.customer_id AS "customerId", d.id AS sequence FROM turns t
+         CROSS JOIN LATERAL (
+           SELECT q.customer_id, q.id FROM hot.webhook_activity q
+            WHERE q.customer_id = t.id AND q.due_at <= now() ORDER BY q.due_at, q.id LIMIT t.share FOR UPDATE SKIP LOCKED) d`,
+    'webhooks.choose_activity',
+  );
+}
+
+/**
+ * Takes these out of the table, in their order: they are there again if the transaction does not commit. Whatever the statistics say, each
+ * is joined by keys.
+ */
+export async function takeActivity(tx: Queryable, keys: readonly ActivityKey[]): Promise<readonly WebhookActivity[]> {
+  return tx.query(
+    ACTIVITY_ROW,
+    sql`WITH taken AS (
+          DELETE FROM hot.webhook_activity a USING unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ sequence }) => sequence)}::bigint[])
+                 AS k(customer_id, id)
+           WHERE a.customer_id = k.customer_id AND a.id = k.id RETURNING a.*
         )
         SELECT a.customer_id AS "customerId", a.id AS sequence, a.event, a.at, a.person_id AS "personId", p.email, p.fields, a.data,
                coalesce(a.list_id, c.list_id, m.list_id) AS "listId", l.uid AS "listUid", c.id AS "campaignId", c.uid AS "campaignUid",
@@ -83,5 +99,34 @@ export async function takeActivity(tx: Queryable, max: number): Promise<readonly
              WHERE a.event = 'unsubscribe' AND u.customer_id = a.customer_id AND u.source_kind = a.source_kind AND u.source_id = a.source_id AND u.at = a.at AND u.id = a.event_id) e ON true
          ORDER BY a.id`,
     'webhooks.take_activity',
+  );
+}
+
+/** With 2, 4, 8 … seconds in between. */
+const TRIES_MAX = 5;
+
+/** Of one that cannot be reported: it is due again later, and after five tries it is kept aside. True: now. */
+export async function putOffActivity(
+  db: Queryable,
+  { customerId, sequence }: ActivityKey,
+  reason: string,
+): Promise<boolean> {
+  const [put] = await db.query(
+    { isAside: 'bool' },
+    sql`UPDATE hot.webhook_activity
+           SET tries = tries + 1, fault = ${reason}, due_at = CASE WHEN tries + 1 < ${TRIES_MAX}::int THEN now() + make_interval(secs => 2 ^ (tries + 1)) ELSE 'infinity' END
+         WHERE customer_id = ${customerId} AND id = ${sequence} RETURNING due_at = 'infinity' AS "isAside"`,
+    'webhooks.put_off_activity',
+  );
+  return put?.isAside ?? false;
+}
+
+/** As long as what waits for a paused webhook is kept at least. */
+const ASIDE_DAYS = 7;
+
+/** Erases what was kept aside for a week. */
+export function eraseAsideActivity(db: Queryable): Promise<number> {
+  return db.execute(
+    sql`DELETE FROM hot.webhook_activity WHERE due_at = 'infinity' AND at < now() - make_interval(days => ${ASIDE_DAYS}::int)`,
   );
 }

@@ -14,6 +14,7 @@ import { decideUnknownOutcomes } from '../../domain/campaigns/decide-unknown-out
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
 import { eraseOldContents } from '../../domain/messages/message-store.ts';
 import { deleteOldHealth } from '../../domain/sending/routing/delete-old-health.ts';
+import { eraseAsideActivity } from '../../domain/webhooks/webhook-activity-store.ts';
 import { wakeCampaign, wakeCampaigns } from '../../domain/campaigns/wait-for-plan.ts';
 import { defineTask } from '../task.ts';
 
@@ -22,6 +23,7 @@ export const makePartitionsTask = defineTask(makePartitionsJob, (ctx) => makePar
 export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
   await deleteOldHealth(ctx.db);
   await eraseOldContents(ctx.db);
+  await eraseAsideActivity(ctx.db);
   await dropPartitions(ctx, ctx.installation.retention);
 });
 

@@ -6,6 +6,7 @@ import { sql, type Queryable } from '../../../src/db/database.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { createWebhook } from '../../../src/domain/webhooks/save-webhook.ts';
 import { followActivity } from '../../../src/domain/webhooks/webhook-activity-follower.ts';
+import { eraseAsideActivity } from '../../../src/domain/webhooks/webhook-activity-store.ts';
 import { addDeliveries, takeDeliveries } from '../../../src/domain/webhooks/delivery-store.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { createTenant, newList } from '../../support/tenant.ts';
@@ -103,8 +104,46 @@ test('what is left in the queue of a deleted webhook is dropped when it is taken
     INSERT INTO hot.webhook_queue (delivery_id, made_on, customer_id, webhook_id, receiver, due_at)
     VALUES (987654321, current_date, 1, 987654321, 'gone.example', now() - interval '1 hour')`);
   const owner = randomUUID();
-  const taking = { leaseSeconds: 60, known: [], limitOfOthers: 10, wanted: 10_000 };
+  const taking = {
+    leaseSeconds: 60,
+    known: [],
+    limitOfOthers: 10,
+    wanted: 10_000,
+    underWay: [],
+    limitOfCustomer: 10_000,
+  };
   const taken = await root.database.transaction((tx) => takeDeliveries(tx, { owner, ...taking }));
   expect(taken.filter(({ id }) => id === 987_654_321n)).toEqual([]);
   expect(await queryRows(root.db, sql`SELECT 1 FROM hot.webhook_queue WHERE receiver = 'gone.example'`)).toEqual([]);
+});
+
+test('one that cannot be reported holds up no other, is tried five times, and is kept aside with its reason for a week', async () => {
+  const { list } = await tenant();
+  const { customerId } = list;
+  const [id] = await subscriberPeople(root.db, list, 1);
+  // No such time can be written into a payload.
+  await root.db.execute(
+    sql`INSERT INTO hot.webhook_activity (customer_id, event, list_id, person_id, at) VALUES (${customerId}, 'subscriber.added', ${list.id}, ${id}, 'infinity')`,
+  );
+  const left = () =>
+    queryRows(
+      root.db,
+      sql`SELECT tries, fault IS NOT NULL AS "hasReason", due_at = 'infinity' AS "isAside" FROM hot.webhook_activity WHERE customer_id = ${customerId}`,
+    );
+  while ((await followActivity(root)) > 0);
+  expect(await countOf(root, list, 'delivery')).toBe(1);
+  expect(await left()).toEqual([{ tries: 1, hasReason: true, isAside: false }]);
+  for (let tries = 2; tries <= 5; tries++) {
+    await root.db.execute(sql`UPDATE hot.webhook_activity SET due_at = now() WHERE customer_id = ${customerId}`);
+    while ((await followActivity(root)) > 0);
+    expect(await left()).toEqual([{ tries, hasReason: true, isAside: tries === 5 }]);
+  }
+  expect(await countOf(root, list, 'delivery')).toBe(1);
+  await eraseAsideActivity(root.db);
+  expect(await left()).toHaveLength(1);
+  await root.db.execute(
+    sql`UPDATE hot.webhook_activity SET at = now() - interval '8 days' WHERE customer_id = ${customerId}`,
+  );
+  await eraseAsideActivity(root.db);
+  expect(await left()).toEqual([]);
 });
