@@ -1,7 +1,8 @@
 /**
  * Segments of a large list: how long counting a rule takes, a page of its people, and planning a campaign's audience by
  * it, slice by slice. Five campaigns with a ledger row a person and opens of half of the people stand behind the list.
- * Events themselves are not filled: rules read what a person did with a campaign from one row (hot.recipient_activity).
+ * Opens and clicks themselves are not filled: rules read what a person did with a campaign from one row (hot.recipient_activity). Half of the
+ * people have done something elsewhere (`POST /events`).
  *
  *   node bench/segments.ts [--smoke] [--people 1000000]
  */
@@ -53,6 +54,11 @@ const RULES: Readonly<Record<string, unknown>> = {
   'opened one of the last 5, by people': { opened: { campaigns: { last: 5 }, peopleOnly: true } },
   'clicked a link that contains': { clicked: { linkContains: 'sale' } },
   'got the last 3, opened none in 90 days': ASLEEP,
+  'did an event in 30 days': { did: { event: 'order_placed', inLastDays: 30 } },
+  'did it 3 times, not in 30 days': {
+    all: [{ did: { event: 'order_placed', atLeast: 3 } }, { didNot: { event: 'order_placed', inLastDays: 30 } }],
+  },
+  'was added in 30 days': { did: { kind: 'added', inLastDays: 30 } },
   'all of these together': {
     any: [{ all: [VIPS, ASLEEP, ADULTS] }, { all: [BIRTHDAY, IN_VIENNA] }, { none: [ADULTS, { clicked: {} }] }],
   },
@@ -180,6 +186,13 @@ async function fill(db: Database): Promise<{ customerId: bigint; listId: bigint 
   await db.execute(sql`
     INSERT INTO hot.recipient_link (customer_id, source_kind, source_id, link_no, recipient_id)
     SELECT customer_id, 1, source_id, recipient_id / 20 % 10, recipient_id FROM hot.recipient_activity WHERE customer_id = ${customerId} AND click_count > 0 ORDER BY 1, 3, 4, 5`);
+  // Of half of the people one to five of each name, over half a year.
+  await db.execute(sql`
+    INSERT INTO hot.person_event (customer_id, list_id, person_id, at, recorded_at, recorded_on, kind, name, data)
+    SELECT s.customer_id, s.list_id, s.id, t.at, t.at, (t.at AT TIME ZONE 'UTC')::date, 11, n.name, jsonb_build_object('total', s.id % 100)
+      FROM subscriber s CROSS JOIN unnest(ARRAY['order_placed', 'page_seen']) AS n (name) CROSS JOIN LATERAL generate_series(0, s.id % 5) AS no
+     CROSS JOIN LATERAL (SELECT now() - make_interval(days => ((s.id * 7 + no * 37) % 180)::int, secs => (s.id % 86400)::int) AS at) t
+     WHERE s.customer_id = ${customerId} AND s.id % 2 = 0 ORDER BY t.at`);
   await db.execute(sql`VACUUM ANALYZE`);
   return { customerId, listId };
 }

@@ -31,7 +31,13 @@ const flow = {
   nodes: [
     { id: 'mail', type: 'send_mail', templateUid: own.templateUid },
     { id: 'name', type: 'set_field', field: 'FIRST_NAME', value: 'Ann' },
-    { id: 'read', type: 'condition', if: { person: { opened: { campaigns: { uids: [own.campaignUid] } } } } },
+    {
+      id: 'read',
+      type: 'condition',
+      if: {
+        person: { any: [{ opened: { campaigns: { uids: [own.campaignUid] } } }, { did: { event: 'order_paid' } }] },
+      },
+    },
     { id: 'move', type: 'copy_to_list', listUid: own.listUid },
   ],
   edges: [
@@ -69,7 +75,7 @@ describe('a document', () => {
         campaigns: { [own.campaignUid]: { name: expect.any(String) } },
         lists: { [own.listUid]: { name: expect.any(String) } },
         fields: { FIRST_NAME: { name: expect.any(String), type: 'text' } },
-        events: { order_placed: { name: 'order_placed' } },
+        events: { order_placed: { name: 'order_placed' }, order_paid: { name: 'order_paid' } },
       },
     });
     const READ =
@@ -112,7 +118,8 @@ describe('a document', () => {
       ...{ name: segment, rule: { email: { contains: 'a' } } },
     });
     const segmentUid = String(field(made, 'segment_uid'));
-    const mapping = { fields: { FIRST_NAME: 'GIVEN_NAME' }, events: { order_placed: 'shop.order' } };
+    const events = { order_placed: 'shop.order', order_paid: 'shop.paid' };
+    const mapping = { fields: { FIRST_NAME: 'GIVEN_NAME' }, events };
     const moved = await load({ list_uid: otherUid, document, mapping });
     expect(moved.status, moved.text).toBe(201);
     expect(moved.body).toMatchObject({
@@ -123,7 +130,11 @@ describe('a document', () => {
             { segmentUid, if: { field: { tag: 'GIVEN_NAME' } } },
             { type: 'event', name: 'shop.order' },
           ],
-          nodes: [{ templateUid: own.templateUid }, { field: 'GIVEN_NAME' }, { id: 'read' }, { listUid: own.listUid }],
+          nodes: [
+            ...[{ templateUid: own.templateUid }, { field: 'GIVEN_NAME' }],
+            { if: { person: { any: [{}, { did: { event: 'shop.paid' } }] } } },
+            { listUid: own.listUid },
+          ],
         },
       },
     });

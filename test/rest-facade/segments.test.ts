@@ -73,6 +73,33 @@ describe('a segment', () => {
     expect(rows[0]).toEqual(rows[1]);
   });
 
+  test('picks who did something, by the events that programs send', async () => {
+    await addPeople(own, ['e1@example.org', 'e2@example.org']);
+    const event = { name: 'order_placed', list_uid: own.listUid };
+    const events = [1, 1, 2].map((no) => ({ ...event, email: `e${no}@example.org` }));
+    expect((await ask('POST', '/events', { events })).body).toMatchObject({ recorded: 3 });
+    const did = { did: { event: 'order_placed', atLeast: 2, inLastDays: 30 } };
+    const uid = uidOf(await create({ name: 'Twice', rule: did }));
+    expect((await ask('GET', `/segments/${uid}/subscribers`)).body).toMatchObject({
+      data: [{ email: 'e1@example.org' }],
+    });
+    expect((await ask('GET', `/segments/${uid}`)).body).toMatchObject({ segment: { rule: did } });
+    const never = { all: [{ email: { startsWith: 'e' } }, { didNot: did.did }, { did: { kind: 'added' } }] };
+    const PREVIEW =
+      'query ($listUid: String!, $rule: SegmentRuleInput!) { segmentPreview(listUid: $listUid, rule: $rule) { ... on SegmentPreview { subscribers(first: 5) { nodes { email } } } } }';
+    const { text } = await graphql(PREVIEW, { listUid: own.listUid, rule: never });
+    expect(text).toContain('e2@example.org');
+    expect(text).not.toContain('e1@example.org');
+    for (const [rule, place] of [
+      [{ did: {} }, 'rule.did'],
+      [{ did: { event: 'Order' } }, 'rule.did.event'],
+      [{ didNot: { kind: 'nothing' } }, 'rule.didNot.kind'],
+      [{ did: { kind: 'added', tag: 'x' } }, 'rule.did.tag'],
+      [{ did: { event: 'x', atLeast: 0 } }, 'rule.did.atLeast'],
+    ] as const)
+      expect(errorsOf(await create({ name: 'X', rule })), JSON.stringify(rule)).toContain(place);
+  });
+
   test('says where a rule is wrong, and that it is missing', async () => {
     const wrong = { all: [VIPS, { field: { tag: 'GONE', text: { is: 'x' } } }, { createdAt: { inLastDays: 7 } }] };
     expect(errorsOf(await create({ name: 'X', rule: wrong }))).toEqual(['rule.all.1.field.tag']);

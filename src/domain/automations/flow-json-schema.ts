@@ -84,6 +84,8 @@ function rewrite({ zodSchema, jsonSchema }: { zodSchema: object; jsonSchema: Jso
   if (zodSchema === parsedRule) jsonSchema['$ref'] = `${DEFINITIONS}${RULE}`;
   if (zodSchema === wayOut) jsonSchema['oneOf'] = oneRequired('event', 'person');
   if (zodSchema === payloadCondition) jsonSchema['oneOf'] = oneRequired('text', 'number', 'isPresent');
+  if (zodSchema === conditionSchemas.did || zodSchema === conditionSchemas.didNot)
+    jsonSchema['oneOf'] = oneRequired('event', 'kind');
   if (zodSchema === conditionSchemas.field) jsonSchema['oneOf'] = oneRequired('text', 'number', 'datetime', 'options');
 }
 

@@ -4,7 +4,7 @@ import { isDay } from '../../lib/calendar-day.ts';
 import { isUid } from '../../lib/ids.ts';
 import { isOneLine } from '../../lib/text.ts';
 import { localTime } from '../audience/quiet-hours.ts';
-import { conditionChecks, numberCondition, textCondition } from '../audience/segments/conditions.ts';
+import { conditionChecks, eventName, numberCondition, textCondition } from '../audience/segments/conditions.ts';
 import { TAG_LENGTH_MAX } from '../audience/subscriber.ts';
 
 /** Five years: longer waits are mistakes. */
@@ -14,7 +14,6 @@ const HOURS_MAX = 24 * 90;
 const MINUTES_MAX = 60 * 24 * 7;
 /** A node's id is in every row of the history. */
 export const NODE_ID_MAX = 40;
-const NAME_MAX = 100;
 const PATH_MAX = 200;
 /** Conditions of one event: each is read for every event of that name. */
 const WHERE_MAX = 20;
@@ -81,11 +80,6 @@ export const tagName = z
   );
 
 export const fieldTag = conditionChecks.field.tag;
-
-export const eventName = z
-  .string()
-  .max(NAME_MAX)
-  .regex(/^[a-z][a-z0-9_.]*$/, 'must have small letters, digits, _ and . only, such as order_placed');
 
 /** Of a value in an event's payload: `cart.total`, `items.0.sku`. */
 export const payloadPath = z

@@ -45,6 +45,9 @@ function replaced(
   // Of a segment's rule: the campaigns that somebody opened, clicked or received.
   if (key === 'campaigns' && isObject(value) && Array.isArray(value['uids']))
     return { ...value, uids: value['uids'].map((uid) => (isText(uid) ? replace('campaigns', uid) : uid)) };
+  // Of a segment's rule, too: an event from outside. Those of plugins have a colon, and their plugin's name everywhere.
+  if ((key === 'did' || key === 'didNot') && isObject(value) && isText(value['event']) && !value['event'].includes(':'))
+    return { ...value, event: replace('events', value['event']) };
   return withReferences(value, replace);
 }
 

@@ -7,11 +7,12 @@ import { isUid, subscriberIdOf } from '../../lib/ids.ts';
 import { checkInput, emailKey, parseInput } from '../../lib/text.ts';
 import { recordPersonEvents, type NewPersonEvent } from '../../events/person-event-store.ts';
 import { takeFromWindows } from '../../db/rate-windows.ts';
+import { eventName } from '../audience/segments/conditions.ts';
 import { endChecks, inTransaction, viewerOf, type Context } from '../context.ts';
 import { tooManyEvents } from './automation-errors.ts';
 import { isStorable } from './checked-draft.ts';
 import { databaseNow } from './clock-read-model.ts';
-import { eventName, nameOfPluginEvent } from './flow-parts.ts';
+import { nameOfPluginEvent } from './flow-parts.ts';
 import { PAYLOAD_BYTES_MAX } from './flow-payload.ts';
 import { listsByUid, peopleOfReferences, type FoundPerson, type PersonReference } from './outside-event-store.ts';
 

@@ -5,7 +5,8 @@
 import { conditionChecks } from '../../domain/audience/segments/conditions.ts';
 import type { InputObjectRef } from '@pothos/core';
 import { builder } from '../builder.ts';
-import { SubscriberStatus, VerificationState } from '../enums.ts';
+import type { DidKind } from '../../domain/audience/segments/segment.ts';
+import { closedSet, SubscriberStatus, VerificationState } from '../enums.ts';
 
 type Inputs = typeof builder.$inferSchemaTypes;
 
@@ -179,6 +180,39 @@ const SegmentReceivedInput = builder.inputType('SegmentReceivedInput', {
   }),
 });
 
+const SegmentEventKind = closedSet<DidKind>(
+  'SegmentEventKind',
+  'What happened to a person, as their timeline shows it.',
+  {
+    added: 'Came to the list.',
+    confirmed: 'Confirmed the address.',
+    changed: 'Fields or the address were changed.',
+    tagged: 'Got a tag, or came to the list with one.',
+    untagged: 'Lost a tag.',
+    moved: 'Came to another list.',
+    unsubscribed: 'Left the list.',
+    resubscribed: 'Joined the list again.',
+    bounced: 'A mail came back.',
+    complained: 'Called a mail unwanted.',
+  },
+);
+
+const SegmentEventInput = builder.inputType('SegmentEventInput', {
+  checks: conditionChecks.event,
+  description: 'Recorded events of the person: exactly one of `event` and `kind`.',
+  fields: (t) => ({
+    event: t.string({
+      description:
+        'The name of an event from outside, such as `order_placed`; of a plugin’s, `acme/shop:order_placed`.',
+    }),
+    kind: t.field({ type: SegmentEventKind }),
+    tag: t.string({ description: 'Of `tagged` and `untagged`: this tag, compared without case.' }),
+    field: t.string({ description: 'Of `changed`: the tag of this field.' }),
+    inLastDays: t.int({ description: 'At most so many days ago. Without it: as long as events are kept.' }),
+    atLeast: t.int({ description: 'So many such events, within these days if there are any; 1 by default.' }),
+  }),
+});
+
 const SegmentPluginConditionInput = builder.inputType('SegmentPluginConditionInput', {
   checks: conditionChecks.pluginCondition,
   description: 'A condition that a plugin provides; `segmentConditions` lists them.',
@@ -217,6 +251,11 @@ export const SegmentRuleInput: InputObjectRef<Inputs, SegmentRuleShape> = builde
       opened: t.field({ type: SegmentOpenedInput }),
       clicked: t.field({ type: SegmentClickedInput }),
       received: t.field({ type: SegmentReceivedInput }),
+      did: t.field({ type: SegmentEventInput, description: 'It happened to the person.' }),
+      didNot: t.field({
+        type: SegmentEventInput,
+        description: 'It did not happen to the person, or less often: the opposite of `did`.',
+      }),
       pluginCondition: t.field({ type: SegmentPluginConditionInput }),
     }),
   });

@@ -9,6 +9,7 @@ import { publishAutomation } from '../../../src/domain/automations/publish-autom
 import { deleteAutomation } from '../../../src/domain/automations/delete-automation.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
 import { sql } from '../../../src/db/database.ts';
+import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
@@ -147,6 +148,31 @@ test('who is in the flow stays where they are when the segment is computed anew 
   expect(await world.counts(flow)).toEqual({ rest: 'entered 1, waiting 1' });
   await world.run('2022-06-01T02:01:00Z');
   expect(await world.steps(person)).toEqual(['rest entered segment_entered', 'rest passed next']);
+});
+
+test('by events, people come in within the hour after they did it so often, and leave when it is too long ago', async () => {
+  const world = await startWorld('2022-06-01T00:00:00Z', {
+    all: [{ did: { event: 'order_placed', atLeast: 2, inLastDays: 10 } }, { didNot: { event: 'refunded' } }],
+  });
+  const { ctx, list, segmentUid } = world;
+  const [twice, once, refunded] = [await world.person(), await world.person(), await world.person()];
+  const happened = (personId: bigint, name: string, day: string) =>
+    recordPersonEvents(ctx.db, { customerId: list.customerId, listId: list.id }, [
+      { personId, kind: 'event', name, at: new Date(`${day}T12:00:00Z`) },
+    ]);
+  for (const person of [twice, once, refunded]) await happened(person, 'order_placed', '2022-05-25');
+  const came = await world.watch([{ type: 'segment_entered', segmentUid }]);
+  const left = await world.watch([{ type: 'segment_left', segmentUid }]);
+  await world.look('2022-06-01T01:10:00Z');
+  await happened(twice, 'order_placed', '2022-06-02');
+  await happened(refunded, 'order_placed', '2022-06-02');
+  await happened(refunded, 'refunded', '2022-06-02');
+  await world.look('2022-06-02T13:00:00Z');
+  await world.look('2022-06-02T14:10:00Z');
+  expect([await world.people(came), await world.people(left)]).toEqual([[twice], []]);
+  await world.look('2022-06-04T13:10:00Z');
+  await world.look('2022-06-04T14:20:00Z');
+  expect([await world.people(came), await world.people(left)]).toEqual([[twice], [twice]]);
 });
 
 test('2,500 people come in at once, with a process that is killed at any statement: each enters once', async () => {

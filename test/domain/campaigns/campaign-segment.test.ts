@@ -11,6 +11,7 @@ import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audienc
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../../src/domain/campaigns/update-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
+import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { ForeignResourceError, ValidationError } from '../../../src/lib/errors.ts';
 import { balanceOf, campaignWorld, statusOf, type CampaignWorld } from '../../support/campaign-world.ts';
 import { countStatements } from '../../support/count-statements.ts';
@@ -69,6 +70,25 @@ describe('planning', () => {
       sql`SELECT audience, open FROM hot.delivery_counter WHERE source_id = ${world.campaignId}`,
     );
     expect(counter).toEqual({ audience: 460, open: 460 });
+  });
+
+  test('takes who did something so often, over many slices', async () => {
+    const world = await worldOf(2_300);
+    const list = { customerId: keyOf(world).customerId, listId: world.listId };
+    const people = await queryRows<{ id: bigint }>(
+      ctx.db,
+      sql`SELECT id FROM subscriber WHERE list_id = ${world.listId} AND 'VIP' = ANY (tags) ORDER BY id`,
+    );
+    const events = people.map(({ id: personId }) => ({ personId, kind: 'event' as const, name: 'order_placed' }));
+    await recordPersonEvents(ctx.db, list, [...events, ...events.slice(0, 200)]);
+    const ordered = { event: 'order_placed', inLastDays: 7 };
+    await start(world, await newSegment(world, { did: { ...ordered, atLeast: 2 } }));
+    await snapshotAudience(world.ctx, keyOf(world), never);
+    expect(await plannedEmails(world)).toEqual(everyTenth(200));
+    const rest = await worldOf(1_300);
+    await start(rest, await newSegment(rest, { didNot: ordered }));
+    await snapshotAudience(rest.ctx, keyOf(rest), never);
+    expect(await plannedEmails(rest)).toHaveLength(1_300);
   });
 
   test('looks at everybody once, however few belong to it', async () => {

@@ -37,16 +37,29 @@ function* conditionsOf(rule: SegmentRule, path: string): Generator<PlacedConditi
   yield { path, condition: rule as Condition };
 }
 
+const NO_FIELD = 'The list has no such field.';
+
+/** The field whose changes a condition counts. */
+function changedField({ path, condition }: PlacedCondition) {
+  const [name, asked] =
+    'did' in condition ? ['did', condition.did] : 'didNot' in condition ? ['didNot', condition.didNot] : [];
+  return asked && 'kind' in asked && asked.field !== undefined
+    ? [{ path: `${path}.${name}.field`, tag: asked.field }]
+    : [];
+}
+
 async function checkFields(ctx: Context, list: RuleList, conditions: readonly PlacedCondition[]): Promise<void> {
   const asked = conditions.flatMap(({ path, condition }) =>
     'field' in condition ? [{ path: `${path}.field`, field: condition.field }] : [],
   );
-  if (asked.length === 0) return;
+  const changed = conditions.flatMap(changedField);
+  if (asked.length === 0 && changed.length === 0) return;
   const kinds = new Map((await fieldsOfList(ctx.db, list)).map((field) => [field.tag, field]));
   const errors: Record<string, string[]> = {};
+  for (const { path, tag } of changed) if (!kinds.has(tag)) errors[path] = [NO_FIELD];
   for (const { path, field } of asked) {
     const kind = kinds.get(field.tag);
-    if (kind === undefined) errors[`${path}.tag`] = ['The list has no such field.'];
+    if (kind === undefined) errors[`${path}.tag`] = [NO_FIELD];
     else {
       const fault = conditionFault(field, kind);
       if (fault) errors[`${path}.${readingOf(field)}`] = [`The field ${field.tag} ${fault}.`];

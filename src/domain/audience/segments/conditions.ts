@@ -7,6 +7,7 @@ import { SUBSCRIBER_STATUSES } from '../subscriber-fields.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import {
   ANNIVERSARY_DAYS_MAX,
+  DID_KINDS,
   RULE_CAMPAIGNS_MAX,
   RULE_CONDITIONS_MAX,
   RULE_DAYS_MAX,
@@ -17,6 +18,7 @@ import {
   type ClickedCondition,
   type Condition,
   type EmailCondition,
+  type EventCondition,
   type FieldCondition,
   type NumberCondition,
   type OpenedCondition,
@@ -182,6 +184,50 @@ const clickedCondition: z.ZodType<ClickedCondition> = object(clickedShape)
 
 const receivedCondition: z.ZodType<ReceivedCondition> = object({ campaigns, atLeast });
 
+/** Such as `order_placed`; an event of a plugin has the plugin's name before it: `acme/shop:order_placed`. */
+const EVENT_NAME_MAX = 100;
+const RECORDED_NAME_MAX = PLUGIN_NAME_MAX + EVENT_NAME_MAX + 1;
+/** Names of events from outside. */
+export const eventName = z
+  .string()
+  .max(EVENT_NAME_MAX)
+  .regex(/^[a-z][a-z0-9_.]*$/, 'must have small letters, digits, _ and . only, such as order_placed');
+const recordedName = z
+  .string()
+  .max(RECORDED_NAME_MAX)
+  .regex(
+    /^(?:[a-z0-9-]+\/[a-z0-9-]+:)?[a-z][a-z0-9_.]*$/,
+    'must be the name of an event, such as order_placed, or acme/shop:order_placed for an event of a plugin',
+  );
+
+const eventShape = {
+  event: recordedName.optional(),
+  kind: z.enum(DID_KINDS).optional(),
+  tag: tag.optional(),
+  field: fieldShape.tag.optional(),
+  ...{ inLastDays: days.optional(), atLeast },
+};
+const TAG_KINDS: readonly unknown[] = ['tagged', 'untagged'];
+/** Each for `did` and `didNot`: the published JSON Schema of flows names them both. */
+const eventCondition = (): z.ZodType<EventCondition> =>
+  object(eventShape)
+    .refine(
+      (given) => (given.event === undefined) !== (given.kind === undefined),
+      'must have exactly one of: event, kind',
+    )
+    .refine((given) => given.tag === undefined || TAG_KINDS.includes(given.kind), {
+      message: 'is only for the kinds tagged and untagged',
+      path: ['tag'],
+    })
+    .refine((given) => given.field === undefined || given.kind === 'changed', {
+      message: 'is only for the kind changed',
+      path: ['field'],
+    })
+    .transform(({ event, kind, tag: ofTag, field, ...often }): EventCondition => {
+      if (event !== undefined) return { event, ...often };
+      return kind === undefined ? z.NEVER : { kind, ...(ofTag && { tag: ofTag }), ...(field && { field }), ...often };
+    });
+
 export type ConditionName = Condition extends infer One ? (One extends unknown ? keyof One : never) : never;
 
 /** Values of one condition: more than a plugin may have parameters. */
@@ -216,6 +262,7 @@ const group = z.array(z.unknown()).max(RULE_CONDITIONS_MAX);
 export const conditionChecks = {
   ...{ text: textShape, email: emailShape, time: timeShape, options: optionsShape, tags: tagsShape },
   ...{ field: fieldShape, campaigns: campaignsShape, activity: clickedShape, pluginCondition: pluginConditionShape },
+  event: eventShape,
   rule: { all: group, any: group, none: group, status: statuses, verification },
 };
 
@@ -234,5 +281,7 @@ export const conditionSchemas: Readonly<Record<ConditionName, z.ZodType>> = {
   opened: openedCondition,
   clicked: clickedCondition,
   received: receivedCondition,
+  did: eventCondition(),
+  didNot: eventCondition(),
   pluginCondition,
 };

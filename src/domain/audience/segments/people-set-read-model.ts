@@ -245,11 +245,11 @@ function campaignIds(choice: CampaignChoice | undefined, scope: RuleScope): Sql 
   return sql`ARRAY(SELECT c.id ${own} ${started} AND c.started_at >= ${daysBefore(scope, choice.startedInLastDays)}::timestamptz)`;
 }
 
-function daysBefore({ asOf }: RuleScope, days: number): string {
+export function daysBefore({ asOf }: RuleScope, days: number): string {
   return new Date(asOf.getTime() - days * DAY_MS).toISOString();
 }
 
-function inRange(column: Sql, { ids }: RuleScope): Sql {
+export function inRange(column: Sql, { ids }: RuleScope): Sql {
   return ids ? sql`AND ${column} BETWEEN ${ids.from} AND ${ids.to}` : empty;
 }
 

@@ -6,6 +6,7 @@
  */
 import { empty, join, sql, type Sql } from '../../../db/database.ts';
 import { unreachable } from '../../../lib/errors.ts';
+import { didEvents } from './event-set-read-model.ts';
 import {
   blockOfPerson,
   blockOfWord,
@@ -13,7 +14,7 @@ import {
   confirmations,
   hasBit,
   wordOfBits,
-  type BitCondition,
+  type BitCondition as StoredBits,
 } from './people-set-read-model.ts';
 import {
   compileEmail,
@@ -142,6 +143,9 @@ function compileField(condition: FieldCondition, asOf: Date): Sql {
   return compileFieldTime(value, condition.datetime, asOf);
 }
 
+/** Conditions that are known for many people at once. */
+type BitCondition = StoredBits | Extract<Condition, { did: unknown } | { didNot: unknown }>;
+
 /** A rule that needs only bits. */
 type BitRule =
   | { readonly all: readonly BitRule[] }
@@ -149,11 +153,13 @@ type BitRule =
   | { readonly none: readonly BitRule[] }
   | BitCondition;
 
+const BIT_CONDITIONS = ['opened', 'clicked', 'received', 'did', 'didNot', 'pluginCondition'];
+
 function isBitRule(rule: SegmentRule): rule is BitRule {
   if ('all' in rule) return rule.all.every(isBitRule);
   if ('any' in rule) return rule.any.every(isBitRule);
   if ('none' in rule) return rule.none.every(isBitRule);
-  return 'opened' in rule || 'clicked' in rule || 'received' in rule || 'pluginCondition' in rule;
+  return BIT_CONDITIONS.some((name) => name in rule);
 }
 
 /** The people of a rule, as an expression for `selectBits`. */
@@ -178,6 +184,10 @@ function combineBits(rule: BitRule, sets: BitSets, scope: RuleScope): CombinedBi
     const { members, isElsewhere } = anyOf(all(rule.none));
     return { members: sql`~${members}`, isElsewhere: !isElsewhere };
   }
+  if ('didNot' in rule) {
+    const { members } = combineBits({ did: rule.didNot }, sets, scope);
+    return { members: sql`~${members}`, isElsewhere: true };
+  }
   return { members: membersOf(rule, sets, scope), isElsewhere: false };
 }
 
@@ -192,9 +202,10 @@ function joined(inner: readonly CombinedBits[], operator: ' & ' | ' | '): Sql {
   )})`;
 }
 
-function membersOf(condition: BitCondition, sets: BitSets, scope: RuleScope): Sql {
+function membersOf(condition: Exclude<BitCondition, { didNot: unknown }>, sets: BitSets, scope: RuleScope): Sql {
   const spec = JSON.stringify(condition);
-  if (!sets.has(spec)) sets.set(spec, compileSet(condition, scope));
+  if (!sets.has(spec))
+    sets.set(spec, 'did' in condition ? didEvents(condition.did, scope) : compileSet(condition, scope));
   const no = [...sets.keys()].indexOf(spec);
   return sql`coalesce(bit_or(x.members) FILTER (WHERE x.no = ${no}), 0::bit(2048))`;
 }

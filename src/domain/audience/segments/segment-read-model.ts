@@ -305,6 +305,9 @@ async function joinAsUsual(db: Queryable): Promise<void> {
   await db.execute(sql`SET LOCAL work_mem TO DEFAULT`);
 }
 
+/** People who are spread so far are looked up one by one; else all of their range is read. */
+const SPREAD_MIN = 16;
+
 /** Which of these people a rule picks at `asOf`: for steps of flows, a thousand at once. `answers`: to its plugins' conditions. */
 export async function peopleAmong(
   db: Queryable,
@@ -316,9 +319,10 @@ export async function peopleAmong(
     from: first,
     to: first,
   });
+  const areFew = range.to - range.from > BigInt(ids.length * SPREAD_MIN);
   const rows = await db.query(
     { id: 'bigint' },
-    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers, ids: range })} AND s.id = ANY (${[...ids]}::bigint[])`,
+    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers, ids: range, among: areFew ? ids : undefined })} AND s.id = ANY (${[...ids]}::bigint[])`,
   );
   return new Set(rows.map(({ id }) => id));
 }

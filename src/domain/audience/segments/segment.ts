@@ -4,6 +4,7 @@
  * person, never unknown; the meaning for a missing value is documented beside it.
  */
 import { VERIFICATION_RESULTS, type ConditionValues } from '../../../plugin-api/index.ts';
+import type { PersonEventKind } from '../../../events/person-event.ts';
 import type { SubscriberStatus } from '../subscriber-fields.ts';
 
 /** Levels of `all`, `any` and `none`: more are not understandable, and the parser's stack is limited. */
@@ -60,6 +61,8 @@ export interface RuleScope {
   readonly listId: bigint;
   /** Ids from..to, both included; without it all people of the list. */
   readonly ids?: { readonly from: bigint; readonly to: bigint } | undefined;
+  /** Some of the range: nobody else is asked for, so what others did need not be read. */
+  readonly among?: readonly bigint[] | undefined;
   /** The time from which days are counted. */
   readonly asOf: Date;
   /** Of conditions of plugins: the complete answer (its id) by the key of the question. One without an answer cannot be read. */
@@ -91,6 +94,10 @@ export type Condition =
   | { readonly opened: OpenedCondition }
   | { readonly clicked: ClickedCondition }
   | { readonly received: ReceivedCondition }
+  /** What happened to the person, and what the person did elsewhere. */
+  | { readonly did: EventCondition }
+  /** The same, reversed: also people without any such event. */
+  | { readonly didNot: EventCondition }
   | { readonly pluginCondition: PluginCondition };
 
 /** Compared without case. For a missing value only `isNot`, `notContains`, `notIn` and `isEmpty: true` are true. */
@@ -192,6 +199,29 @@ export interface ReceivedCondition {
   readonly campaigns?: CampaignChoice | undefined;
   /** So many of these campaigns; default 1. */
   readonly atLeast?: number | undefined;
+}
+
+/** The kinds of recorded events that conditions name. Who was removed is on no list. */
+export const DID_KINDS = [
+  ...(['added', 'confirmed', 'changed', 'tagged', 'untagged', 'moved'] as const),
+  ...(['unsubscribed', 'resubscribed', 'bounced', 'complained'] as const),
+] as const satisfies readonly PersonEventKind[];
+export type DidKind = (typeof DID_KINDS)[number];
+
+/** Recorded events of people: an event from outside by its name (`order_placed`, a plugin's `acme/shop:order_placed`), or one of a kind. */
+export type EventCondition = ({ readonly event: string } | KindOfEvent) & {
+  /** At most so many days ago. */
+  readonly inLastDays?: number | undefined;
+  /** So many such events, within these days if there are any; default 1. */
+  readonly atLeast?: number | undefined;
+};
+
+export interface KindOfEvent {
+  readonly kind: DidKind;
+  /** Of `tagged` and `untagged`: this tag, compared without case. Who comes with a tag got it then. */
+  readonly tag?: string | undefined;
+  /** Of `changed`: this field, or `EMAIL`. */
+  readonly field?: string | undefined;
 }
 
 /** A condition that a plugin provides; its people are what the plugin answers. */

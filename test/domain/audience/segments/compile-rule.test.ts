@@ -12,6 +12,7 @@ import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.t
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
 import type { RuleScope, SegmentRule } from '../../../../src/domain/audience/segments/segment.ts';
 import { refreshReceived } from '../../../../src/domain/delivery/refresh-received.ts';
+import { PERSON_EVENT_KINDS, type PersonEventKind } from '../../../../src/events/person-event.ts';
 import { newUid } from '../../../../src/lib/ids.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 import { matches, type Person, type World } from './evaluate-rule.ts';
@@ -23,9 +24,16 @@ const DAY = 86_400_000;
 /** A leap day's eve in a year without one, a leap day, an ordinary noon. */
 const MOMENTS = ['2027-02-28T12:00:00.000Z', '2028-02-29T00:00:00.000Z', '2026-03-01T12:00:00.000Z'].map(Date.parse);
 
+const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
+
 const ctx = await createTestContext();
 const { db } = ctx;
 await queryRows(db, sql`SELECT hot.ensure_partitions('2026-03-01', '2026-03-01')`);
+for (const asOf of MOMENTS)
+  await queryRows(
+    db,
+    sql`SELECT hot.ensure_partitions(${iso(asOf - 31 * DAY)}::timestamptz::date, ${iso(asOf + 31 * DAY)}::timestamptz::date)`,
+  );
 
 const CAMPAIGNS = [newUid(), newUid(), newUid(), newUid()];
 
@@ -42,13 +50,11 @@ interface Stored {
   readonly world: World;
 }
 
-const iso = (at: number | null) => (at === null ? null : new Date(at).toISOString());
-
 async function store(everybody: readonly Person[], asOf: number): Promise<Stored> {
   await db.execute(sql`TRUNCATE customer, subscriber, consent_event, hot.recipient_activity, hot.recipient_link,
     hot.subscriber_activity, hot.delivery, hot.link_counter, hot.list_counter, hot.subscriber_block, hot.delivery_counter,
     hot.tracking_counter, hot.list_activity_block, hot.campaign_activity_block, hot.received_block, hot.received_campaign,
-    hot.campaign_count_block, hot.campaign_link_block, hot.counted_campaign CASCADE`);
+    hot.campaign_count_block, hot.campaign_link_block, hot.counted_campaign, hot.person_event CASCADE`);
   const customerId = await idOf(
     queryRows(db, sql`INSERT INTO customer (uid, name) VALUES (${newUid()}, 'Customer') RETURNING id`),
   );
@@ -96,11 +102,34 @@ async function store(everybody: readonly Person[], asOf: number): Promise<Stored
     ids,
     world: { asOf, campaigns: new Map([...campaigns].map(([uid, { startedAt }]) => [uid, startedAt])) },
   };
+  await storeEvents(everybody, stored);
   await storeActivity(everybody, stored, (uid) => campaigns.get(uid)?.id ?? 0n);
   const [first = 0n, second = 0n, third = 0n] = [...campaigns.values()].map(({ id }) => id);
   await keepSome([first, second, third]);
   await keepCounts(asOf, first, third);
   return stored;
+}
+
+/** In the month in which they happened, and what is older in that of the moment; the same of a stranger and of another list. */
+async function storeEvents(everybody: readonly Person[], { customerId, listId, ids, world: { asOf } }: Stored) {
+  // What the triggers wrote of the people who were added.
+  await db.execute(sql`TRUNCATE hot.person_event`);
+  const others = 1_000_000n;
+  for (const [no, person] of everybody.entries())
+    for (const { kind, name = null, tags, fields, at } of person.events) {
+      if (!isPersonEventKind(kind)) throw new Error(`${kind} is no kind.`);
+      const data = JSON.stringify({ tags, fields });
+      const recordedOn = iso(at < asOf - 31 * DAY ? asOf : at);
+      await db.execute(sql`
+        INSERT INTO hot.person_event (customer_id, list_id, person_id, at, recorded_on, kind, name, data)
+        SELECT o.customer, o.list, ${ids[no] ?? 0n}, ${iso(at)}, (${recordedOn}::timestamptz AT TIME ZONE 'UTC')::date, ${PERSON_EVENT_KINDS[kind]}, ${name}, nullif(${data}::jsonb, '{}')
+          FROM (VALUES (${customerId}::bigint, ${listId}::bigint), (${customerId + others}, ${listId}), (${customerId}, ${listId + others})) o (customer, list)
+         CROSS JOIN generate_series(1, CASE WHEN o.customer = ${customerId} AND o.list = ${listId} THEN 1 ELSE 3 END)`);
+    }
+}
+
+function isPersonEventKind(kind: string): kind is PersonEventKind {
+  return Object.hasOwn(PERSON_EVENT_KINDS, kind);
 }
 
 /**

@@ -3,6 +3,7 @@ import type {
   CampaignChoice,
   ClickedCondition,
   Condition,
+  EventCondition,
   NumberCondition,
   OpenedCondition,
   SegmentRule,
@@ -25,6 +26,15 @@ export interface PersonActivity {
   readonly state: string;
 }
 
+/** Of one kind, or `event` with a name. */
+export interface RecordedEvent {
+  readonly kind: string;
+  readonly name?: string;
+  readonly tags?: readonly string[];
+  readonly fields?: readonly string[];
+  readonly at: number;
+}
+
 export interface Person {
   readonly emailKey: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -40,6 +50,7 @@ export interface Person {
   readonly everOpened: boolean;
   readonly everClicked: boolean;
   readonly activity: readonly PersonActivity[];
+  readonly events: readonly RecordedEvent[];
 }
 
 export interface World {
@@ -86,6 +97,8 @@ function holds(condition: Condition, person: Person, world: World): boolean {
   if ('verifiedAt' in condition) return time(condition.verifiedAt, person.verifiedAt, world.asOf);
   if ('opened' in condition) return did('open', condition.opened, person, world);
   if ('clicked' in condition) return did('click', condition.clicked, person, world);
+  if ('did' in condition) return happened(condition.did, person, world);
+  if ('didNot' in condition) return !happened(condition.didNot, person, world);
   if ('pluginCondition' in condition) throw new Error('No plugin is asked here.');
   const { campaigns, atLeast = 1 } = condition.received;
   const meant = meantCampaigns(campaigns, world);
@@ -212,4 +225,19 @@ function did(
     return inLastDays === undefined || (at !== null && at >= world.asOf - inLastDays * DAY && at <= world.asOf);
   });
   return counted.length > 0 && counted.reduce((sum, one) => sum + times(one), 0) >= atLeast;
+}
+
+function happened(condition: EventCondition, { events }: Person, { asOf }: World): boolean {
+  const { inLastDays = Infinity, atLeast = 1 } = condition;
+  const counted = events.filter(({ at }) => at <= asOf && at >= asOf - inLastDays * DAY);
+  return counted.filter((event) => isMeant(condition, event)).length >= atLeast;
+}
+
+function isMeant(condition: EventCondition, { kind, name, tags, fields }: RecordedEvent): boolean {
+  if ('event' in condition) return name === condition.event;
+  const { tag, field } = condition;
+  // Who comes with tags gets them.
+  const isKind = kind === condition.kind || (condition.kind === 'tagged' && kind === 'added' && tags !== undefined);
+  const hasTag = tag === undefined || (tags ?? []).some((one) => fold(one) === fold(tag));
+  return isKind && hasTag && (field === undefined || (fields ?? []).includes(field));
 }

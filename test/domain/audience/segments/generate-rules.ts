@@ -1,11 +1,12 @@
 /** Generators of people and rules for the property test of segments: values that collide, and those that break things. */
 import fc from 'fast-check';
 import {
+  DID_KINDS,
   VERIFICATION_WORDS,
   type Condition,
   type SegmentRule,
 } from '../../../../src/domain/audience/segments/segment.ts';
-import type { Person, PersonActivity } from './evaluate-rule.ts';
+import type { Person, PersonActivity, RecordedEvent } from './evaluate-rule.ts';
 
 const DAY = 86_400_000;
 
@@ -139,6 +140,7 @@ function person(asOf: number, campaigns: readonly string[]): fc.Arbitrary<Person
       verifiedAt: maybe(at),
     },
     ...{ everOpened: fc.boolean(), everClicked: fc.boolean() },
+    events: fc.array(event(asOf), { maxLength: 6 }),
     activity: fc
       .tuple(...campaigns.map((campaign) => maybe(activity(asOf, campaign))))
       .map((all) => all.filter((one) => one !== null)),
@@ -154,6 +156,19 @@ function activity(asOf: number, campaign: string): fc.Arbitrary<PersonActivity> 
     links: fc.subarray(URLS),
     state: fc.constantFrom('queued', 'sent', 'sent', 'failed', 'skipped', 'suppressed', 'unknown'),
   });
+}
+
+const EVENT_NAMES = ['order_placed', 'order.paid', 'acme/shop:order_placed'];
+
+function event(asOf: number): fc.Arbitrary<RecordedEvent> {
+  const at = timesAround(asOf);
+  const given = fc.uniqueArray(tags, { minLength: 1, maxLength: 2 });
+  return fc.oneof(
+    fc.record({ kind: fc.constant('event'), name: fc.constantFrom(...EVENT_NAMES), at }),
+    fc.record({ kind: fc.constantFrom('added', 'confirmed', 'unsubscribed', 'bounced'), at }),
+    fc.record({ kind: fc.constantFrom('added', 'tagged', 'untagged'), tags: given, at }),
+    fc.record({ kind: fc.constant('changed'), fields: fc.subarray(['NAME', 'AGE', 'EMAIL'], { minLength: 1 }), at }),
+  );
 }
 
 /** Rules of every kind and operator, several levels deep. */
@@ -222,6 +237,16 @@ function conditions(asOf: number, campaigns: readonly string[]): fc.Arbitrary<Co
     { campaigns: choice, linkContains: fc.constantFrom('SHOP', 'sale', '%', 'äö', 'x') },
     { requiredKeys: ['linkContains'] },
   );
+  const often = { inLastDays: days, atLeast: fc.constantFrom(1, 2, 3) };
+  const happened = fc.oneof(
+    fc.record({ event: fc.constantFrom(...EVENT_NAMES, 'never'), ...often }, { requiredKeys: ['event'] }),
+    fc.record({ kind: fc.constantFrom(...DID_KINDS), ...often }, { requiredKeys: ['kind'] }),
+    fc.record({ kind: fc.constantFrom('tagged', 'untagged'), tag: tags, ...often }, { requiredKeys: ['kind', 'tag'] }),
+    fc.record(
+      { kind: fc.constant('changed'), field: fc.constantFrom('NAME', 'AGE'), ...often },
+      { requiredKeys: ['kind', 'field'] },
+    ),
+  );
   const field = fc.oneof(
     text.map((inner) => ({ tag: 'NAME', text: inner })),
     number.map((inner) => ({ tag: 'AGE', number: inner })),
@@ -242,5 +267,6 @@ function conditions(asOf: number, campaigns: readonly string[]): fc.Arbitrary<Co
       clicked: fc.oneof(did, link),
       received: fc.record({ campaigns: choice, atLeast }, { requiredKeys: [] }),
     },
+    ...{ did: happened, didNot: happened },
   });
 }

@@ -77,6 +77,13 @@ describe('a rule', () => {
         { opened: { inLastDays: 7, atLeast: 2 } },
         { clicked: { linkContains: 'x', peopleOnly: true } },
         { createdAt: { on: '2026-02-30' } },
+        { did: { inLastDays: 7 } },
+        { didNot: { event: 'order_placed', kind: 'tagged' } },
+        { did: { event: 'Order placed' } },
+        { did: { kind: 'removed' } },
+        { didNot: { kind: 'confirmed', tag: 'vip', field: 'AGE' } },
+        { did: { event: 'order_placed', atLeast: 0, inLastDays: -1 } },
+        { did: { kind: 'tagged', tag: ' ' } },
         {},
         { nothing: true },
         'text',
@@ -90,7 +97,10 @@ describe('a rule', () => {
       'rule.all.3.opened',
       'rule.all.4.clicked',
       'rule.all.5.createdAt.on',
-      ...['rule.all.6', 'rule.all.7', 'rule.all.8'],
+      ...['rule.all.6.did', 'rule.all.7.didNot', 'rule.all.8.did.event', 'rule.all.9.did.kind'],
+      ...['rule.all.10.didNot.tag', 'rule.all.10.didNot.field'],
+      ...['rule.all.11.did.inLastDays', 'rule.all.11.did.atLeast', 'rule.all.12.did.tag'],
+      ...['rule.all.13', 'rule.all.14', 'rule.all.15'],
     ]);
   });
 
@@ -126,6 +136,13 @@ describe('a rule', () => {
       'fields',
       'rule.none.0.field.tag',
     ]);
+    const changed = (field: string) => ({ kind: 'changed', field });
+    await expect(create({ did: changed('age') })).resolves.toHaveProperty('uid');
+    for (const name of ['did', 'didNot'])
+      await expect(create({ any: [VIPS, { [name]: changed('GONE') }] })).rejects.toHaveProperty(
+        ['fields', `rule.any.1.${name}.field`],
+        ['The list has no such field.'],
+      );
     const opened = (uid: string) => ({ opened: { campaigns: { uids: [uid] } } });
     await expect(create(opened(await newCampaign(own)))).resolves.toHaveProperty('uid');
     await expect(create(opened(await newCampaign({ ctx: own.ctx, list: otherList })))).rejects.toBeInstanceOf(
@@ -154,6 +171,7 @@ describe('a rule', () => {
         { source: { startsWith: text } },
         { tags: { hasAny: [text] } },
         { clicked: { linkContains: text } },
+        { did: { kind: 'tagged', tag: text } },
       ]) {
         expect(await countPeople(own.ctx, ofList(own, rule)), text).toMatchObject({ count: 0 });
       }
