@@ -40,6 +40,7 @@ import './segments/mutations.ts';
 import './templates/queries.ts';
 import './templates/mutations.ts';
 import './templates/previews.ts';
+import './templates/tests.ts';
 import './automations/queries.ts';
 import './automations/counts.ts';
 import './automations/parked-runs.ts';

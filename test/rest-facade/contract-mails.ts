@@ -11,6 +11,7 @@ export const mailLines: readonly ContractLine[] = [
     ['DELETE', '/templates/:uid', 'token', 200, action('template_uid')],
     ['POST', '/templates/:uid/copy', 'token', 201, action('template_uid', 'template')],
     ['POST', '/templates/:uid/preview', 'token', 200, object('preview')],
+    ['POST', '/templates/:uid/test', 'token', 201, action('template_uid', 'tests')],
     ['POST', '/campaigns/:uid/template', 'token', 201, action('template_uid', 'template')],
     ['GET', '/built_in_templates', 'token', 200, array],
     ['POST', '/built_in_templates/:built_in/copy', 'token', 201, action('template_uid', 'template')],

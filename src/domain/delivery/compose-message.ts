@@ -18,6 +18,7 @@ import type { TakenMessage } from './message-queue-store.ts';
 import { composeFlowMail } from './compose-flow-mail.ts';
 import { systemMessage } from './system-mail.ts';
 import { composeTestMessage } from './test-message.ts';
+import { composeTemplateTest, isTemplateTest } from './test-template.ts';
 import { composeMail } from './transactional/compose-mail.ts';
 
 /** Throws what composing throws: it is the message's fault. */
@@ -86,7 +87,9 @@ async function composeDigest(ctx: Context, message: TakenMessage): Promise<Compo
 async function composeTest(ctx: Context, message: TakenMessage): Promise<Composition> {
   const { email, content, sourceId: campaignId } = message;
   if (email === null) return 'again';
-  const composed = await composeTestMessage(ctx, { key: keyOf(message), email, content });
+  const asked = { key: keyOf(message), email, content };
+  if (isTemplateTest(content)) return composeTemplateTest(ctx, asked);
+  const composed = await composeTestMessage(ctx, asked);
   return composed ? { ...composed, email, campaignId } : { skip: 'source_deleted' };
 }
 

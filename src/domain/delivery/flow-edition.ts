@@ -25,7 +25,7 @@ export interface FlowText extends FlowSource {
   readonly subject: string | null;
 }
 
-type EditionContext = MessageContext & Pick<Context, 'installation'>;
+export type EditionContext = MessageContext & Pick<Context, 'installation'>;
 
 /** Flows of many customers send at once; most messages have some 100 KB compiled. */
 const KEPT_MAX = 50;

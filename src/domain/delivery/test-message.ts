@@ -19,7 +19,7 @@ import { sampleLinks, sampleValues } from './sample-recipient.ts';
 import { testCause, waitingTests } from './test-message-store.ts';
 
 /** So that nobody takes a test for the real message. */
-const MARK = '[Test] ';
+export const TEST_MARK = '[Test] ';
 
 const testContent = z.object({ isMarked: z.boolean(), subscriberId: z.coerce.bigint().nullable() });
 
@@ -45,7 +45,7 @@ export async function enqueueTestMessages(
   );
 }
 
-interface TestToCompose {
+export interface TestToCompose {
   readonly key: DeliveryKey;
   readonly email: string;
   readonly content: unknown;
@@ -66,7 +66,7 @@ export async function composeTestMessage(
     signDkim: row.sign_dkim,
     secret: ctx.installation.secret,
   });
-  const mark = isMarked ? MARK : '';
+  const mark = isMarked ? TEST_MARK : '';
   const message = await compileSource(ctx, { key: { customerId, campaignId }, row, files: 'whole', mark });
   const campaign = { customerId, campaignId, listId: row.list_id };
   const { uid, fields, pluginValues } = await sampleValues(ctx, { sample: campaign, message }, subscriberId);

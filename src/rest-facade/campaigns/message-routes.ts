@@ -1,5 +1,6 @@
 /** Extensions of campaigns: attachments, previews, tests and dry runs. */
 import { created, done, ok } from '../answer.ts';
+import { emailsIn } from '../email-list.ts';
 import { customEndpoint, endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { UPLOAD_OPERATIONS, uploadIncoming } from '../files/upload-incoming.ts';
@@ -185,17 +186,3 @@ export const campaignMessageRows = [
       }),
   }),
 ];
-
-/** An array, or one text with commas. */
-function emailsIn(input: Input): string[] {
-  const given = input.raw('emails') ?? input.raw('email');
-  if (typeof given === 'string')
-    return given
-      .split(',')
-      .map((email) => email.trim())
-      .filter((email) => email !== '');
-  const emails = Array.isArray(given) ? given.filter((email) => typeof email === 'string') : [];
-  if (given !== undefined && given !== null && (!Array.isArray(given) || emails.length < given.length))
-    input.refuse('emails', 'The emails must be addresses: an array, or one text with commas.');
-  return emails;
-}

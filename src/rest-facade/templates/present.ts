@@ -71,3 +71,15 @@ export const templatePreviewShape = z.strictObject({
     })
     .meta({ id: 'TemplatePreview' }),
 });
+
+export const templateTestsShape = actionShape({
+  template_uid: uidShape,
+  tests: z.array(
+    z
+      .strictObject({
+        email: z.string(),
+        message_uid: uidShape.meta({ description: '`GET /messages/:uid` shows what becomes of it.' }),
+      })
+      .meta({ id: 'TemplateTest' }),
+  ),
+});

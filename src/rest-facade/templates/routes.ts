@@ -5,6 +5,7 @@ import { endpoint } from '../endpoint.ts';
 import type { Input } from '../input.ts';
 import { sortedIndexArguments, sortedIndexName } from '../sorted-index.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
+import { emailsIn } from '../email-list.ts';
 import {
   builtInTemplateShape,
   KINDS,
@@ -16,6 +17,7 @@ import {
   templateDeletedShape,
   templatePreviewShape,
   templateRowShape,
+  templateTestsShape,
 } from './present.ts';
 
 const CREATED = 'Template was successfully created';
@@ -115,6 +117,33 @@ export const templateRows = [
     }),
     present: ({ templatePreview: { sizeBytes, subject, html, plain, warnings } }) =>
       ok({ preview: { subject, html, plain, size: sizeBytes, warnings } }),
+  }),
+  endpoint({
+    method: 'POST',
+    path: '/templates/:uid/test',
+    access: 'token',
+    summary: 'Sends a template to a few addresses, as an automation would send it to people of a list.',
+    details:
+      '`emails`: up to 10, as an array or separated by commas; 100 an hour together with tests of campaigns. `list_uid`: whose sender, contact and fields it has (needs the scope `lists:read`, too). ' +
+      '`subscriber`: whose values it shows (needs the scope `subscribers:read`, too). `data` and `payload`: objects, the `data.*` and `payload.*` of its Liquid. The subject begins with "[Test]" unless ' +
+      '`mark_subject` is off; links belong to nobody, and nothing is counted.',
+    answers: answersCreated(templateTestsShape),
+    required: ['emails', 'list_uid'],
+    operation: 'SendTestTemplate',
+    variables: (input) => ({
+      input: {
+        // A missing value is sent as the empty text: the verb then reports it as required.
+        ...{ uid: input.param('uid'), listUid: input.text('list_uid') ?? '', emails: emailsIn(input) },
+        subscriber: input.text('subscriber', 'subscriber_uid'),
+        ...{ data: input.plainObject('data'), payload: input.plainObject('payload') },
+        markSubject: input.flag('mark_subject'),
+      },
+    }),
+    present: ({ sendTestTemplate: { uid, tests } }) =>
+      created('The test is on its way', {
+        template_uid: uid,
+        tests: tests.map(({ email, messageUid }) => ({ email, message_uid: messageUid })),
+      }),
   }),
   endpoint({
     method: 'POST',

@@ -4,7 +4,8 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { deleteCampaign } from '../../../src/domain/campaigns/delete-campaign.ts';
-import { sendTestCampaign, TESTS_PER_HOUR_MAX } from '../../../src/domain/campaigns/send-test-campaign.ts';
+import { sendTestCampaign } from '../../../src/domain/campaigns/send-test-campaign.ts';
+import { TESTS_PER_HOUR_MAX } from '../../../src/domain/campaigns/test-addresses.ts';
 import { deleteFromAddress } from '../../../src/domain/sending/addresses/delete-from-address.ts';
 import {
   MAILS_PER_ADDRESS_AND_DAY_MAX,
