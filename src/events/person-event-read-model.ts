@@ -93,29 +93,52 @@ const PAYLOADS_AT_ONCE = 128;
 
 const SOUGHT_ROW = row({ ...EVENT_ROW, no: 'int', exactAt: 'text' });
 
-/**
- * For each search the first event, in the order of their times, of which `isIt` is true. Reads a bounded number of events at once, however
- * many a person has.
- */
+export interface Searching<Search extends EventSearch> {
+  readonly searches: readonly Search[];
+  readonly isIt: (event: PersonEvent, search: Search) => boolean;
+}
+
+/** For each search the first event, in the order of their times, of which `isIt` is true. */
 export async function firstEvents<Search extends EventSearch>(
   db: Queryable,
   sought: Sought,
-  { searches, isIt }: { searches: readonly Search[]; isIt: (event: PersonEvent, search: Search) => boolean },
+  searching: Searching<Search>,
 ): Promise<ReadonlyMap<Search, PersonEvent>> {
-  const found = new Map<Search, PersonEvent>();
+  const found = await foundEvents(db, sought, { ...searching, foundMax: 1 });
+  return new Map([...found].flatMap(([search, [event]]) => (event ? [[search, event] as const] : [])));
+}
+
+/**
+ * For each search the first so many events, in the order of their times, of which `isIt` is true. Reads a bounded number of events at once,
+ * however many a person has, until `isOver`.
+ */
+export async function foundEvents<Search extends EventSearch>(
+  db: Queryable,
+  sought: Sought,
+  {
+    searches,
+    isIt,
+    foundMax,
+    isOver,
+  }: Searching<Search> & { readonly foundMax: number; readonly isOver?: () => boolean },
+): Promise<ReadonlyMap<Search, readonly PersonEvent[]>> {
+  const found = new Map<Search, PersonEvent[]>();
   if (sought.kinds.length === 0) return found;
   const max = sought.needsData && sought.name !== null ? PAYLOADS_AT_ONCE : ROWS_AT_ONCE;
   let open = searches.map((search) => ({ search, at: search.from.toISOString(), id: search.after }));
-  while (open.length > 0) {
+  while (open.length > 0 && isOver?.() !== true) {
     const now = open.slice(0, max);
     const each = Math.floor(max / now.length);
     const read = Map.groupBy(await nextEvents(db, sought, now, each), ({ no }) => no);
     const further = now.flatMap(({ search }, no) => {
       const events = read.get(no) ?? [];
-      const hit = events.find((event) => isIt(event, search));
-      if (hit) found.set(search, hit);
+      const hits = found.get(search) ?? [];
+      for (const event of events) if (hits.length < foundMax && isIt(event, search)) hits.push(event);
+      if (hits.length > 0) found.set(search, hits);
       const last = events.at(-1);
-      return hit || !last || events.length < each ? [] : [{ search, at: last.exactAt, id: last.id }];
+      return hits.length === foundMax || !last || events.length < each
+        ? []
+        : [{ search, at: last.exactAt, id: last.id }];
     });
     open = [...open.slice(max), ...further];
   }

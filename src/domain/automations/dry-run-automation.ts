@@ -9,7 +9,10 @@ import { inTransaction, type Context } from '../context.ts';
 import { FlowFaultsError, tooManyDryRuns } from './automation-errors.ts';
 import type { Automation } from './automation.ts';
 import { checkAutomation } from './check-automation.ts';
-import { dryRun, type DryPath, type DryStep } from './dry-run.ts';
+import { entriesAtOnce, entriesByTriggers } from './dry-run-entries.ts';
+import { dryRun, type DryPath, type DryPaths } from './dry-run.ts';
+import type { DryStep } from './dry-run-walk.ts';
+import { dryDeadline } from './dry-world.ts';
 import { refuseWrites } from './dry-run-read-model.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { questionsOf } from './flow-condition.ts';
@@ -21,7 +24,7 @@ import { rulesOfWaysOut } from './ways-out.ts';
 
 /** Of a segment the first ones. */
 export const DRY_PEOPLE_MAX = 100;
-/** As far as people may be let in in the past, and as far as the virtual clock goes from there. */
+/** As far as it may begin in the past, and as far as the virtual clock goes from there. */
 export const DRY_DAYS_MAX = 366;
 const DAYS_DEFAULT = 30;
 const DAY_MS = 86_400_000;
@@ -38,16 +41,19 @@ export interface DryRunInput {
   /** Uid, id or address: exactly one of this and `segmentUid`. */
   readonly subscriber?: string | null | undefined;
   readonly segmentUid?: string | null | undefined;
-  /** When they are let in; by default 30 days ago. */
+  /** From when what has happened lets them in; by default 30 days ago. */
   readonly from?: Date | null | undefined;
+  /** All are let in at `from`, as `execute` does. */
+  readonly withoutTriggers?: boolean | null | undefined;
 }
 
 type Count = Record<DryStep['what'], number>;
 
-export interface DryRun {
+export interface DryRun extends DryPaths {
   readonly draftVersion: number;
   readonly from: Date;
-  readonly paths: readonly DryPath[];
+  /** How many were looked at. */
+  readonly people: number;
   /** By node, of those that somebody came to: how their stays ended. */
   readonly counts: ReadonlyMap<string, Count>;
 }
@@ -64,18 +70,30 @@ export async function dryRunAutomation(ctx: Context, uid: string, input: DryRunI
   if (!flow) throw new FlowFaultsError(faults);
   const { customerId, id: automationId, listId } = automation;
   const live = liveFlowOf({ customerId, automationId, version: 0 }, { uid, listId, flow });
-  const answers = await answersToRules(ctx, live, rulesIn(flow).concat(rulesOfWaysOut(live)));
-  const to = new Date(from.getTime() + DRY_DAYS_MAX * DAY_MS);
+  const answers = await answersToRules(ctx, live, [...rulesIn(flow), ...rulesOfWaysOut(live)]);
   const run = () =>
     inTransaction(ctx, async (tx) => {
       await refuseWrites(tx.db);
       const zones = await zonesOfList(tx.db, { customerId, listId });
-      if (!zones) return [];
+      if (!zones) return NOBODY;
       const people = await peopleById(tx.db, { customerId, listId, ids });
-      return dryRun(tx, { live, zones, answers, from, to }, people);
+      const world = { ...{ live, zones, answers, from }, ...ends(ctx, from) };
+      const entries =
+        input.withoutTriggers === true ? entriesAtOnce(world, people) : await entriesByTriggers(tx, world, people);
+      return { ...(await dryRun(tx, world, { ...entries, people })), people: people.size };
     });
-  const paths = await running.run(run, String(customerId));
-  return { draftVersion, from, paths, counts: countsOf(paths) };
+  const done = await running.run(run, String(customerId));
+  return { draftVersion, from, ...done, counts: countsOf(done.paths) };
+}
+
+const NOBODY: DryPaths & Pick<DryRun, 'people'> = { people: 0, paths: [], leftOut: [], isCut: false };
+
+function ends({ clock }: Context, from: Date) {
+  return {
+    until: clock.now(),
+    to: new Date(from.getTime() + DRY_DAYS_MAX * DAY_MS),
+    deadline: dryDeadline(),
+  };
 }
 
 function checkedTime({ clock }: Context, from: Date | null | undefined): Date {
@@ -99,10 +117,11 @@ async function peopleOf(ctx: Context, automation: Automation, input: DryRunInput
   return people.map(({ id }) => id);
 }
 
-function rulesIn({ nodes }: Flow) {
-  return nodes.flatMap((node) =>
+function rulesIn({ nodes, triggers }: Flow) {
+  const ofNodes = nodes.flatMap((node) =>
     node.type === 'condition' ? questionsOf(node.if).flatMap((one) => ('person' in one ? [one.person] : [])) : [],
   );
+  return [...ofNodes, ...triggers.flatMap((trigger) => ('if' in trigger && trigger.if ? [trigger.if] : []))];
 }
 
 function countsOf(paths: readonly DryPath[]): ReadonlyMap<string, Count> {

@@ -1,232 +1,99 @@
 /**
- * A dry run of a draft (D91): people are let in at a time in the past, and a virtual clock goes over what has really happened since. Rules,
+ * A dry run of a draft (D91): people come in by what has really happened to them, and a virtual clock goes on from there. Rules, rules of entry,
  * waits and zones are those of the engine; nothing is sent and nothing is written. Fields, tags and segments are as they are now.
  */
 import type { TransactionContext } from '../context.ts';
-import type { AnswersByQuestion } from '../audience/segments/segment.ts';
-import { moveOf, personAfter } from './move-of.ts';
+import { DryAdmission } from './dry-run-admission.ts';
+import type { DryEntries, DryEntry } from './dry-run-entries.ts';
+import { LEAVING_THE_LIST, searchOf, UNSUBSCRIBED, walk, type DryStep, type Walker } from './dry-run-walk.ts';
+import type { DryWorld } from './dry-world.ts';
+import type { Refusal } from './enter-people.ts';
 import { firstOf } from './first-of.ts';
-import { sinceEntry } from './flow-event.ts';
-import type { FlowNode } from './flow-nodes.ts';
-import { firstNode, type LiveFlow } from './live-flow.ts';
-import { kindOfTemplate } from './flow-mail-read-model.ts';
-import { judgedMails } from './mail-work.ts';
-import { NEXT, type NodeWork, type Outcome, type PresentRun } from './node-work.ts';
+import { firstNode } from './live-flow.ts';
 import { placeAt } from './place-at.ts';
-import type { Place, Run, RunPerson } from './run.ts';
-import { reasonsToLeave, waysOut } from './ways-out.ts';
-import { isReading, workThatReads } from './work-of-node.ts';
-import type { Zones } from './zones.ts';
+import type { Run, RunPerson } from './run.ts';
 
-/** Of processor time and statements: what is not done by then is cut off, and says so. */
-const SECONDS_MAX = 10;
-
-export interface DryStep {
-  readonly node: string;
-  readonly at: Date;
-  /** `waits`: without end, or longer than the dry run goes on. `stopped`: it took too long. */
-  readonly what: 'passed' | 'left' | 'parked' | 'waits' | 'stopped';
-  readonly port: string | null;
-  readonly reason: string | null;
-}
-
+/** The way of one person from one entry. */
 export interface DryPath {
   readonly personId: bigint;
+  readonly enteredAt: Date;
+  /** The type of the trigger, or `execute`. */
+  readonly trigger: string;
+  /** Why the person did not enter; null: they did. */
+  readonly refused: Refusal | null;
   readonly steps: readonly DryStep[];
 }
 
-export interface DryWorld {
-  readonly live: LiveFlow;
-  readonly zones: Zones;
-  readonly answers: AnswersByQuestion;
-  /** When people are let in. */
-  readonly from: Date;
-  /** Where the virtual clock stops. */
-  readonly to: Date;
+export interface DryPaths extends Pick<DryEntries, 'leftOut' | 'isCut'> {
+  readonly paths: readonly DryPath[];
 }
 
-interface Walker {
-  run: Run;
-  person: RunPerson;
-  place: Place;
-  readonly steps: DryStep[];
-}
-
-/** The paths of these people, each by itself. */
+/** The paths of these people, in the order of the entries. */
 export async function dryRun(
   ctx: TransactionContext,
   world: DryWorld,
-  people: ReadonlyMap<bigint, RunPerson>,
-): Promise<readonly DryPath[]> {
-  const { live, zones, from } = world;
-  const first = firstNode(live);
-  if (!first) return [];
-  const walkers = [...people].map(([personId, person], no): Walker => {
-    const run: Run = {
-      // No run has such an id: no mail, open or click is of this one.
-      ...{ id: -1n - BigInt(no), personId, enteredAt: from, eventsFrom: from, eventsAfter: 0n, since: from },
-      ...{ depth: 0, failures: 0, isTest: true, entryKey: '', reason: null, hasLeft: false, steps: 0 },
-      passes: live.repeated.has(first.id) ? { [first.id]: 1 } : null,
-    };
-    return { run, person, place: placeAt(first, { live, zones, person, now: from }), steps: [] };
-  });
-  let going = await whoWereThere(ctx, world, walkers);
-  const deadline = performance.now() + SECONDS_MAX * 1_000;
-  while (going.length > 0) {
-    if (performance.now() > deadline) {
-      for (const { place, steps } of going) steps.push(stepAt(place.node, place.wakeAt ?? world.to, 'stopped'));
-      break;
-    }
-    const groups = Map.groupBy(going, ({ place }) => `${place.node} ${place.wakeAt?.getTime()}`);
-    const next: Walker[] = [];
-    for (const group of groups.values()) next.push(...(await stepOf(ctx, world, group)));
-    going = next;
+  { entries, leftOut, isCut, people }: DryEntries & { readonly people: ReadonlyMap<bigint, RunPerson> },
+): Promise<DryPaths> {
+  const { flow } = world.live;
+  const walkers = entries.flatMap((entry, no) => walkerOf(world, { entry, no, person: people.get(entry.personId) }));
+  await judgePresence(ctx, world, walkers);
+  const ofPerson = Map.groupBy(walkers, ({ entry }) => entry.personId).values();
+  const admissions = [...ofPerson].map((own) => new DryAdmission(flow.entry, own));
+  for (;;) {
+    const entering = admissions.flatMap((one) => one.next());
+    if (entering.length === 0) break;
+    await walk(ctx, world, entering);
   }
-  return walkers.map(({ run, steps }) => ({ personId: run.personId, steps }));
+  const paths = walkers.map(({ entry: { personId, at, trigger }, refused, steps }) => {
+    return { personId, enteredAt: at, trigger, refused, steps };
+  });
+  return { paths, leftOut, isCut };
 }
 
-/** Who gets no mail of the list now, and has not left it since, was not there. The others were subscribed at that time. */
-async function whoWereThere(
-  ctx: TransactionContext,
-  { live, from }: DryWorld,
-  walkers: readonly Walker[],
-): Promise<readonly Walker[]> {
-  const gone = walkers.filter(({ person }) => person.status !== 'subscribed');
-  const searches = gone.map((walker) => searchOf(walker, null));
-  const found = await firstOf(ctx, live, { asked: LEAVING_THE_LIST, searches });
+interface Entering {
+  readonly entry: DryEntry;
+  readonly no: number;
+  readonly person: RunPerson | undefined;
+}
+
+function walkerOf({ live, zones }: DryWorld, { entry, no, person: present }: Entering): readonly Walker[] {
+  const first = firstNode(live);
+  if (!first || !present) return [];
+  const { personId, at, entryKey, depth, event } = entry;
+  const hasLeft = entry.trigger === UNSUBSCRIBED;
+  const person = hasLeft ? { ...present, status: UNSUBSCRIBED } : present;
+  const run: Run = {
+    // No run has such an id: no mail, open or click is of this one.
+    ...{ id: -1n - BigInt(no), personId, enteredAt: at, since: at, hasLeft },
+    ...{ eventsFrom: event?.at ?? at, eventsAfter: event?.id ?? 0n },
+    ...{ depth, failures: 0, isTest: true, entryKey, reason: null, steps: 0 },
+    passes: live.repeated.has(first.id) ? { [first.id]: 1 } : null,
+  };
+  const steps: DryStep[] = [];
+  const place = placeAt(first, { live, zones, person, now: at });
+  return [{ entry, run, person, place, refused: null, steps, endedAt: () => endOf(steps) }];
+}
+
+/** Of a run that has gone all its steps. */
+function endOf(steps: readonly DryStep[]): Date | null {
+  const last = steps.at(-1);
+  return last && (last.what === 'passed' || last.what === 'left') ? last.at : null;
+}
+
+/**
+ * Who gets no mail of the list now, and has not left it since, was not there: they are refused, but by a flow for those who leave. The others
+ * were subscribed at that time.
+ */
+async function judgePresence(ctx: TransactionContext, { live }: DryWorld, walkers: readonly Walker[]): Promise<void> {
+  const isForLeavers = live.flow.triggers.some(({ type }) => type === UNSUBSCRIBED);
+  const gone = walkers.filter(({ run, person }) => !run.hasLeft && person.status !== 'subscribed');
+  const found = await firstOf(ctx, live, { asked: LEAVING_THE_LIST, searches: gone.map((one) => searchOf(one, null)) });
   const leftLater = new Set([...found.keys()].map(({ walker }) => walker));
   for (const walker of gone) {
-    const { status } = walker.person;
-    walker.person = { ...walker.person, status: 'subscribed' };
-    if (!leftLater.has(walker)) walker.steps.push({ ...stepAt(walker.place.node, from, 'left'), reason: status });
+    if (leftLater.has(walker)) walker.person = { ...walker.person, status: 'subscribed' };
+    else if (isForLeavers) walker.run = { ...walker.run, hasLeft: true };
+    else walker.refused = 'not_subscribed';
   }
-  return walkers.filter(({ steps }) => steps.length === 0);
-}
-
-const LEAVING_THE_LIST = { type: 'unsubscribed' } as const;
-
-function searchOf(walker: Walker, until: Date | null) {
-  const { run } = walker;
-  return { walker, run, runId: run.id, personId: run.personId, ...sinceEntry(run), until };
-}
-
-/** Moves all who stand at one node until one time. Returns those who go on. */
-async function stepOf(ctx: TransactionContext, world: DryWorld, group: readonly Walker[]): Promise<readonly Walker[]> {
-  const [first] = group;
-  const node = first && world.live.graph.nodes.get(first.place.node);
-  if (!first || !node) return [];
-  const { wakeAt } = first.place;
-  const now = wakeAt === null || wakeAt > world.to ? world.to : wakeAt;
-  const staying = await withoutLeavers(ctx, world, { walkers: group, until: now });
-  if (wakeAt === null || wakeAt > world.to) {
-    for (const { steps } of staying) steps.push(stepAt(node.id, now, 'waits'));
-    return [];
-  }
-  const runs = staying.map(({ run, person }): PresentRun => ({ ...run, wakeAt: now, person, payload: null }));
-  const outcomes = await outcomesOf({
-    ctx,
-    node,
-    runs,
-    now,
-    live: world.live,
-    zones: world.zones,
-    answers: world.answers,
-  });
-  const going: Walker[] = [];
-  for (const [no, walker] of staying.entries()) {
-    const outcome = outcomes[no];
-    if (outcome && (await goesOn(ctx, world, { node, walker, outcome, now }))) going.push(walker);
-  }
-  return going;
-}
-
-interface Going {
-  readonly node: FlowNode;
-  readonly walker: Walker;
-  readonly outcome: Outcome;
-  readonly now: Date;
-}
-
-async function goesOn(
-  ctx: TransactionContext,
-  world: DryWorld,
-  { node, walker, outcome, now }: Going,
-): Promise<boolean> {
-  const { live, zones } = world;
-  const { person, steps } = walker;
-  // An event that is waited for may be later than the arrival: the clock goes on to it.
-  const found = 'go' in outcome ? outcome.details?.['at'] : undefined;
-  const at = found instanceof Date && found > now ? found : now;
-  if (at > now && (await withoutLeavers(ctx, world, { walkers: [walker], until: at })).length === 0) return false;
-  const move = moveOf(node, walker.run, outcome, { live, zones, person, now: at });
-  if (move.what !== 'stays') steps.push({ ...stepAt(node.id, at, move.what), port: move.port, reason: move.reason });
-  if (!move.to) return false;
-  walker.place = move.to;
-  if (move.what === 'passed') {
-    walker.run = { ...move.run, since: at };
-    walker.person = personAfter(node, person);
-  }
-  return true;
-}
-
-function stepAt(node: string, at: Date, what: DryStep['what']): DryStep {
-  return { node, at, what, port: null, reason: null };
-}
-
-interface Checking {
-  readonly walkers: readonly Walker[];
-  readonly until: Date;
-}
-
-/** By goals, by exits and by leaving the list people end before that time, the first of these first. Returns the others. */
-async function withoutLeavers(
-  ctx: TransactionContext,
-  { live }: DryWorld,
-  { walkers, until }: Checking,
-): Promise<readonly Walker[]> {
-  const ends = new Map<Walker, { readonly at: Date; readonly reason: string }>();
-  for (const { event, reason } of endingEvents(live)) {
-    const searches = walkers
-      .filter(({ run }) => reason !== UNSUBSCRIBED || !run.hasLeft)
-      .map((walker) => searchOf(walker, until));
-    for (const [{ walker }, { at }] of await firstOf(ctx, live, { asked: event, searches })) {
-      const known = ends.get(walker);
-      if (!known || at < known.at) ends.set(walker, { at, reason });
-    }
-  }
-  for (const [{ place, steps }, { at, reason }] of ends) steps.push({ ...stepAt(place.node, at, 'left'), reason });
-  return walkers.filter((walker) => !ends.has(walker));
-}
-
-const UNSUBSCRIBED = 'unsubscribed';
-
-function endingEvents(live: LiveFlow) {
-  const ways = waysOut(live).flatMap(({ way: { event }, reason }) => (event ? [{ event, reason }] : []));
-  return [{ event: LEAVING_THE_LIST, reason: UNSUBSCRIBED }, ...ways];
-}
-
-/** The engine's own work where it only reads; what would change something goes on. */
-async function outcomesOf({ node, ...work }: NodeWork): Promise<readonly Outcome[]> {
-  if (work.runs.length === 0) return [];
-  if (node.type === 'send_mail') return mailsOf({ ...work, node });
-  return isReading(node) ? workThatReads({ ...work, node }) : work.runs.map(() => NEXT);
-}
-
-/** Goals and exits about the person are judged before each mail; those by events were, by their times. */
-async function mailsOf(work: NodeWork<'send_mail'>): Promise<readonly Outcome[]> {
-  const { ctx, live, runs, answers, now } = work;
-  const onlyRules = {
-    ...live.flow,
-    goals: live.flow.goals.filter(({ person }) => person),
-    exits: live.flow.exits.filter(({ person }) => person),
-  };
-  const reasons = await reasonsToLeave(ctx, { ...live, flow: onlyRules }, { runs, answers, now });
-  const kind = await kindOfTemplate(ctx.db, { customerId: live.key.customerId, uid: work.node.templateUid });
-  const judged = await judgedMails(work, kind ?? 'marketing');
-  return runs.map(({ id }, no): Outcome => {
-    const leave = reasons.get(id);
-    if (leave !== undefined) return { leave };
-    const one = judged[no];
-    return one && !('runId' in one) ? one : { go: 'next', details: { templateUid: work.node.templateUid } };
-  });
+  if (isForLeavers) return;
+  for (const walker of walkers) if (walker.person.isSuppressed) walker.refused ??= 'suppressed';
 }

@@ -13,7 +13,7 @@ import type { Run } from './run.ts';
 
 type Trigger = Flow['triggers'][number];
 /** What is recorded as events of people; opens and clicks are not. */
-type AwaitedPersonEvent = Exclude<AwaitedEvent, AwaitedActivity>;
+export type AwaitedPersonEvent = Exclude<AwaitedEvent, AwaitedActivity>;
 type AskedEvent = AwaitedEvent | AskedActivity;
 
 /** The trigger's event; undefined: dates, timetables and requests bring people otherwise. */
@@ -59,6 +59,12 @@ function personKindsOf(asked: AwaitedPersonEvent): readonly PersonEventKind[] {
 
 function isActivityAsked(asked: AskedEvent): asked is AskedActivity {
   return asked.type === 'campaign_opened' || asked.type === 'campaign_clicked' || isActivity(asked);
+}
+
+/** The trigger's event if it is one of those that are recorded of people. */
+export function personEventOfTrigger(trigger: Trigger): AwaitedPersonEvent | undefined {
+  const asked = eventOfTrigger(trigger);
+  return asked && !isActivityAsked(asked) ? asked : undefined;
 }
 
 /** Whether this is what is asked for. Who comes to a list with tags gets them there. */

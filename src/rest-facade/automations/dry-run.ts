@@ -20,8 +20,19 @@ const countsShape = z.strictObject({ node: z.string(), ...ofNode, waits: countSh
 const dryRunShape = z
   .strictObject({
     draft_version: z.int(),
-    from: timeShape.meta({ description: 'When the people were let in.' }),
-    paths: z.array(z.strictObject({ subscriber_uid: uidShape, steps: z.array(stepShape) })),
+    from: timeShape.meta({ description: 'Where the virtual clock began.' }),
+    people: countShape.meta({ description: 'How many were looked at; who never came in has no path.' }),
+    triggers_left_out: z
+      .array(z.string())
+      .meta({ description: 'Types of triggers of the draft of which the past is not kept: nobody came in by them.' }),
+    cut_off: z.boolean().meta({ description: 'There was more than is shown, or it took too long.' }),
+    paths: z.array(
+      z.strictObject({
+        ...{ subscriber_uid: uidShape, entered_at: timeShape, trigger: z.string() },
+        refused: z.string().nullable().meta({ description: 'Why they did not enter; null: they did.' }),
+        steps: z.array(stepShape),
+      }),
+    ),
     counts: z.array(countsShape),
   })
   .meta({ id: 'AutomationDryRun' });
@@ -34,7 +45,8 @@ export const dryRunRows = [
     summary:
       'Shows what the draft would have done with people since a time in the past. Sends nothing and changes nothing.',
     details:
-      'Either `subscriber` (also `subscriber_uid`, `subscriber_id`, `email`, `EMAIL`) or `segment_uid`: its first 100 people. `from`: when they are let in, within the last 366 days; by default 30 days ago. A draft with faults is a 422 with all of them in `faults`.',
+      'People come in where a trigger of the draft would have fired since `from`, within the last 366 days; by default 30 days ago. With `without_triggers` all are let in at `from`. ' +
+      'Either `subscriber` (also `subscriber_uid`, `subscriber_id`, `email`, `EMAIL`) or `segment_uid`: its first 100 people. A draft with faults is a 422 with all of them in `faults`.',
     answers: answersBody(dryRunShape),
     refusesWith: { faults: faultsShape.optional() },
     refuse: refusedFlow,
@@ -44,12 +56,14 @@ export const dryRunRows = [
       subscriber: input.text('subscriber', 'subscriber_uid', 'subscriber_id', 'email', 'EMAIL'),
       segmentUid: input.text('segment_uid'),
       from: input.time('from'),
+      withoutTriggers: input.flag('without_triggers'),
     }),
-    present: ({ automationDryRun: { draftVersion, from, paths, counts } }) =>
+    present: ({ automationDryRun: { draftVersion, from, people, triggersLeftOut, isCutOff, paths, counts } }) =>
       ok({
-        ...{ draft_version: draftVersion, from: restTime(from) },
-        paths: paths.map(({ subscriberUid, steps }) => ({
-          subscriber_uid: subscriberUid,
+        ...{ draft_version: draftVersion, from: restTime(from), people },
+        ...{ triggers_left_out: triggersLeftOut, cut_off: isCutOff },
+        paths: paths.map(({ subscriberUid, enteredAt, trigger, refused, steps }) => ({
+          ...{ subscriber_uid: subscriberUid, entered_at: restTime(enteredAt), trigger, refused },
           steps: steps.map(({ node, at, what, port, reason }) => ({ node, at: restTime(at), what, port, reason })),
         })),
         counts: counts.map(({ node, entered, passed, left, parked, waits, stopped }) => {

@@ -6,7 +6,9 @@ import {
   dryRunAutomation,
   type DryRun,
 } from '../../domain/automations/dry-run-automation.ts';
-import type { DryPath, DryStep } from '../../domain/automations/dry-run.ts';
+import { DRY_ENTRIES_MAX } from '../../domain/automations/dry-run-entries.ts';
+import type { DryPath } from '../../domain/automations/dry-run.ts';
+import type { DryStep } from '../../domain/automations/dry-run-walk.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';
@@ -34,10 +36,16 @@ const DryRunStep = builder.objectRef<DryStep>('DryRunStep').implement({
 });
 
 const DryRunPath = builder.objectRef<DryPath>('DryRunPath').implement({
-  description: 'The way of one person.',
+  description: 'The way of one person from one entry, or why they did not enter.',
   authScopes: reading,
   fields: (t) => ({
     subscriberUid: t.string({ resolve: ({ personId }) => subscriberUid(personId) }),
+    enteredAt: t.expose('enteredAt', { type: 'DateTime', description: 'When the trigger fired.' }),
+    trigger: t.exposeString('trigger', { description: 'The type of the trigger; `execute`: they were let in.' }),
+    refused: t.exposeString('refused', {
+      nullable: true,
+      description: 'Why they did not enter, as `executeAutomation` answers it: such as `entered_before` or `too_soon`.',
+    }),
     steps: t.field({ type: [DryRunStep], resolve: ({ steps }) => [...steps] }),
   }),
 });
@@ -65,7 +73,15 @@ const DryRunType = builder.objectRef<DryRun>('AutomationDryRun').implement({
   authScopes: reading,
   fields: (t) => ({
     draftVersion: t.exposeInt('draftVersion', { description: 'The version of the draft that was run.' }),
-    from: t.expose('from', { type: 'DateTime', description: 'When the people were let in.' }),
+    from: t.expose('from', { type: 'DateTime', description: 'Where the virtual clock began.' }),
+    people: t.exposeInt('people', { description: 'How many were looked at; who never came in has no path.' }),
+    triggersLeftOut: t.stringList({
+      description: 'Types of triggers of the draft of which the past is not kept: nobody came in by them.',
+      resolve: ({ leftOut }) => [...leftOut],
+    }),
+    isCutOff: t.exposeBoolean('isCut', {
+      description: `There was more than is shown: more than ${DRY_ENTRIES_MAX} entries of a person, or it took too long.`,
+    }),
     paths: t.field({ type: [DryRunPath], resolve: ({ paths }) => [...paths] }),
     counts: t.field({
       type: [DryRunCount],
@@ -78,7 +94,7 @@ const DryRunType = builder.objectRef<DryRun>('AutomationDryRun').implement({
 builder.queryField('automationDryRun', (t) =>
   t.field({
     type: DryRunType,
-    description: `Lets people into the draft at a time in the past, and goes over what has happened to them since with a virtual clock: the rules, waits and time zones are those of real runs, and nothing is sent or changed. Fields, tags and segments are as they are now, and of events that have not happened none comes. Filters of triggers and rules of entry are skipped. Of a segment the first ${DRY_PEOPLE_MAX} people.`,
+    description: `Goes over what has happened to people from a time in the past on, and lets them into the draft where one of its triggers would have: with filters, payloads and the rules of entry. A virtual clock goes on from there. Rules, waits and time zones are those of real runs, and nothing is sent or changed. Fields, tags and segments are as they are now, and of events that have not happened none comes. Of a segment the first ${DRY_PEOPLE_MAX} people.`,
     authScopes: reading,
     args: {
       uid: t.arg.string({ required: true, description: 'The uid of the automation.' }),
@@ -89,7 +105,10 @@ builder.queryField('automationDryRun', (t) =>
       segmentUid: t.arg.string({ description: 'A segment of the list.' }),
       from: t.arg({
         type: 'DateTime',
-        description: `When they are let in, within the last ${DRY_DAYS_MAX} days; by default 30 days ago.`,
+        description: `Where the virtual clock begins, within the last ${DRY_DAYS_MAX} days; by default 30 days ago.`,
+      }),
+      withoutTriggers: t.arg.boolean({
+        description: 'True: everybody is let in at `from`, as `executeAutomation` does. There is no payload then.',
       }),
     },
     resolve: (_root, { uid, ...input }, ctx) => dryRunAutomation(ctx, uid, input),

@@ -1,0 +1,26 @@
+/** What a dry run goes over, and until when (D91). */
+import type { AnswersByQuestion } from '../audience/segments/segment.ts';
+import type { LiveFlow } from './live-flow.ts';
+import type { Zones } from './zones.ts';
+
+/** Of processor time and statements: what is not done by then is cut off, and says so. */
+const SECONDS_MAX = 10;
+
+export interface DryWorld {
+  readonly live: LiveFlow;
+  readonly zones: Zones;
+  readonly answers: AnswersByQuestion;
+  /** Where the virtual clock begins. */
+  readonly from: Date;
+  /** Up to when triggers let people in: now. */
+  readonly until: Date;
+  /** Where the virtual clock stops. */
+  readonly to: Date;
+  /** Of `performance.now()`. */
+  readonly deadline: number;
+}
+
+/** When the dry run has to be over. */
+export function dryDeadline(): number {
+  return performance.now() + SECONDS_MAX * 1_000;
+}
