@@ -1,6 +1,7 @@
 /** A campaign's compiled message and everything else its batches need, of one moment. */
 import { assert } from '../../lib/errors.ts';
 import { asciiDomainOf } from '../../lib/mail-domain.ts';
+import { parseFrequencyCaps, type FrequencyCaps } from '../audience/frequency-cap.ts';
 import type { CompiledMessage } from '../content/message.ts';
 import type { Context } from '../context.ts';
 import { identityFor, type SendingIdentity } from '../sending/identity.ts';
@@ -30,6 +31,8 @@ export interface Edition {
   readonly identity: SendingIdentity;
   /** When its recipients get it; null: at any time. */
   readonly times: PeopleTimes | null;
+  /** How many messages its recipients get; null: without limit. */
+  readonly caps: FrequencyCaps | null;
 }
 
 export interface LoadedEdition {
@@ -69,6 +72,7 @@ export async function loadEdition(
       message: await compileSource({ db, hooks }, { key, row, files: 'whole' }),
       identity,
       times: await peopleTimesOf(db, key),
+      caps: parseFrequencyCaps({ customer: row.customer_cap, list: row.list_cap }),
     },
   };
 }

@@ -38,6 +38,8 @@ const SOURCE_ROW = row({
   snapshot_on: 'text?',
   content_version: 'int',
   list_id: 'bigint',
+  list_cap: 'json?',
+  customer_cap: 'json?',
   ...LIST_COLUMNS,
 });
 export type SourceRow = RowOf<typeof SOURCE_ROW>;
@@ -50,7 +52,7 @@ export async function readSource(
   const rows = await db.query(
     SOURCE_ROW,
     sql`SELECT c.uid, c.name, c.subject, c.preheader, c.from_name, c.from_email, c.reply_to, c.html, c.plain, c.track_open, c.track_click, c.sign_dkim, c.skip_failed_messages, c.embed_images,
-               c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.uid AS list_uid, l.name AS list_name, l.remind_message, u.uid AS customer_uid,
+               c.unknown_policy, c.bounce_spike, c.snapshot_on::text AS snapshot_on, c.content_version, c.list_id, l.frequency_cap AS list_cap, u.frequency_cap AS customer_cap, l.uid AS list_uid, l.name AS list_name, l.remind_message, u.uid AS customer_uid,
                (SELECT ${CONTACT_OBJECT} FROM list_contact c WHERE c.customer_id = l.customer_id AND c.list_id = l.id) AS contact,
                (SELECT jsonb_object_agg(f.tag, coalesce(f.default_value, '')) FROM list_field f WHERE f.customer_id = c.customer_id AND f.list_id = c.list_id) AS field_defaults
           FROM campaign c
@@ -94,7 +96,7 @@ const NOT_STORED: Omit<SourceRow, 'list_id' | 'subject' | keyof RowOf<typeof LIS
   ...{ uid: '', name: '', preheader: '', reply_to: '', html: '', plain: '' },
   ...{ track_open: true, track_click: true, sign_dkim: true, skip_failed_messages: false, embed_images: false },
   unknown_policy: 'park',
-  ...{ bounce_spike: null, snapshot_on: null, content_version: 0 },
+  ...{ bounce_spike: null, snapshot_on: null, content_version: 0, list_cap: null, customer_cap: null },
 };
 
 /** Whether the campaign is being sent, and the version of its sources. */
@@ -106,7 +108,7 @@ export async function readEditionHead(
     { status: 'text', version: 'text' },
     // A disabled customer sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
-               concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, (
+               concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, u.frequency_cap, (
                  SELECT concat_ws('|', u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
                   WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id

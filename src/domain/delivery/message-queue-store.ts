@@ -4,7 +4,7 @@
  */
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { raw, sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
-import type { MessageKind, MessagePurpose } from '../messages/message.ts';
+import { PRIORITIES, type MessageKind, type MessagePurpose } from '../messages/message.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
@@ -14,6 +14,11 @@ import type { Leaseholder } from './ledger-store.ts';
 /** A literal, so that every plan knows it. */
 const FLOW = raw(String(SOURCE_KINDS.automation));
 const TRANSACTIONAL = raw(String(SOURCE_KINDS.transactional));
+
+/**
+ * For a message `m`: whether frequency caps hold for it. They do not for what a reader asked for, nor for the last mail to who has left.
+ */
+const isCapped = sql`m.priority = ${raw(String(PRIORITIES.flow))} AND m.kind IN ('optional', 'marketing') AND m.status IS DISTINCT FROM 'unsubscribed'`;
 
 const TAKEN_MESSAGE = row({
   id: 'bigint',
@@ -40,6 +45,9 @@ const TAKEN_MESSAGE = row({
   denialReason: typed<NoMailReason>('text?'),
   /** Why it waited when it was looked at last. */
   reason: 'text?',
+  /** Frequency caps in their stored form; null: none counts for it. */
+  customerCap: 'json?',
+  listCap: 'json?',
 });
 /** A message that this process has taken, with its recipient as it is now. */
 export type TakenMessage = RowOf<typeof TAKEN_MESSAGE>;
@@ -71,7 +79,9 @@ export async function takeMessages(db: Queryable, taking: Taking): Promise<Taken
                CASE WHEN p.email IS NULL THEN 'deleted' WHEN p.status <> m.status THEN p.status
                     WHEN hot.is_message_suppressed(m.customer_id, p.email_key, m.kind) THEN 'suppressed'
                     WHEN m.source_kind = ${FLOW} THEN hot.flow_denial(m.customer_id, m.source_id)
-                    WHEN m.source_kind = ${TRANSACTIONAL} AND m.purpose <> 'notice' THEN hot.customer_denial(m.customer_id) END AS "denialReason"
+                    WHEN m.source_kind = ${TRANSACTIONAL} AND m.purpose <> 'notice' THEN hot.customer_denial(m.customer_id) END AS "denialReason",
+               CASE WHEN ${isCapped} THEN (SELECT u.frequency_cap FROM public.customer u WHERE u.id = m.customer_id) END AS "customerCap",
+               CASE WHEN ${isCapped} THEN (SELECT l.frequency_cap FROM public.mail_list l WHERE l.customer_id = m.customer_id AND l.id = m.list_id) END AS "listCap"
           FROM hot.message_queue q
           JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
          CROSS JOIN LATERAL (

@@ -8,6 +8,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Context } from '../context.ts';
 import type { DriverPool } from '../sending/driver-pool.ts';
 import { RENEWALS_PER_LEASE } from './delivery.ts';
+import { FlowCaps } from './flow-caps.ts';
 import { FlowBudget } from './flow-budget.ts';
 import { MailsWithFiles } from './mails-with-files.ts';
 import { MessagePlaces } from './message-places.ts';
@@ -57,6 +58,7 @@ class Sender implements MessageSender {
   readonly #reasons = new Set<string>();
   readonly #places = new MessagePlaces();
   readonly #budget: FlowBudget;
+  readonly #caps: FlowCaps;
   #isStopping = false;
   #isTaking = false;
   /** Look again when the present look has ended. */
@@ -74,6 +76,7 @@ class Sender implements MessageSender {
     this.#holder = { owner: workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
     this.#recorder = createMessageRecorder(ctx, this.#holder);
     this.#budget = new FlowBudget(ctx, workerId);
+    this.#caps = new FlowCaps(ctx);
     if (pausedFor !== undefined) this.#reasons.add(pausedFor);
   }
 
@@ -180,6 +183,7 @@ class Sender implements MessageSender {
       drivers,
       recorder: this.#recorder,
       budget: this.#budget,
+      caps: this.#caps,
       rest: (customerId: bigint, seconds: number) => this.#places.rest(customerId, seconds),
       isStopping: () => this.#isStopping || this.#reasons.size > 0,
     };
@@ -191,6 +195,7 @@ class Sender implements MessageSender {
       this.#complain('messages.not_sent', error, message);
     } finally {
       await this.#budget.ended(message.id);
+      await this.#caps.ended(message.id);
     }
   }
 

@@ -12,6 +12,7 @@ import type { Context } from '../context.ts';
 import { PRIORITIES } from '../messages/message.ts';
 import type { DriverPool, SendingChannel } from '../sending/driver-pool.ts';
 import { isAboutSetUp } from '../sending/replies/judge-reply.ts';
+import type { FlowCaps } from './flow-caps.ts';
 import type { FlowBudget, Held } from './flow-budget.ts';
 import { passGate, type Passage } from './message-passage.ts';
 import { composeMessage } from './compose-message.ts';
@@ -30,6 +31,7 @@ export interface MessageTools {
   readonly recorder: MessageRecorder;
   /** Of mails of flows. */
   readonly budget: FlowBudget;
+  readonly caps: FlowCaps;
   /** The customer's mails of flows are held back for so long: no further ones are taken. */
   rest(customerId: bigint, seconds: number): void;
   /** Nothing new is begun any more. */
@@ -128,6 +130,8 @@ async function sendThrough(tools: MessageTools, handing: Handing, isMarked: bool
     if ('reason' in passed) return { outcome: rested(tools, message, passed) };
     passage = passed;
     const handover: MessageHandover = { ...message, email: composed.email, serverId: channel.serverId };
+    const capped = isMarked ? undefined : await tools.caps.take(message, composed.email);
+    if (capped) return { outcome: capped };
     // Only what is not marked yet can be put back without a word. For each server it is marked anew: its reader may have changed.
     if (!isMarked && tools.isStopping()) return 'again';
     if (!(await recorder.mark(handover))) return isMarked ? { outcome: changed(message) } : 'again';

@@ -11,6 +11,7 @@ import type { BatchWorker, PlanLimit } from './batch.ts';
 import { leaseRecipients, findRecipients } from './lease-recipients.ts';
 import { RENEWALS_PER_LEASE, type LedgerRange } from './delivery.ts';
 import { parkOldUnknownOutcomes } from './unknown-outcome-store.ts';
+import { waitForFrequencyCap } from './wait-for-frequency-cap.ts';
 import { waitForQuietHours } from './wait-for-quiet-hours.ts';
 import { waitForPlugins } from './wait-for-plugins.ts';
 import { releaseLeases, renewLeases } from './ledger-store.ts';
@@ -84,11 +85,13 @@ async function sendAsPlanAllows(work: RangeWork): Promise<LoopEnd | PlanLimit> {
 async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease['sliceId'] = null): Promise<LoopEnd> {
   const { ctx, campaign, edition, range, channel, worker } = work;
   const holder = { owner: worker.workerId, leaseSeconds: ctx.installation.limits.sendLeaseSeconds };
-  // A slice of a budget must be able to return what was not started, so its rows are leased; others need not be.
-  const find = sliceId === null ? findRecipients : leaseRecipients;
-  const found = await find(ctx.db, range, holder);
+  // A slice of a budget, and places within frequency caps, must be returned for what was not started, so their rows are leased; others need
+  // not be.
+  const isLeased = sliceId !== null || edition.caps !== null;
+  const found = await (isLeased ? leaseRecipients : findRecipients)(ctx.db, range, holder);
   const awake = await waitForQuietHours(ctx.db, { campaign, edition, holder }, found);
-  const claimed = await waitForPlugins(ctx, { campaign, edition, holder }, awake);
+  const asked = await waitForPlugins(ctx, { campaign, edition, holder }, awake);
+  const { allowed: claimed, ended } = await waitForFrequencyCap(ctx, { campaign, edition, holder }, asked);
   if (claimed.length === 0) return { reason: 'finished' };
   if (sliceId !== null && claimed.length < sendsMax)
     await shrinkLease(ctx.db, range.customerId, { id: sliceId, to: claimed.length });
@@ -115,7 +118,8 @@ async function sendWithin(work: RangeWork, sendsMax: number, sliceId: SendLease[
     });
   } finally {
     clearInterval(renewal);
-    if (sliceId !== null) await releaseLeases(ctx.db, range, holder.owner);
+    await ended();
+    if (isLeased) await releaseLeases(ctx.db, range, holder.owner);
     worker.announce(range);
   }
 }

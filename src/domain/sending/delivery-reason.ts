@@ -26,6 +26,7 @@ const TEXTS = {
   waits_for_plugin: 'waits for a plugin',
   own_time: 'waits for its time',
   quiet_hours: 'held back: quiet hours',
+  frequency_cap: 'the frequency cap is reached',
   server_pace: 'held back: the pace of the sending server',
   domain_limit: 'held back: hourly limit of the domain',
   provider_paused: 'held back: the provider asked to wait',

@@ -6,6 +6,7 @@ import {
   reviveCampaignsJob,
   wakeCampaignJob,
 } from '../../jobs/campaign-jobs.ts';
+import { deleteOldPlaces } from '../../domain/delivery/capped-message-store.ts';
 import { dropPartitions } from '../../domain/delivery/drop-partitions.ts';
 import { refreshCounts } from '../../domain/audience/segments/refresh-counts.ts';
 import { makePartitions } from '../../domain/delivery/make-partitions.ts';
@@ -24,6 +25,7 @@ export const dropPartitionsTask = defineTask(dropPartitionsJob, async (ctx) => {
   await deleteOldHealth(ctx.db);
   await eraseOldContents(ctx.db);
   await eraseAsideActivity(ctx.db);
+  await deleteOldPlaces(ctx.db);
   await dropPartitions(ctx, ctx.installation.retention);
 });
 

@@ -119,6 +119,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
   place('hot.unsubscribe_notice', ofLists, 'at once'),
   place('public.suppression', byKey, 'at once'),
   place('hot.soft_bounce', byKey, 'rows'),
+  place('hot.capped_message', byKey, 'rows'),
   place(
     'public.import_rejection',
     inCells,

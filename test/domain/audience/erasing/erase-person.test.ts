@@ -119,6 +119,9 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
     sql`INSERT INTO hot.soft_bounce (customer_id, email_key, times) VALUES (${customerId}, lower(${email}), ARRAY[now()]) ON CONFLICT DO NOTHING`,
   );
   await db.execute(
+    sql`INSERT INTO hot.capped_message (customer_id, email_key, source_kind, source_id, occurrence, at) VALUES (${customerId}, lower(${email}), 1, ${campaign}, 0, now())`,
+  );
+  await db.execute(
     sql`INSERT INTO hot.recipient_link (customer_id, source_kind, source_id, link_no, recipient_id) VALUES (${customerId}, 1, ${campaign}, 0, ${id})`,
   );
   await db.execute(

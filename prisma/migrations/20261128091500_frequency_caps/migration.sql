@@ -1,0 +1,104 @@
+-- How many messages a person gets within some days, from a list or from all lists of the customer together.
+ALTER TABLE "customer" ADD COLUMN     "frequency_cap" JSONB;
+ALTER TABLE "mail_list" ADD COLUMN     "frequency_cap" JSONB;
+
+-- Messages that count for frequency caps, and those that a cap holds back.
+CREATE TABLE hot.capped_message (
+  customer_id bigint      NOT NULL,
+  source_id   bigint      NOT NULL,
+  occurrence  bigint      NOT NULL,
+  -- Null: by none.
+  list_id     bigint,
+  -- Sent then, or about to be; null: held back.
+  at          timestamptz,
+  held_since  timestamptz,
+  source_kind smallint    NOT NULL,
+  email_key   text        NOT NULL COLLATE pg_catalog."C",
+  PRIMARY KEY (customer_id, email_key, source_kind, source_id, occurrence)
+-- Each row is written when its place is taken, and once more when its message is sent.
+) WITH (fillfactor = 60);
+
+-- Until when a frequency cap forbids another message to an address: null, it does not. The message itself does not count. `list`
+-- null: messages of the customer's lists together. What is later than the moment is not known yet (dry runs look at the past).
+CREATE OR REPLACE FUNCTION hot.capped_until(
+  customer bigint, list bigint, key text, own_kind smallint, own_source bigint, own_occurrence bigint, cap integer[], moment timestamptz)
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT m.at + make_interval(hours => 24 * cap[2]) FROM hot.capped_message m
+   WHERE cap IS NOT NULL AND m.customer_id = customer AND m.email_key = key AND (list IS NULL OR m.list_id = list)
+     AND m.at > moment - make_interval(hours => 24 * cap[2]) AND m.at <= moment + interval '1 minute'
+     AND (m.source_kind, m.source_id, m.occurrence) IS DISTINCT FROM (own_kind, own_source, own_occurrence)
+   ORDER BY m.at DESC OFFSET cap[1] - 1 LIMIT 1
+$$;
+
+-- Takes a place within the frequency caps for messages of one source to these addresses; a cap is {messages, days, days of holding}.
+-- A message with a place has `taken_at`. One without waits for `delay_seconds`; if these are null, too, it would wait for longer than the
+-- cap holds messages, and is not sent. Calls of one customer run one after the other, so that two sources never both take the last
+-- place. A message that comes again takes no second place.
+CREATE OR REPLACE FUNCTION hot.take_capped(
+  customer bigint, list bigint, kind smallint, source bigint, keys text[], occurrences bigint[], customer_cap integer[], list_cap integer[])
+RETURNS TABLE (place_no integer, taken_at timestamptz, delay_seconds double precision) LANGUAGE plpgsql
+-- Each row is found by its key: no other plan is better, whatever the statistics say.
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+  moment timestamptz;
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('mailwright:frequency-cap:' || customer, 0));
+  -- After the lock, and in milliseconds: the caller names its places by it.
+  moment := date_trunc('milliseconds', clock_timestamp());
+  RETURN QUERY
+  WITH asked AS MATERIALIZED (
+    SELECT k.no::integer AS no, k.key, k.occurrence, m.held_since,
+           hot.capped_until(customer, NULL, k.key, kind, source, k.occurrence, customer_cap, moment) AS customer_until,
+           hot.capped_until(customer, list, k.key, kind, source, k.occurrence, list_cap, moment) AS list_until
+      FROM unnest(keys, occurrences) WITH ORDINALITY AS k(key, occurrence, no)
+      LEFT JOIN hot.capped_message m ON m.customer_id = customer AND m.email_key = k.key AND m.source_kind = kind
+       AND m.source_id = source AND m.occurrence = k.occurrence
+  ), judged AS MATERIALIZED (
+    SELECT a.no, a.key, a.occurrence, coalesce(a.held_since, moment) AS since, greatest(a.customer_until, a.list_until) AS free_at,
+           coalesce(a.held_since, moment) + make_interval(hours => 24 * least(
+             CASE WHEN a.customer_until IS NOT NULL THEN customer_cap[3] END, CASE WHEN a.list_until IS NOT NULL THEN list_cap[3] END)) AS deadline
+      FROM asked a
+  ), written AS (
+    INSERT INTO hot.capped_message (customer_id, email_key, source_kind, source_id, occurrence, list_id, at, held_since)
+    SELECT customer, j.key, kind, source, j.occurrence, list, CASE WHEN j.free_at IS NULL THEN moment END, CASE WHEN j.free_at IS NOT NULL THEN j.since END
+      FROM judged j WHERE j.free_at IS NULL OR j.free_at <= j.deadline
+    ON CONFLICT (customer_id, email_key, source_kind, source_id, occurrence) DO UPDATE SET at = excluded.at, held_since = excluded.held_since
+  ), skipped AS (
+    DELETE FROM hot.capped_message m USING judged j
+     WHERE j.free_at > j.deadline AND m.customer_id = customer AND m.email_key = j.key AND m.source_kind = kind AND m.source_id = source
+       AND m.occurrence = j.occurrence
+  )
+  -- In full minutes: who has to wait for about as long is looked at together.
+  SELECT j.no, CASE WHEN j.free_at IS NULL THEN moment END,
+         CASE WHEN j.free_at <= j.deadline
+              THEN extract(epoch FROM date_trunc('minute', j.free_at) + interval '1 minute' - moment)::double precision END
+    FROM judged j;
+END $$;
+
+-- After messages that took places at `taken` were handed over, or were not: by the ledger, those that may have been sent keep their place
+-- from now on, the others give it back. Places that were taken again since are left alone.
+CREATE OR REPLACE FUNCTION hot.end_capped(
+  customer bigint, kind smallint, source bigint, ledger_day date, keys text[], recipients bigint[], occurrences bigint[], taken timestamptz)
+RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(hashtextextended('mailwright:frequency-cap:' || customer, 0));
+  WITH ended AS MATERIALIZED (
+    -- One that is tried again after an unknown outcome may have been sent, too. So may one whose row was deleted meanwhile.
+    SELECT k.key, k.occurrence, coalesce(d.state IN ('sent', 'unknown', 'sending') OR d.state = 'queued' AND d.ambiguous_count > 0, true) AS counts
+      FROM unnest(keys, recipients, occurrences) AS k(key, recipient_id, occurrence)
+      LEFT JOIN LATERAL (
+        SELECT l.state, l.ambiguous_count FROM hot.delivery l
+         WHERE l.snapshot_on = ledger_day AND l.customer_id = customer AND l.source_kind = kind AND l.source_id = source
+           AND l.recipient_id = k.recipient_id AND l.occurrence = k.occurrence OFFSET 0) d ON true
+  ), kept AS (
+    UPDATE hot.capped_message m SET at = clock_timestamp() FROM ended e
+     WHERE e.counts AND m.customer_id = customer AND m.email_key = e.key AND m.source_kind = kind AND m.source_id = source
+       AND m.occurrence = e.occurrence AND m.at = taken
+  )
+  DELETE FROM hot.capped_message m USING ended e
+   WHERE NOT e.counts AND m.customer_id = customer AND m.email_key = e.key AND m.source_kind = kind AND m.source_id = source
+     AND m.occurrence = e.occurrence AND m.at = taken;
+END $$;
