@@ -1,5 +1,5 @@
 /** What a step with a mail asks of the database: the template's kind, addresses, mails of the flow that people have, and what they did with one. */
-import { sql, typed, type Queryable } from '../../db/database.ts';
+import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { TemplateKind } from '../content/templates/template.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 
@@ -16,17 +16,22 @@ export async function kindOfTemplate(
   return found?.kind;
 }
 
-/** The list's quiet hours, in their stored form. */
-export async function storedQuietHours(
+const HOLDING_ROW = row({ quietHours: 'json?', listCap: 'json?', customerCap: 'json?' });
+/** What holds mails to people of a list back, in the stored form. */
+export type StoredHolding = RowOf<typeof HOLDING_ROW>;
+
+/** Undefined: there is no such list. */
+export async function storedHolding(
   db: Queryable,
   { customerId, listId }: { readonly customerId: bigint; readonly listId: bigint },
-): Promise<unknown> {
+): Promise<StoredHolding | undefined> {
   const [list] = await db.query(
-    { quiet: 'json?' },
-    sql`SELECT quiet_hours AS quiet FROM mail_list WHERE customer_id = ${customerId} AND id = ${listId}`,
-    'automations.quiet_hours',
+    HOLDING_ROW,
+    sql`SELECT l.quiet_hours AS "quietHours", l.frequency_cap AS "listCap", u.frequency_cap AS "customerCap"
+          FROM mail_list l JOIN customer u ON u.id = l.customer_id WHERE l.customer_id = ${customerId} AND l.id = ${listId}`,
+    'automations.holding',
   );
-  return list?.quiet ?? null;
+  return list;
 }
 
 interface People {

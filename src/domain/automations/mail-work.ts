@@ -3,10 +3,12 @@
  * once more when it is handed over (D80): the status on the list, suppression, the flow's state. A skip is never tried again.
  */
 import { mailData, type MailData } from '../content/mail-data.ts';
+import { parseFrequencyCaps } from '../audience/frequency-cap.ts';
 import { parseQuietHours } from '../audience/quiet-hours.ts';
+import { cappedPeople } from '../delivery/capped-message-read-model.ts';
 import { enqueueFlowMails, type FlowMail } from '../delivery/flow-mail.ts';
 import type { TemplateKind } from '../content/templates/template.ts';
-import { kindOfTemplate, peopleWithMail, storedQuietHours } from './flow-mail-read-model.ts';
+import { kindOfTemplate, peopleWithMail, storedHolding, type StoredHolding } from './flow-mail-read-model.ts';
 import { failed, type NodeWork, type Outcome, type PresentRun } from './node-work.ts';
 import { endOfQuiet } from './quiet-time.ts';
 import { passOf } from './run.ts';
@@ -39,12 +41,12 @@ export async function judgedMails(work: Mail, kind: TemplateKind): Promise<reado
   const { node, runs } = work;
   const ids = runs.map(({ personId }) => personId);
   const havingIt = await whoHasIt(work, ids);
-  const quietUntil = kind === 'transactional' ? () => undefined : await quietTimes(work);
+  const heldBack = kind === 'transactional' ? () => undefined : await holding(work, ids);
   return runs.map((run): FlowMail | Outcome => {
     const denied = denialOf(node, run, havingIt);
     if (denied) return denied;
-    const waitUntil = quietUntil(run);
-    if (waitUntil) return { waitUntil, reason: 'quiet_hours' };
+    const held = heldBack(run);
+    if (held) return held;
     const payload = payloadOf(run);
     if (payload === 'unusable') return failed(work, 'payload_unusable');
     havingIt?.add(run.personId);
@@ -60,12 +62,42 @@ async function whoHasIt({ ctx, live, node, now }: Mail, ids: readonly bigint[]):
   return new Set(await peopleWithMail(ctx.db, { ...live.key, templateUid: node.templateUid, ids, since }));
 }
 
-/** When each person may get mail again; undefined: now. It is judged anew then, with all other checks. */
-async function quietTimes({ ctx, live, zones, node, now }: Mail): Promise<(run: PresentRun) => Date | undefined> {
-  const { key, listId } = live;
-  const quiet = parseQuietHours(await storedQuietHours(ctx.db, { customerId: key.customerId, listId }));
+type Hold = (run: PresentRun) => Outcome | undefined;
+
+/** What each person's mail waits for, or why it is not sent; undefined: it goes. It is judged anew then, with all other checks. */
+async function holding(work: Mail, ids: readonly bigint[]): Promise<Hold> {
+  const { ctx, live } = work;
+  const stored = await storedHolding(ctx.db, { customerId: live.key.customerId, listId: live.listId });
+  if (!stored) return () => undefined;
+  const quiet = quietTimes(work, stored);
+  const capped = await cappedTimes(work, { stored, ids });
+  return (run) => quiet(run) ?? capped(run);
+}
+
+function quietTimes({ zones, node, now }: Mail, { quietHours }: StoredHolding): Hold {
+  const quiet = parseQuietHours(quietHours);
   if (!quiet) return () => undefined;
-  return ({ id, person }) => endOfQuiet(quiet, { zone: zoneOf(zones, person), now, seed: `${id} ${node.id}` });
+  return ({ id, person }) => {
+    const waitUntil = endOfQuiet(quiet, { zone: zoneOf(zones, person), now, seed: `${id} ${node.id}` });
+    return waitUntil && { waitUntil, reason: 'quiet_hours' };
+  };
+}
+
+/** Who would have to wait for longer than the cap holds messages goes on without the mail. Who has left gets the goodbye in any case. */
+async function cappedTimes(
+  { ctx, live, now }: Mail,
+  { stored, ids }: { readonly stored: StoredHolding; readonly ids: readonly bigint[] },
+): Promise<Hold> {
+  const caps = parseFrequencyCaps({ customer: stored.customerCap, list: stored.listCap });
+  if (!caps) return () => undefined;
+  const { key, listId } = live;
+  const people = await cappedPeople(ctx.db, { customerId: key.customerId, listId, ids, caps, at: now });
+  return ({ personId, person, since }) => {
+    const capped = person.status === 'subscribed' ? people.get(personId) : undefined;
+    if (!capped) return undefined;
+    const isTooLong = capped.until.getTime() > since.getTime() + capped.holdDays * DAY_MS;
+    return isTooLong ? { go: 'next', reason: 'frequency_cap' } : { waitUntil: capped.until, reason: 'frequency_cap' };
+  };
 }
 
 /** A goodbye mail goes to who has left, too. Whoever is suppressed has left the flow, unless the flow itself ended the subscription (D80). */
