@@ -164,6 +164,11 @@ export const decided: readonly ContractLine[] = [
   ),
   ...section('D15', ['GET', '/countries', 'token', 200, array]),
   ...section(
+    'D82',
+    ['GET', '/frequency_cap', 'token', 200, object('frequency_cap')],
+    ['PATCH', '/frequency_cap', 'token', 200, action('frequency_cap')],
+  ),
+  ...section(
     'D58',
     ['PATCH', '/lists/:list_uid/fields/:uid', 'token', 200, action('field')],
     ['DELETE', '/lists/:list_uid/fields/:uid', 'token', 200, action('field_uid')],

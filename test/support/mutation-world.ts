@@ -134,6 +134,7 @@ function rightOf(mutation: string, { name, type }: { name: string; type: GraphQL
   if (named.name === 'SendingRouteInput') return [{ uid: world.serverUid, weight: 2 }];
   if (name === 'options' && mutation.endsWith('ListField')) return mutation === 'addListField' ? ['Some text'] : [];
   if (named.name === 'QuietHoursInput') return { from: '21:00', to: '08:00', timezone: 'Europe/Vienna' };
+  if (named.name === 'FrequencyCapInput') return { messages: 100, days: 1, holdDays: 2 };
   if (isInputObjectType(named)) {
     const fields = Object.values(named.getFields());
     const only = ONE_OF[named.name] ?? fields[0]?.name;

@@ -349,6 +349,8 @@ function rightValues(row: Row, world: World): Readonly<Record<string, unknown>> 
     'quiet_hours[from]': '21:00',
     'quiet_hours[to]': '08:00',
     'quiet_hours[timezone]': 'Europe/Vienna',
+    frequency_cap: { messages: 100, days: 1, hold_days: 2 },
+    ...{ 'frequency_cap[messages]': 100, 'frequency_cap[days]': 1, 'frequency_cap[hold_days]': 2 },
     ...{ timezone_tag: 'FIRST_NAME', language: 'de', logo: world.pictureUid, color: '#1F4FD8' },
     default_value: 'Graz',
     ...{ local_time: '09:00', plugin_template: '' },

@@ -242,6 +242,19 @@ export async function writeSendsPerHour(db: Queryable, id: bigint, sendsPerHour:
   await db.execute(sql`UPDATE customer SET sends_per_hour = ${sendsPerHour}, updated_at = now() WHERE id = ${id}`);
 }
 
+/** How many messages a person gets from the customer, in the stored form; null: there is no limit. */
+export async function readFrequencyCap(db: Queryable, id: bigint): Promise<unknown> {
+  const [row] = await db.query({ cap: 'json?' }, sql`SELECT frequency_cap AS cap FROM customer WHERE id = ${id}`);
+  return row?.cap;
+}
+
+/** Writes this cap. */
+export async function writeFrequencyCap(db: Queryable, id: bigint, cap: object | null): Promise<void> {
+  await db.execute(
+    sql`UPDATE customer SET frequency_cap = ${cap && JSON.stringify(cap)}::jsonb, updated_at = now() WHERE id = ${id}`,
+  );
+}
+
 /** Lets nobody else change the customer's own row until the transaction ends. NO KEY: what refers to it must not wait. */
 export async function lockCustomer(db: Queryable, id: bigint) {
   const [customer] = await db.query(

@@ -7,6 +7,7 @@ import { emailAddress, flag, isEmailAddress, multiLine, optionalLine, singleLine
 import { LANGUAGES, languageOf } from '../accounts/languages.ts';
 import type { Change } from '../accounts/update-customer.ts';
 import { countryByCode, countryOf } from './countries.ts';
+import { frequencyCap, type FrequencyCap } from './frequency-cap.ts';
 import { quietHours, timezoneName, type QuietHours } from './quiet-hours.ts';
 
 /** When a public sign-up needs a captcha; `flood`: only while more people sign up for the list than usual. */
@@ -101,7 +102,7 @@ const pageFields = {
   logo: { column: 'logo', type: 'text?' },
 } satisfies Fields;
 
-/** Times of sending to the list's people; optional when it is made. */
+/** When and how often the list's people get mail; optional when it is made. */
 const timeFields = {
   timezone: { column: 'timezone', type: 'text?', check: timezoneName.nullable() },
   /** A field of the list; it may not exist yet. */
@@ -113,6 +114,7 @@ const timeFields = {
       .nullable(),
   },
   quietHours: { column: 'quiet_hours', type: typed<QuietHours>('json?'), check: quietHours.nullable() },
+  frequencyCap: { column: 'frequency_cap', type: typed<FrequencyCap>('json?'), check: frequencyCap.nullable() },
 } satisfies Fields;
 
 const key = {
@@ -187,9 +189,14 @@ const contactBrief = z.object({
   url: emptyOr(contact.url),
 });
 
-const { timezone, timezoneTag, quietHours: quiet } = checksOf(timeFields);
+const { timezone, timezoneTag, quietHours: quiet, frequencyCap: cap } = checksOf(timeFields);
 const { language, color } = checksOf(pageFields);
-const times = { timezone: timezone.optional(), timezoneTag: timezoneTag.optional(), quietHours: quiet.optional() };
+const times = {
+  timezone: timezone.optional(),
+  timezoneTag: timezoneTag.optional(),
+  quietHours: quiet.optional(),
+  frequencyCap: cap.optional(),
+};
 const options = { ...times, language: language.optional(), color: color.optional() };
 
 export const createListInput = z.object({ ...checks, ...options, contact: contactWhole });

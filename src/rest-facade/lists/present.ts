@@ -1,6 +1,7 @@
 /** How REST shows lists (specification 2.1, 2.2): the email address is the first of a list's fields here. */
 import type { RestListFieldFragment, RestListRowFragment } from '../../generated/operations.ts';
 import type { DataOf } from '../operations.ts';
+import { presentFrequencyCap } from '../frequency-cap.ts';
 import { presentQuietHours } from '../quiet-hours.ts';
 import { restTime } from '../timestamps.ts';
 
@@ -63,6 +64,7 @@ function presentOptions(list: OneList) {
     timezone: list.timezone,
     timezone_tag: list.timezoneTag,
     quiet_hours: list.quietHours && presentQuietHours(list.quietHours),
+    frequency_cap: list.frequencyCap && presentFrequencyCap(list.frequencyCap),
   };
 }
 

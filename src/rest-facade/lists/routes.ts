@@ -4,9 +4,11 @@ import { pageArguments } from '../dialects.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Dialect } from '../dialects.ts';
 import type { Input } from '../input.ts';
+import { frequencyCapIn } from '../frequency-cap.ts';
 import { quietHoursIn } from '../quiet-hours.ts';
 import { classicCountries } from './classic-countries.ts';
 import { fieldRows } from './field-routes.ts';
+import { frequencyCapRows } from './frequency-cap-routes.ts';
 import { presentList, presentListRow } from './present.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { countriesShape, listActionShape, listRowShape, oneListShape } from './shapes.ts';
@@ -102,6 +104,7 @@ export const listRows = [
     present: ({ deleteList: { uid } }) => done('Deleted', { list_uid: uid }),
   }),
   ...fieldRows,
+  ...frequencyCapRows,
   endpoint({
     method: 'GET',
     path: '/countries',
@@ -131,6 +134,7 @@ function options(input: Input) {
     timezone: input.nullableText('timezone'),
     timezoneTag: input.nullableText('timezone_tag'),
     quietHours: quietHoursIn(input),
+    frequencyCap: frequencyCapIn(input),
   };
 }
 

@@ -1,5 +1,6 @@
 /** What the rows of lists answer (specification 2.1, 2.2). */
 import { z } from 'zod';
+import { frequencyCapShape } from '../frequency-cap.ts';
 import { quietHoursShape } from '../quiet-hours.ts';
 import { actionShape, countShape, rateShape, timeShape, uidShape } from '../shapes.ts';
 
@@ -82,6 +83,7 @@ const optionsShape = {
   timezone: z.string().nullable(),
   timezone_tag: z.string().nullable(),
   quiet_hours: quietHoursShape.nullable(),
+  frequency_cap: frequencyCapShape.nullable(),
 };
 
 export const oneListShape = z.strictObject({
@@ -102,3 +104,7 @@ export const listActionShape = actionShape({ list_uid: uidShape });
 export const fieldDeletedShape = actionShape({ field_uid: uidShape });
 export const fieldCreatedShape = actionShape({ field: newFieldShape });
 export const countriesShape = z.array(z.strictObject({ id: z.int(), code: z.string(), name: z.string() }));
+
+/** Null: there is no limit. */
+export const oneCapShape = z.strictObject({ frequency_cap: frequencyCapShape.nullable() });
+export const capActionShape = actionShape({ frequency_cap: frequencyCapShape.nullable() });

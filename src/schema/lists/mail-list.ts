@@ -5,6 +5,7 @@ import {
   type ListCounters,
   type ListStatistics,
 } from '../../domain/audience/list-counter-store.ts';
+import { parseFrequencyCap } from '../../domain/audience/frequency-cap.ts';
 import { tagsOfLists } from '../../domain/audience/list-tag-read-model.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
@@ -12,6 +13,7 @@ import { ListFieldType } from '../enums.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';
 import { ListContact } from './list-contact.ts';
+import { FrequencyCapType } from './frequency-cap.ts';
 import { QuietHoursType, shownQuietHours } from './quiet-hours.ts';
 
 export const readListCounters = (ctx: GraphqlContext, ids: readonly bigint[]) =>
@@ -96,6 +98,13 @@ export const MailList = builder.prismaObject('MailList', {
       description: 'Nobody gets mail in these hours.',
       select: { quietHours: true },
       resolve: ({ quietHours }) => shownQuietHours(quietHours),
+    }),
+    frequencyCap: t.field({
+      type: FrequencyCapType,
+      nullable: true,
+      description: 'The most messages to a person of the list; null: no limit but that of the customer.',
+      select: { frequencyCap: true },
+      resolve: ({ frequencyCap }) => parseFrequencyCap(frequencyCap),
     }),
     createdAt: t.expose('createdAt', { type: 'DateTime' }),
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),

@@ -7,6 +7,7 @@ import { chooseLogo, pictureInput } from '../../domain/files/choose-picture.ts';
 import { builder } from '../builder.ts';
 import { SignUpCaptcha } from './sign-up-captcha.ts';
 import { ListContactInput } from './list-contact.ts';
+import { FrequencyCapInput } from './frequency-cap.ts';
 import { QuietHoursInput } from './quiet-hours.ts';
 import { MailList } from './mail-list.ts';
 
@@ -18,6 +19,7 @@ const COLOR = 'Of headings and buttons of its public pages. Null: the usual ones
 const SHOW_IN_PREFERENCES =
   'Offer the list to people on any list of the customer, on their profile page and after unsubscribing; joining needs a confirmation mail.';
 const QUIET_HOURS = 'Nobody gets mail in these hours. Null: there are no quiet hours.';
+const FREQUENCY_CAP = 'The most messages to a person of the list. Null: there is no limit but that of the customer.';
 
 const BRIEF =
   'The contact and the default subject may be empty. A campaign to the list needs company, address and country of its contact.';
@@ -54,6 +56,7 @@ const CreateListInput = builder.inputType('CreateListInput', {
     timezone: t.string({ description: TIMEZONE }),
     timezoneTag: t.string({ description: TIMEZONE_TAG }),
     quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
+    frequencyCap: t.field({ type: FrequencyCapInput, description: FREQUENCY_CAP }),
     remindMessage: t.string(),
     ...joiningFields(t),
     briefContact: t.boolean({ description: BRIEF }),
@@ -75,6 +78,7 @@ const UpdateListInput = builder.inputType('UpdateListInput', {
     timezone: t.string({ description: TIMEZONE }),
     timezoneTag: t.string({ description: TIMEZONE_TAG }),
     quietHours: t.field({ type: QuietHoursInput, description: QUIET_HOURS }),
+    frequencyCap: t.field({ type: FrequencyCapInput, description: FREQUENCY_CAP }),
     briefContact: t.boolean({ description: BRIEF }),
   }),
 });
