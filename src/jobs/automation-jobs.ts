@@ -33,10 +33,37 @@ export const blockedPeopleMailJob = defineJob({
   attemptsMax: MAIL_ATTEMPTS_MAX,
 });
 
-/** Lets the mails of a flow go that were held back while it was stopped. */
+/** Lets the mails of a flow go that were held back while it was stopped, as was chosen for what is late. */
 export const resumeMailsJob = defineJob({
   name: 'automations.resume-mails',
-  payload: z.object({ customerId: id, automationId: id }),
+  payload: z.object({
+    ...{ customerId: id, automationId: id },
+    choice: z
+      .object({
+        mode: z.enum(['spread', 'skip_mails', 'wait_anew']),
+        ...{ until: z.coerce.date(), from: z.coerce.date(), hours: z.int() },
+      })
+      .optional(),
+  }),
+  attemptsMax: ATTEMPTS_MAX,
+  isLong: true,
+});
+
+/** Makes parked runs of a node due, those behind the first thousand. */
+export const unparkJob = defineJob({
+  name: 'automations.unpark',
+  payload: z.object({
+    ...{ customerId: id, automationId: id, version: z.int(), node: z.string() },
+    ...{ request: z.string().nullable(), afterId: id },
+  }),
+  attemptsMax: ATTEMPTS_MAX,
+  isLong: true,
+});
+
+/** Looks at the people of a flow who changed while it was stopped. */
+export const lookAgainJob = defineJob({
+  name: 'automations.look-again',
+  payload: z.object({ customerId: id, automationId: id, since: z.coerce.date() }),
   attemptsMax: ATTEMPTS_MAX,
   isLong: true,
 });

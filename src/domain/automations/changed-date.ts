@@ -30,6 +30,11 @@ export function wakeForDate(
   return waits && isConcerned(graph.nodes.get(run.node)) ? { waitUntil: now } : undefined;
 }
 
+/** Whether a change of the person's date or zone may move the end of the wait at this node. */
+export function waitsForDate(node: FlowNode | undefined, zones: Zones): boolean {
+  return node?.type === 'wait_until' && (node.field !== undefined || zones.tag !== null);
+}
+
 function changedFields({ kind, data }: FlowEvent): readonly string[] {
   const fields = kind === 'changed' ? data?.['fields'] : undefined;
   return Array.isArray(fields) ? fields.filter((one) => typeof one === 'string') : [];

@@ -30,6 +30,19 @@ export async function isPositionKept(db: Queryable, { customerId, automationId }
   return kept > 0;
 }
 
+/** When the flow read last what happened to people; undefined: it has read nothing yet, or what happened since is read when it goes on. */
+export async function unreadSince(
+  db: Queryable,
+  { customerId, id }: { readonly customerId: bigint; readonly id: bigint },
+): Promise<Date | undefined> {
+  const [found] = await db.query(
+    { since: 'timestamptz' },
+    sql`SELECT since FROM hot.flow_follower
+         WHERE customer_id = ${customerId} AND automation_id = ${id} AND retry_at IS DISTINCT FROM ${UNTIL_ACTIVATED}`,
+  );
+  return found?.since;
+}
+
 /** From now on: what happened before brings nobody in (D71); but what happened since an outage stopped the flow does. */
 export async function followFromNow(
   db: Queryable,
@@ -39,7 +52,8 @@ export async function followFromNow(
     INSERT INTO hot.flow_follower AS f (customer_id, automation_id, position) VALUES (${customerId}, ${id}, ${LAST_PERSON_EVENT_ID})
     ON CONFLICT (customer_id, automation_id) DO UPDATE
       SET position = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.position ELSE excluded.position END,
-          since = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.since ELSE excluded.since END, failures = 0, retry_at = NULL`);
+          since = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.since ELSE excluded.since END, failures = 0,
+          retry_at = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN clock_timestamp() END`);
 }
 
 const BEHIND_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', listId: 'bigint' });
@@ -47,20 +61,25 @@ export type FlowBehind = RowOf<typeof BEHIND_ROW>;
 
 /**
  * Active flows with something to read, of each customer the same number, those that have waited longest first. `version` is the one that people
- * enter.
+ * enter. `isTriedAgain`: only those that have failed.
  */
-export function flowsBehind(db: Queryable, upTo: bigint, max: number) {
+export function flowsBehind(
+  db: Queryable,
+  upTo: bigint,
+  { max, isTriedAgain }: { readonly max: number; readonly isTriedAgain: boolean },
+) {
   return db.query(
     BEHIND_ROW,
     sql`SELECT f.customer_id AS "customerId", f.automation_id AS "automationId", a.live_version AS version, a.list_id AS "listId"
           FROM hot.flow_follower f
           JOIN automation a ON a.customer_id = f.customer_id AND a.id = f.automation_id AND a.status = 'active' AND a.live_version IS NOT NULL
          WHERE f.position < ${upTo} AND (f.retry_at IS NULL OR f.retry_at <= clock_timestamp())
+           AND ${isTriedAgain ? sql`f.retry_at IS NOT NULL` : sql`true`}
            AND EXISTS (SELECT 1 FROM hot.person_event e
                         WHERE e.customer_id = f.customer_id AND e.list_id = a.list_id AND e.id > f.position AND e.id <= ${upTo}
                           AND e.recorded_on >= (f.since AT TIME ZONE 'UTC')::date - 1)
          ORDER BY row_number() OVER (PARTITION BY f.customer_id ORDER BY f.since), f.since LIMIT ${max}`,
-    'automations.flows_behind',
+    isTriedAgain ? 'automations.flows_tried_again' : 'automations.flows_behind',
   );
 }
 

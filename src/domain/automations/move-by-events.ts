@@ -29,7 +29,7 @@ const CHANGING: ReadonlySet<FlowEventKind> = new Set([
   ...(['changed', 'tagged', 'untagged', 'moved'] as const),
 ]);
 
-/** After these people leave every flow at once (D80); only runs in which the flow itself ended the subscription go on. */
+/** After these people leave every flow at once (D80), also where they are parked; only runs in which the flow itself ended the subscription go on. */
 const ENDING: ReadonlySet<FlowEventKind> = new Set(['unsubscribed', 'moved', 'removed', 'bounced', 'complained']);
 
 /** Whether people inside the flow wait for events, or leave by them. */
@@ -87,7 +87,7 @@ export async function moveByEvents(
       if (!live || !node || !outcome) return [];
       const person = people.get(run.personId) ?? null;
       const arrival = person ? { live, zones, person, now: followed.now } : undefined;
-      return [moveOf(node, run, outcome, arrival)];
+      return [{ ...moveOf(node, run, outcome, arrival), wasParked: run.isParked }];
     });
     await moveRuns(ctx.tx, { ...key, version }, { moves, now: followed.now });
     if (live) await fireForArrivals(ctx, live, moves);
@@ -114,8 +114,10 @@ async function judgeOf(ctx: TransactionContext, live: LiveFlow, { inside, follow
   );
   return (run, isHeld) => {
     const own = events.get(run.personId) ?? [];
-    const gone = run.hasLeft ? undefined : ended.get(run.personId);
-    if (gone !== undefined) return { leave: gone };
+    const gone = ended.get(run.personId);
+    // Whom the flow itself has unsubscribed goes on without a subscription, but not without a person.
+    if (gone !== undefined && (!run.hasLeft || gone === 'deleted')) return { leave: gone };
+    if (run.isParked) return undefined;
     const left = leaves.find(({ isTrue }) => isTrue(run, own));
     if (left) return { leave: left.reason };
     return (

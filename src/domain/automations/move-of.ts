@@ -6,7 +6,7 @@ import { placeAt } from './place-at.ts';
 import type { DueRun, Move, Passes, Run, RunPerson } from './run.ts';
 
 /** Undefined: the run goes on. */
-export function whyGone({ person, hasLeft }: DueRun): string | undefined {
+export function whyGone({ person, hasLeft }: Pick<DueRun, 'person' | 'hasLeft'>): string | undefined {
   if (!person) return 'deleted';
   if (hasLeft) return undefined;
   if (person.status !== 'subscribed') return person.status;

@@ -5,20 +5,39 @@ import { resumeNode } from './late-run-store.ts';
 import { countUnparked } from './node-count-store.ts';
 import { RUN_COLUMNS, RUN_ROW } from './run-store.ts';
 
-/** Makes all parked runs of the node due. Returns how many. */
+export interface Unparking {
+  /** One of RUN_REQUESTS; null: they do the node's work. */
+  readonly request: string | null;
+  readonly now: Date;
+  /** Runs up to this one were made due before. */
+  readonly afterId: bigint;
+  readonly max: number;
+}
+
+/** Makes the next parked runs of the node due, in the order of their ids. Returns these. */
 export async function unparkRuns(
   tx: Transaction,
   key: NodeKey,
-  { request, now }: { readonly request: string | null; readonly now: Date },
-): Promise<number> {
+  { request, now, afterId, max }: Unparking,
+): Promise<readonly bigint[]> {
   const { customerId, automationId, version, node } = key;
-  const runs = await tx.execute(
-    sql`UPDATE hot.flow_run r SET state = 'due', wake_at = ${now}, failures = 0, reason = ${request}
-         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.version = ${version} AND r.node = ${node} AND r.state = 'parked'`,
+  const rows = await tx.query(
+    { id: 'bigint' },
+    sql`WITH next AS MATERIALIZED (
+          SELECT r.id FROM hot.flow_run r
+           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.version = ${version} AND r.node = ${node}
+             AND r.wake_at IS NULL AND r.state = 'parked' AND r.id > ${afterId} ORDER BY r.id LIMIT ${max} FOR NO KEY UPDATE
+        ), unparked AS (
+          UPDATE hot.flow_run r SET state = 'due', wake_at = ${now}, failures = 0, reason = ${request}
+            FROM next n WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = n.id
+          RETURNING r.id
+        )
+        SELECT id FROM unparked ORDER BY id`,
+    'automations.unpark',
   );
   await resumeNode(tx, key);
-  if (runs > 0) countUnparked(tx, key, { runs, now });
-  return runs;
+  if (rows.length > 0) countUnparked(tx, key, { runs: rows.length, now });
+  return rows.map(({ id }) => id);
 }
 
 const PLACED_ROW = row({

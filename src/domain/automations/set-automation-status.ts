@@ -7,10 +7,12 @@ import { writeStatus } from './automation-store.ts';
 import type { Automation, AutomationStatus } from './automation.ts';
 import { changeTriggers } from './change-triggers.ts';
 import { databaseNow } from './clock-read-model.ts';
-import { followFromNow } from './flow-follower-store.ts';
+import { followFromNow, unreadSince } from './flow-follower-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { unblockPeople } from './entry-store.ts';
 import { chooseForLate, lateNodes, resumeNodes } from './late-run-store.ts';
+import { enqueueLookAgain } from './look-again.ts';
+import type { LateChoice } from './held-mails.ts';
 import { enqueueResumedMails } from './resume-mails.ts';
 import { wakeFlows } from './wake-flows.ts';
 
@@ -49,15 +51,26 @@ export async function setAutomationStatus(
   return inTransaction(ctx, async (tx) => {
     const automation = await findOwnedAutomation(tx, uid, 'change');
     if (automation.status === status) return { uid };
-    if (status === 'active') await prepareToGoOn(tx, automation, overdue);
+    const choice = status === 'active' ? await prepareToGoOn(tx, automation, overdue) : undefined;
+    const since = await unreadSince(tx.db, automation);
     await writeStatus(tx.db, automation, status);
     await changeTriggers(tx, automation, status);
-    if (status !== 'active') return { uid };
-    await followFromNow(tx.db, automation);
-    await enqueueResumedMails(tx.db, { customerId: automation.customerId, automationId: automation.id });
-    await wakeFlows(tx.tx);
+    if (status === 'active') await goOn(tx, automation, { choice, since });
     return { uid };
   });
+}
+
+/** What happened to people while it was stopped lets nobody in (D71), but those inside are looked at. */
+async function goOn(
+  { db, tx }: TransactionContext,
+  automation: Automation,
+  { choice, since }: { readonly choice: LateChoice | undefined; readonly since: Date | undefined },
+): Promise<void> {
+  const key = { customerId: automation.customerId, automationId: automation.id };
+  await followFromNow(db, automation);
+  if (since) await enqueueLookAgain(db, { ...key, since });
+  await enqueueResumedMails(db, { ...key, choice });
+  await wakeFlows(tx);
 }
 
 /** How many runs are late by more than an hour: what would be asked about if the flow went on now. Throws `AUTOMATION_NOT_FOUND`. */
@@ -67,11 +80,12 @@ export async function overdueRuns(ctx: Context, uid: string): Promise<number> {
   return sumOf(await lateNodes(ctx.db, { customerId, automationId }, new Date(now.getTime() - OVERDUE_MS)));
 }
 
+/** What was chosen for late runs; undefined: they go on as they are. */
 async function prepareToGoOn(
   { tx, db }: TransactionContext,
   { customerId, id: automationId, liveVersion }: Automation,
   choice: OverdueChoice | undefined,
-): Promise<void> {
+): Promise<LateChoice | undefined> {
   if (liveVersion === null) throw notPublished();
   const key = { customerId, automationId };
   const now = await databaseNow(db);
@@ -80,14 +94,13 @@ async function prepareToGoOn(
   if (runs > 0 && !choice) throw hasOverdue(runs);
   await resumeNodes(tx, key, now);
   await unblockPeople(tx, key);
-  if (!choice || choice.mode === 'now') return;
+  if (!choice || choice.mode === 'now') return undefined;
   const { mode } = choice;
   const until = mode === 'skip_mails' ? new Date(now.getTime() - choice.olderThanHours * HOUR_MS) : since;
   const nodes = await lateNodes(db, key, until);
-  await chooseForLate(tx, key, {
-    nodes,
-    choice: { mode, until, from: now, hours: mode === 'spread' ? choice.hours : 0 },
-  });
+  const late = { mode, until, from: now, hours: mode === 'spread' ? choice.hours : 0 };
+  await chooseForLate(tx, key, { nodes, choice: late });
+  return late;
 }
 
 function sumOf(nodes: readonly { readonly runs: number }[]): number {

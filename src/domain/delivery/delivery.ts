@@ -82,7 +82,7 @@ export interface DueDelivery extends Lease {
 export type NoMailReason =
   | ('deleted' | 'suppressed' | 'pending' | 'unconfirmed' | 'unsubscribed')
   /** Of mails of flows. */
-  | ('flow_stopped' | 'source_deleted');
+  | ('flow_stopped' | 'source_deleted' | 'overdue');
 
 /** The result of one attempt, as the ledger stores it. */
 export interface DeliveryOutcome extends RecipientKey {

@@ -78,7 +78,7 @@ export async function takeMessages(db: Queryable, taking: Taking): Promise<Taken
                d.epoch + 1 AS epoch, d.attempts, d.ambiguous_count AS "ambiguousCount", d.reason, p.email, p.fields, p.pending_until AS "pendingUntil",
                CASE WHEN p.email IS NULL THEN 'deleted' WHEN p.status <> m.status THEN p.status
                     WHEN hot.is_message_suppressed(m.customer_id, p.email_key, m.kind) THEN 'suppressed'
-                    WHEN m.source_kind = ${FLOW} THEN hot.flow_denial(m.customer_id, m.source_id)
+                    WHEN m.source_kind = ${FLOW} THEN coalesce(hot.flow_denial(m.customer_id, m.source_id), CASE WHEN d.reason = 'overdue' THEN d.reason END)
                     WHEN m.source_kind = ${TRANSACTIONAL} AND m.purpose <> 'notice' THEN hot.customer_denial(m.customer_id) END AS "denialReason",
                CASE WHEN ${isCapped} THEN (SELECT u.frequency_cap FROM public.customer u WHERE u.id = m.customer_id) END AS "customerCap",
                CASE WHEN ${isCapped} THEN (SELECT l.frequency_cap FROM public.mail_list l WHERE l.customer_id = m.customer_id AND l.id = m.list_id) END AS "listCap"

@@ -42,6 +42,14 @@ export async function messageIdsOf(
   return new Map(rows.map(({ cause, id }) => [cause, id]));
 }
 
+/** These messages of a customer count as of the time at which they are in the queue now, and not as of the time at which they were made. */
+export async function dateByQueue(db: Queryable, customerId: bigint, ids: readonly bigint[]): Promise<void> {
+  await db.execute(
+    sql`UPDATE hot.message m SET send_at = q.not_before FROM hot.message_queue q
+         WHERE m.customer_id = ${customerId} AND m.id = ANY (${[...ids]}::bigint[]) AND q.message_id = m.id`,
+  );
+}
+
 /** So many contents are erased in one statement. */
 const ERASED_AT_ONCE = 10_000;
 

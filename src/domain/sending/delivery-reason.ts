@@ -20,6 +20,7 @@ const TEXTS = {
   source_deleted: 'list, campaign or flow deleted, or its customer disabled',
   template_deleted: 'template deleted',
   flow_stopped: 'held back: its flow is stopped',
+  overdue: 'skipped: too late when its flow went on',
   plan_credits: 'held back: the credits of the plan are used up',
   plan_quota: 'held back: the quota of the plan is used up',
   // its time

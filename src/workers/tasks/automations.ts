@@ -1,16 +1,20 @@
-/** Jobs of automations: a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
+/** Jobs of automations: what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
+import { lookAgain } from '../../domain/automations/look-again.ts';
 import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
+import { unparkOthers } from '../../domain/automations/parked-runs.ts';
 import { resumeMails } from '../../domain/automations/resume-mails.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
 import {
   blockedPeopleMailJob,
   callEverybodyJob,
   eraseGoneJob,
+  lookAgainJob,
   pausedNodeMailJob,
   resumeMailsJob,
   stoppedMailJob,
+  unparkJob,
 } from '../../jobs/automation-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
 
@@ -20,5 +24,7 @@ export const automationTasks: readonly Task[] = [
   defineTask(pausedNodeMailJob, (ctx, paused, { jobId }) => enqueuePausedNodeMails(ctx, jobId, paused)),
   defineTask(blockedPeopleMailJob, (ctx, key) => enqueueBlockedPeopleMails(ctx, key)),
   defineTask(resumeMailsJob, (ctx, key, { abortSignal }) => resumeMails(ctx, key, () => abortSignal.aborted)),
+  defineTask(unparkJob, (ctx, parked, { abortSignal }) => unparkOthers(ctx, parked, () => abortSignal.aborted)),
+  defineTask(lookAgainJob, (ctx, look, { abortSignal }) => lookAgain(ctx, look, () => abortSignal.aborted)),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),
 ];

@@ -9,7 +9,7 @@ import { node } from '../../../src/domain/automations/flow-nodes.ts';
 import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
 import { requestOf } from '../../../src/domain/automations/late-runs.ts';
 import { nodeState, storeNextRelease } from '../../../src/domain/automations/node-store.ts';
-import { retryParked, skipParked, takeOut } from '../../../src/domain/automations/parked-runs.ts';
+import { retryParked, skipParked, takeOut, unparkOthers } from '../../../src/domain/automations/parked-runs.ts';
 import {
   overdueRuns,
   setAutomationStatus,
@@ -18,7 +18,7 @@ import {
 import { inTransaction } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
-import { eraseGoneJob } from '../../../src/jobs/automation-jobs.ts';
+import { eraseGoneJob, unparkJob } from '../../../src/jobs/automation-jobs.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
@@ -247,6 +247,31 @@ test('parked runs are tried again, all of a node', async () => {
   expect((await world.personRow(person))?.tags).toEqual(['one more']);
   expect(await world.counts(published)).toMatchObject({ mark: 'entered 2, passed 2', stop: 'entered 2, passed 2' });
   expect(await retryParked(ctx, published.uid, place)).toBe(0);
+});
+
+test('of many parked runs the first are due at once, and a job makes the others due, batch by batch', async () => {
+  const { place, person: _person, ...published } = await parkedPerson();
+  const ids = await subscriberPeople(ctx.db, list, 2_500);
+  await world.enter(published, ids);
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_run SET state = 'parked', wake_at = NULL WHERE automation_id = ${published.key.automationId}`,
+  );
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_node SET parked = parked + waiting, waiting = 0, paused_at = now() WHERE automation_id = ${published.key.automationId} AND node = 'mark'`,
+  );
+  expect(await retryParked(ctx, published.uid, place)).toBe(2_501);
+  expect((await world.counts(published))['mark']).toBe('entered 2502, waiting 1000, passed 1, parked 1501');
+  const [job] = await queryRows<{ payload: { afterId: string } }>(
+    ctx.db,
+    sql`SELECT j.payload FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id WHERE t.identifier = ${unparkJob.name}`,
+  );
+  const rest = { ...published.key, node: place.node, request: null, afterId: BigInt(job?.payload.afterId ?? 0) };
+  let asked = 0;
+  await unparkOthers(ctx, rest, () => ++asked > 1);
+  expect((await world.counts(published))['mark']).toBe('entered 2502, waiting 2000, passed 1, parked 501');
+  await unparkOthers(ctx, rest, () => false);
+  await world.run(inHours(0));
+  expect((await world.counts(published))['mark']).toBe('entered 2502, passed 2501, parked 1');
 });
 
 test('or pass over the node, and another customer cannot do that', async () => {
