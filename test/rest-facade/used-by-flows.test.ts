@@ -142,6 +142,17 @@ test.each(cases)('$what', async ({ parts, path, mutation, code, places }) => {
   expect(await world.call('DELETE', path(world))).toMatchObject({ status: 200 });
 });
 
+test('an automation that another one starts, while that is active', async () => {
+  const world = await worldOf(owner);
+  const second = await begun(world, 'Second', { nodes: [REST] });
+  const first = await begun(world, 'Welcome', { nodes: [{ id: 'then', type: 'start_flow', automationUid: second }] });
+  const refused = await world.call('DELETE', `/automations/${second}`);
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('automation “Welcome” (then)')]);
+  expect(await codeOf(`deleteAutomation(uid: "${second}")`)).toBe('AUTOMATION_IN_USE');
+  await world.call('POST', `/automations/${first}/pause`);
+  expect(await world.call('DELETE', `/automations/${second}`)).toMatchObject({ status: 200 });
+});
+
 test('an earlier version counts while people are in it', async () => {
   const world = await worldOf(owner);
   const { call, template, list } = world;

@@ -8,11 +8,22 @@ import {
   WrongStateError,
 } from '../../lib/errors.ts';
 import type { Refusal } from './enter-people.ts';
-import type { FlowFault } from './flow-fault.ts';
+import { faultLine, type FlowFault } from './flow-fault.ts';
 
 const NO_AUTOMATION = ['AUTOMATION_NOT_FOUND', 'No automation has this uid.'] as const;
 export const automationNotFound = () => new NotFoundError(...NO_AUTOMATION);
 export const foreignAutomation = () => new ForeignResourceError(...NO_AUTOMATION);
+
+/** Others start it (D86). */
+export const automationInUse = (
+  starting: readonly { readonly automation: string; readonly nodes: readonly string[] }[],
+) => {
+  const named = starting.map(({ automation, nodes }) => `automation “${automation}” (${nodes.join(', ')})`).join('; ');
+  return new WrongStateError(
+    'AUTOMATION_IN_USE',
+    `The automation cannot be deleted while an active automation starts it: ${named}. Publish a version without it and let people finish the earlier one, or pause that automation.`,
+  );
+};
 
 export const tooManyAutomations = (max: number) =>
   new ValidationError({ name: [`A customer may not have more than ${max} automations.`] }, 'TOO_MANY_AUTOMATIONS');
@@ -49,11 +60,7 @@ export class FlowFaultsError extends ValidationError {
   readonly faults: readonly FlowFault[];
 
   constructor(faults: readonly FlowFault[]) {
-    super(
-      { flow: faults.map(({ message }) => message) },
-      FLOW_HAS_FAULTS,
-      'The flow has faults and was not published.',
-    );
+    super({ flow: faults.map(faultLine) }, FLOW_HAS_FAULTS, 'The flow has faults and was not published.');
     this.faults = faults;
   }
 }

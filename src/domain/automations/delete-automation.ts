@@ -5,18 +5,23 @@
 import { eraseGoneJob } from '../../jobs/automation-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
+import { automationInUse } from './automation-errors.ts';
 import { deleteAutomationRow, discardActivity, eraseRows, findGoneAutomation } from './erase-automation-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
+import { flowsStarting } from './started-flow-store.ts';
 
 /** Some tens of milliseconds. */
 const ROWS_AT_ONCE = 5_000;
 /** One job for all deletions. */
 const ERASE_KEY = 'automations.erase-gone';
 
-/** Whoever is in it leaves it. Throws `AUTOMATION_NOT_FOUND`. */
+/** Whoever is in it leaves it. Throws WrongStateError `AUTOMATION_IN_USE` while an active automation starts it, `AUTOMATION_NOT_FOUND`. */
 export async function deleteAutomation(ctx: Context, uid: string): Promise<{ uid: string }> {
   return inTransaction(ctx, async (tx) => {
-    await deleteAutomationRow(tx.db, await findOwnedAutomation(tx, uid, 'change'));
+    const automation = await findOwnedAutomation(tx, uid, 'change');
+    const uses = await flowsStarting(tx.db, automation);
+    if (uses.length > 0) throw automationInUse(uses);
+    await deleteAutomationRow(tx.db, automation);
     await enqueue(tx.db, eraseGoneJob, {}, { key: ERASE_KEY });
     return { uid };
   });

@@ -9,6 +9,12 @@ export interface FlowFault {
   readonly message: string;
 }
 
+/** For people who see no places: a sentence that begins with the part and the field. */
+export function faultLine({ node, field, message }: FlowFault): string {
+  const place = [node === null ? '' : `“${node}”`, field ?? ''].filter((part) => part !== '').join(', ');
+  return place === '' ? message : `${place}: ${message}`;
+}
+
 export function flowFault(
   code: string,
   message: string,

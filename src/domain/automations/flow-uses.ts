@@ -4,13 +4,17 @@ export interface FlowUses {
   readonly templates: readonly string[];
   readonly segments: readonly string[];
   readonly lists: readonly string[];
+  readonly automations: readonly string[];
 }
 
 /** What the triggers and nodes name. */
 export function usesOf(draft: unknown): FlowUses {
   const parts = [...listIn(draft, 'triggers'), ...listIn(draft, 'nodes')];
   const named = (name: string) => [...new Set(parts.flatMap((part) => textIn(part, name)))].sort();
-  return { templates: named('templateUid'), segments: named('segmentUid'), lists: named('listUid') };
+  return {
+    ...{ templates: named('templateUid'), segments: named('segmentUid'), lists: named('listUid') },
+    automations: named('automationUid'),
+  };
 }
 
 function listIn(given: unknown, name: string): unknown[] {

@@ -41,3 +41,23 @@ export function whereStartsLead(db: Queryable, { customerId, listId, uid }: Star
     'automations.where_starts_lead',
   );
 }
+
+/** Automations named in an error message. */
+const STARTING_MAX = 5;
+const STARTING_ROW = row({ automation: 'text', nodes: 'text[]' });
+
+/** Other active automations that start this one, with the nodes: by the version that people enter, or one that they are still in. */
+export function flowsStarting(db: Queryable, { customerId, uid }: Pick<StartedFlow, 'customerId' | 'uid'>) {
+  return db.query(
+    STARTING_ROW,
+    sql`SELECT a.name AS automation, array_agg(DISTINCT n.node ->> 'id') AS nodes
+          FROM automation a
+          JOIN automation_version v ON v.customer_id = a.customer_id AND v.automation_id = a.id
+         CROSS JOIN LATERAL jsonb_path_query(v.flow, '$.nodes[*] ? (@.type == "start_flow")') AS n (node)
+         WHERE a.customer_id = ${customerId} AND a.status = 'active' AND a.uid <> ${uid} AND n.node ->> 'automationUid' = ${uid}
+           AND (v.number = a.live_version OR EXISTS (
+             SELECT 1 FROM hot.flow_node f
+              WHERE f.customer_id = v.customer_id AND f.automation_id = v.automation_id AND f.version = v.number AND f.waiting + f.parked > 0))
+         GROUP BY a.id, a.name ORDER BY a.id LIMIT ${STARTING_MAX}`,
+  );
+}

@@ -78,7 +78,13 @@ test('a flow that is stopped or deleted is a fault of the node, which the flow m
   await world.enter(first, [ann]);
   await world.run();
   expect((await world.steps(ann)).slice(1)).toEqual(['other passed error flow_not_active', 'mark passed next']);
+  await expect(deleteAutomation(ctx, second.uid)).rejects.toMatchObject({
+    code: 'AUTOMATION_IN_USE',
+    message: expect.stringContaining('automation “Flow” (other)'),
+  });
+  await setAutomationStatus(ctx, first.uid, 'inactive');
   await deleteAutomation(ctx, second.uid);
+  await setAutomationStatus(ctx, first.uid, 'active');
   await world.enter(first, [ben]);
   await world.run();
   expect((await world.steps(ben)).slice(1)).toEqual(['other passed error flow_deleted', 'mark passed next']);
