@@ -86,6 +86,43 @@ test('a row of the wrong form is named and not recorded without its values, and 
   expect((await recorded(world.customerId)).slice(before)).toMatchObject([{ name: 'formed', data: null }]);
 });
 
+test('an event that begins a flow without the key of its entries is recorded, and the answer says that nobody enters', async () => {
+  const person = { subscriber_uid: world.subscriberUid };
+  const flow = {
+    triggers: [{ type: 'event', name: 'cart_updated' }],
+    entry: { mode: 'per_key', key: 'cart.id' },
+    nodes: [{ id: 'stop', type: 'end' }],
+    edges: [{ from: 'start', to: 'stop' }],
+  };
+  const ask = (path: string, body: object) => app.rest(path, { method: 'POST', token: world.token, body });
+  const made = await ask('/automations', { list_uid: world.listUid, name: 'Cart', flow });
+  const uid = String(Object(made.body).automation_uid);
+  expect((await ask(`/automations/${uid}/publish`, { draft_version: 1 })).status).toBe(200);
+  expect((await send({ ...person, name: 'cart_updated' })).body).toMatchObject({ events: [{ message: null }] });
+  expect((await ask(`/automations/${uid}/activate`, {})).status).toBe(200);
+  const { status, body } = await send({
+    events: [
+      { ...person, name: 'cart_updated', payload: { cart: {} } },
+      { ...person, name: 'cart_updated', payload: { cart: { id: 7 } } },
+      { ...person, name: 'other', payload: {} },
+    ],
+  });
+  const message = expect.stringContaining(
+    'nobody enters the automation “Cart” by it: the payload has no value at “cart.id”',
+  );
+  expect([status, body]).toMatchObject([
+    201,
+    {
+      recorded: 3,
+      events: [
+        { recorded: true, code: null, message },
+        { recorded: true, message: null },
+        { recorded: true, message: null },
+      ],
+    },
+  ]);
+});
+
 test('a token needs the scope of events', async () => {
   const reader = await app.newTenant({ scopes: ['subscribers:write'] });
   expect(await send({ subscriber_uid: world.subscriberUid, name: 'seen' }, reader.token)).toMatchObject({

@@ -22,6 +22,24 @@ export async function triggersOf(db: Queryable, { customerId, ids }: AutomationI
   return ids.map((id) => (found.get(id) ?? []).filter(({ length }) => length <= TRIGGER_LENGTH_MAX));
 }
 
+/** The active automations of these lists, with the version that people enter. */
+export function activeVersions(
+  db: Queryable,
+  {
+    customerId,
+    listIds,
+    max,
+  }: { readonly customerId: bigint; readonly listIds: readonly bigint[]; readonly max: number },
+) {
+  return db.query(
+    { id: 'bigint', version: 'int', name: 'text' },
+    sql`SELECT id, live_version AS version, name FROM automation
+         WHERE customer_id = ${customerId} AND list_id = ANY (${[...listIds]}::bigint[]) AND status = 'active' AND live_version IS NOT NULL
+         ORDER BY id LIMIT ${max}`,
+    'automations.active_versions',
+  );
+}
+
 /** The bytes of their drafts together. */
 export async function draftBytes(db: Queryable, { customerId, ids }: AutomationIds): Promise<number> {
   const [found] = await db.query(

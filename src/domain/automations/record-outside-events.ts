@@ -14,6 +14,7 @@ import { isStorable } from './checked-draft.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { nameOfPluginEvent } from './flow-parts.ts';
 import { PAYLOAD_BYTES_MAX } from './flow-payload.ts';
+import { keylessNotes, type RecordedEvent } from './keyless-events.ts';
 import { listsByUid, peopleOfReferences, type FoundPerson, type PersonReference } from './outside-event-store.ts';
 
 /** One transaction of some 100 ms. */
@@ -66,7 +67,7 @@ export const batchInput = z.object({ events: z.array(z.unknown()).min(1).max(EVE
 
 export type EventFault = 'EVENT_INVALID' | 'LIST_NOT_FOUND' | 'SUBSCRIBER_NOT_FOUND' | 'LIST_REQUIRED';
 
-/** Null: it is recorded. */
+/** Without a code it is recorded; a message says then what does not come of it. */
 export interface EventAnswer {
   readonly code: EventFault | null;
   readonly message: string | null;
@@ -89,7 +90,8 @@ export async function recordOutsideEvents(
   const { customerId, plugin } = viewerOf(ctx);
   endChecks(ctx);
   await takeFromQuota(ctx, customerId, events.length);
-  return inTransaction(ctx, async ({ db }) => {
+  return inTransaction(ctx, async (tx) => {
+    const { db } = tx;
     const now = await databaseNow(db);
     const checked = events.map((event) => checkedEvent(event, now));
     const uids = checked.flatMap((one) => ('listUid' in one && one.listUid ? [one.listUid] : []));
@@ -98,13 +100,18 @@ export async function recordOutsideEvents(
     const found = Map.groupBy(await peopleOfReferences(db, customerId, references), ({ no }) => no);
     const rows = checked.map((one, no) => placed(one, { lists, people: found.get(no) ?? [] }));
     const known = rows.flatMap((row) => ('person' in row ? [row] : []));
-    for (const [listId, ofList] of Map.groupBy(known, ({ person }) => person.listId))
-      await recordPersonEvents(
-        db,
-        { customerId, listId },
-        ofList.map((row) => newEvent(row, { plugin, now })),
-      );
-    return rows.map((row) => ('person' in row ? RECORDED : row));
+    const byList = Map.groupBy(known, ({ person }) => person.listId);
+    const noteOf = await keylessNotes(tx, { customerId, listIds: [...byList.keys()] });
+    const answers = new Map<Placed, EventAnswer>();
+    for (const [listId, ofList] of byList) {
+      const events = ofList.map((row) => newEvent(row, { plugin, now }));
+      await recordPersonEvents(db, { customerId, listId }, events);
+      for (const [no, event] of events.entries()) {
+        const [row, message] = [ofList[no], noteOf(listId, event)];
+        if (row && message !== null) answers.set(row, { code: null, message });
+      }
+    }
+    return rows.map((row) => ('person' in row ? (answers.get(row) ?? RECORDED) : row));
   });
 }
 
@@ -170,7 +177,7 @@ function placed(
 function newEvent(
   { event, person }: Placed,
   { plugin, now }: { readonly plugin: string | undefined; readonly now: Date },
-): NewPersonEvent {
+): NewPersonEvent & RecordedEvent {
   const { key, payload } = event;
   const name = plugin === undefined ? event.name : nameOfPluginEvent({ plugin, name: event.name });
   const at = timeOf(event, now);
