@@ -20,6 +20,8 @@ export interface Advancing {
   /** The time up to which something is due; fixed between two looks (D88). */
   now(): Promise<Date> | Date;
   readonly isStopping: () => boolean;
+  /** Of triggers: only those that changes of people concern. */
+  readonly isQuick?: boolean;
 }
 
 /** How many runs were moved. Ends when nothing is due, or it is to stop. */

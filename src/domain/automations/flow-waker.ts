@@ -30,6 +30,8 @@ const TICK_MS = 1_000;
 const LATE_SECONDS = 60;
 /** How often it is noted that flows are worked on; an outage is an hour. */
 const WATCH_MS = 60_000;
+/** So often all triggers are looked at: thousands of them take some ten milliseconds. Between, those that changes of people concern. */
+const ALL_TRIGGERS_MS = 10_000;
 /** As often as that. */
 const COMPLAINT_MS = 60_000;
 
@@ -53,6 +55,7 @@ class Waker implements FlowWaker {
   #isStopping = false;
   #isWanted = false;
   #watchedAt = -Infinity;
+  #lookedAtAll = -Infinity;
   #running: Promise<void> | undefined;
   #tick: NodeJS.Timeout | undefined;
   #lateCheck: NodeJS.Timeout | undefined;
@@ -106,7 +109,9 @@ class Waker implements FlowWaker {
     try {
       while (this.#isWanted && !this.#isPaused()) {
         this.#isWanted = false;
-        await this.#work(this.#ctx, { now: () => this.#lookAt(), isStopping: () => this.#isPaused() });
+        const isQuick = performance.now() - this.#lookedAtAll < ALL_TRIGGERS_MS;
+        if (!isQuick) this.#lookedAtAll = performance.now();
+        await this.#work(this.#ctx, { now: () => this.#lookAt(), isStopping: () => this.#isPaused(), isQuick });
       }
     } catch (error) {
       log.warn('automations.not_advanced', { message: messageOf(error) });

@@ -25,30 +25,39 @@ export interface Following {
   readonly isStopping: () => boolean;
   /** Has its turn after each look: something always happens to somebody. True: it has more to do. */
   readonly besides?: () => Promise<boolean>;
+  /** Of a process, from one call to the next: up to this event it has found nothing left to read. As long as nothing happens it looks at no flow but those that have failed. */
+  readonly memory?: { upTo?: bigint };
 }
 
 /** Ends when no flow has anything to read, or it is to stop. */
-export async function followPeople(ctx: Context, { isStopping, besides }: Following): Promise<void> {
+export async function followPeople(ctx: Context, { isStopping, besides, memory = {} }: Following): Promise<void> {
   const waiting = new RoundRobin();
   for (;;) {
     const reading = await nextReading(ctx, isStopping);
     if (!reading) return;
     const flows = new Map<bigint, FlowBehind>();
-    for (const flow of await flowsBehind(ctx.db, reading.upTo, FLOWS_AT_ONCE)) flows.set(flow.automationId, flow);
+    for (const flow of await flowsBehind(ctx.db, reading.upTo, {
+      max: FLOWS_AT_ONCE,
+      isTriedAgain: memory.upTo === reading.upTo,
+    }))
+      flows.set(flow.automationId, flow);
     waiting.add([...flows.values()].map((flow) => ({ ...flow, node: EVERY_NODE })));
     const lookAgainAt = performance.now() + LOOK_MS;
-    let hasRead = false;
-    while (performance.now() < lookAgainAt) {
+    let [hasRead, isAll] = [false, flows.size < FLOWS_AT_ONCE];
+    for (;;) {
       if (isStopping()) return;
-      const next = waiting.next();
+      const next = performance.now() < lookAgainAt ? waiting.next() : undefined;
       if (!next) break;
       const flow = flows.get(next.key.automationId);
       // It has read all that it had to, or was stopped.
       if (!flow) continue;
       const read = await followed(ctx, flow, reading);
       if (read === 'some') waiting.again(next);
-      hasRead ||= read !== 'none';
+      hasRead ||= read === 'all' || read === 'some';
+      // Whoever reads it now may not come to its end.
+      if (read === 'none') isAll = false;
     }
+    if (isAll && waiting.isEmpty()) memory.upTo = reading.upTo;
     const hasMore = await besides?.();
     if (!hasRead && hasMore !== true) return;
   }
@@ -72,12 +81,16 @@ async function haveWritten(ctx: Context, writers: readonly string[], isStopping:
 }
 
 /** A flow whose events cannot be handled is tried again later. */
-async function followed(ctx: Context, flow: FlowBehind, reading: Reading): ReturnType<typeof followFlow> {
+async function followed(
+  ctx: Context,
+  flow: FlowBehind,
+  reading: Reading,
+): Promise<Awaited<ReturnType<typeof followFlow>> | 'failed'> {
   try {
     return await followFlow(ctx, flow, reading);
   } catch (error) {
     ctx.log.warn('automations.events_postponed', { ...flow, message: messageOf(error) });
     await delayPosition(ctx.db, flow);
-    return 'none';
+    return 'failed';
   }
 }

@@ -44,11 +44,13 @@ export async function walkOn(
 ): Promise<{ readonly done: number; readonly upTo: bigint | null }> {
   const { ctx } = work;
   const next = await nextPeople(ctx.db, row, { after, max: PEOPLE_AT_ONCE });
-  const isLast = next.length < PEOPLE_AT_ONCE;
-  const upTo = isLast ? null : (next.at(-1) ?? null);
-  const members = row.rule === null ? [] : await membersBetween(ctx.db, row, { after, upTo });
+  const end = next.length < PEOPLE_AT_ONCE ? null : (next.at(-1) ?? null);
+  const between = { after, upTo: end, max: PEOPLE_AT_ONCE };
+  const members = row.rule === null ? [] : await membersBetween(ctx.db, row, between);
+  // Behind the list's last people there may be many more of whom only the trigger knows: they were deleted.
+  const upTo = members.length < PEOPLE_AT_ONCE ? end : (members.at(-1) ?? null);
   const change = { since: row.walkFrom, enters: row.walkEnters, depth: 0 };
-  const people = new Map([...members, ...next].map((id) => [id, change]));
+  const people = new Map([...members, ...next.filter((id) => upTo === null || id <= upTo)].map((id) => [id, change]));
   await lookAt(work, row, people, 'walk');
   await writeWalk(ctx.tx, row, upTo);
   return { done: Math.max(1, people.size), upTo };

@@ -24,6 +24,11 @@ export class RoundRobin {
     else flows.set(automationId, [due]);
   }
 
+  /** Nobody waits for a turn. */
+  isEmpty(): boolean {
+    return this.#customers.size === 0;
+  }
+
   next(): DueNode | undefined {
     const [customer] = this.#customers;
     if (!customer) return undefined;

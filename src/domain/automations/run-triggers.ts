@@ -19,12 +19,12 @@ const TRIGGERS_AT_ONCE = 1_000;
 const POSTPONED_MS = 60_000;
 
 /** How much was done. Ends when there is nothing to do, or it is to stop. */
-export async function runTriggers(ctx: Context, { now, isStopping }: Advancing): Promise<number> {
+export async function runTriggers(ctx: Context, { now, isStopping, isQuick = false }: Advancing): Promise<number> {
   let total = 0;
   for (;;) {
     const at = await now();
     let done = 0;
-    for (const { isGone, ...key } of await triggersAtWork(ctx.db, at, TRIGGERS_AT_ONCE)) {
+    for (const { isGone, ...key } of await triggersAtWork(ctx.db, at, { max: TRIGGERS_AT_ONCE, isQuick })) {
       if (isStopping()) return total + done;
       done += isGone ? await erased(ctx, key) : await tried(ctx, key, at);
     }

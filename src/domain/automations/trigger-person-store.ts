@@ -192,16 +192,17 @@ export async function rememberPeople(
   return rows.map(({ personId }) => personId);
 }
 
-/** Who of the segment is known, from one id (not itself) up to another; null: without end. */
+/** The next people who are known of the segment, from one id (not itself) up to another; null: without end. */
 export async function membersBetween(
   db: Queryable,
   { customerId, id }: TriggerKey,
-  { after, upTo }: { readonly after: bigint; readonly upTo: bigint | null },
+  { after, upTo, max }: { readonly after: bigint; readonly upTo: bigint | null; readonly max: number },
 ): Promise<readonly bigint[]> {
   const rows = await db.query(
     PERSON_ROW,
     sql`SELECT person_id AS "personId" FROM hot.flow_trigger_person
-         WHERE customer_id = ${customerId} AND trigger_id = ${id} AND person_id > ${after} AND (${upTo}::bigint IS NULL OR person_id <= ${upTo}::bigint)`,
+         WHERE customer_id = ${customerId} AND trigger_id = ${id} AND person_id > ${after} AND (${upTo}::bigint IS NULL OR person_id <= ${upTo}::bigint)
+         ORDER BY person_id LIMIT ${max}`,
     'automations.members_between',
   );
   return rows.map(({ personId }) => personId);

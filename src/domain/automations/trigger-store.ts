@@ -80,17 +80,38 @@ function isHourDue(now: Date): Sql {
   return sql`(t.segment_id IS NOT NULL AND t.walked_at <= ${now}::timestamptz - interval '1 hour')`;
 }
 
-/** The triggers with something to do, in any order: none comes first always (D89). */
-export function triggersAtWork(db: Queryable, now: Date, max: number) {
+/** Each trigger at whose people somebody changed: one look-up by key for each, however many people wait of one that is idle. */
+const WITH_CHANGED_PEOPLE = sql`
+  WITH RECURSIVE first AS (
+    (SELECT e.customer_id, e.trigger_id FROM hot.flow_changed e ORDER BY e.customer_id, e.trigger_id LIMIT 1)
+    UNION ALL
+    SELECT n.* FROM first f CROSS JOIN LATERAL (
+      SELECT e.customer_id, e.trigger_id FROM hot.flow_changed e WHERE (e.customer_id, e.trigger_id) > (f.customer_id, f.trigger_id)
+       ORDER BY e.customer_id, e.trigger_id LIMIT 1) n
+  )
+  SELECT trigger_id FROM first`;
+
+/** Of thousands of triggers only those that a row of their own or a changed person names; the others have no look-up each. */
+const IS_NAMED = sql`(t.state = 'removed' OR t.walk_after IS NOT NULL OR t.id = ANY (ARRAY(${WITH_CHANGED_PEOPLE})))`;
+
+/**
+ * The triggers with something to do, in any order: none comes first always (D89). A quick look finds those with changed people and those that look
+ * at all people, and not those whose time has come or whose rule is another one.
+ */
+export function triggersAtWork(
+  db: Queryable,
+  now: Date,
+  { max, isQuick }: { readonly max: number; readonly isQuick: boolean },
+) {
   return db.query(
     { ...KEY_ROW, isGone: 'bool' },
     sql`SELECT ${KEY}, ${IS_GONE} AS "isGone" FROM ${WITH_OTHERS}
-         WHERE (t.retry_at IS NULL OR t.retry_at <= ${now})
+         WHERE (t.retry_at IS NULL OR t.retry_at <= ${now}) AND ${isQuick ? IS_NAMED : sql`true`}
            AND (${IS_GONE} OR ${IS_LIVE} AND (t.walk_after IS NOT NULL OR ${IS_OUTDATED} OR ${isHourDue(now)}
                 OR EXISTS (SELECT 1 FROM hot.flow_changed e WHERE e.customer_id = t.customer_id AND e.trigger_id = t.id)
                 OR EXISTS (SELECT 1 FROM hot.flow_trigger_person p WHERE p.customer_id = t.customer_id AND p.trigger_id = t.id AND p.due_at <= ${now})))
          ORDER BY random() LIMIT ${max}`,
-    'automations.triggers_at_work',
+    isQuick ? 'automations.triggers_named' : 'automations.triggers_at_work',
   );
 }
 

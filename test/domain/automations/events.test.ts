@@ -1,9 +1,11 @@
 /** What happens to people lets them into flows, ends their waits and takes them out, each event once. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
+import { followPeople, type Following } from '../../../src/domain/automations/follow-people.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { recordPersonEvents, type NewPersonEvent } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
@@ -33,6 +35,34 @@ async function withFlow(flow: object, play: (published: Awaited<ReturnType<typeo
   await play(published);
   await setAutomationStatus(ctx, published.uid, 'inactive');
 }
+
+test('a process that knows how far it has looked finds what happens after that, and flows that are tried again', async () => {
+  const [before, after] = [await world.person(), await world.person()];
+  const triggers = [{ type: 'event', name: 'remembered' }];
+  await withFlow({ triggers, nodes: [rest], edges: line('start', 'rest') }, async ({ key }) => {
+    const memory: NonNullable<Following['memory']> = {};
+    const follow = () => followPeople(ctx, { isStopping: () => false, memory });
+    await happens({ personId: before, name: 'remembered' });
+    await follow();
+    const looked = memory.upTo ?? 0n;
+    expect(looked).toBeGreaterThan(0n);
+    await happens({ personId: after, name: 'remembered' });
+    await follow();
+    expect(memory.upTo).toBeGreaterThan(looked);
+    for (const person of [before, after]) expect(await world.steps(person)).toEqual(['rest entered event']);
+    const position = () =>
+      queryRows<{ position: bigint }>(
+        ctx.db,
+        sql`SELECT position FROM hot.flow_follower WHERE automation_id = ${key.automationId}`,
+      );
+    await ctx.db.execute(sql`UPDATE hot.flow_follower SET position = 0 WHERE automation_id = ${key.automationId}`);
+    await follow();
+    expect(await position()).toEqual([{ position: 0n }]);
+    await ctx.db.execute(sql`UPDATE hot.flow_follower SET retry_at = now() WHERE automation_id = ${key.automationId}`);
+    await follow();
+    expect((await position())[0]?.position).toBeGreaterThan(0n);
+  });
+});
 
 test('each trigger lets in whom it is meant for, from its publication on, and imports only when asked', async () => {
   const before = await world.person({ tags: ['vip'] });
