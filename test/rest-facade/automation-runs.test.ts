@@ -66,7 +66,7 @@ async function countsOf(uid: string) {
     (version?.nodes ?? []).map(({ node, entered: _all, ...counts }) => [
       node,
       Object.entries(counts)
-        .flatMap(([name, count]) => (count === 0 ? [] : [`${name} ${count}`]))
+        .flatMap(([name, count]) => (count === 0 || count === null ? [] : [`${name} ${count}`]))
         .join(', '),
     ]),
   );

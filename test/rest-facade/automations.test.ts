@@ -235,6 +235,7 @@ test('late steps are asked about before an automation goes on', async () => {
   expect(errorsOf(await activate({}))).toEqual(['status']);
   expect(errorsOf(await activate({ overdue: 'spread' }))).toEqual(['overdue_hours']);
   expect(errorsOf(await activate({ overdue: 'later' }))).toContain('overdue');
+  expect(errorsOf(await activate({ overdue: 'now', overdue_hours: 5 }))).toEqual(['overdue_hours']);
   expect((await activate({ overdue: 'spread', overdue_hours: 5 })).body).toMatchObject({
     automation: { status: 'active' },
   });

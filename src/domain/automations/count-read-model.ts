@@ -10,6 +10,11 @@ const COUNT_ROW = row({
   passed: 'bigint',
   left: 'bigint',
   parked: 'bigint',
+  /** Since when nobody is moved at it, because too many were parked (D87); null: it works. */
+  pausedAt: 'timestamptz?',
+  /** Runs that were late when the flow went on, as long as some of them wait for their time (D85), and how many of them have gone. */
+  lateTotal: 'bigint?',
+  lateDone: 'bigint?',
 });
 /** entered = waiting + passed + left + parked: the database refuses anything else. */
 export type NodeCount = RowOf<typeof COUNT_ROW>;
@@ -25,7 +30,8 @@ export function nodeCounts(
 ): Promise<NodeCount[]> {
   return db.query(
     COUNT_ROW,
-    sql`SELECT n.version, n.node, n.entered, n.waiting, n.passed, n."left", n.parked
+    sql`SELECT n.version, n.node, n.entered, n.waiting, n.passed, n."left", n.parked, n.paused_at AS "pausedAt",
+               CASE WHEN n.late_mode IS NOT NULL THEN n.late_total END AS "lateTotal", CASE WHEN n.late_mode IS NOT NULL THEN n.late_done END AS "lateDone"
           FROM hot.flow_node n
          WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId}
            AND (n.version = ${version}::int OR ${version}::int IS NULL AND n.version IN (

@@ -58,7 +58,10 @@ async function withEmptyNodes(
 ): Promise<NodeCount[]> {
   const live = await liveFlow(ctx, key);
   const known = new Map(counts.map((count) => [count.node, count]));
-  const none = { version: key.version, entered: 0n, waiting: 0n, passed: 0n, left: 0n, parked: 0n };
+  const none = {
+    ...{ version: key.version, entered: 0n, waiting: 0n, passed: 0n, left: 0n, parked: 0n },
+    ...{ pausedAt: null, lateTotal: null, lateDone: null },
+  };
   return [...(live?.graph.nodes.keys() ?? known.keys())].map((node) => known.get(node) ?? { ...none, node });
 }
 

@@ -2,11 +2,11 @@
 import { RestError, type Failure } from '../errors.ts';
 
 /** With each fault's place. */
-export function refusedFlow({ message, faults = [] }: Failure): RestError | undefined {
+export function refusedFlow({ message, fields = [], faults = [] }: Failure): RestError | undefined {
   if (faults.length === 0) return undefined;
   return new RestError(422, {
     message,
-    errors: { flow: faults.map((one) => one.message) },
+    errors: { flow: fields.flatMap(({ messages }) => messages) },
     faults: faults.map(ownParts),
   });
 }

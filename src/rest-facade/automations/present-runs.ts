@@ -36,11 +36,20 @@ export function presentVersionCounts({ version, isLive, nodes, ...sums }: RestVe
   return {
     ...{ version, is_live: isLive },
     ...{ waiting: Number(sums.waiting), parked: Number(sums.parked), left: Number(sums.left) },
-    nodes: nodes.map(({ node, entered, waiting, passed, left, parked }) => ({
+    nodes: nodes.map(({ node, entered, waiting, passed, left, parked, ...late }) => ({
       ...{ node, entered: Number(entered), waiting: Number(waiting) },
       ...{ passed: Number(passed), left: Number(left), parked: Number(parked) },
+      ...{
+        paused_at: restTime(late.pausedAt),
+        late_total: numberOf(late.lateTotal),
+        late_done: numberOf(late.lateDone),
+      },
     })),
   };
+}
+
+function numberOf(count: string | null): number | null {
+  return count === null ? null : Number(count);
 }
 
 const runParts = {
@@ -100,6 +109,9 @@ const nodeCountShape = z
     passed: countShape,
     left: countShape,
     parked: countShape,
+    paused_at: timeShape.nullable(),
+    late_total: countShape.nullable(),
+    late_done: countShape.nullable(),
   })
   .meta({ id: 'AutomationNodeCount' });
 

@@ -138,7 +138,7 @@ export const automationRows = [
     access: 'token',
     summary: 'Lets people in, and those inside go on.',
     details:
-      '`overdue` is needed while steps are late by more than an hour: `now`, `spread` (over `overdue_hours`), `skip_mails` (those older than `overdue_hours`) or `wait_anew`.',
+      '`overdue` is needed while steps are late by more than an hour: `now`, `spread` (over `overdue_hours`), `skip_mails` (those older than `overdue_hours`) or `wait_anew`. `overdue_hours` with another choice is a 422.',
     answers: answersBody(automationActionShape),
     operation: 'ActivateAutomation',
     variables: (input) => ({

@@ -58,7 +58,7 @@ export const automationRunRows = [
     access: 'token',
     summary: 'Counts the people of each node: entered = waiting + passed + left + parked.',
     details:
-      '`version`: only this one; without it the live one and the newest that anybody came to. Who comes to a node twice counts twice; who was deleted counts still.',
+      '`version`: only this one; without it the live one and the newest that anybody came to. Who comes to a node twice counts twice; who was deleted counts still. `paused_at`: nobody is moved at the node since then, because too many were parked. `late_total`, `late_done`: who was late when the automation went on, and how many of them have gone on since; null when nobody of them is left.',
     answers: answersBody(countsShape),
     operation: 'AutomationCounts',
     variables: (input) => ({ uid: input.param('uid'), version: input.integer('version') }),
@@ -69,7 +69,8 @@ export const automationRunRows = [
     path: '/automations/:uid/parked/retry',
     access: 'token',
     summary: 'All runs that are parked at a node do its work once more.',
-    details: '`version`, `node`: the place, as `/counts` names it. `runs`: how many they are.',
+    details:
+      '`version`, `node`: the place, as `/counts` names it. `runs`: how many they are. The first 1,000 at once, the others by a job: `/counts` shows how many are parked yet.',
     answers: answersBody(runsChangedShape),
     required: ['version', 'node'],
     operation: 'RetryParkedRuns',
@@ -82,7 +83,8 @@ export const automationRunRows = [
     path: '/automations/:uid/parked/skip',
     access: 'token',
     summary: 'All runs that are parked at a node go on as if it had done its work.',
-    details: '`version`, `node`: the place, as `/counts` names it. `runs`: how many they are.',
+    details:
+      '`version`, `node`: the place, as `/counts` names it. `runs`: how many they are. The first 1,000 at once, the others by a job: `/counts` shows how many are parked yet.',
     answers: answersBody(runsChangedShape),
     required: ['version', 'node'],
     operation: 'SkipParkedRuns',

@@ -27,6 +27,18 @@ const AutomationNodeCount = builder.objectRef<NodeCount>('AutomationNodeCount').
     passed: t.expose('passed', { type: 'BigInt', description: 'Went on, or came to an end of the flow.' }),
     left: t.expose('left', { type: 'BigInt', description: 'Left the flow there.' }),
     parked: t.expose('parked', { type: 'BigInt', description: 'Are there, because its work failed too often.' }),
+    pausedAt: t.expose('pausedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'Since when nobody is moved at it, because too many were parked. Try these again, or let them pass.',
+    }),
+    lateTotal: t.expose('lateTotal', {
+      type: 'BigInt',
+      nullable: true,
+      description:
+        'Who was late here when the automation went on; null: nobody of them is left, or nothing was chosen.',
+    }),
+    lateDone: t.expose('lateDone', { type: 'BigInt', nullable: true, description: 'How many of them have gone on.' }),
   }),
 });
 

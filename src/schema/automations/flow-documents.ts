@@ -9,7 +9,7 @@ import type {
   NEED_KINDS,
   ReadyMadeFlow as ReadyMade,
 } from '../../domain/automations/ready-made/ready-made-flow.ts';
-import { READY_MADE_FLOWS } from '../../domain/automations/ready-made/ready-made-flows.ts';
+import { READY_MADE_FLOWS, readyMadeInput } from '../../domain/automations/ready-made/ready-made-flows.ts';
 import { takeContent } from '../answer-content.ts';
 import { builder } from '../builder.ts';
 import { closedSet, ListFieldType } from '../enums.ts';
@@ -128,7 +128,11 @@ builder.mutationField('copyReadyMadeFlow', (t) =>
     authScopes: writing,
     typeOptions: { checks },
     input: {
-      readyMade: t.input.field({ type: ReadyMadeFlowName, required: true }),
+      readyMade: t.input.string({
+        required: true,
+        description: 'The `name` of one of `readyMadeFlows`.',
+        check: readyMadeInput,
+      }),
       listUid: t.input.string({ required: true }),
       name: t.input.string({ description: 'Absent: the title of the flow.' }),
       mapping: t.input.field({ type: 'JsonObject', description: MAPPING }),

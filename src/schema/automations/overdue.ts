@@ -20,9 +20,14 @@ const hoursInput = z.int().min(1).max(744);
 export function overdueArgs() {
   return builder.args((t) => ({
     overdue: t.field({ type: OverdueMode }),
-    overdueHours: t.int({ description: 'Needed with `spread` and `skip_mails`.', check: hoursInput }),
+    overdueHours: t.int({
+      description: 'Needed with `spread` and `skip_mails`, refused with others.',
+      check: hoursInput,
+    }),
   }));
 }
+
+const NO_HOURS = 'The overdue hours are for spread and skip_mails only. Leave them out, or choose one of these.';
 
 interface Asked {
   readonly overdue?: string | null | undefined;
@@ -31,8 +36,10 @@ interface Asked {
 
 /** Throws ValidationError on `overdueHours`. */
 export function overdueOf({ overdue, overdueHours }: Asked): OverdueChoice | undefined {
-  if (overdue !== 'spread' && overdue !== 'skip_mails')
+  if (overdue !== 'spread' && overdue !== 'skip_mails') {
+    if (typeof overdueHours === 'number') throw new ValidationError({ overdueHours: [NO_HOURS] });
     return overdue === 'now' || overdue === 'wait_anew' ? { mode: overdue } : undefined;
+  }
   if (!hoursInput.safeParse(overdueHours).success || typeof overdueHours !== 'number')
     throw new ValidationError({ overdueHours: ['The overdue hours must be from 1 to 744.'] });
   return overdue === 'spread'

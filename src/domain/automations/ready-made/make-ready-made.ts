@@ -3,7 +3,7 @@ import type { Context } from '../../context.ts';
 import { importDocument, type ImportOptions } from '../import-automation.ts';
 import { readyMadeFlow } from './ready-made-flows.ts';
 
-/** As `importAutomation`; throws ValidationError on `readyMade` for a name that none has. */
+/** As `importAutomation`; throws `READY_MADE_FLOW_NOT_FOUND` for a name that none has. */
 export async function makeReadyMade(
   ctx: Context,
   { readyMade, ...options }: ImportOptions & { readonly readyMade: string },

@@ -1,5 +1,7 @@
 /** The flows that come with the product, in the order in which they are shown. A customer makes an automation of one, and changes that. */
-import { ValidationError } from '../../../lib/errors.ts';
+import { z } from 'zod';
+import { NotFoundError } from '../../../lib/errors.ts';
+import { parseInput } from '../../../lib/text.ts';
 import { ANNIVERSARY, BIRTHDAY, DIGEST, RENEWAL } from './dates.ts';
 import type { ReadyMadeFlow } from './ready-made-flow.ts';
 import { ABANDONED_CART, AFTER_PURCHASE, LOOKED_AND_LEFT } from './shop.ts';
@@ -12,13 +14,16 @@ export const READY_MADE_FLOWS: readonly ReadyMadeFlow[] = [
   ...[LEAD_NURTURE, TRIAL_ONBOARDING, RENEWAL, DIGEST],
 ];
 
-const SHOWN_MAX = 50;
+const NAME_MAX = 50;
 
-/** The ready-made flow of this name. Throws ValidationError on `readyMade`. */
+export const readyMadeInput = z.string().max(NAME_MAX);
+
+/** The ready-made flow of this name. Throws ValidationError on `readyMade` for a text that is no name, NotFoundError `READY_MADE_FLOW_NOT_FOUND`. */
 export function readyMadeFlow(name: string): ReadyMadeFlow {
+  parseInput(z.object({ readyMade: readyMadeInput }), { readyMade: name });
   const found = READY_MADE_FLOWS.find((one) => one.name === name);
   if (found) return found;
   const names = READY_MADE_FLOWS.map((one) => one.name).join(', ');
-  const given = name.slice(0, SHOWN_MAX).toWellFormed();
-  throw new ValidationError({ readyMade: [`There is no ready-made flow “${given}”. There are: ${names}.`] });
+  const given = name.slice(0, NAME_MAX).toWellFormed();
+  throw new NotFoundError('READY_MADE_FLOW_NOT_FOUND', `There is no ready-made flow “${given}”. There are: ${names}.`);
 }
