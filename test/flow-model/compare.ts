@@ -1,11 +1,13 @@
 /** Compares what the product did with what the reference expects: the first difference in words, or undefined. */
-import type { HistoryData, Step } from './flow-data.ts';
-import { LIST_ZONE, type Played } from './played-history.ts';
-import { expectedOf, type Draws } from './reference.ts';
+import type { HistoryData, Mail, PersonThere, Step } from './flow-data.ts';
+import type { Played } from './played-history.ts';
+import { expectedOf } from './reference.ts';
 import type { Rules } from './rules.ts';
+import type { Draws } from './runs.ts';
+import { LIST_ZONE } from './stage.ts';
 
 export function differenceOf(history: HistoryData, played: Played, rules?: Rules): string | undefined {
-  const expected = expectedOf(history, { listZone: LIST_ZONE, draws: drawsOf(played.steps), ...(rules && { rules }) });
+  const expected = expectedOf(history, { listZone: LIST_ZONE, draws: drawsOf(played), ...(rules && { rules }) });
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['answers to execute', expected.refusals.map(String), played.refusals.map(String)],
     ...history.people.map(
@@ -14,11 +16,14 @@ export function differenceOf(history: HistoryData, played: Played, rules?: Rules
     ['waits', expected.waits, played.waits],
     [
       'people',
-      expected.people.map(({ status, tags, fields }) =>
+      expected.people.all.map(({ status, tags, fields }) =>
         status === 'deleted' ? status : [status, ...tags, fields['LEVEL'] ?? ''],
       ),
       played.people.map(({ status, tags, level }) => (status === 'deleted' ? status : [status, ...tags, level])),
     ],
+    ['people on the other list', expected.people.there.map(lineOfPerson), played.there.map(lineOfPerson)],
+    ['mails', linesOfMails(expected.mails), linesOfMails(played.mails)],
+    ['days', byName(expected.days), byName(played.days)],
     ['counts', byName(expected.counts), byName(played.counts)],
   ];
   const different = pairs.find(([, one, other]) => JSON.stringify(one) !== JSON.stringify(other));
@@ -41,10 +46,27 @@ function linesOf(steps: readonly Step[], of: number): string[] {
     .toSorted();
 }
 
-function drawsOf(steps: readonly Step[]): Draws {
+function lineOfPerson(person: PersonThere | undefined): string {
+  return person ? [person.status, ...person.tags, person.level].join(' ') : 'nobody';
+}
+
+function linesOfMails(mails: readonly Mail[]): string[] {
+  return mails
+    .map(({ person, run, node, pass, template }) => `${person} ${run} ${node} ${pass}: ${template}`)
+    .toSorted();
+}
+
+function drawsOf({ steps, waits }: Played): Draws {
   const left = steps.filter(({ port }) => port?.startsWith('variant:'));
-  return ({ person, run, node }) => {
-    const no = left.findIndex((step) => step.person === person && step.run === run && step.node === node);
-    return left.splice(no, 1)[0]?.port ?? 'nothing';
+  return {
+    variant({ person, run, node }) {
+      const no = left.findIndex((step) => step.person === person && step.run === run && step.node === node);
+      return left.splice(no, 1)[0]?.port ?? 'nothing';
+    },
+    wake({ person, key, node }, no) {
+      const begin = `${person} ${key} ${node} until `;
+      const until = Date.parse(waits[no]?.find((line) => line.startsWith(begin))?.slice(begin.length) ?? '');
+      return Number.isNaN(until) ? undefined : until;
+    },
   };
 }

@@ -22,6 +22,31 @@ export interface Question {
     readonly number?: { readonly gte?: number; readonly lt?: number };
     readonly isPresent?: boolean;
   };
+  readonly opened?: MailQuestion;
+  readonly clicked?: MailQuestion;
+}
+
+/** About a mail of this run: the node that sent it. */
+export interface MailQuestion {
+  readonly mail: string;
+  readonly machines?: boolean;
+}
+
+/** What a person does, as a wait, a goal or an exit asks for it. */
+export type AskedAct =
+  | {
+      readonly type: 'event';
+      readonly name: string;
+      readonly where?: readonly NonNullable<Question['payload']>[];
+      readonly sameKey?: boolean;
+    }
+  | { readonly type: 'opened' | 'clicked'; readonly mail?: string; readonly machines?: boolean };
+
+/** A goal or an exit: one of the two. */
+export interface WayOut {
+  readonly id: string;
+  readonly event?: AskedAct;
+  readonly person?: NonNullable<Question['person']>;
 }
 
 export interface TextQuestion {
@@ -54,9 +79,34 @@ export interface UntilNode extends Rest {
   readonly yearly?: boolean;
 }
 
+/** The mails of histories: by `A` to `C` and what their readers take them for. */
+export const TEMPLATES = { A: 'marketing', B: 'transactional', C: 'marketing' } as const;
+
+export interface MailNode extends Rest {
+  readonly type: 'send_mail';
+  readonly templateUid: keyof typeof TEMPLATES;
+  readonly notAgainWithinDays?: number;
+  readonly isGoodbye?: boolean;
+}
+
+export interface EventWaitNode extends Rest {
+  readonly type: 'wait_for_event';
+  readonly event: AskedAct;
+  readonly for: Duration;
+  readonly countsFrom: 'arrival' | 'entry';
+}
+
+export interface CopyNode extends Rest {
+  readonly type: 'copy_to_list' | 'move_to_list';
+  readonly onConflict: 'keep' | 'overwrite' | 'fill_empty';
+}
+
 export type NodeData =
   | WaitNode
   | UntilNode
+  | MailNode
+  | EventWaitNode
+  | CopyNode
   | (Rest & { readonly type: 'condition'; readonly if: Question })
   | (Rest & {
       readonly type: 'split';
@@ -71,11 +121,34 @@ export type EntryData =
   | { readonly mode: 'after_days'; readonly days: number }
   | { readonly mode: 'per_key'; readonly key: string };
 
+interface Timed {
+  readonly at: string;
+  /** Only who is so then. */
+  readonly if?: NonNullable<Question['person']>;
+}
+
+export interface DateTrigger extends Timed {
+  readonly type: 'date_field';
+  readonly field: string;
+  readonly before?: Duration;
+  readonly after?: Duration;
+  readonly yearly?: boolean;
+  readonly notInFirstYear?: boolean;
+}
+
+export type TimedTrigger =
+  | DateTrigger
+  | (Timed & { readonly type: 'specific_date'; readonly date: string })
+  | (Timed & { readonly type: 'weekly'; readonly weekdays: readonly number[] })
+  | (Timed & { readonly type: 'monthly'; readonly day: number });
+
 export interface FlowData {
-  readonly triggers: readonly { readonly type: 'execute' }[];
+  readonly triggers: readonly ({ readonly type: 'execute' } | TimedTrigger)[];
   readonly entry: EntryData;
   readonly nodes: readonly NodeData[];
   readonly edges: readonly { readonly from: string; readonly port: string; readonly to: string }[];
+  readonly goals?: readonly WayOut[];
+  readonly exits?: readonly WayOut[];
   readonly holidays: readonly string[];
   readonly passesMax: number;
 }
@@ -87,7 +160,11 @@ export type Happening = { readonly at: number } & (
   | { readonly do: 'execute'; readonly person: number; readonly payload: Payload }
   | { readonly do: 'set'; readonly person: number; readonly field: string; readonly value: string }
   | { readonly do: 'tag'; readonly person: number; readonly tag: string }
-  | { readonly do: 'unsubscribe' | 'delete'; readonly person: number }
+  | { readonly do: 'unsubscribe' | 'delete' | 'suppress'; readonly person: number }
+  /** Reported from outside. */
+  | { readonly do: 'event'; readonly person: number; readonly name: string; readonly payload: Payload }
+  /** Of the last mail to the person from this node; nothing without one. */
+  | { readonly do: 'open' | 'click'; readonly person: number; readonly node: string; readonly isMachine: boolean }
   /** The next flow of the history is published. */
   | { readonly do: 'publish' }
   | { readonly do: 'pause' | 'activate' }
@@ -100,6 +177,30 @@ export interface HistoryData {
   /** The fields that each person begins with. */
   readonly people: readonly Readonly<Record<string, string>>[];
   readonly happenings: readonly Happening[];
+  /** Of the list. */
+  readonly quiet?: QuietHours;
+  /** The same addresses on the other list, to which people are copied; undefined: they are not there. */
+  readonly there?: readonly (PersonThere | undefined)[];
+}
+
+export interface QuietHours {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface PersonThere {
+  readonly status: string;
+  readonly tags: readonly string[];
+  readonly level: string;
+}
+
+/** A mail of a flow: which, to whom, from where; `pass`: how often the run came to the node. */
+export interface Mail {
+  readonly person: number;
+  readonly run: string;
+  readonly node: string;
+  readonly pass: number;
+  readonly template: string;
 }
 
 /** One step of one person, as the history of the product shows it. */

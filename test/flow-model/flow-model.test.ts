@@ -1,6 +1,6 @@
 /**
  * Flows against a reference: random flows, people and histories (time zones, changes of clocks, deaths of the worker between any two
- * statements, new versions, pauses) take each person the same way at the same times in the product and in a short interpreter that shares no
+ * statements, new versions, pauses; mails, opens, clicks, events, changed dates, other lists) take each person the same way at the same times in the product and in a short interpreter that shares no
  * code with it. `FUZZ_RUNS=5000` plays as many histories.
  */
 import { expect, test } from 'vitest';
@@ -8,8 +8,9 @@ import { drawn, SEED } from '../support/property.ts';
 import { differenceOf } from './compare.ts';
 import type { HistoryData } from './flow-data.ts';
 import { startPlayer, type Played } from './played-history.ts';
-import { randomHistory, seldomHistories } from './random-history.ts';
+import { randomHistory } from './random-history.ts';
 import { RULES, type Rules } from './rules.ts';
+import { seldomHistories } from './seldom-histories.ts';
 import { WRONG_RULES } from './wrong-rules.ts';
 
 const HISTORIES = drawn(100);

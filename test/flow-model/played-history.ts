@@ -1,33 +1,35 @@
 /** Plays a history on the product's engine: what it has written down then, to be compared with the reference. */
 import { setImmediate } from 'node:timers/promises';
 import { openDatabase, sql } from '../../src/db/database.ts';
-import { queryRows } from '../../scripts/support/query-rows.ts';
-import { addListField } from '../../src/domain/audience/add-list-field.ts';
-import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
+import { lastPersonEventId } from '../../src/events/person-event-read-model.ts';
+import { recordPersonEvents } from '../../src/events/person-event-store.ts';
 import { deleteSubscriber } from '../../src/domain/audience/delete-subscriber.ts';
 import { tagSubscriber } from '../../src/domain/audience/tag-subscriber.ts';
 import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
-import { updateList } from '../../src/domain/audience/update-list.ts';
 import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts';
 import { advanceDue } from '../../src/domain/automations/advance-due.ts';
 import { createAutomation } from '../../src/domain/automations/create-automation.ts';
-import { enterPeople, type EntryAnswer } from '../../src/domain/automations/enter-people.ts';
-import { liveFlow } from '../../src/domain/automations/live-flow.ts';
-import { publishAutomation } from '../../src/domain/automations/publish-automation.ts';
 import { deleteAutomation } from '../../src/domain/automations/delete-automation.ts';
+import { enterPeople, type EntryAnswer } from '../../src/domain/automations/enter-people.ts';
+import { followActivity } from '../../src/domain/automations/follow-activity.ts';
+import { followFlow } from '../../src/domain/automations/follow-flow.ts';
+import { liveFlow } from '../../src/domain/automations/live-flow.ts';
+import { lookAgain } from '../../src/domain/automations/look-again.ts';
+import { publishAutomation } from '../../src/domain/automations/publish-automation.ts';
+import { runTriggers } from '../../src/domain/automations/run-triggers.ts';
 import { setAutomationStatus } from '../../src/domain/automations/set-automation-status.ts';
 import { updateAutomation } from '../../src/domain/automations/update-automation.ts';
 import { inTransaction } from '../../src/domain/context.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import { startFlowWorld } from '../support/flow-world.ts';
-import { startCuttingProxy } from '../support/cutting-proxy.ts';
-import type { FlowData, Happening, HistoryData, Payload, Step } from './flow-data.ts';
-import { nameOf, waitLines, type NodeCounts, type Waiting } from './reference.ts';
+import type { FlowData, Happening, HistoryData, Mail, Payload, PersonThere, Step } from './flow-data.ts';
+import { actOnMail, countsOf, daysOf, mailsOf, peopleOf, stepsOf, thereOf, waitsOf } from './played-rows.ts';
+import { addPeople, flowOfProduct, startStage, type Stage } from './stage.ts';
+import type { NodeCounts } from './runs.ts';
+import type { DayCounts } from './triggers.ts';
 
 /** PostgreSQL ends what a dead process had begun when it notices: then its rows are free. */
 const DYING = 'mailwright-dying';
-export const LIST_ZONE = 'Asia/Kolkata';
 
 export interface Played {
   readonly steps: readonly Step[];
@@ -35,6 +37,9 @@ export interface Played {
   /** After each work: who waits where until when. */
   readonly waits: readonly (readonly string[])[];
   readonly people: readonly { readonly status: string; readonly tags: readonly string[]; readonly level: string }[];
+  readonly there: readonly (PersonThere | undefined)[];
+  readonly mails: readonly Mail[];
+  readonly days: ReadonlyMap<string, DayCounts>;
   readonly counts: ReadonlyMap<string, NodeCounts>;
 }
 
@@ -42,146 +47,208 @@ export type Player = (history: HistoryData) => Promise<Played>;
 
 /** A list in a database of its own; histories are played one after the other. */
 export async function startPlayer(): Promise<Player> {
-  const world = await startFlowWorld();
-  const { ctx, list } = world;
-  await addListField(ctx, list.uid, { type: 'text', label: 'Level', tag: 'LEVEL' });
-  await addListField(ctx, list.uid, { type: 'text', label: 'Zone', tag: 'ZONE' });
-  await addListField(ctx, list.uid, { type: 'date', label: 'Ends', tag: 'ENDS' });
-  await updateList(ctx, list.uid, { timezone: LIST_ZONE, timezoneTag: 'ZONE' });
-  await ctx.db.execute(sql`SELECT hot.ensure_partitions('2026-02-15', '2026-06-15')`);
-  const proxy = await startCuttingProxy(ctx.database.url);
-  let made = 0;
-
-  async function play({ flows, people, happenings }: HistoryData): Promise<Played> {
-    const ids: bigint[] = [];
-    for (const { ...fieldValues } of people) {
-      made += 1;
-      const { id } = await addSubscriber(ctx, { listUid: list.uid, email: `m${made}@example.org`, fieldValues });
-      ids.push(id);
-    }
-    const [first] = flows;
-    const { uid } = await createAutomation(ctx, { listUid: list.uid, name: 'Model', flow: first });
-    let draft = 1;
-    let { number: version } = await publishAutomation(ctx, uid, draft);
-    await setAutomationStatus(ctx, uid, 'active');
-    const [automation] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM automation WHERE uid = ${uid}`);
-    if (!automation) throw new Error('The automation is not there.');
-    const key = { customerId: list.customerId, automationId: automation.id };
-    const refOf = (person: number) => ({ subscriber: subscriberUid(ids[person] ?? 0n), listUid: list.uid });
-    const refusals: (string | undefined)[] = [];
-    const waits: (readonly string[])[] = [];
-
-    async function execute(person: number, payload: Payload, now: Date): Promise<string | undefined> {
-      const live = await liveFlow(ctx, { ...key, version });
-      if (!live) throw new Error('The version is not there.');
-      const entry = live.flow.entry;
-      const entryKey = entry.mode === 'per_key' ? String(payload[entry.key] ?? '') : '';
-      const entrant = { personId: ids[person] ?? 0n, entryKey, payload, depth: 0, reason: 'execute' };
-      const [answer] = await inTransaction(ctx, (tx) => enterPeople(tx, live, { entrants: [entrant], now }));
-      return answer && refusalOf(answer);
-    }
-
-    async function publish(flow: FlowData | undefined): Promise<void> {
-      await updateAutomation(ctx, uid, { flow, draftVersion: draft });
-      draft += 1;
-      ({ number: version } = await publishAutomation(ctx, uid, draft));
-    }
-
-    async function happens(one: Happening): Promise<void> {
-      const now = new Date(one.at);
-      switch (one.do) {
-        case 'execute':
-          refusals.push(await execute(one.person, one.payload, now));
-          return;
-        case 'set':
-          await ignoringGone(updateSubscriber(ctx, { ...refOf(one.person), fieldValues: { [one.field]: one.value } }));
-          return;
-        case 'tag':
-          await ignoringGone(tagSubscriber(ctx, { ...refOf(one.person), tags: [one.tag] }));
-          return;
-        case 'unsubscribe':
-          await ignoringGone(unsubscribeSubscriber(ctx, refOf(one.person)));
-          return;
-        case 'delete':
-          await ignoringGone(deleteSubscriber(ctx, refOf(one.person)));
-          return;
-        case 'publish':
-          await publish(flows[version]);
-          return;
-        case 'pause':
-        case 'activate':
-          await setAutomationStatus(ctx, uid, one.do === 'pause' ? 'inactive' : 'active', { mode: 'now' });
-          return;
-        case 'work':
-          if (one.killAfter === undefined) await advanceDue(ctx, { now: () => now, isStopping: () => false });
-          else await workAndDie(now, one.killAfter);
-          if (one.killAfter === undefined) waits.push(await waitsNow());
-      }
-    }
-
-    /** Its connections are cut after so many messages to the database: what a killed process leaves. */
-    async function workAndDie(now: Date, killAfter: number): Promise<void> {
-      const database = openDatabase({ url: proxy.url, poolSize: 2, log: silentLog, applicationName: DYING });
-      proxy.cutAfter(killAfter);
-      try {
-        await advanceDue({ ...ctx, db: database, database }, { now: () => now, isStopping: () => false });
-      } catch {
-        // It has died.
-      } finally {
-        await database.close().catch(() => undefined);
-      }
-      const there = sql`SELECT 1 FROM pg_stat_activity WHERE application_name = ${DYING} AND datname = current_database()`;
-      while ((await queryRows(ctx.db, there)).length > 0) await setImmediate();
-    }
-
-    for (const one of happenings) await happens(one);
-    const played = { steps: await stepsOf(), refusals, waits, people: await peopleNow(), counts: await countsOf() };
-    await deleteAutomation(ctx, uid);
+  const stage = await startStage();
+  return async (history) => {
+    const { ids, emails } = await addPeople(stage, history);
+    const { uid } = await createAutomation(stage.ctx, {
+      ...{ listUid: stage.list.uid, name: 'Model', flow: flowOfProduct(stage, history.flows[0]) },
+    });
+    const { number: version } = await publishAutomation(stage.ctx, uid, 1);
+    await setAutomationStatus(stage.ctx, uid, 'active');
+    const automationId = await stage.idOf(uid);
+    const play = new Play(stage, history, { uid, automationId, ids, emails, version });
+    const played = await play.all();
+    await deleteAutomation(stage.ctx, uid);
+    await stage.removePeople(emails);
     return played;
+  };
+}
 
-    async function stepsOf(): Promise<Step[]> {
-      const rows = await queryRows<
-        Omit<Step, 'at' | 'person' | 'run'> & { at: Date; person: bigint; key: string; enteredAt: Date }
-      >(
-        ctx.db,
-        sql`SELECT s.at, s.person_id AS person, s.node, s.what, s.port, s.reason, coalesce(e.entry_key, '') AS key,
-                   min(s.at) OVER (PARTITION BY s.run_id) AS "enteredAt"
-              FROM hot.flow_step s LEFT JOIN hot.flow_entry e USING (customer_id, automation_id, run_id, person_id)
-             WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId} ORDER BY s.at, s.ctid`,
-      );
-      return rows.map(({ at, person, key: entryKey, enteredAt, ...step }) => ({
-        ...{ ...step, at: at.getTime(), person: ids.indexOf(person), run: nameOf({ key: entryKey, enteredAt }) },
-      }));
+interface Begun {
+  readonly uid: string;
+  readonly automationId: bigint;
+  readonly ids: readonly bigint[];
+  readonly emails: readonly string[];
+  readonly version: number;
+}
+
+class Play {
+  readonly #stage: Stage;
+  readonly #history: HistoryData;
+  readonly #begun: Begun;
+  readonly #refusals: (string | undefined)[] = [];
+  readonly #waits: (readonly string[])[] = [];
+  #version: number;
+  #draft = 1;
+  #acts = 0;
+
+  constructor(stage: Stage, history: HistoryData, begun: Begun) {
+    this.#stage = stage;
+    this.#history = history;
+    this.#begun = begun;
+    this.#version = begun.version;
+  }
+
+  async all(): Promise<Played> {
+    await this.#settle(new Date(this.#history.happenings[0]?.at ?? 0));
+    for (const one of this.#history.happenings) {
+      await this.#happens(one);
+      if (one.do === 'work' && one.killAfter !== undefined) continue;
+      await this.#fire(new Date(one.at));
+      await this.#follow(new Date(one.at));
+      if (one.do === 'work') this.#waits.push(await waitsOf(this.#rows));
     }
+    const { steps, names } = await stepsOf(this.#rows);
+    return {
+      ...{
+        steps,
+        refusals: this.#refusals,
+        waits: this.#waits,
+        counts: await countsOf(this.#rows),
+        days: await daysOf(this.#rows),
+      },
+      ...{
+        people: await peopleOf(this.#rows),
+        there: await thereOf(this.#rows),
+        mails: await mailsOf(this.#rows, names),
+      },
+    };
+  }
 
-    async function waitsNow(): Promise<readonly string[]> {
-      const rows = await queryRows<Waiting & { id: bigint }>(
-        ctx.db,
-        sql`SELECT person_id AS id, entry_key AS key, entered_at AS "enteredAt", node, wake_at AS wake FROM hot.flow_run
-             WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId}`,
-      );
-      return waitLines(rows.map(({ id, ...run }) => ({ ...run, person: ids.indexOf(id) })));
-    }
+  get #key() {
+    return { customerId: this.#stage.list.customerId, automationId: this.#begun.automationId };
+  }
 
-    async function peopleNow(): Promise<Played['people']> {
-      const rows = await queryRows<{ id: bigint; status: string; tags: string[]; level: string }>(
-        ctx.db,
-        sql`SELECT id, status, tags, coalesce(fields ->> 'LEVEL', '') AS level FROM subscriber WHERE customer_id = ${key.customerId} AND id = ANY (${ids}::bigint[])`,
-      );
-      const byId = new Map(rows.map(({ id, ...person }) => [id, person]));
-      return ids.map((id) => byId.get(id) ?? { status: 'deleted', tags: [], level: '' });
-    }
+  get #rows() {
+    return { stage: this.#stage, key: this.#key, ids: this.#begun.ids, emails: this.#begun.emails };
+  }
 
-    async function countsOf(): Promise<Map<string, NodeCounts>> {
-      const rows = await queryRows<NodeCounts & { version: number; node: string }>(
-        ctx.db,
-        sql`SELECT version::int, node, entered::int, waiting::int, passed::int, "left"::int FROM hot.flow_node
-             WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId}`,
-      );
-      return new Map(rows.map(({ version: no, node, ...counts }) => [`${no - 1} ${node}`, counts]));
+  #idOf(person: number): bigint {
+    return this.#begun.ids[person] ?? 0n;
+  }
+
+  #refOf(person: number) {
+    return { subscriber: subscriberUid(this.#idOf(person)), listUid: this.#stage.list.uid };
+  }
+
+  async #happens(one: Happening): Promise<void> {
+    const { ctx, list } = this.#stage;
+    const now = new Date(one.at);
+    switch (one.do) {
+      case 'execute':
+        this.#refusals.push(await this.#execute(one.person, one.payload, now));
+        return;
+      case 'set':
+        await ignoringGone(
+          updateSubscriber(ctx, { ...this.#refOf(one.person), fieldValues: { [one.field]: one.value } }),
+        );
+        return;
+      case 'tag':
+        await ignoringGone(tagSubscriber(ctx, { ...this.#refOf(one.person), tags: [one.tag] }));
+        return;
+      case 'unsubscribe':
+        await ignoringGone(unsubscribeSubscriber(ctx, this.#refOf(one.person)));
+        return;
+      case 'delete':
+        await ignoringGone(deleteSubscriber(ctx, this.#refOf(one.person)));
+        return;
+      case 'suppress':
+        await this.#stage.suppress(this.#idOf(one.person));
+        return;
+      case 'event': {
+        const event = {
+          personId: this.#idOf(one.person),
+          kind: 'event',
+          at: now,
+          name: one.name,
+          data: one.payload,
+        } as const;
+        return recordPersonEvents(ctx.db, { customerId: list.customerId, listId: list.id }, [event]);
+      }
+      case 'open':
+      case 'click':
+        this.#acts += 1;
+        return actOnMail(this.#rows, { ...one, no: this.#acts, personId: this.#idOf(one.person) });
+      case 'publish':
+        return this.#publish(this.#history.flows[this.#version]);
+      case 'pause':
+        await setAutomationStatus(ctx, this.#begun.uid, 'inactive');
+        return;
+      case 'activate':
+        await setAutomationStatus(ctx, this.#begun.uid, 'active', { mode: 'now' });
+        // The job of the activation.
+        return lookAgain(ctx, { ...this.#key, since: now, now }, () => false);
+      case 'work':
+        if (one.killAfter === undefined) await advanceDue(ctx, { now: () => now, isStopping: () => false });
+        else await this.#workAndDie(now, one.killAfter);
     }
   }
-  return play;
+
+  /** What triggers were told since the last time was told at `now`. */
+  async #settle(now: Date): Promise<void> {
+    const { ctx, list } = this.#stage;
+    const isFresh = (time: string) =>
+      sql`customer_id = ${list.customerId} AND ${sql([time])} > now() - interval '1 hour'`;
+    await ctx.db.execute(
+      sql`UPDATE hot.flow_trigger SET started_at = ${now}, walk_from = ${now}, walked_at = ${now} WHERE ${isFresh('started_at')}`,
+    );
+    await ctx.db.execute(sql`UPDATE hot.flow_trigger SET retry_at = NULL WHERE ${isFresh('retry_at')}`);
+    await ctx.db.execute(sql`UPDATE hot.flow_changed SET changed_at = ${now} WHERE ${isFresh('changed_at')}`);
+  }
+
+  /** Dates and timetables bring people in. */
+  async #fire(now: Date): Promise<void> {
+    if (this.#history.flows.every(({ triggers }) => triggers.length === 1)) return;
+    await this.#settle(now);
+    await runTriggers(this.#stage.ctx, { now: () => now, isStopping: () => false });
+  }
+
+  /** Reads what has happened to people and what they did, as the processes do at once. */
+  async #follow(now: Date): Promise<void> {
+    const { ctx, list } = this.#stage;
+    const upTo = await lastPersonEventId(ctx.database);
+    const behind = { ...this.#key, version: this.#version, listId: list.id };
+    let read: string = 'some';
+    while (read === 'some') read = await followFlow(ctx, behind, { upTo, now });
+    if (this.#acts === 0) return;
+    await ctx.db.execute(sql`UPDATE hot.flow_activity SET due_at = now() WHERE customer_id = ${list.customerId}`);
+    await followActivity(ctx, { isStopping: () => false, now: () => now });
+  }
+
+  async #execute(person: number, payload: Payload, now: Date): Promise<string | undefined> {
+    const { ctx } = this.#stage;
+    const live = await liveFlow(ctx, { ...this.#key, version: this.#version });
+    if (!live) throw new Error('The version is not there.');
+    const { entry } = live.flow;
+    const entryKey = entry.mode === 'per_key' ? String(payload[entry.key] ?? '') : '';
+    const entrant = { personId: this.#idOf(person), entryKey, payload, depth: 0, reason: 'execute' };
+    const [answer] = await inTransaction(ctx, (tx) => enterPeople(tx, live, { entrants: [entrant], now }));
+    return answer && refusalOf(answer);
+  }
+
+  async #publish(flow: FlowData | undefined): Promise<void> {
+    const { ctx } = this.#stage;
+    const { uid } = this.#begun;
+    await updateAutomation(ctx, uid, { flow: flowOfProduct(this.#stage, flow), draftVersion: this.#draft });
+    this.#draft += 1;
+    ({ number: this.#version } = await publishAutomation(ctx, uid, this.#draft));
+  }
+
+  /** Its connections are cut after so many messages to the database: what a killed process leaves. */
+  async #workAndDie(now: Date, killAfter: number): Promise<void> {
+    const { ctx, proxy } = this.#stage;
+    const database = openDatabase({ url: proxy.url, poolSize: 2, log: silentLog, applicationName: DYING });
+    proxy.cutAfter(killAfter);
+    try {
+      await advanceDue({ ...ctx, db: database, database }, { now: () => now, isStopping: () => false });
+    } catch {
+      // It has died.
+    } finally {
+      await database.close().catch(() => undefined);
+    }
+    const there = sql`SELECT 1 FROM pg_stat_activity WHERE application_name = ${DYING} AND datname = current_database()`;
+    while ((await ctx.db.execute(there)) > 0) await setImmediate();
+  }
 }
 
 function refusalOf(answer: EntryAnswer): string | undefined {

@@ -1,25 +1,30 @@
 /** Random flows, people and what happens to them, from a seed: the same seed gives the same history. */
 import { seededRandom, type Random } from '../chaos/random.ts';
-import type { EntryData, FlowData, Happening, HistoryData, NodeData, Payload, Question } from './flow-data.ts';
+import type {
+  AskedAct,
+  EntryData,
+  FlowData,
+  Happening,
+  HistoryData,
+  NodeData,
+  Payload,
+  PersonThere,
+  Question,
+  TimedTrigger,
+  WayOut,
+} from './flow-data.ts';
+import { isLongWait, portsOf, sensible, withoutKey } from './flow-shape.ts';
+import { BEGIN, CLOCK_CHANGES, ZONES } from './seldom-histories.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** Clocks change in New York on the 8th, in Berlin on the 29th of March, on Lord Howe Island (by half an hour) on the 5th of April. */
-const BEGIN = Date.parse('2026-03-04T10:00:00Z');
-const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata', 'Pacific/Apia'];
 const TAGS = ['vip', 'Silver'];
 const LEVELS = ['gold', 'Silver', 'none', ''];
 const DATES = ['2026-03-29', '2026-03-20', '2024-02-29', '2024-02-29', '1990-04-05', '2026-05-01', ''];
 const TIMES = ['00:00', '01:45', '02:00', '02:30', '03:10', '09:00', '23:30'];
-/** Local times that clocks in one of the zones skip or show twice, and a day that has passed. */
-const CLOCK_CHANGES = [
-  { date: '2026-03-08', at: '02:30' },
-  { date: '2026-03-29', at: '02:30' },
-  { date: '2026-10-04', at: '02:15' },
-  { date: '2026-04-05', at: '01:45' },
-  { date: '2026-10-25', at: '02:30' },
-  { date: '2026-11-01', at: '01:30' },
-  { date: '2026-03-01', at: '09:00' },
+const QUIET = [
+  { from: '22:00', to: '07:00' },
+  { from: '02:00', to: '12:30' },
 ];
 const KILLED_WITHIN = 60;
 const EDGE_SHARE = 85;
@@ -30,7 +35,12 @@ export function randomHistory(seed: number): HistoryData {
   const entry = draw.entry();
   const flows = Array.from({ length: draw.among([1, 1, 2]) }, () => draw.flow(entry));
   const people = Array.from({ length: draw.between(1, 5) }, () => draw.fields());
-  return { flows, people, happenings: draw.happenings(people.length, flows.length - 1) };
+  const mails = flows.flatMap(({ nodes }) => nodes.filter(({ type }) => type === 'send_mail').map(({ id }) => id));
+  return {
+    ...{ flows, people, happenings: draw.happenings({ people: people.length, publications: flows.length - 1, mails }) },
+    there: people.map(() => draw.personThere()),
+    ...(draw.isDrawn(30) && { quiet: draw.among(QUIET) }),
+  };
 }
 
 class Draw {
@@ -72,9 +82,9 @@ class Draw {
     const size = this.between(1, 8);
     // Several runs of one person see each other's changes: which of them comes first is not promised.
     const isAlone = entry.mode === 'once' || entry.mode === 'after_end';
-    const nodes = Array.from({ length: size }, (_, no) => this.#node(`n${no}`, isAlone));
+    const drawn = Array.from({ length: size }, (_, no) => this.#node(`n${no}`, isAlone));
     const edges = [{ from: 'start', port: 'next', to: 'n0' }];
-    for (const [no, node] of nodes.entries()) {
+    for (const [no, node] of drawn.entries()) {
       for (const port of portsOf(node)) {
         const isBack = isLongWait(node) && this.isDrawn(BACK_SHARE);
         if (isBack) edges.push({ from: node.id, port, to: `n${this.between(0, no)}` });
@@ -82,11 +92,15 @@ class Draw {
           edges.push({ from: node.id, port, to: `n${this.between(no + 1, Math.min(size - 1, no + 2))}` });
       }
     }
+    const nodes = sensible(drawn, edges, entry);
+    const mails = nodes.filter(({ type }) => type === 'send_mail').map(({ id }) => id);
     return {
-      triggers: [{ type: 'execute' }],
+      triggers: [{ type: 'execute' }, ...(entry.mode !== 'per_key' && this.isDrawn(35) ? [this.#trigger()] : [])],
       entry,
       nodes,
       edges,
+      ...(this.isDrawn(25) && { goals: [this.#wayOut('goal', { isAlone, mails, entry })] }),
+      ...(this.isDrawn(25) && { exits: [this.#wayOut('exit', { isAlone, mails, entry })] }),
       holidays: ['2026-03-09', '2026-03-10', '2026-04-03'],
       passesMax: this.between(1, 4),
     };
@@ -102,6 +116,9 @@ class Draw {
         ...(this.isDrawn(40) && { skipHolidays: true }),
       }),
       () => this.#until(id),
+      () => this.#mail(id, isAlone),
+      () => this.#mail(id, isAlone),
+      () => this.#eventWait(id, isAlone),
       () => ({ id, type: 'condition', if: this.#question(2, isAlone) }),
       () => ({
         id,
@@ -123,8 +140,81 @@ class Draw {
       () => ({ id, type: 'remove_tag', tag: 'VIP' }),
       () => ({ id, type: 'set_field', field: 'LEVEL', value: this.among(LEVELS) }),
       () => ({ id, type: this.isDrawn(50) ? 'end' : 'unsubscribe' }),
+      () => ({
+        ...{ id, type: this.among(['copy_to_list', 'copy_to_list', 'move_to_list'] as const) },
+        onConflict: this.among(['keep', 'overwrite', 'fill_empty'] as const),
+      }),
     ];
-    return this.among(isAlone ? draws : draws.slice(0, 5))();
+    return this.among(isAlone ? draws : draws.slice(0, 8))();
+  }
+
+  #mail(id: string, isAlone: boolean): NodeData {
+    return {
+      ...{ id, type: 'send_mail', templateUid: this.among(['A', 'A', 'B', 'C'] as const) },
+      // Of several runs of one person it is not promised which comes first.
+      ...(isAlone && this.isDrawn(40) && { notAgainWithinDays: this.between(1, 4) }),
+      ...(isAlone && this.isDrawn(30) && { isGoodbye: true }),
+    };
+  }
+
+  #eventWait(id: string, isAlone: boolean): NodeData {
+    return {
+      ...{ id, type: 'wait_for_event', event: this.#act(isAlone ? ['any', 'n0', 'n1', 'n2', 'n3'] : []) },
+      for: this.among([{ minutes: 90 }, { hours: 24 }, { days: 2 }, { weeks: 1 }]),
+      countsFrom: this.isDrawn(40) ? 'entry' : 'arrival',
+    };
+  }
+
+  /** `mails`: nodes that may be named, or `any`. */
+  #act(mails: readonly string[]): AskedAct {
+    if (mails.length > 0 && this.isDrawn(50)) {
+      const mail = this.among(mails);
+      return {
+        type: this.among(['opened', 'clicked'] as const),
+        ...(mail !== 'any' && { mail }),
+        ...(this.isDrawn(20) && { machines: true }),
+      };
+    }
+    return {
+      ...{ type: 'event', name: this.among(['order', 'order', 'visit']) },
+      ...(this.isDrawn(30) && { where: [{ path: 'total', number: this.among([{ gte: 50 }, { lt: 50 }]) }] }),
+      ...(mails.length === 0 && this.isDrawn(40) && { sameKey: true }),
+    };
+  }
+
+  #wayOut(
+    id: string,
+    {
+      isAlone,
+      mails,
+      entry,
+    }: { readonly isAlone: boolean; readonly mails: readonly string[]; readonly entry: EntryData },
+  ): WayOut {
+    if (isAlone && this.isDrawn(40)) return { id, person: { tags: { hasAny: [this.among(TAGS)] } } };
+    const event = this.#act(isAlone && mails.length > 0 ? ['any', ...mails] : []);
+    return { id, event: event.type !== 'event' || entry.mode === 'per_key' ? event : withoutKey(event) };
+  }
+
+  personThere(): PersonThere | undefined {
+    if (this.isDrawn(50)) return undefined;
+    return {
+      status: this.among(['subscribed', 'subscribed', 'unsubscribed']),
+      tags: this.among([[], ['VIP'], ['old']]),
+      level: this.among(LEVELS),
+    };
+  }
+
+  #trigger(): TimedTrigger {
+    const rest = { at: this.among(TIMES), ...(this.isDrawn(25) && { if: { tags: { hasNone: ['vip'] } } }) };
+    const shift = this.among([{}, { before: { days: 3 } }, { after: { weeks: 1 } }]);
+    const yearly = this.isDrawn(60) ? { yearly: true, ...(this.isDrawn(30) && { notInFirstYear: true }) } : {};
+    return this.among<() => TimedTrigger>([
+      () => ({ type: 'date_field', field: 'ENDS', ...shift, ...yearly, ...rest }),
+      () => ({ type: 'date_field', field: 'ENDS', ...shift, ...yearly, ...rest }),
+      () => ({ type: 'weekly', weekdays: this.among([[1], [6, 7], [2, 4]]), ...rest }),
+      () => ({ type: 'monthly', day: this.among([5, 8, 31]), ...rest }),
+      () => ({ type: 'specific_date', date: this.among(['2026-03-06', '2026-03-08', '2026-03-29']), ...rest }),
+    ])();
   }
 
   #until(id: string): NodeData {
@@ -144,8 +234,11 @@ class Draw {
       { path: 'cart', text: this.among([{ is: 'A' }, { isNot: 'a' }, { contains: 'b' }, { isEmpty: true }]) },
       { path: 'total', isPresent: this.isDrawn(50) },
     ]);
-    if (!isAlone || this.isDrawn(40)) return { payload: ofPayload };
+    if (!isAlone || this.isDrawn(30)) return { payload: ofPayload };
+    const mail = this.among(['n0', 'n1', 'n2', 'n3']);
     return this.among<Question>([
+      { opened: { mail, ...(this.isDrawn(30) && { machines: true }) } },
+      { clicked: { mail } },
       {
         person: {
           field: {
@@ -159,7 +252,15 @@ class Draw {
     ]);
   }
 
-  happenings(people: number, publications: number): Happening[] {
+  happenings({
+    people,
+    publications,
+    mails,
+  }: {
+    readonly people: number;
+    readonly publications: number;
+    readonly mails: readonly string[];
+  }): Happening[] {
     const all: Happening[] = [];
     let at = BEGIN;
     let toPublish = publications;
@@ -175,7 +276,7 @@ class Draw {
         toPublish -= 1;
         all.push({ at, do: 'publish' });
       } else {
-        const next = this.#other(at, person, isPaused);
+        const next = this.#other(at, { person, isPaused, mails });
         if (next.do === 'pause' || next.do === 'activate') isPaused = next.do === 'pause';
         all.push(next);
       }
@@ -200,73 +301,39 @@ class Draw {
     };
   }
 
-  #other(at: number, person: number, isPaused: boolean): Happening {
-    if (isPaused) return { at, do: 'activate' };
+  #other(
+    at: number,
+    {
+      person,
+      isPaused,
+      mails,
+    }: { readonly person: number; readonly isPaused: boolean; readonly mails: readonly string[] },
+  ): Happening {
+    if (isPaused && this.isDrawn(60)) return { at, do: 'activate' };
+    const act = (): Happening => {
+      if (mails.length === 0) return this.#event(at, person);
+      return {
+        at,
+        do: this.among(['open', 'click'] as const),
+        person,
+        node: this.among(mails),
+        isMachine: this.isDrawn(20),
+      };
+    };
     return this.among<() => Happening>([
+      ...[act, act, () => this.#event(at, person), () => this.#event(at, person)],
+      () => ({ at, do: 'set', person, field: 'ENDS', value: this.among(DATES) }),
+      () => ({ at, do: 'suppress', person }),
       () => ({ at, do: 'set', person, field: 'LEVEL', value: this.among(LEVELS) }),
       () => ({ at, do: 'set', person, field: 'ZONE', value: this.among(ZONES) }),
       () => ({ at, do: 'tag', person, tag: this.among([...TAGS, 'VIP', 'SILVER']) }),
       () => ({ at, do: 'unsubscribe', person }),
       () => ({ at, do: 'delete', person }),
-      () => ({ at, do: 'pause' }),
+      () => (isPaused ? { at, do: 'activate' } : { at, do: 'pause' }),
     ])();
   }
-}
 
-/** What the draw brings too seldom: each change of clocks for a person of each zone, a question about a field, entries without end. */
-export function seldomHistories(): readonly HistoryData[] {
-  const rest = { triggers: [{ type: 'execute' as const }], holidays: [], passesMax: 1 };
-  const start = { from: 'start', port: 'next', to: 'n0' };
-  const clocks = CLOCK_CHANGES.map((change): HistoryData => {
-    const nodes: readonly NodeData[] = [{ id: 'n0', type: 'wait_until', ...change }];
-    const entered = ZONES.map((_, person): Happening => ({ at: BEGIN, do: 'execute', person, payload: {} }));
-    return {
-      flows: [{ ...rest, entry: { mode: 'once' }, nodes, edges: [start] }],
-      people: ZONES.map((ZONE) => ({ ZONE })),
-      happenings: [...entered, { at: BEGIN, do: 'work' }],
-    };
-  });
-  const again = Array.from({ length: 22 }, (): Happening[] => [
-    { at: BEGIN, do: 'execute', person: 0, payload: {} },
-    { at: BEGIN, do: 'work' },
-  ]);
-  const end: readonly NodeData[] = [{ id: 'n0', type: 'end' }];
-  const loop = { ...rest, entry: { mode: 'after_end' as const }, nodes: end, edges: [start] };
-  const asks: NodeData = {
-    id: 'n0',
-    type: 'condition',
-    if: { person: { field: { tag: 'LEVEL', text: { is: 'Gold' } } } },
-  };
-  const asking: HistoryData = {
-    flows: [{ ...rest, entry: { mode: 'once' }, nodes: [asks], edges: [start] }],
-    people: [{ LEVEL: 'gold' }, { LEVEL: 'Silver' }],
-    happenings: [
-      { at: BEGIN, do: 'execute', person: 0, payload: {} },
-      { at: BEGIN, do: 'execute', person: 1, payload: {} },
-      { at: BEGIN, do: 'work' },
-    ],
-  };
-  return [...clocks, asking, { flows: [loop], people: [{}], happenings: again.flat() }];
-}
-
-/** The ports that lead somewhere in these flows. */
-function portsOf(node: NodeData): readonly string[] {
-  switch (node.type) {
-    case 'end':
-      return [];
-    case 'condition':
-      return ['yes', 'no'];
-    case 'split':
-      return node.variants.map(({ name }) => `variant:${name}`);
-    case 'wait_until':
-      return node.field === undefined ? ['next', 'late'] : ['next', 'late', 'no_date'];
-    default:
-      return ['next'];
+  #event(at: number, person: number): Happening {
+    return { at, do: 'event', person, name: this.among(['order', 'order', 'visit']), payload: this.#payload() };
   }
-}
-
-/** Only behind such a wait an edge may lead back (D83). */
-function isLongWait(node: NodeData): boolean {
-  if (node.type === 'wait_until') return node.weekdays !== undefined;
-  return node.type === 'wait' && (node.for.minutes ?? 60) >= 60;
 }

@@ -2,53 +2,25 @@
  * A reference interpreter of flows with a virtual clock: what must happen to each person, person by person and step by step, without a database
  * and without the code of the product. It is as short as it can be; the rules stand in rules.ts.
  */
-import type { FlowData, Happening, HistoryData, NodeData, Payload, Step } from './flow-data.ts';
-import { RULES, untilEnd, waitEnd, type LastEntry, type Rules } from './rules.ts';
-
-interface Person {
-  fields: Record<string, string>;
-  tags: readonly string[];
-  status: string;
-}
-
-interface Run {
-  readonly person: number;
-  readonly version: number;
-  readonly key: string;
-  readonly enteredAt: number;
-  readonly payload: Payload;
-  readonly passes: Map<string, number>;
-  node: string;
-  since: number;
-  /** When something is to be done here. */
-  wake: number;
-  hasUnsubscribed: boolean;
-}
-
-/** Counts of a node (D90). */
-export interface NodeCounts {
-  entered: number;
-  waiting: number;
-  passed: number;
-  left: number;
-}
-
-/** What the product has drawn next for this run at this split. */
-export type Draws = (step: Pick<Step, 'person' | 'run' | 'node'>) => string;
-
-export interface Waiting {
-  readonly person: number;
-  readonly key: string;
-  readonly enteredAt: Date | number;
-  readonly node: string;
-  readonly wake: Date | number;
-}
-
-export function waitLines(waiting: readonly Waiting[]): readonly string[] {
-  return waiting
-    .map(({ person, key, node, wake }) => `${person} ${key} ${node} until ${new Date(wake).toISOString()}`)
-    .toSorted();
-}
+import { Acts, type Act, type Asking } from './acts.ts';
+import type {
+  EventWaitNode,
+  FlowData,
+  Happening,
+  HistoryData,
+  Mail,
+  MailNode,
+  NodeData,
+  Payload,
+  PersonThere,
+  QuietHours,
+  Step,
+  WayOut,
+} from './flow-data.ts';
+import { People, type Changes, type Person } from './people.ts';
+import { eventWaitEnd, RULES, SETTLED_MS, type LastEntry, type Rules } from './rules.ts';
+import { Triggers, type DayCounts } from './triggers.ts';
+import { nameOf, Runs, waitLines, type Draws, type NodeCounts, type Outcome, type Run } from './runs.ts';
 
 export interface Expected {
   readonly steps: readonly Step[];
@@ -56,7 +28,10 @@ export interface Expected {
   readonly refusals: readonly (string | undefined)[];
   /** After each work: who waits where until when. */
   readonly waits: readonly (readonly string[])[];
-  readonly people: readonly Person[];
+  readonly people: { readonly all: readonly Person[]; readonly there: readonly (PersonThere | undefined)[] };
+  readonly mails: readonly Mail[];
+  /** What came of dates and timetables, by days. */
+  readonly days: ReadonlyMap<string, DayCounts>;
   /** By version and node. */
   readonly counts: ReadonlyMap<string, NodeCounts>;
 }
@@ -70,251 +45,346 @@ export function expectedOf(
   return reference;
 }
 
-/** Of one person there is no other at that time with that key. */
-export function nameOf({ key, enteredAt }: { readonly key: string; readonly enteredAt: number | Date }): string {
-  return `${key}@${new Date(enteredAt).toISOString()}`;
-}
-
 class Reference implements Expected {
-  readonly steps: Step[] = [];
   readonly refusals: (string | undefined)[] = [];
   readonly waits: (readonly string[])[] = [];
-  readonly people: Person[];
-  readonly counts = new Map<string, NodeCounts>();
+  readonly people: People;
+  readonly #acts: Acts;
   readonly #flows: readonly FlowData[];
+  readonly #quiet: QuietHours | undefined;
   readonly #rules: Rules;
   readonly #draws: Draws;
-  readonly #listZone: string;
+  readonly #runs: Runs;
+  readonly #triggers: Triggers;
   readonly #blocked = new Set<number>();
-  readonly #entries = new Map<string, { at: number[]; run: Run | undefined }>();
-  #runs: Run[] = [];
-  #published = 0;
   #status = 'active';
+  #begunAt: number | undefined;
 
   constructor(
-    { flows, people }: HistoryData,
+    { flows, people, there = [], quiet }: HistoryData,
     { listZone, draws, rules }: { listZone: string; draws: Draws; rules: Rules },
   ) {
     this.#flows = flows;
+    this.#quiet = quiet;
     this.#rules = rules;
     this.#draws = draws;
-    this.#listZone = listZone;
-    this.people = people.map((fields) => ({ fields: { ...fields }, tags: [], status: 'subscribed' }));
+    this.#acts = new Acts(rules);
+    this.people = new People(people, there, rules);
+    this.#runs = new Runs({ flows, people: this.people, listZone, rules });
+    const enter = (person: number, reason: string, now: number) => this.#enter(person, { payload: {}, reason }, now);
+    this.#triggers = new Triggers({ people: this.people, rules, listZone, enter });
+  }
+
+  get steps(): readonly Step[] {
+    return this.#runs.steps;
+  }
+
+  get counts(): ReadonlyMap<string, NodeCounts> {
+    return this.#runs.counts;
+  }
+
+  get days(): ReadonlyMap<string, DayCounts> {
+    return this.#triggers.days;
+  }
+
+  get mails(): readonly Mail[] {
+    return this.#acts.mails;
   }
 
   happens(happening: Happening): void {
     const { at } = happening;
-    if ('person' in happening && happening.do !== 'execute' && this.#person(happening).status === 'deleted') return;
+    if (happening.do === 'work') {
+      this.#work(at);
+      if (happening.killAfter !== undefined) return;
+    }
+    if (this.#begunAt === undefined) this.#begin(at, true);
+    const act = this.#act(happening);
+    const changed = new Map([...this.people.changes].map(([no, { fields }]) => [no, fields]));
+    if (this.#rules.isMoving(this.#status)) this.#triggers.run(at, changed);
+    this.#follow(at, act);
+    if (happening.do === 'work') this.waits.push(waitLines(this.#runs.all));
+  }
+
+  /** What happens besides work; a person's act if it is one. */
+  #act(happening: Happening): Act | undefined {
+    const { people } = this;
+    const { at } = happening;
+    if ('person' in happening && happening.do !== 'execute' && people.get(happening.person).status === 'deleted')
+      return;
     switch (happening.do) {
       case 'execute':
-        this.refusals.push(this.#execute(happening, at));
+        this.refusals.push(this.#enter(happening.person, { payload: happening.payload, reason: 'execute' }, at));
         return;
       case 'set':
-        this.#person(happening).fields[happening.field] = happening.value;
+        people.setField(happening.person, happening.field, happening.value);
         return;
       case 'tag':
-        this.#person(happening).tags = this.#rules.withTag(this.#person(happening).tags, happening.tag);
+        people.tag(happening.person, happening.tag);
         return;
       case 'unsubscribe':
-        this.#person(happening).status = 'unsubscribed';
+        people.leave(happening.person, 'unsubscribed');
         return;
       case 'delete':
-        this.#person(happening).status = 'deleted';
+        people.leave(happening.person, 'deleted');
+        return;
+      case 'suppress':
+        people.suppress(happening.person);
         return;
       case 'publish':
-        this.#published += 1;
+        this.#runs.published += 1;
+        if (this.#status === 'active') this.#begin(at, false);
         return;
       case 'pause':
-      case 'activate':
-        if (happening.do === 'activate' && this.#status === 'inactive') this.#blocked.clear();
-        this.#status = happening.do === 'pause' ? 'inactive' : 'active';
+        this.#status = 'inactive';
         return;
-      case 'work':
-        this.#work(at);
-        if (happening.killAfter === undefined) this.waits.push(waitLines(this.#runs));
+      case 'activate':
+        this.#goOn(at);
+        return;
+      case 'event': {
+        const { person, name, payload } = happening;
+        return this.#acts.add({ person, at, type: 'event', name, payload });
+      }
+      case 'open':
+      case 'click': {
+        const mail = this.#acts.lastMail(happening.person, happening.node);
+        const type = happening.do === 'open' ? 'opened' : 'clicked';
+        const { person, isMachine } = happening;
+        return mail && this.#acts.add({ person, at, type, mail, isMachine });
+      }
+      default:
+        return;
     }
+  }
+
+  /** What happened meanwhile lets nobody in, and ends no wait; but who has gone leaves, and dates are looked at. */
+  #goOn(now: number): void {
+    const changes = this.people.takeChanges();
+    if (this.#status === 'active') return;
+    this.#status = 'active';
+    this.#begin(now, true);
+    this.#blocked.clear();
+    if (!this.#rules.looksAgain) return;
+    for (const run of [...this.#runs.all]) {
+      const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
+      if (gone !== undefined) this.#runs.leave(run, now, gone);
+      else if (changes.has(run.person)) this.#moveWake(run, now, changes.get(run.person));
+    }
+  }
+
+  #begin(now: number, isAnew: boolean): void {
+    this.#begunAt = now;
+    const flow = this.#flows[this.#runs.published];
+    if (flow) this.#triggers.begin(flow, now, isAnew);
   }
 
   /** Moves everybody who is due, until nobody is. */
   #work(now: number): void {
     if (!this.#rules.isMoving(this.#status)) return;
     for (;;) {
-      const due = this.#runs.find(({ wake }) => this.#rules.isDue(wake, now));
+      const due = this.#runs.all.find(({ wake }) => wake !== null && this.#rules.isDue(wake, now));
       if (!due) return;
       this.#advance(due, now);
     }
   }
 
-  #execute({ person: no, payload }: { person: number; payload: Payload }, now: number): string | undefined {
+  /** Reads what has happened to people. */
+  #follow(now: number, act?: Act): void {
+    if (!this.#rules.isMoving(this.#status)) return;
+    const changes = this.people.takeChanges();
+    for (const run of [...this.#runs.all])
+      if (changes.has(run.person) || act?.person === run.person)
+        this.#read(run, now, { changes: changes.get(run.person), act });
+  }
+
+  #read(run: Run, now: number, { changes, act }: { changes: Changes | undefined; act: Act | undefined }): void {
     const rules = this.#rules;
-    const flow = this.#flows[this.#published];
-    const person = this.people[no];
-    if (!flow || !person || person.status === 'deleted') return 'SUBSCRIBER_NOT_FOUND';
+    const gone = changes?.hasEnded === true ? rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed) : undefined;
+    if (gone !== undefined && (!run.isParked || rules.leavesParked(gone) !== undefined))
+      return this.#runs.leave(run, now, gone);
+    if (run.isParked) return;
+    const asking = this.#asking(run);
+    const way = this.#wayOut(run, ({ event, person }) => {
+      if (person) return changes !== undefined && rules.isPerson(person, this.#runs.person(run));
+      return event !== undefined && act !== undefined && act.at >= run.enteredAt && this.#acts.isIt(event, act, asking);
+    });
+    if (way !== undefined) return this.#runs.leave(run, now, way);
+    const node = this.#runs.node(run);
+    if (act && node.type === 'wait_for_event' && run.hasLooked && this.#acts.isIt(node.event, act, asking)) {
+      const within = { from: rules.countsFrom(node.countsFrom, run), until: run.wake ?? 0 };
+      if (rules.isWithin(act.at, within)) return this.#runs.pass(run, now, { port: 'next', reason: node.event.type });
+    }
+    if (changes) this.#moveWake(run, now, changes);
+  }
+
+  #moveWake(run: Run, now: number, changes: Changes | undefined): void {
+    const node = this.#runs.node(run);
+    const isWaiting = run.wake !== null && run.wake > now;
+    if (changes && isWaiting && node.type === 'wait_until' && this.#rules.movesWake(node, changes.fields))
+      run.wake = now;
+  }
+
+  /** The first goal or exit that is true, as the history names it. */
+  #wayOut(run: Run, isTrue: (way: WayOut) => boolean): string | undefined {
+    const { goals = [], exits = [] } = this.#runs.flow(run);
+    const found = this.#rules.waysOut(goals, exits).find(([, way]) => isTrue(way));
+    return found && `${found[0]}:${found[1].id}`;
+  }
+
+  #asking(run: Run): Asking {
+    const { entry } = this.#runs.flow(run);
+    return {
+      person: run.person,
+      name: nameOf(run),
+      key: run.key,
+      keyOf: (payload) => this.#rules.keyOf(entry, payload),
+    };
+  }
+
+  #enter(no: number, { payload, reason }: { payload: Payload; reason: string }, now: number): string | undefined {
+    const rules = this.#rules;
+    const flow = this.#flows[this.#runs.published];
+    const person = this.people.get(no);
+    if (!flow || person.status === 'deleted') return 'SUBSCRIBER_NOT_FOUND';
     const key = rules.keyOf(flow.entry, payload);
     if (flow.entry.mode === 'per_key' && key === '') return 'no_key';
     if (person.status !== 'subscribed') return 'not_subscribed';
-    const all = [...this.#entries].filter(([name]) => name.startsWith(`${no} `)).flatMap(([, { at }]) => at);
+    if (person.isSuppressed) return 'suppressed';
+    const all = [...this.#runs.entries].filter(([name]) => name.startsWith(`${no} `)).flatMap(([, { at }]) => at);
     if (flow.entry.mode !== 'once' && (this.#blocked.has(no) || rules.isLoop(all, now))) {
       this.#blocked.add(no);
       return 'too_often';
     }
-    const entry = this.#entries.get(`${no} ${key}`) ?? { at: [], run: undefined };
+    const entry = this.#runs.entries.get(`${no} ${key}`) ?? { at: [], run: undefined };
     const lastAt = entry.at.at(-1);
     const last: LastEntry | undefined =
       lastAt === undefined ? undefined : { at: lastAt, hasEnded: entry.run === undefined };
     if (!rules.mayEnter(flow.entry, last, now)) return rules.refusal(flow.entry);
     const run: Run = {
-      person: no,
-      version: this.#published,
-      key,
-      payload,
-      enteredAt: now,
-      passes: new Map(),
-      node: '',
-      since: now,
-      wake: now,
-      hasUnsubscribed: false,
+      ...{ person: no, version: this.#runs.published, key, payload, enteredAt: now, passes: new Map<string, number>() },
+      ...{ node: '', since: now, wake: now, hasUnsubscribed: false, isParked: false, hasLooked: false },
     };
-    this.#entries.set(`${no} ${key}`, { at: [...entry.at, now], run });
-    this.#runs.push(run);
-    this.#arrive(run, this.#next(run, 'start', 'next') ?? '', now);
-    this.#step(run, now, { what: 'entered', reason: 'execute' });
+    this.#runs.entries.set(`${no} ${key}`, { at: [...entry.at, now], run });
+    this.#runs.all.push(run);
+    this.#runs.arrive(run, this.#runs.next(run, 'start', 'next') ?? '', now);
+    const first = this.#runs.node(run);
+    // The product looks at a person's own date once more, after the entry.
+    if (first.type === 'wait_until' && first.field !== undefined) run.wake = now;
+    this.#runs.step(run, now, { what: 'entered', reason });
     return undefined;
   }
 
   #advance(run: Run, now: number): void {
-    const rules = this.#rules;
-    const person = this.#person(run);
-    const gone = rules.leavesBy(person, run.hasUnsubscribed);
-    if (gone !== undefined) return this.#leave(run, now, gone);
-    const node = this.#node(run);
-    const port = this.#portOf(run, node, now);
-    if (port === undefined) return;
-    if (port === null) return this.#pass(run, now, { port: null, reason: 'end' });
-    this.#pass(run, now, { port, reason: port === 'late' || port === 'no_date' ? port : null });
+    const node = this.#runs.node(run);
+    const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed) ?? this.#wayOutBeforeMail(run, node);
+    if (gone !== undefined) return this.#runs.leave(run, now, gone);
+    const outcome = this.#workOf(run, node, now);
+    if (outcome === null) return;
+    if ('park' in outcome) return this.#runs.park(run, now, outcome.park);
+    if (outcome.port === null) return this.#runs.pass(run, now, { port: null, reason: 'end' });
+    this.#runs.pass(run, now, outcome);
   }
 
-  /** Does the node's work. Undefined: the person stays for longer. Null: the flow ends. */
-  #portOf(run: Run, node: NodeData, now: number): string | null | undefined {
+  #wayOutBeforeMail(run: Run, node: NodeData): string | undefined {
+    if (node.type !== 'send_mail' || !this.#rules.isJudgedBeforeMail) return undefined;
+    const asking = this.#asking(run);
+    return this.#wayOut(run, ({ event, person }) => {
+      if (person) return this.#rules.isPerson(person, this.#runs.person(run));
+      return event !== undefined && this.#acts.hasDone(event, asking, { from: run.enteredAt, until: Infinity });
+    });
+  }
+
+  #workOf(run: Run, node: NodeData, now: number): Outcome {
     const rules = this.#rules;
-    const person = this.#person(run);
+    const next = { port: 'next', reason: null };
     switch (node.type) {
       case 'wait':
-        return 'next';
+        return next;
       case 'wait_until': {
-        const end = this.#untilEnd(run, node);
-        if (typeof end === 'string') return end;
-        if (end > now) {
-          run.wake = end;
-          return undefined;
-        }
-        return node.weekdays === undefined && rules.isLate(end, now) ? 'late' : 'next';
+        const end = this.#runs.untilEnd(run, node);
+        if (typeof end === 'string') return { port: end, reason: end };
+        run.wake = end;
+        if (end > now) return null;
+        return node.weekdays === undefined && rules.isLate(end, now) ? { port: 'late', reason: 'late' } : next;
       }
-      case 'condition':
-        return rules.isTrue(node.if, person, run.payload) ? 'yes' : 'no';
+      case 'wait_for_event':
+        return this.#lookBack(run, node, now);
+      case 'send_mail':
+        return this.#mail(run, node, now);
+      case 'condition': {
+        const isTrue = rules.isTrue(node.if, this.#runs.person(run), run.payload, (kind, question) =>
+          this.#acts.hasActed(kind, question, { run: nameOf(run), pass: run.passes.get(question.mail) ?? 1 }),
+        );
+        return { port: isTrue ? 'yes' : 'no', reason: null };
+      }
       case 'split': {
-        const port = this.#draws({ person: run.person, run: nameOf(run), node: run.node });
-        return rules.isVariant(node, port) ? port : `no variant: ${port}`;
+        const port = this.#draws.variant({ person: run.person, run: nameOf(run), node: run.node });
+        return { port: rules.isVariant(node, port) ? port : `no variant: ${port}`, reason: null };
       }
-      case 'add_tag':
-        person.tags = rules.withTag(person.tags, node.tag);
-        return 'next';
-      case 'remove_tag':
-        person.tags = rules.withoutTag(person.tags, node.tag);
-        return 'next';
-      case 'set_field':
-        person.fields[node.field] = node.value;
-        return 'next';
-      case 'unsubscribe':
-        person.status = 'unsubscribed';
-        run.hasUnsubscribed = true;
-        return 'next';
-      case 'end':
-        return null;
+      default:
+        return this.#change(run, node);
     }
   }
 
-  /** Through a port to the next node, or out of the flow where no edge leads on. */
-  #pass(run: Run, now: number, { port, reason }: { port: string | null; reason: string | null }): void {
-    const next = port === null ? undefined : this.#next(run, run.node, port);
-    const times = next === undefined ? 0 : (run.passes.get(next) ?? 0) + 1;
-    if (next !== undefined && !this.#rules.mayPass(times, this.#flow(run).passesMax))
-      return this.#leave(run, now, 'too_many_passes');
-    this.#step(run, now, { what: 'passed', port, reason });
-    this.#count(run).waiting -= 1;
-    this.#count(run).passed += 1;
-    if (next === undefined) this.#end(run);
-    else this.#arrive(run, next, now);
+  /** The nodes that change the person. */
+  #change(run: Run, node: NodeData): Outcome {
+    const { people } = this;
+    const next = { port: 'next', reason: null };
+    switch (node.type) {
+      case 'add_tag':
+        people.tag(run.person, node.tag);
+        return next;
+      case 'remove_tag':
+        people.untag(run.person, node.tag);
+        return next;
+      case 'set_field':
+        people.setField(run.person, node.field, node.value);
+        return next;
+      case 'unsubscribe':
+        people.leave(run.person, 'unsubscribed');
+        run.hasUnsubscribed = true;
+        return next;
+      case 'copy_to_list':
+      case 'move_to_list': {
+        const refusal = people.copy(run.person, node);
+        if (refusal === undefined) run.hasUnsubscribed ||= node.type === 'move_to_list';
+        else if (this.#runs.next(run, node.id, 'error') === undefined) return { park: refusal };
+        return refusal === undefined ? next : { port: 'error', reason: refusal };
+      }
+      default:
+        return { port: null, reason: 'end' };
+    }
   }
 
-  #arrive(run: Run, node: string, now: number): void {
-    run.node = node;
-    run.since = now;
-    run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
-    this.#count(run).entered += 1;
-    this.#count(run).waiting += 1;
-    const at = this.#node(run);
-    const from = { since: now, zone: this.#zone(run) };
-    if (at.type === 'wait') run.wake = waitEnd(this.#rules, at, from, this.#flow(run).holidays);
-    else run.wake = at.type === 'wait_until' ? Number(this.#untilEnd(run, at)) || now : now;
+  #lookBack(run: Run, node: EventWaitNode, now: number): Outcome {
+    const rules = this.#rules;
+    const until = eventWaitEnd(rules, node.for, { since: run.since, zone: this.#runs.zone(run) });
+    const from = rules.countsFrom(node.countsFrom, run);
+    if (this.#acts.hasDone(node.event, this.#asking(run), { from, until }))
+      return { port: 'next', reason: node.event.type };
+    const end = node.event.type === 'event' ? until : until + SETTLED_MS;
+    if (end <= now) return { port: 'timeout', reason: null };
+    run.wake = end;
+    run.hasLooked = true;
+    return null;
   }
 
-  #untilEnd(run: Run, node: Extract<NodeData, { type: 'wait_until' }>) {
-    const value = node.field === undefined ? undefined : this.#person(run).fields[node.field];
-    return untilEnd(this.#rules, node, { since: run.since, zone: this.#zone(run), value });
-  }
-
-  #leave(run: Run, now: number, reason: string): void {
-    this.#step(run, now, { what: 'left', reason });
-    this.#count(run).waiting -= 1;
-    this.#count(run).left += 1;
-    this.#end(run);
-  }
-
-  #end(run: Run): void {
-    this.#runs = this.#runs.filter((one) => one !== run);
-    const entry = this.#entries.get(`${run.person} ${run.key}`);
-    if (entry?.run === run) entry.run = undefined;
-  }
-
-  #step(
-    run: Run,
-    at: number,
-    { what, port = null, reason = null }: { what: string; port?: string | null; reason?: string | null },
-  ): void {
-    this.steps.push({ at, person: run.person, run: nameOf(run), node: run.node, what, port, reason });
-  }
-
-  #count(run: Run): NodeCounts {
-    const name = `${run.version} ${run.node}`;
-    const known = this.counts.get(name) ?? { entered: 0, waiting: 0, passed: 0, left: 0 };
-    this.counts.set(name, known);
-    return known;
-  }
-
-  #person({ person }: { person: number }): Person {
-    const found = this.people[person];
-    if (!found) throw new Error('No such person.');
-    return found;
-  }
-
-  #flow({ version }: Run): FlowData {
-    const found = this.#flows[this.#rules.versionOf(version, this.#published)];
-    if (!found) throw new Error('No such version.');
-    return found;
-  }
-
-  #node(run: Run): NodeData {
-    const found = this.#flow(run).nodes.find(({ id }) => id === run.node);
-    if (!found) throw new Error(`No node ${run.node}.`);
-    return found;
-  }
-
-  #next(run: Run, from: string, port: string): string | undefined {
-    return this.#flow(run).edges.find((edge) => edge.from === from && edge.port === port)?.to;
-  }
-
-  #zone(run: Run): string {
-    return this.#rules.zoneOf(this.#person(run), this.#listZone);
+  #mail(run: Run, node: MailNode, now: number): Outcome {
+    const rules = this.#rules;
+    const reason = rules.noMail(this.#runs.person(run), node);
+    if (reason !== undefined) return { port: 'next', reason };
+    const { person, key } = run;
+    if (rules.isTooSoon(this.#acts.lastOf(person, node.templateUid), now, node))
+      return { port: 'next', reason: 'sent_recently' };
+    const end =
+      this.#quiet && rules.keepsQuiet(node) ? rules.quietEnd(this.#quiet, this.#runs.zone(run), now) : undefined;
+    if (end !== undefined) {
+      const drawn = this.#draws.wake({ person, key, node: node.id }, this.waits.length) ?? end;
+      run.wake = rules.isSpread(drawn, end) ? drawn : end;
+      this.#runs.step(run, now, { what: 'stays', reason: 'quiet_hours' });
+      return null;
+    }
+    const pass = rules.passOf(run.passes.get(node.id) ?? 1);
+    this.#acts.sent({ person, run: nameOf(run), node: node.id, pass, template: node.templateUid, at: now });
+    return { port: 'next', reason: null };
   }
 }

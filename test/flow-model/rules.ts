@@ -3,13 +3,21 @@
  * by a wrong one and sees that histories notice it. No code of the product is used.
  */
 import { daysLater, firstInstant, shownAt, weekday } from './local-clock.ts';
+import { TEMPLATES } from './flow-data.ts';
 import type {
+  AskedAct,
+  CopyNode,
   Duration,
   EntryData,
+  MailNode,
+  MailQuestion,
   NodeData,
   Payload,
+  PersonThere,
   Question,
+  QuietHours,
   TextQuestion,
+  TimedTrigger,
   UntilNode,
   WaitNode,
 } from './flow-data.ts';
@@ -29,7 +37,19 @@ export interface Reader {
   readonly fields: Readonly<Record<string, string>>;
   readonly tags: readonly string[];
   readonly status: string;
+  readonly isSuppressed: boolean;
 }
+
+/** Answers whether a mail of the run was opened or clicked. */
+export type MailAnswer = (kind: 'opened' | 'clicked', question: MailQuestion) => boolean;
+
+interface Within {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Opens and clicks count only after so long: until then they may turn out to be a machine's. */
+export const SETTLED_MS = 5_000;
 
 const fold = (text: string): string => text.toLowerCase();
 
@@ -72,9 +92,128 @@ export const RULES = {
     return entries.filter((at) => at > now - DAY_MS).length >= 20;
   },
   /** D80: only who is on the list stays in a flow, unless the flow itself has unsubscribed them. */
-  leavesBy({ status }: Reader, hasUnsubscribed: boolean): string | undefined {
+  leavesBy({ status, isSuppressed }: Reader, hasUnsubscribed: boolean): string | undefined {
     if (status === 'deleted') return 'deleted';
-    return status === 'subscribed' || hasUnsubscribed ? undefined : status;
+    if (hasUnsubscribed) return undefined;
+    if (status !== 'subscribed') return status;
+    return isSuppressed ? 'suppressed' : undefined;
+  },
+  /** D80: the same where nothing would move the person any more. */
+  leavesParked(reason: string): string | undefined {
+    return reason;
+  },
+  /** D80: why a person gets no mail now. A goodbye is for who has just left. */
+  noMail({ status, isSuppressed }: Reader, { isGoodbye }: MailNode): string | undefined {
+    if (status !== 'subscribed' && !(status === 'unsubscribed' && isGoodbye === true)) return status;
+    return isSuppressed ? 'suppressed' : undefined;
+  },
+  /** D81: not the same mail within so many days. */
+  isTooSoon(last: number | undefined, now: number, { notAgainWithinDays: days }: MailNode): boolean {
+    return days !== undefined && last !== undefined && last >= now - days * DAY_MS;
+  },
+  /** D81: each time that the run comes to the node is a mail of its own. */
+  passOf(times: number): number {
+    return times;
+  },
+  /** D82: transactional mail is exempt. */
+  keepsQuiet({ templateUid }: MailNode): boolean {
+    return TEMPLATES[templateUid] !== 'transactional';
+  },
+  /** D82: when the quiet hours of the person's clock end; undefined: there are none now. */
+  quietEnd({ from, to }: QuietHours, zone: string, now: number): number | undefined {
+    const today = shownAt(zone, now).slice(0, DAY);
+    const time = shownAt(zone, now).slice(DAY + 1);
+    const isOverNight = from > to;
+    if (!(isOverNight ? time >= from || time < to : time >= from && time < to)) return undefined;
+    return RULES.instantOf(zone, isOverNight && time >= from ? daysLater(today, 1) : today, to);
+  },
+  /** D82: spread over the first hour after them, which the product draws. */
+  isSpread(at: number, end: number): boolean {
+    return at >= end && at < end + HOUR_MS;
+  },
+  /** D77: by its name, its values, and the key of the entry where that is asked for. */
+  isEvent(
+    { name, where = [], sameKey = false }: Extract<AskedAct, { type: 'event' }>,
+    event: { readonly name: string; readonly payload: Payload },
+    { key, keyOf }: { readonly key: string; keyOf(payload: Payload): string },
+  ): boolean {
+    const isAll = where.every((one) => RULES.isInPayload(one, event.payload));
+    return event.name === name && isAll && (!sameKey || keyOf(event.payload) === key);
+  },
+  /** D78: who clicked has opened; machines count only when asked for. */
+  isAct(
+    kind: 'opened' | 'clicked',
+    act: { readonly type: 'opened' | 'clicked'; readonly isMachine: boolean },
+    machines: boolean,
+  ): boolean {
+    return (kind === 'opened' || act.type === 'clicked') && (machines || !act.isMachine);
+  },
+  /** D78: the last mail that this node sent in the run. */
+  isOfPass(pass: number, last: number): boolean {
+    return pass === last;
+  },
+  /** D77: from the arrival or the entry on, to the end of the wait. */
+  isWithin(at: number, { from, until }: Within): boolean {
+    return at >= from && at < until;
+  },
+  /** D77: from when events count. */
+  countsFrom(from: 'arrival' | 'entry', { since, enteredAt }: { since: number; enteredAt: number }): number {
+    return from === 'entry' ? enteredAt : since;
+  },
+  /** D79: goals before exits. */
+  waysOut<Way>(goals: readonly Way[], exits: readonly Way[]): readonly (readonly ['goal' | 'exit', Way])[] {
+    return [...goals.map((way) => ['goal', way] as const), ...exits.map((way) => ['exit', way] as const)];
+  },
+  /** D79: they are judged again before each mail. */
+  isJudgedBeforeMail: true,
+  /** D76: a changed date or zone moves the wake. */
+  movesWake(node: UntilNode, fields: ReadonlySet<string>): boolean {
+    return (node.field !== undefined && fields.has(node.field)) || fields.has('ZONE');
+  },
+  /** D76: the days on which dates and timetables fire. `own`: of the person's field. */
+  isSlot(trigger: TimedTrigger, day: string, own: string | undefined): boolean {
+    if (trigger.type === 'specific_date') return day === trigger.date;
+    if (trigger.type === 'weekly') return trigger.weekdays.includes(weekday(day));
+    // The last day of a month that is shorter.
+    if (trigger.type === 'monthly')
+      return (
+        Number(day.slice(-2)) === trigger.day ||
+        (Number(day.slice(-2)) < trigger.day && daysLater(day, 1).endsWith('-01'))
+      );
+    if (own === undefined) return false;
+    const shift = RULES.shift(trigger);
+    if (trigger.yearly !== true) return day === daysLater(own, shift);
+    const first = Number(own.slice(0, 4)) + (trigger.notInFirstYear === true ? 1 : 0);
+    const year = Number(day.slice(0, 4));
+    return [year - 1, year, year + 1].some(
+      (one) => one >= first && daysLater(RULES.anniversary(own, one), shift) === day,
+    );
+  },
+  /** D75: each day fires once, whatever the person's clock shows. */
+  hasFired(day: string, last: string): boolean {
+    return day <= last;
+  },
+  /** D76: a changed date or zone moves the next time. */
+  movesSlot(trigger: TimedTrigger, fields: ReadonlySet<string>): boolean {
+    return (trigger.type === 'date_field' && fields.has(trigger.field)) || fields.has('ZONE');
+  },
+  /** D84: a new version with the same trigger goes on as it was; activated, it begins anew. */
+  triggerGoesOn(isAnew: boolean): boolean {
+    return !isAnew;
+  },
+  /** D85: what happened while the flow was stopped is looked at when it goes on. */
+  looksAgain: true,
+  /** D98: who is not copied, and why. */
+  copyRefusal({ status }: Reader, there: PersonThere | undefined): string | undefined {
+    if (status !== 'subscribed') return 'not_subscribed';
+    return there?.status === 'unsubscribed' ? 'unsubscribed_there' : undefined;
+  },
+  /** D98: what becomes of who is there already. */
+  merged(there: PersonThere, own: Omit<PersonThere, 'status'>, onConflict: CopyNode['onConflict']): PersonThere {
+    if (onConflict === 'keep') return there;
+    const tags = own.tags.reduce((all, tag) => RULES.withTag(all, tag), there.tags);
+    const [first, second] = onConflict === 'overwrite' ? [own.level, there.level] : [there.level, own.level];
+    return { ...there, tags, level: first === '' ? second : first };
   },
   /** D75: the person's zone, else the list's. */
   zoneOf({ fields }: Reader, listZone: string): string {
@@ -98,7 +237,7 @@ export const RULES = {
   /** D76: the day of the field; 29 February is 28 February in other years. */
   anniversary,
   /** D76: before or after the day of the field. */
-  shift({ before, after }: UntilNode): number {
+  shift({ before, after }: Pick<UntilNode, 'before' | 'after'>): number {
     return (daysOf(after ?? {}) ?? 0) - (daysOf(before ?? {}) ?? 0);
   },
   /** D76: an invalid date is no date. */
@@ -110,13 +249,18 @@ export const RULES = {
     return now - at > DAY_MS;
   },
   /** D78: on fresh data. */
-  isTrue(question: Question, reader: Reader, payload: Payload): boolean {
-    const inner = (one: Question) => RULES.isTrue(one, reader, payload);
+  isTrue(question: Question, reader: Reader, payload: Payload, mails: MailAnswer): boolean {
+    const inner = (one: Question) => RULES.isTrue(one, reader, payload, mails);
     if (question.all) return question.all.every(inner);
     if (question.any) return question.any.some(inner);
     if (question.none) return !question.none.some(inner);
     if (question.payload) return RULES.isInPayload(question.payload, payload);
-    const { field, tags } = question.person ?? {};
+    if (question.opened) return mails('opened', question.opened);
+    if (question.clicked) return mails('clicked', question.clicked);
+    return RULES.isPerson(question.person ?? {}, reader);
+  },
+  /** About the person as they are now. */
+  isPerson({ field, tags }: NonNullable<Question['person']>, reader: Reader): boolean {
     if (field) return isText(reader.fields[field.tag] ?? '', field.text);
     const own = reader.tags.map(fold);
     if (tags?.hasAny) return tags.hasAny.some((tag) => own.includes(fold(tag)));
@@ -160,6 +304,18 @@ export const RULES = {
   },
 };
 export type Rules = typeof RULES;
+
+/** When a wait for an event gives up: days are days of the calendar, at the same time of day. */
+export function eventWaitEnd(
+  rules: Rules,
+  given: Duration,
+  { since, zone }: { readonly since: number; readonly zone: string },
+): number {
+  const days = daysOf(given);
+  if (days === undefined) return since + rules.elapsed(given);
+  const shown = shownAt(zone, since);
+  return rules.instantOf(zone, daysLater(shown.slice(0, DAY), days), shown.slice(DAY + 1));
+}
 
 /** When a wait ends. */
 export function waitEnd(

@@ -70,20 +70,104 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D76: nothing is late': { isLate: () => false },
   'D76: late after a week': { isLate: (at, now) => RULES.isLate(daysOn(at, 6), now) },
   'D78: all is any': {
-    isTrue: (question, reader, payload) =>
-      RULES.isTrue(question.all ? { any: question.all } : question, reader, payload),
+    isTrue: (question, ...rest) => RULES.isTrue(question.all ? { any: question.all } : question, ...rest),
   },
   'D78: none is not all': {
-    isTrue: (question, reader, payload) =>
-      RULES.isTrue(question.none ? { any: question.none } : question, reader, payload),
+    isTrue: (question, ...rest) => RULES.isTrue(question.none ? { any: question.none } : question, ...rest),
   },
   'D78: tags are not read': {
-    isTrue: (question, reader, payload) => RULES.isTrue(question, { ...reader, tags: [] }, payload),
+    isTrue: (question, reader, ...rest) => RULES.isTrue(question, { ...reader, tags: [] }, ...rest),
   },
   'D78: fields are not read': {
-    isTrue: (question, reader, payload) => RULES.isTrue(question, { ...reader, fields: {} }, payload),
+    isTrue: (question, reader, ...rest) => RULES.isTrue(question, { ...reader, fields: {} }, ...rest),
   },
-  'D78: the payload is not read': { isTrue: (question, reader) => RULES.isTrue(question, reader, {}) },
+  'D78: the payload is not read': {
+    isTrue: (question, reader, _payload, mails) => RULES.isTrue(question, reader, {}, mails),
+  },
+  'D80: who is suppressed stays in the flow': {
+    leavesBy: (reader, has) => RULES.leavesBy({ ...reader, isSuppressed: false }, has),
+  },
+  'D80: who is parked stays, whatever happens': { leavesParked: () => undefined },
+  'D80: who has left gets mail': { noMail: ({ isSuppressed }) => (isSuppressed ? 'suppressed' : undefined) },
+  'D80: a goodbye is a mail like others': {
+    noMail: (reader, node) => RULES.noMail(reader, { ...node, isGoodbye: false }),
+  },
+  'D80: a goodbye goes to who is suppressed': {
+    noMail: (reader, node) => RULES.noMail({ ...reader, isSuppressed: false }, node),
+  },
+  'D81: the same mail again, however soon': { isTooSoon: () => false },
+  'D81: days are hours': {
+    isTooSoon: (last, now, node) => RULES.isTooSoon(last, (last ?? now) + 24 * (now - (last ?? now)), node),
+  },
+  'D81: a mail goes once for each node': { passOf: () => 1 },
+  'D82: quiet hours are not kept': { quietEnd: () => undefined },
+  'D82: quiet hours are those of the list': {
+    quietEnd: (quiet, _zone, now) => RULES.quietEnd(quiet, 'Asia/Kolkata', now),
+  },
+  'D82: transactional mail waits, too': { keepsQuiet: () => true },
+  'D82: all go when the quiet hours end': { isSpread: (at, end) => at === end },
+  'D75: a day fires in every zone': { hasFired: () => false },
+  'D76: a changed date fires when the old one comes': {
+    movesSlot: (trigger, fields) => RULES.movesSlot(trigger, new Set([...fields].filter((field) => field === 'ZONE'))),
+  },
+  'D75: a changed zone fires when the old one says': {
+    movesSlot: (trigger, fields) => RULES.movesSlot(trigger, new Set([...fields].filter((field) => field !== 'ZONE'))),
+  },
+  'D76: dates are not yearly': {
+    isSlot: (trigger, day, own) =>
+      trigger.type === 'date_field'
+        ? RULES.isSlot({ ...trigger, yearly: false }, day, own)
+        : RULES.isSlot(trigger, day, own),
+  },
+  'D76: the first year counts': {
+    isSlot: (trigger, day, own) =>
+      trigger.type === 'date_field'
+        ? RULES.isSlot({ ...trigger, notInFirstYear: false }, day, own)
+        : RULES.isSlot(trigger, day, own),
+  },
+  'D76: a shorter month has no last day': {
+    isSlot: (trigger, day, own) =>
+      RULES.isSlot(trigger, day, own) && (trigger.type !== 'monthly' || Number(day.slice(-2)) === trigger.day),
+  },
+  'D76: timetables fire each day': {
+    isSlot: (trigger, day, own) => trigger.type === 'weekly' || RULES.isSlot(trigger, day, own),
+  },
+  'D85: what was to come while it was stopped comes': { triggerGoesOn: () => true },
+  'D77: any event ends the wait': {
+    isEvent: (asked, event, run) => RULES.isEvent({ ...asked, name: event.name }, event, run),
+  },
+  'D77: values of events are not read': {
+    isEvent: ({ where: _where, ...asked }, ...rest) => RULES.isEvent(asked, ...rest),
+  },
+  'D77: keys of events are not read': {
+    isEvent: (asked, ...rest) => RULES.isEvent({ ...asked, sameKey: false }, ...rest),
+  },
+  'D77: what came before counts': { isWithin: (at, { until }) => at < until },
+  'D77: what came too late counts': { isWithin: (at, { from }) => at >= from },
+  'D77: all events count from the arrival': { countsFrom: (_from, { since }) => since },
+  'D77: all events count from the entry': { countsFrom: (_from, { enteredAt }) => enteredAt },
+  'D78: machines open, too': { isAct: (kind, act) => RULES.isAct(kind, act, true) },
+  'D78: nobody asks for machines': { isAct: (kind, act) => RULES.isAct(kind, act, false) },
+  'D78: an open is a click': { isAct: (_kind, act, machines) => RULES.isAct('opened', act, machines) },
+  'D78: a click is no open': {
+    isAct: (kind, act, machines) =>
+      RULES.isAct(kind, act, machines) && (kind === 'clicked') === (act.type === 'clicked'),
+  },
+  'D78: any mail of the node counts': { isOfPass: () => true },
+  'D79: exits come first': { waysOut: (goals, exits) => RULES.waysOut(goals, exits).toReversed() },
+  'D79: there are no exits': { waysOut: (goals) => RULES.waysOut(goals, []) },
+  'D79: nothing is judged before a mail': { isJudgedBeforeMail: false },
+  'D76: a changed date moves no wake': {
+    movesWake: (node, fields) => RULES.movesWake(node, new Set([...fields].filter((field) => field === 'ZONE'))),
+  },
+  'D75: a changed zone moves no wake': {
+    movesWake: (node, fields) => RULES.movesWake(node, new Set([...fields].filter((field) => field !== 'ZONE'))),
+  },
+  'D85: what happened while it was stopped is not looked at': { looksAgain: false },
+  'D98: opt-outs there are forgotten': { copyRefusal: (reader) => RULES.copyRefusal(reader, undefined) },
+  'D98: own values come first': { merged: (there, own) => RULES.merged(there, own, 'overwrite') },
+  'D98: values there come first': { merged: (there, own) => RULES.merged(there, own, 'fill_empty') },
+  'D98: nothing there is changed': { merged: (there) => there },
   'D83: one pass fewer': { mayPass: (times, max) => times < max },
   'D84: who is inside moves to the new version': { versionOf: (_own, published) => published },
   'D85: a pause stops nobody': { isMoving: () => true },

@@ -1,0 +1,184 @@
+/** Where the runs of the reference stand, and what their histories and counts say. No code of the product is used. */
+import type { FlowData, NodeData, Payload, Step } from './flow-data.ts';
+import type { People, Person } from './people.ts';
+import { untilEnd, waitEnd, type Rules } from './rules.ts';
+
+export interface Run {
+  readonly person: number;
+  readonly version: number;
+  readonly key: string;
+  readonly enteredAt: number;
+  readonly payload: Payload;
+  readonly passes: Map<string, number>;
+  node: string;
+  since: number;
+  /** When something is to be done here; null: never by itself. */
+  wake: number | null;
+  hasUnsubscribed: boolean;
+  /** Its node failed for good. */
+  isParked: boolean;
+  /** At a wait for an event: it has looked back, and waits. */
+  hasLooked: boolean;
+}
+
+/** What comes of a node’s work; null: it stays for longer. */
+export type Outcome =
+  | { readonly port: string | null; readonly reason: string | null }
+  | { readonly park: string }
+  | null;
+
+/** Counts of a node (D90). */
+export interface NodeCounts {
+  entered: number;
+  waiting: number;
+  passed: number;
+  left: number;
+  parked: number;
+}
+
+/** What the product has drawn: the next variant for a run at a split, and until when a mail waits after quiet hours, as the waits number `no` show it. */
+export interface Draws {
+  variant(step: Pick<Step, 'person' | 'run' | 'node'>): string;
+  wake(place: Omit<Waiting, 'wake' | 'enteredAt'>, no: number): number | undefined;
+}
+
+export interface Waiting {
+  readonly person: number;
+  readonly key: string;
+  readonly enteredAt: Date | number;
+  readonly node: string;
+  readonly wake: Date | number | null;
+}
+
+export function waitLines(waiting: readonly Waiting[]): readonly string[] {
+  return waiting
+    .map(
+      ({ person, key, node, wake }) =>
+        `${person} ${key} ${node} until ${wake === null ? 'ever' : new Date(wake).toISOString()}`,
+    )
+    .toSorted();
+}
+
+/** Of one person there is no other at that time with that key. */
+export function nameOf({ key, enteredAt }: { readonly key: string; readonly enteredAt: number | Date }): string {
+  return `${key}@${new Date(enteredAt).toISOString()}`;
+}
+
+interface Flows {
+  readonly flows: readonly FlowData[];
+  readonly people: People;
+  readonly listZone: string;
+  readonly rules: Rules;
+}
+
+export class Runs {
+  readonly steps: Step[] = [];
+  readonly counts = new Map<string, NodeCounts>();
+  /** By person and key. */
+  readonly entries = new Map<string, { at: number[]; run: Run | undefined }>();
+  all: Run[] = [];
+  /** The version that people enter. */
+  published = 0;
+  readonly #flows: readonly FlowData[];
+  readonly #people: People;
+  readonly #listZone: string;
+  readonly #rules: Rules;
+
+  constructor({ flows, people, listZone, rules }: Flows) {
+    this.#flows = flows;
+    this.#people = people;
+    this.#listZone = listZone;
+    this.#rules = rules;
+  }
+
+  /** Through a port to the next node, or out of the flow where no edge leads on. */
+  pass(run: Run, now: number, { port, reason }: { port: string | null; reason: string | null }): void {
+    const next = port === null ? undefined : this.next(run, run.node, port);
+    const times = next === undefined ? 0 : (run.passes.get(next) ?? 0) + 1;
+    if (next !== undefined && !this.#rules.mayPass(times, this.flow(run).passesMax))
+      return this.leave(run, now, 'too_many_passes');
+    this.step(run, now, { what: 'passed', port, reason });
+    this.#count(run).waiting -= 1;
+    this.#count(run).passed += 1;
+    if (next === undefined) this.#end(run);
+    else this.arrive(run, next, now);
+  }
+
+  arrive(run: Run, node: string, now: number): void {
+    run.node = node;
+    run.since = now;
+    run.hasLooked = false;
+    run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
+    this.#count(run).entered += 1;
+    this.#count(run).waiting += 1;
+    const at = this.node(run);
+    const from = { since: now, zone: this.zone(run) };
+    if (at.type === 'wait') run.wake = waitEnd(this.#rules, at, from, this.flow(run).holidays);
+    else run.wake = at.type === 'wait_until' ? Number(this.untilEnd(run, at)) || now : now;
+  }
+
+  untilEnd(run: Run, node: Extract<NodeData, { type: 'wait_until' }>) {
+    const value = node.field === undefined ? undefined : this.person(run).fields[node.field];
+    return untilEnd(this.#rules, node, { since: run.since, zone: this.zone(run), value });
+  }
+
+  park(run: Run, now: number, reason: string): void {
+    this.step(run, now, { what: 'parked', reason });
+    this.#count(run).waiting -= 1;
+    this.#count(run).parked += 1;
+    run.wake = null;
+    run.isParked = true;
+  }
+
+  leave(run: Run, now: number, reason: string): void {
+    this.step(run, now, { what: 'left', reason });
+    this.#count(run)[run.isParked ? 'parked' : 'waiting'] -= 1;
+    this.#count(run).left += 1;
+    this.#end(run);
+  }
+
+  #end(run: Run): void {
+    this.all = this.all.filter((one) => one !== run);
+    const entry = this.entries.get(`${run.person} ${run.key}`);
+    if (entry?.run === run) entry.run = undefined;
+  }
+
+  step(
+    run: Run,
+    at: number,
+    { what, port = null, reason = null }: { what: string; port?: string | null; reason?: string | null },
+  ): void {
+    this.steps.push({ at, person: run.person, run: nameOf(run), node: run.node, what, port, reason });
+  }
+
+  #count(run: Run): NodeCounts {
+    const name = `${run.version} ${run.node}`;
+    const known = this.counts.get(name) ?? { entered: 0, waiting: 0, passed: 0, left: 0, parked: 0 };
+    this.counts.set(name, known);
+    return known;
+  }
+
+  person({ person }: Run): Person {
+    return this.#people.get(person);
+  }
+
+  flow({ version }: Run): FlowData {
+    const found = this.#flows[this.#rules.versionOf(version, this.published)];
+    if (!found) throw new Error('No such version.');
+    return found;
+  }
+
+  node(run: Run): NodeData {
+    const found = this.flow(run).nodes.find(({ id }) => id === run.node);
+    if (!found) throw new Error(`No node ${run.node}.`);
+    return found;
+  }
+
+  next(run: Run, from: string, port: string): string | undefined {
+    return this.flow(run).edges.find((edge) => edge.from === from && edge.port === port)?.to;
+  }
+
+  zone(run: Run): string {
+    return this.#rules.zoneOf(this.person(run), this.#listZone);
+  }
+}

@@ -1,0 +1,81 @@
+/** Where histories are played: a list with people, another one to which they are copied, and the templates of mails. */
+import { sql } from '../../src/db/database.ts';
+import { queryRows } from '../../scripts/support/query-rows.ts';
+import { addListField } from '../../src/domain/audience/add-list-field.ts';
+import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
+import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
+import { updateList } from '../../src/domain/audience/update-list.ts';
+import { subscriberUid } from '../../src/lib/ids.ts';
+import { startCuttingProxy } from '../support/cutting-proxy.ts';
+import { startFlowMailWorld } from '../support/flow-mail-world.ts';
+import { givePlan } from '../support/plans.ts';
+import { newList } from '../support/tenant.ts';
+import { TEMPLATES, type FlowData, type HistoryData } from './flow-data.ts';
+
+export const LIST_ZONE = 'Asia/Kolkata';
+export type Stage = Awaited<ReturnType<typeof startStage>>;
+
+export async function startStage() {
+  const world = await startFlowMailWorld({ smtpPort: 1 });
+  const { ctx, list } = world;
+  const other = await newList(ctx);
+  await givePlan(ctx.db, list.customerId, {});
+  for (const { uid } of [list, other]) await addListField(ctx, uid, { type: 'text', label: 'Level', tag: 'LEVEL' });
+  await addListField(ctx, list.uid, { type: 'text', label: 'Zone', tag: 'ZONE' });
+  await addListField(ctx, list.uid, { type: 'date', label: 'Ends', tag: 'ENDS' });
+  await updateList(ctx, list.uid, { timezone: LIST_ZONE, timezoneTag: 'ZONE' });
+  await ctx.db.execute(sql`SELECT hot.ensure_partitions('2026-02-15', '2026-06-15')`);
+  const proxy = await startCuttingProxy(ctx.database.url);
+  const templates = new Map<string, string>();
+  for (const [letter, kind] of Object.entries(TEMPLATES))
+    templates.set(letter, await world.template({ subject: letter, html: `<p>${letter}</p>`, kind }));
+  let made = 0;
+  return {
+    ...{ ctx, list, other, proxy, templates },
+    suppress: (personId: bigint) =>
+      ctx.db.execute(
+        sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT customer_id, email_key, 'bounce' FROM subscriber WHERE id = ${personId}
+            ON CONFLICT DO NOTHING`,
+      ),
+    /** Dates of the next history’s flows would bring them in. */
+    removePeople: (emails: readonly string[]) =>
+      ctx.db.execute(
+        sql`DELETE FROM subscriber WHERE customer_id = ${list.customerId} AND email = ANY (${[...emails]}::text[])`,
+      ),
+    newEmail: () => `m${(made += 1)}@example.org`,
+    async idOf(uid: string): Promise<bigint> {
+      const [found] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM automation WHERE uid = ${uid}`);
+      if (!found) throw new Error('The automation is not there.');
+      return found.id;
+    },
+  };
+}
+
+/** The people of a history on both lists, and the list's quiet hours. */
+export async function addPeople({ ctx, list, other, newEmail }: Stage, { people, there = [], quiet }: HistoryData) {
+  await updateList(ctx, list.uid, { quietHours: quiet ?? null });
+  const ids: bigint[] = [];
+  const emails: string[] = [];
+  for (const [no, { ...fieldValues }] of people.entries()) {
+    const email = newEmail();
+    emails.push(email);
+    ids.push((await addSubscriber(ctx, { listUid: list.uid, email, fieldValues })).id);
+    const known = there[no];
+    if (!known) continue;
+    const { status, tags, level } = known;
+    const { id } = await addSubscriber(ctx, { listUid: other.uid, email, fieldValues: { LEVEL: level }, tags });
+    if (status === 'unsubscribed')
+      await unsubscribeSubscriber(ctx, { subscriber: subscriberUid(id), listUid: other.uid });
+  }
+  return { ids, emails };
+}
+
+/** With the uids of templates and of the other list. */
+export function flowOfProduct({ templates, other }: Stage, flow: FlowData | undefined): object {
+  if (!flow) throw new Error('The history has no such flow.');
+  const nodes = flow.nodes.map((node): object => {
+    if (node.type === 'send_mail') return { ...node, templateUid: templates.get(node.templateUid) };
+    return node.type === 'copy_to_list' || node.type === 'move_to_list' ? { ...node, listUid: other.uid } : node;
+  });
+  return { ...flow, nodes };
+}
