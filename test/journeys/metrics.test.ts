@@ -47,6 +47,12 @@ it('shows the queue, messages by server, processes and requests, and nothing of 
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'done');
   await worker.stop();
+  // A step that nobody does.
+  await ctx.db.execute(sql`
+    WITH a AS (INSERT INTO automation (customer_id, list_id, uid, name, status, draft)
+               SELECT customer_id, id, 'abcdefabcdef0', 'Late', 'active', '{}' FROM mail_list LIMIT 1 RETURNING customer_id, id)
+    INSERT INTO hot.flow_node (customer_id, automation_id, version, node, next_wake_at)
+    SELECT customer_id, id, 1, 'late', now() - interval '90 seconds' FROM a`);
   await fetch(`${web.baseUrl}/api/v1/campaigns/${world.campaignUid}`, {
     headers: { authorization: `Bearer ${web.token}` },
   });
@@ -61,6 +67,7 @@ it('shows the queue, messages by server, processes and requests, and nothing of 
   }
   expect(total.exec(text)?.[2]).toBe(String(RECIPIENTS - REFUSED));
   expect(text).toContain(`outcome="failed"} ${REFUSED}\n`);
+  expect(text).toMatch(/^mailwright_automations_behind_seconds (9\d|\d{3,})/m);
   expect(text).toMatch(/^mailwright_queue_oldest_due_seconds \d/m);
   expect(text).toMatch(/^mailwright_processes\{role="web"\} [1-9]/m);
   expect(text).toContain('mailwright_database_up 1');

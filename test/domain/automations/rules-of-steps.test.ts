@@ -119,6 +119,19 @@ test('on each pass through a way round the mail is another one', async () => {
   expect(causes).toEqual(['1', '2', '3']);
 });
 
+test('who is due is moved, and who waits at the same node for half an hour more is not', async () => {
+  const nodes = [{ id: 'rest', type: 'wait', for: { hours: 1 } }];
+  const flow = await world.publish({ triggers, nodes, edges: line('start', 'rest') });
+  const [first, second] = [await world.person(), await world.person()];
+  await world.enter(flow, [first]);
+  await world.run(inMinutes(30));
+  await world.enter(flow, [second]);
+  await world.run(inMinutes(30));
+  expect(await Promise.all([first, second].map(world.steps))).toEqual([
+    ...[['rest entered execute', 'rest passed next'], ['rest entered execute']],
+  ]);
+});
+
 test('a step that fails is tried again after one, two, four and eight minutes, then parked', async () => {
   const nodes = [{ id: 'mark', type: 'add_tag', tag: 'marked' }];
   const flow = await world.publish({ triggers, nodes, edges: line('start', 'mark') });
