@@ -7,6 +7,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { withIntake } from '../../src/domain/delivery/transactional/mail-intake.ts';
 import { newUid } from '../../src/lib/ids.ts';
+import { countStatements, NOISE } from '../support/count-statements.ts';
 import { startRestApp } from '../support/rest-app.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 
@@ -114,6 +115,18 @@ async function whileDeleted<Answers>(uid: string, calls: () => Promise<Answers>)
   if (!answers) throw new Error('The calls were made.');
   return answers;
 }
+
+test('a template is compiled once, whatever the data of its mails are', NOISE, async () => {
+  const template_uid = await template();
+  const { statements } = await countStatements(async () => {
+    for (const no of [1, 2, 3]) {
+      const to = `${newUid()}@person.example`;
+      await send({ template_uid, from_email: LETTER.from_email, to, data: { no } });
+      await expect.poll(() => smtp.accepted.map((mail) => mail.to), { timeout: 120_000 }).toContain(to);
+    }
+  });
+  expect(statements.filter((text) => text.includes('html, plain FROM template'))).toHaveLength(1);
+});
 
 test('a mail that the database refuses fails alone', async () => {
   await db.execute(sql`

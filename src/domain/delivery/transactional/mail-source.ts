@@ -67,7 +67,8 @@ export async function compiledMail(
   if (templateId !== NONE && !head) return undefined;
   const list = source.listId === NONE ? undefined : await heads.list(source.listId);
   if (source.listId !== NONE && !list) return undefined;
-  const frame = { ...content, texts: null, kind: source.kind, list, customerId, templateId, head };
+  // By name: what is stored of a mail has the data of its reader, too, which do not change the compiled message.
+  const frame = { ...settingsOf(source), list, customerId, templateId, head };
   const key = sha256(JSON.stringify([frame, content.texts], asText)).toString('base64');
   const known = kept.get(key);
   if (known) {
