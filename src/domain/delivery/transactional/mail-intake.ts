@@ -24,7 +24,8 @@ const TOGETHER_MAX = 100;
 const REST_MS = 5;
 /** Transactions at once, of all customers, so that other requests find connections: of calls that go together, and of larger ones. */
 const TOGETHER_WRITERS_MAX = 3;
-const LARGE_WRITERS_MAX = 2;
+/** Of a customer one, so that its many or slow ones do not hold up those of others. */
+const LARGE_WRITERS = { runningMax: 2, runningPerKeyMax: 1 };
 
 interface Writing {
   readonly ctx: Context;
@@ -55,7 +56,7 @@ export class CustomerIntake {
 }
 
 const together = createConcurrencyLimit({ runningMax: TOGETHER_WRITERS_MAX });
-const large = createConcurrencyLimit({ runningMax: LARGE_WRITERS_MAX });
+const large = createConcurrencyLimit(LARGE_WRITERS);
 
 /** A call that only checks, or is part of another change, has a transaction of its own; so has one that writes much. */
 function mayGoTogether({ tx, checksOnly = false }: Context, { input, files }: CheckedMail): boolean {
