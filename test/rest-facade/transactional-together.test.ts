@@ -134,6 +134,20 @@ test('large calls of one customer do not hold up those of another', { retry: 2 }
   expect(ended).toEqual([202, 202, 202]);
 });
 
+test('calls with large texts are written alone, so that no statement has hundreds of megabytes', async () => {
+  const html = `<p>${'x'.repeat(300_000)}</p>`;
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, no) => send({ ...LETTER, html, to: `text${no}@person.example` })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+  const [row] = await queryRows(
+    db,
+    sql`SELECT count(DISTINCT m.xmin::text)::int AS transactions FROM hot.message m
+          JOIN hot.message_recipient r ON r.customer_id = m.customer_id AND r.id = m.recipient_id WHERE r.email LIKE 'text%@person.example'`,
+  );
+  expect(row).toEqual({ transactions: 12 });
+});
+
 test('a template is compiled once, whatever the data of its mails are', NOISE, async () => {
   const template_uid = await template();
   const { statements } = await countStatements(async () => {

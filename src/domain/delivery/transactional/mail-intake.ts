@@ -18,8 +18,10 @@ import type { AcceptedMail } from './transactional.ts';
 const CALLS_OF_A_CUSTOMER_MAX = 1_000;
 /** Of all customers. */
 const CALLS_MAX = 2_000;
-/** Calls with one recipient and without files: together they have some megabytes at most. */
+/** Calls with one recipient, without files and large texts: together they have some 30 MB at most. */
 const TOGETHER_MAX = 100;
+/** Of html and plain text, in characters. Whole mails have as much at most; 100 of the largest that are allowed would have 450 MB. */
+const TEXTS_MAX = 262_144;
 /** Under load a transaction has the calls of so long, and of the time in which the one before it was written. */
 const REST_MS = 5;
 /** Transactions at once, of all customers, so that other requests find connections: of calls that go together, and of larger ones. */
@@ -59,8 +61,10 @@ const together = createConcurrencyLimit({ runningMax: TOGETHER_WRITERS_MAX });
 const large = createConcurrencyLimit(LARGE_WRITERS);
 
 /** A call that only checks, or is part of another change, has a transaction of its own; so has one that writes much. */
-function mayGoTogether({ tx, checksOnly = false }: Context, { input, files }: CheckedMail): boolean {
-  return !tx && !checksOnly && input.to.length === 1 && files.length === 0 && !input.upsertSubscriber;
+function mayGoTogether({ tx, checksOnly = false }: Context, { input, files, content }: CheckedMail): boolean {
+  const { html = '', plain = '' } = content.texts ?? {};
+  const isSmall = html.length + plain.length <= TEXTS_MAX;
+  return !tx && !checksOnly && input.to.length === 1 && files.length === 0 && isSmall && !input.upsertSubscriber;
 }
 
 async function writeTogether(batch: readonly Writing[]): Promise<void> {
