@@ -8,7 +8,8 @@ const UNDER_WAY_MAX = 192;
 const FIRST_ONLY = 128;
 /**
  * One customer whose server hangs does not hold the others up; nor do its other messages hold up those of the first priority, of which
- * 500 a second are sent when each takes a fifth of a second.
+ * 500 a second are sent when each takes a fifth of a second. Of these it has no more than places are free, so that several such
+ * customers leave some.
  */
 const OF_A_CUSTOMER_MAX = { first: 96, others: 16 } as const;
 /** A round takes few, so that a message is not long ahead of one with a higher priority. */
@@ -70,7 +71,8 @@ export class MessagePlaces {
   }
 
   #round(rank: Rank, places: number): Omit<Taking, 'holder' | 'priorities'> {
-    const busy = [...this.#ofCustomer[rank]].filter(([, count]) => count >= OF_A_CUSTOMER_MAX[rank]).map(([id]) => id);
+    const most = rank === 'first' ? Math.min(OF_A_CUSTOMER_MAX.first, places) : OF_A_CUSTOMER_MAX.others;
+    const busy = [...this.#ofCustomer[rank]].filter(([, count]) => count >= most).map(([id]) => id);
     return { busy, perCustomer: ROUND_OF_A_CUSTOMER_MAX[rank], wanted: Math.min(ROUND_MAX, places) };
   }
 

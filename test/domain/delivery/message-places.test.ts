@@ -37,6 +37,22 @@ test('a customer with many of the first priority leaves places to others', () =>
   expect([first?.busy, first?.wanted, others?.busy]).toEqual([[1n], 32, []]);
 });
 
+test('several customers with many of the first priority leave places, too', () => {
+  const { places } = placesWith(96, PRIORITIES.transactional);
+  const hold = (count: number, customerId: bigint) => {
+    for (let no = 0; no < count; no++)
+      void places.hold(
+        { id: customerId * 1_000n + BigInt(no), customerId, priority: PRIORITIES.transactional },
+        new Promise<void>(() => undefined),
+      );
+  };
+  hold(47, 2n);
+  expect(places.next()[0]?.busy).toEqual([1n]);
+  hold(1, 3n);
+  hold(1, 2n);
+  expect(places.next()[0]).toMatchObject({ busy: [1n, 2n], wanted: 32 });
+});
+
 test('others never fill the process, and nothing is taken when it is full', () => {
   const full = placesWith(64, PRIORITIES.list);
   expect(full.places.next()).toMatchObject([{ priorities: [PRIORITIES.transactional], wanted: 32 }]);
