@@ -40,13 +40,17 @@ const ALL = {
   limitOfCustomer: 1_000,
 } as const;
 
-/** Deliveries of the webhook that a worker has taken. */
-async function taken(owner: string, of: Webhook, count = 1) {
+async function add(of: Webhook, count = 1): Promise<void> {
   const made = Array.from({ length: count }, () => ({
     ...{ webhook: of, event: 'new_customer', sourceKey: newUid(), personId: null, happenedAt: new Date() },
     payload: '{}',
   }));
   await addDeliveries(db, made);
+}
+
+/** Deliveries of the webhook that a worker has taken. */
+async function taken(owner: string, of: Webhook, count = 1) {
+  await add(of, count);
   return takeDeliveries(db, { ...ALL, owner, limitOfOthers: count, wanted: count });
 }
 
@@ -191,16 +195,7 @@ test('a receiver is served by one worker at a time, and what it has not sent goe
   const [one, other] = [randomUUID(), randomUUID()];
   const made = await webhook();
   const first = await taken(one, made, 3);
-  await addDeliveries(db, [
-    {
-      webhook: made,
-      event: 'new_customer',
-      sourceKey: newUid(),
-      personId: null,
-      happenedAt: new Date(),
-      payload: '{}',
-    },
-  ]);
+  await add(made);
   const take = (owner: string, limitOfCustomer = 1_000) =>
     takeDeliveries(db, { ...ALL, owner, known: [[made.receiver, 9]], limitOfOthers: 0, limitOfCustomer });
   expect(await take(other)).toEqual([]);
@@ -217,17 +212,7 @@ test('of a customer no more is taken than its limit, with what is under way', as
   const mine = ctx.viewer?.customerId ?? 0n;
   const owner = randomUUID();
   const hooks = [await webhook(), await webhook(), await webhook()];
-  for (const made of hooks)
-    await addDeliveries(db, [
-      {
-        webhook: made,
-        event: 'new_customer',
-        sourceKey: newUid(),
-        personId: null,
-        happenedAt: new Date(),
-        payload: '{}',
-      },
-    ]);
+  for (const made of hooks) await add(made);
   const known = hooks.map(({ receiver }) => [receiver, 2] as const);
   const take = (underWay: readonly (readonly [bigint, number])[]) =>
     takeDeliveries(db, { ...ALL, owner, known, limitOfOthers: 0, underWay, limitOfCustomer: 3 });
