@@ -61,7 +61,7 @@ export type FlowBehind = RowOf<typeof BEHIND_ROW>;
 
 /**
  * Active flows with something to read, of each customer the same number, those that have waited longest first. `version` is the one that people
- * enter. `isTriedAgain`: only those that have failed.
+ * enter. `isTriedAgain`: only those that have failed, or were read in part.
  */
 export function flowsBehind(
   db: Queryable,
@@ -97,14 +97,18 @@ export async function holdPosition(tx: Transaction, { customerId, automationId }
   return held;
 }
 
-/** Stores that all is done up to this event; the next ones were recorded after `since`. */
+/**
+ * Stores that all is done up to this event; the next ones were recorded after `since`. `isAll`: there are none yet. Of a flow that was read in
+ * part the rest is due at once, also for processes that have looked at it already.
+ */
 export async function movePosition(
   tx: Transaction,
   { customerId, automationId }: FlowKey,
-  { position, since }: { readonly position: bigint; readonly since: Date },
+  { position, since, isAll }: { readonly position: bigint; readonly since: Date; readonly isAll: boolean },
 ): Promise<void> {
   await tx.execute(
-    sql`UPDATE hot.flow_follower SET position = ${position}, since = ${since}, failures = 0, retry_at = NULL
+    sql`UPDATE hot.flow_follower
+           SET position = ${position}, since = ${since}, failures = 0, retry_at = CASE WHEN NOT ${isAll}::boolean THEN clock_timestamp() END
          WHERE customer_id = ${customerId} AND automation_id = ${automationId}`,
     'automations.move_position',
   );

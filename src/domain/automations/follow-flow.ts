@@ -51,8 +51,9 @@ export async function followFlow(
     const last = some.at(-1)?.at(-1);
     const isDone = isAll && some.length === pieces.length;
     const moved = isDone || !last ? { position: upTo, since: now } : { position: last.id, since: last.recordedAt };
-    await movePosition(tx.tx, behind, moved);
-    return moved.position === upTo ? 'all' : 'some';
+    const isRead = moved.position === upTo;
+    await movePosition(tx.tx, behind, { ...moved, isAll: isRead });
+    return isRead ? 'all' : 'some';
   });
 }
 

@@ -25,7 +25,10 @@ export interface Following {
   readonly isStopping: () => boolean;
   /** Has its turn after each look: something always happens to somebody. True: it has more to do. */
   readonly besides?: () => Promise<boolean>;
-  /** Of a process, from one call to the next: up to this event it has found nothing left to read. As long as nothing happens it looks at no flow but those that have failed. */
+  /**
+   * Of a process, from one call to the next: up to this event it has found nothing left to read. As long as nothing happens it looks at no flow but
+   * those that have failed, or were read in part.
+   */
   readonly memory?: { upTo?: bigint };
 }
 

@@ -5,6 +5,7 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
+import { followFlow } from '../../../src/domain/automations/follow-flow.ts';
 import { followPeople, type Following } from '../../../src/domain/automations/follow-people.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
 import { recordPersonEvents, type NewPersonEvent } from '../../../src/events/person-event-store.ts';
@@ -36,12 +37,25 @@ async function withFlow(flow: object, play: (published: Awaited<ReturnType<typeo
   await setAutomationStatus(ctx, published.uid, 'inactive');
 }
 
+async function positionOf({ automationId }: { readonly automationId: bigint }): Promise<bigint | undefined> {
+  const [row] = await queryRows<{ position: bigint }>(
+    ctx.db,
+    sql`SELECT position FROM hot.flow_follower WHERE automation_id = ${automationId}`,
+  );
+  return row?.position;
+}
+
+/** A process that reads what happens, with what it remembers. */
+function remembering() {
+  const memory: NonNullable<Following['memory']> = {};
+  return { memory, follow: () => followPeople(ctx, { isStopping: () => false, memory }) };
+}
+
 test('a process that knows how far it has looked finds what happens after that, and flows that are tried again', async () => {
   const [before, after] = [await world.person(), await world.person()];
   const triggers = [{ type: 'event', name: 'remembered' }];
   await withFlow({ triggers, nodes: [rest], edges: line('start', 'rest') }, async ({ key }) => {
-    const memory: NonNullable<Following['memory']> = {};
-    const follow = () => followPeople(ctx, { isStopping: () => false, memory });
+    const { memory, follow } = remembering();
     await happens({ personId: before, name: 'remembered' });
     await follow();
     const looked = memory.upTo ?? 0n;
@@ -50,17 +64,30 @@ test('a process that knows how far it has looked finds what happens after that, 
     await follow();
     expect(memory.upTo).toBeGreaterThan(looked);
     for (const person of [before, after]) expect(await world.steps(person)).toEqual(['rest entered event']);
-    const position = () =>
-      queryRows<{ position: bigint }>(
-        ctx.db,
-        sql`SELECT position FROM hot.flow_follower WHERE automation_id = ${key.automationId}`,
-      );
     await ctx.db.execute(sql`UPDATE hot.flow_follower SET position = 0 WHERE automation_id = ${key.automationId}`);
     await follow();
-    expect(await position()).toEqual([{ position: 0n }]);
+    expect(await positionOf(key)).toBe(0n);
     await ctx.db.execute(sql`UPDATE hot.flow_follower SET retry_at = now() WHERE automation_id = ${key.automationId}`);
     await follow();
-    expect((await position())[0]?.position).toBeGreaterThan(0n);
+    expect(await positionOf(key)).toBeGreaterThan(0n);
+  });
+});
+
+test('a flow that was tried again and read in part is read to its end, although nothing happens after that', async () => {
+  const personId = await world.person();
+  const triggers = [{ type: 'event', name: 'late' }];
+  await withFlow({ triggers, nodes: [rest], edges: line('start', 'rest') }, async ({ key }) => {
+    const { memory, follow } = remembering();
+    await happens(...Array.from({ length: 1_001 }, () => ({ personId, name: 'other' })));
+    await follow();
+    const upTo = memory.upTo ?? 0n;
+    await ctx.db.execute(
+      sql`UPDATE hot.flow_follower SET position = 0, retry_at = now() WHERE automation_id = ${key.automationId}`,
+    );
+    // The process that does so is gone then.
+    expect(await followFlow(ctx, { ...key, listId: list.id }, { upTo, now: new Date() })).toBe('some');
+    await follow();
+    expect(await positionOf(key)).toBe(upTo);
   });
 });
 
