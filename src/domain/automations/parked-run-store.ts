@@ -35,7 +35,8 @@ export async function unparkRuns(
         SELECT id FROM unparked ORDER BY id`,
     'automations.unpark',
   );
-  await resumeNode(tx, key);
+  // Those after the first are part of the same wish: if the node was paused by what came of the first, it stays so (D87).
+  if (afterId === 0n) await resumeNode(tx, key);
   if (rows.length > 0) countUnparked(tx, key, { runs: rows.length, now });
   return rows.map(({ id }) => id);
 }

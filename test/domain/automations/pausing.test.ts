@@ -269,7 +269,14 @@ test('of many parked runs the first are due at once, and a job makes the others 
   let asked = 0;
   await unparkOthers(ctx, rest, () => ++asked > 1);
   expect((await world.counts(published))['mark']).toBe('entered 2502, waiting 2000, passed 1, parked 501');
+  // The first have failed once more, and too many of them.
+  const pause = (at: 'now()' | 'NULL') =>
+    ctx.db.execute(
+      sql`UPDATE hot.flow_node SET paused_at = ${sql([at])} WHERE automation_id = ${published.key.automationId} AND node = 'mark' AND (paused_at IS NULL) = ${at === 'now()'}`,
+    );
+  await pause('now()');
   await unparkOthers(ctx, rest, () => false);
+  expect(await pause('NULL'), 'the job leaves it paused').toBe(1);
   await world.run(inHours(0));
   expect((await world.counts(published))['mark']).toBe('entered 2502, passed 2501, parked 1');
 });
