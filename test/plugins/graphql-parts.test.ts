@@ -213,7 +213,7 @@ test('introspection, the reference and the printed schema', async () => {
   expect(await reference()).toContain('All notes. Needs the scope `lists:read`.');
   await deactivate('acme/notes');
   expect(await introspected()).toBeNull();
-  expect(await reference()).not.toContain('acme');
+  expect(await reference()).not.toContain('acmeNotes');
   await activate('acme/notes');
   expect(await reference()).toContain('acmeNotes');
 });

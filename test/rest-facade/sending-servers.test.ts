@@ -307,7 +307,7 @@ describe('tenants', () => {
     for (const [name, wrong, words] of [
       ['domain_limits', { 'not a domain': 5 }, 'must be named by domain, provider, or *'],
       ['domain_limits', { 'gmail.com': 0 }, 'must be at least 1'],
-      ['warm_up', { kind: 'sudden' }, 'is invalid'],
+      ['warm_up', { kind: 'sudden' }, 'must be one of: linear'],
       ['warm_up', { ...warmUp, factor: 1 }, 'must be greater than 1'],
       // A first day that reaches the goal would have no limit.
       ['warm_up', { ...warmUp, start: 10_000, goal: 50 }, 'goal must be greater than the start'],

@@ -170,6 +170,8 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     builtIn: 'welcome',
     version: 1,
     ...{ flow: FLOW, draftVersion: 1, node: 'call' },
+    // Of the ways to go on, one that needs the hours.
+    overdue: 'spread',
     document: DOCUMENT,
     ...(mutation === 'copyReadyMadeFlow' ? { readyMade: 'welcome_series' } : {}),
     pluginTemplate: '',
