@@ -46,7 +46,10 @@ test('one whose field the list does not have says which one, and makes nothing',
   });
   expect(await queryRows(ctx.db, sql`SELECT 1 FROM template WHERE customer_id = ${list.customerId}`)).toEqual([]);
   await expect(makeReadyMade(ctx, { readyMade: 'christmas', listUid: list.uid })).rejects.toMatchObject({
-    fields: { readyMade: [expect.stringContaining('There are: welcome_series, abandoned_cart')] },
+    ...{
+      code: 'READY_MADE_FLOW_NOT_FOUND',
+      message: expect.stringContaining('There are: welcome_series, abandoned_cart'),
+    },
   });
 });
 
