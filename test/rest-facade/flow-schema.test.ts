@@ -24,7 +24,7 @@ test('it is served with its own address, and other tools read it', async () => {
 });
 
 test('it accepts flows that the check accepts', () => {
-  const flows = Array.from({ length: 200 }, (_one, seed) => randomHistory(seed).flows).flat();
+  const flows = Array.from({ length: 400 }, (_one, seed) => randomHistory(seed).flows).flat();
   const refused = flows.filter((flow) => checkFlow(flow).flow !== undefined && !isFlow(flow));
   expect(refused).toEqual([]);
   expect(flows.filter((flow) => checkFlow(flow).flow !== undefined).length).toBeGreaterThan(100);
