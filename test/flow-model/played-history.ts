@@ -24,6 +24,7 @@ import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import type { FlowData, Happening, HistoryData, Mail, Payload, PersonThere, Step } from './flow-data.ts';
 import { actOnMail, countsOf, daysOf, mailsOf, peopleOf, stepsOf, thereOf, waitsOf } from './played-rows.ts';
+import { settleTriggers } from '../support/trigger-world.ts';
 import { addPeople, flowOfProduct, startStage, type Stage } from './stage.ts';
 import type { NodeCounts } from './runs.ts';
 import type { DayCounts } from './triggers.ts';
@@ -90,7 +91,7 @@ class Play {
   }
 
   async all(): Promise<Played> {
-    await this.#settle(new Date(this.#history.happenings[0]?.at ?? 0));
+    await settleTriggers(this.#stage.ctx, this.#stage.list.customerId, new Date(this.#history.happenings[0]?.at ?? 0));
     for (const one of this.#history.happenings) {
       await this.#happens(one);
       if (one.do === 'work' && one.killAfter !== undefined) continue;
@@ -184,22 +185,10 @@ class Play {
     }
   }
 
-  /** What triggers were told since the last time was told at `now`. */
-  async #settle(now: Date): Promise<void> {
-    const { ctx, list } = this.#stage;
-    const isFresh = (time: string) =>
-      sql`customer_id = ${list.customerId} AND ${sql([time])} > now() - interval '1 hour'`;
-    await ctx.db.execute(
-      sql`UPDATE hot.flow_trigger SET started_at = ${now}, walk_from = ${now}, walked_at = ${now} WHERE ${isFresh('started_at')}`,
-    );
-    await ctx.db.execute(sql`UPDATE hot.flow_trigger SET retry_at = NULL WHERE ${isFresh('retry_at')}`);
-    await ctx.db.execute(sql`UPDATE hot.flow_changed SET changed_at = ${now} WHERE ${isFresh('changed_at')}`);
-  }
-
   /** Dates and timetables bring people in. */
   async #fire(now: Date): Promise<void> {
     if (this.#history.flows.every(({ triggers }) => triggers.length === 1)) return;
-    await this.#settle(now);
+    await settleTriggers(this.#stage.ctx, this.#stage.list.customerId, now);
     await runTriggers(this.#stage.ctx, { now: () => now, isStopping: () => false });
   }
 

@@ -7,6 +7,16 @@ import { startFlowWorld } from './flow-world.ts';
 
 const END = { nodes: [{ id: 'stop', type: 'end' }], edges: [{ from: 'start', to: 'stop' }] };
 
+/** What happened to the customer's triggers since the clock was moved happened at `now`. */
+export async function settleTriggers({ db }: Pick<Context, 'db'>, customerId: bigint, now: Date): Promise<void> {
+  const isFresh = (time: string) => sql`customer_id = ${customerId} AND ${sql([time])} > now() - interval '1 hour'`;
+  await db.execute(
+    sql`UPDATE hot.flow_trigger SET started_at = ${now}, walk_from = ${now}, walked_at = ${now} WHERE ${isFresh('started_at')}`,
+  );
+  await db.execute(sql`UPDATE hot.flow_trigger SET retry_at = NULL WHERE ${isFresh('retry_at')}`);
+  await db.execute(sql`UPDATE hot.flow_changed SET changed_at = ${now} WHERE ${isFresh('changed_at')}`);
+}
+
 export async function startTriggerWorld(beginsAt: string, given: Context) {
   const world = await startFlowWorld(beginsAt, given);
   const { ctx, list } = world;
@@ -15,16 +25,7 @@ export async function startTriggerWorld(beginsAt: string, given: Context) {
     sql`SELECT hot.ensure_partitions(${beginsAt}::timestamptz::date, ${beginsAt}::timestamptz::date + 400)`,
   );
 
-  /** What happened since the last time happened at `now`. */
-  const settle = async () => {
-    const isFresh = (time: string) =>
-      sql`customer_id = ${list.customerId} AND ${sql([time])} > now() - interval '1 hour'`;
-    await ctx.db.execute(
-      sql`UPDATE hot.flow_trigger SET started_at = ${now}, walk_from = ${now}, walked_at = ${now} WHERE ${isFresh('started_at')}`,
-    );
-    await ctx.db.execute(sql`UPDATE hot.flow_trigger SET retry_at = NULL WHERE ${isFresh('retry_at')}`);
-    await ctx.db.execute(sql`UPDATE hot.flow_changed SET changed_at = ${now} WHERE ${isFresh('changed_at')}`);
-  };
+  const settle = () => settleTriggers(ctx, list.customerId, now);
 
   return {
     ...world,
