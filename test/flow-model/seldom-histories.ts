@@ -90,6 +90,11 @@ function entries(): readonly HistoryData[] {
       happenings: [enter(0), enter(0, 1), work(0)],
     }),
     scene({
+      nodes: [tagged('mark', 'vip'), { id: 'n0', type: 'condition', if: { person: { tags: { hasAny: ['VIP'] } } } }],
+      edges: way('start > mark > n0'),
+      happenings: [enter(0), work(0)],
+    }),
+    scene({
       nodes: [end],
       edges: way('start > n0'),
       entry: { mode: 'after_end' },
