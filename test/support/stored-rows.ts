@@ -60,6 +60,7 @@ function keyOf(row: Stored): string {
   ];
   return [...names, 'automation_id', 'number', 'source_kind', 'occurrence', 'name_key', 'key', 'block']
     .map((name) => row[name])
+    .concat(row['id'] === undefined ? row['email_key'] : undefined)
     .join('/');
 }
 
