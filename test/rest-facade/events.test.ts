@@ -86,6 +86,18 @@ test('a row of the wrong form is named and not recorded without its values, and 
   expect((await recorded(world.customerId)).slice(before)).toMatchObject([{ name: 'formed', data: null }]);
 });
 
+test('unknown names of a JSON text are listed, however many and whatever they are, and its events are recorded once', async () => {
+  const event = `"subscriber_uid": "${world.subscriberUid}", "name": "listed"`;
+  const before = (await recorded(world.customerId)).length;
+  const half = await send({ events: String.raw`[{${event}, "\ud800": 1}]` });
+  expect([half.status, half.body]).toMatchObject([201, { recorded: 1, ignored: ['events.0.\ufffd'] }]);
+  const names = Array.from({ length: 300_000 }, (_, no) => `"n${no}": 1`);
+  const many = await send({ events: `[{${event}, ${names.join(',')}}]` });
+  expect([many.status, many.body]).toMatchObject([201, { recorded: 1 }]);
+  expect(Object(many.body).ignored).toHaveLength(100);
+  expect(await recorded(world.customerId)).toHaveLength(before + 2);
+});
+
 test('an event that begins a flow without the key of its entries is recorded, and the answer says that nobody enters', async () => {
   const person = { subscriber_uid: world.subscriberUid };
   const flow = {

@@ -4,6 +4,7 @@ import { fieldLabel } from '../../lib/text.ts';
 import { created } from '../answer.ts';
 import { endpoint } from '../endpoint.ts';
 import { RestError, invalid } from '../errors.ts';
+import { IGNORED_NAMES_MAX } from '../ignored-parameters.ts';
 import type { Input } from '../input.ts';
 import { actionShape, answersCreated, countShape } from '../shapes.ts';
 
@@ -118,11 +119,15 @@ function formFault(item: unknown): string | undefined {
   return payload === null || isObject(payload) ? undefined : 'payload: The payload must be an object.';
 }
 
-/** As those of other requests: `events.2.data`. */
+/** As those of other requests: `events.2.data`. The first of them: a JSON text may have hundreds of thousands, and halves of characters. */
 function unknownNames(list: readonly unknown[]): readonly string[] {
-  return list.flatMap((item, no) =>
-    Object.keys(isObject(item) ? item : {}).flatMap((name) => (ROW_NAMES.has(name) ? [] : [`events.${no}.${name}`])),
-  );
+  const unknown: string[] = [];
+  for (const [no, item] of list.entries()) {
+    const names = Object.keys(isObject(item) ? item : {}).filter((name) => !ROW_NAMES.has(name));
+    for (const name of names.slice(0, IGNORED_NAMES_MAX)) unknown.push(`events.${no}.${name.toWellFormed()}`);
+    if (unknown.length >= IGNORED_NAMES_MAX) break;
+  }
+  return unknown;
 }
 
 /** What is missing or wrong is answered for its row. */
