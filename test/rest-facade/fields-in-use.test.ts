@@ -50,6 +50,16 @@ test.each([
   expect((await call('DELETE', `/lists/${list}/fields/NICK`)).status).toBe(200);
 });
 
+test.each(['did', 'didNot'])('a segment keeps the field whose changes it counts, %s', async (name) => {
+  const { call, list } = await worldOf(owner);
+  const rule = { any: [{ tags: { hasAny: ['vip'] } }, { all: [{ [name]: { kind: 'changed', field: 'NICK' } }] }] };
+  const made = await call('POST', `/lists/${list}/segments`, { name: 'Renamed', rule });
+  const refused = await call('DELETE', `/lists/${list}/fields/NICK`);
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('segment “Renamed”')]);
+  await call('DELETE', `/segments/${String(field(made, 'segment_uid'))}`);
+  expect((await call('DELETE', `/lists/${list}/fields/NICK`)).status).toBe(200);
+});
+
 test('an import that begins while a field is being removed waits, and stores nothing under it', async () => {
   const { call, list } = await worldOf(owner);
   const form = new FormData();

@@ -9,8 +9,8 @@ interface FieldOfList {
   readonly tag: string;
 }
 
-/** Of a segment's rule, at any depth: the conditions on the field `$tag`. */
-const FIELD_IN_RULE = sql`'$.**.field ? (@.tag == $tag)'`;
+/** Of a segment's rule, at any depth: the conditions on the field `$tag`, and on its changes. */
+const FIELD_IN_RULE = sql`'$.** ? (@.field.tag == $tag || @.did.field == $tag || @.didNot.field == $tag)'`;
 
 const SEGMENT_OF_FIELD = row({ name: 'text', rule: typed<SegmentRule>('json') });
 
