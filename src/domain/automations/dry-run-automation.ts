@@ -12,7 +12,7 @@ import { checkAutomation } from './check-automation.ts';
 import { entriesAtOnce, entriesByTriggers } from './dry-run-entries.ts';
 import { dryRun, type DryPath, type DryPaths } from './dry-run.ts';
 import type { DryStep } from './dry-run-walk.ts';
-import { dryDeadline } from './dry-world.ts';
+import { dryDeadline, DRY_STEPS_MAX } from './dry-world.ts';
 import { refuseWrites } from './dry-run-read-model.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { questionsOf } from './flow-condition.ts';
@@ -93,6 +93,7 @@ function ends({ clock }: Context, from: Date) {
     until: clock.now(),
     to: new Date(from.getTime() + DRY_DAYS_MAX * DAY_MS),
     deadline: dryDeadline(),
+    steps: { left: DRY_STEPS_MAX },
   };
 }
 

@@ -59,14 +59,34 @@ export async function entriesByTriggers(ctx: TransactionContext, world: DryWorld
   const budget = { bytes: PAYLOADS_BYTES_MAX };
   const candidates: Candidate[] = [];
   const leftOut = new Set<string>();
+  let isCut = false;
   for (const [no, trigger] of triggers.entries()) {
-    const asked = personEventOfTrigger(trigger);
-    if (asked) candidates.push(...(await byEvents(ctx, world, { no, asked, ids: [...people.keys()], budget })));
-    else if ('at' in trigger) candidates.push(...(await bySlots(ctx, world, { no, trigger, people })));
-    else if (trigger.type !== 'execute') leftOut.add(trigger.type);
+    const found = await broughtBy(ctx, world, { no, trigger, people, budget });
+    if (!found) leftOut.add(trigger.type);
+    candidates.push(...(found ?? []));
+    // What comes after so many was not looked at, and the trigger's filter may let it through, whatever it says of these.
+    const ofPeople = Map.groupBy(found ?? [], ({ personId }) => personId);
+    isCut ||= [...ofPeople.values()].some((own) => own.length > DRY_ENTRIES_MAX);
   }
-  const { entries, isCut } = await filtered(ctx, world, candidates.toSorted(inOrder));
-  return { entries, isCut: isCut || budget.bytes < 0, leftOut: [...leftOut] };
+  const passing = await filtered(ctx, world, candidates.toSorted(inOrder));
+  return { entries: passing.entries, isCut: isCut || passing.isCut || budget.bytes < 0, leftOut: [...leftOut] };
+}
+
+interface ByTrigger extends Pick<ByEvents, 'no' | 'budget'> {
+  readonly trigger: FlowTrigger;
+  readonly people: People;
+}
+
+/** Undefined: the past of such triggers is not kept. */
+async function broughtBy(
+  ctx: TransactionContext,
+  world: DryWorld,
+  { no, trigger, people, budget }: ByTrigger,
+): Promise<readonly Candidate[] | undefined> {
+  const asked = personEventOfTrigger(trigger);
+  if (asked) return byEvents(ctx, world, { no, asked, ids: [...people.keys()], budget });
+  if ('at' in trigger) return bySlots(ctx, world, { no, trigger, people });
+  return trigger.type === 'execute' ? [] : undefined;
 }
 
 /** By the trigger with this number. */

@@ -41,12 +41,13 @@ export interface Walker {
 export async function walk(ctx: TransactionContext, world: DryWorld, walkers: readonly Walker[]): Promise<void> {
   let going = walkers;
   while (going.length > 0) {
-    if (performance.now() > world.deadline) {
+    if (performance.now() > world.deadline || world.steps.left < going.length) {
       for (const { place, steps } of going) steps.push(stepAt(place.node, place.wakeAt ?? world.to, 'stopped'));
       return;
     }
     const groups = Map.groupBy(going, ({ place }) => `${place.node} ${place.wakeAt?.getTime()}`);
     const next: Walker[] = [];
+    world.steps.left -= going.length;
     for (const group of groups.values()) next.push(...(await stepOf(ctx, world, group)));
     going = next;
   }

@@ -47,7 +47,7 @@ export async function dryRun(
   const paths = walkers.map(({ entry: { personId, at, trigger }, refused, steps }) => {
     return { personId, enteredAt: at, trigger, refused, steps };
   });
-  return { paths, leftOut, isCut };
+  return { paths, leftOut, isCut: isCut || paths.some(({ steps }) => steps.at(-1)?.what === 'stopped') };
 }
 
 interface Entering {

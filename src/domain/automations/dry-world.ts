@@ -5,6 +5,8 @@ import type { Zones } from './zones.ts';
 
 /** Of processor time and statements: what is not done by then is cut off, and says so. */
 const SECONDS_MAX = 10;
+/** Of all paths together, as the answer shows them: some 3 MB. */
+export const DRY_STEPS_MAX = 15_000;
 
 export interface DryWorld {
   readonly live: LiveFlow;
@@ -18,6 +20,8 @@ export interface DryWorld {
   readonly to: Date;
   /** Of `performance.now()`. */
   readonly deadline: number;
+  /** How many may be made yet. */
+  readonly steps: { left: number };
 }
 
 /** When the dry run has to be over. */

@@ -6,6 +6,8 @@ import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { createSegment } from '../../../src/domain/audience/segments/create-segment.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
 import { dryRunAutomation } from '../../../src/domain/automations/dry-run-automation.ts';
+import { DRY_STEPS_MAX } from '../../../src/domain/automations/dry-world.ts';
+import { FLOW_NODES_MAX } from '../../../src/domain/automations/flow.ts';
 import { recordPersonEvents, type NewPersonEvent } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
@@ -205,4 +207,36 @@ test('of one person 20 entries are shown', async () => {
   );
   const { paths, isCut } = await dryRunAutomation(ctx, uid, { subscriber: subscriberUid(person), from });
   expect([paths.length, paths[0]?.refused, paths[1]?.refused, isCut]).toEqual([20, 'too_deep', null, true]);
+});
+
+test('more events than are looked at are said to be cut off, also when the filter lets none of the first in', async () => {
+  const ordered = { did: { event: 'order_placed', atLeast: 24 } };
+  const uid = await draft({ triggers: [{ ...ORDER, if: ordered }], entry: { mode: 'after_end' }, ...REST });
+  const person = await someone();
+  const run = async () => {
+    const { paths, isCut } = await dryRunAutomation(ctx, uid, { subscriber: subscriberUid(person), from });
+    return [paths.length, isCut];
+  };
+  for (let no = 1; no <= 20; no++) await placed(person, no);
+  expect(await run()).toEqual([0, false]);
+  for (let no = 21; no <= 25; no++) await placed(person, no);
+  expect(await run()).toEqual([0, true]);
+});
+
+test('a run of too many steps is cut off, and says so', async () => {
+  const people = 80;
+  for (let no = 0; no < people; no++) await someone({ tags: ['many'] });
+  const rule = { tags: { hasAny: ['many'] } };
+  const { uid: segmentUid } = await createSegment(ctx, { listUid: list.uid, name: 'Many', rule });
+  const ids = Array.from({ length: FLOW_NODES_MAX }, (_, no) => `tag_${no}`);
+  const uid = await draft({
+    triggers: [{ type: 'execute' }],
+    nodes: ids.map((id) => ({ id, type: 'add_tag', tag: 'seen' })),
+    edges: line('start', ...ids),
+  });
+  const { paths, isCut } = await dryRunAutomation(ctx, uid, { segmentUid, from, withoutTriggers: true });
+  expect([paths.length, isCut]).toEqual([people, true]);
+  expect(paths.filter(({ steps }) => steps.at(-1)?.what === 'stopped')).toHaveLength(people);
+  const steps = paths.reduce((sum, path) => sum + path.steps.length, 0);
+  expect(steps).toBeLessThanOrEqual(DRY_STEPS_MAX + people);
 });
