@@ -6,7 +6,7 @@ import { firstEvents, foundEvents } from '../../events/person-event-read-model.t
 import type { PersonEvent } from '../../events/person-event.ts';
 import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { TransactionContext } from '../context.ts';
-import type { DryWorld } from './dry-world.ts';
+import { endOfMillisecond, type DryWorld } from './dry-world.ts';
 import { entryKeyOf } from './entry-key.ts';
 import { isEvent, personEventOfTrigger, soughtBy, type AwaitedPersonEvent } from './flow-event.ts';
 import type { FlowPayload } from './flow-payload.ts';
@@ -219,5 +219,5 @@ async function passes(
   const rule = trigger && 'if' in trigger ? trigger.if : undefined;
   if (!rule) return true;
   const list = { customerId: key.customerId, listId, rule };
-  return (await peopleAmong(db, list, { ids: [personId], asOf: at, answers })).has(personId);
+  return (await peopleAmong(db, list, { ids: [personId], asOf: endOfMillisecond(at), answers })).has(personId);
 }

@@ -4,7 +4,7 @@
  */
 import type { TransactionContext } from '../context.ts';
 import type { DryEntry } from './dry-run-entries.ts';
-import type { DryWorld } from './dry-world.ts';
+import { endOfMillisecond, type DryWorld } from './dry-world.ts';
 import type { Refusal } from './enter-people.ts';
 import { firstOf } from './first-of.ts';
 import { sinceEntry } from './flow-event.ts';
@@ -164,6 +164,7 @@ function endingEvents(live: LiveFlow) {
 async function outcomesOf({ node, ...work }: NodeWork): Promise<readonly Outcome[]> {
   if (work.runs.length === 0) return [];
   if (node.type === 'send_mail') return mailsOf({ ...work, node });
+  if (node.type === 'condition') return workThatReads({ ...work, node, now: endOfMillisecond(work.now) });
   return isReading(node) ? workThatReads({ ...work, node }) : work.runs.map(() => NEXT);
 }
 

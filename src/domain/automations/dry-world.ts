@@ -28,3 +28,8 @@ export interface DryWorld {
 export function dryDeadline(): number {
   return performance.now() + SECONDS_MAX * 1_000;
 }
+
+/** Until when what happened in this moment counts: times of the database are more exact. */
+export function endOfMillisecond(at: Date): Date {
+  return new Date(at.getTime() + 1);
+}

@@ -147,6 +147,21 @@ test('by the first trigger whose filter the person passes at that time', async (
   ]);
 });
 
+test('what brings a person in counts for the filter and for conditions, to the microsecond', async () => {
+  const again = { did: { kind: 'tagged', tag: 'again', atLeast: 2 } };
+  const uid = await draft({
+    triggers: [{ type: 'tag_added', tag: 'again', if: again }],
+    nodes: [{ id: 'twice', type: 'condition', if: { person: again } }],
+    edges: line('start', 'twice'),
+  });
+  const person = await someone();
+  for (const hours of [1, 2]) await happened(person, hours, { kind: 'tagged', data: { tags: ['again'] } });
+  await ctx.db.execute(
+    sql`UPDATE hot.person_event SET at = at + interval '456 microseconds', recorded_at = at + interval '456 microseconds' WHERE customer_id = ${list.customerId} AND person_id = ${person} AND at >= ${from}`,
+  );
+  expect(await pathsOf(uid, person)).toEqual(['2 tag_added twice:yes@2']);
+});
+
 test('by dates and timetables, of who was on the list by then; others are left out and named', async () => {
   const { uid: segmentUid } = await createSegment(ctx, {
     ...{ listUid: list.uid, name: 'All', rule: { email: { contains: '@' } } },
