@@ -13,7 +13,9 @@ import type { Context } from '../../src/domain/context.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { sendBatch } from '../../src/domain/delivery/send-batch.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
+import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
+import { SendingError } from '../../src/plugin-api/index.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { snapshotTask } from '../../src/workers/tasks/plan-campaign.ts';
@@ -151,13 +153,13 @@ describe('a batch', () => {
     await snapshotAudience(world.ctx, key, new AbortController().signal);
     await ctx.db.execute(sql`DELETE FROM graphile_worker._private_jobs`);
     const shared = newTools();
-    const send = (workerId: string = crypto.randomUUID()) =>
+    const send = (workerId: string = crypto.randomUUID(), own: Context = ctx) =>
       sendBatch(
-        { ...ctx, clock },
+        { ...own, clock },
         { ...key, fromId: 0n, toId: 2n ** 62n },
         { ...shared, workerId, abortSignal: new AbortController().signal },
       );
-    return { world, send, lockRange: shared.campaigns.lockRange };
+    return { world, key, send, drivers: shared.drivers, lockRange: shared.campaigns.lockRange };
   }
 
   it('is left to the job of the same process that works on it already', async () => {
@@ -182,6 +184,55 @@ describe('a batch', () => {
     );
     return rows.map(({ seconds }) => seconds);
   }
+
+  it('that got a server before its rest was known soon asks the other one, also while a job beside it still reads the old state', async () => {
+    const { world, key, send, drivers } = await plannedWorld();
+    await ctx.db.execute(
+      sql`INSERT INTO sending_server (customer_id, uid, name, type, settings, connections_max)
+          VALUES (${key.customerId}, ${newUid()}, 'Another', 'smtp', '{"host": "127.0.0.1", "port": 9, "encryption": "none"}', 2)`,
+    );
+    const [hasChosen, otherHasRead, isWritten] = [
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+      Promise.withResolvers<void>(),
+    ];
+    let choices = 0;
+    const database: Context['database'] = {
+      ...ctx.database,
+      async query(columns, statement, name) {
+        if (name === 'sending.sync-health') {
+          await otherHasRead.promise;
+          const rows = await ctx.database.query(columns, statement, name);
+          isWritten.resolve();
+          return rows;
+        }
+        const rows = await ctx.database.query(columns, statement, name);
+        if (name !== 'sending.choose-server') return rows;
+        choices += 1;
+        if (choices === 1) hasChosen.resolve();
+        if (choices === 2) {
+          otherHasRead.resolve();
+          await isWritten.promise;
+          // Its answer is late.
+          await sleep(100);
+        }
+        return rows;
+      },
+    };
+    const slow = { ...ctx, db: database, database };
+    const ill = await drivers.channelFor(ctx, key.customerId, key.campaignId);
+    await ill?.gate.denial(ctx, key.customerId);
+    const reply = '421 4.7.0 Daily user sending limit exceeded. gsmtp';
+    const limit = new SendingError('unavailable', reply, { code: 421, enhancedStatus: '4.7.0' });
+    ill?.gate.judgeOutcome(slow, 'example.org', limit);
+    const first = send('one', slow);
+    await hasChosen.promise;
+    expect(await Promise.all([first, send('other', slow)])).toEqual(['open', 'open']);
+    const seconds = await secondsToNextJob();
+    expect(seconds).toHaveLength(2);
+    expect(Math.max(...seconds)).toBeLessThan(5);
+    expect(await balanceOf(world)).toMatchObject({ queued: 3 });
+  });
 
   it.each([-3_600_000, 3_600_000])(
     'comes again by the clock of the database, whatever its own says (%i ms off)',

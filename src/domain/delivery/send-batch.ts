@@ -70,7 +70,8 @@ async function sendDueDeliveries(ctx: Context, batch: Batch, worker: BatchWorker
 /** The server was chosen before its trouble was known: now another one may be chosen. */
 async function unlessElsewhere({ ctx, campaign, channel, worker }: RangeWork, stop: GateStop): Promise<GateStop> {
   if (stop.reason !== 'unavailable') return stop;
-  const next = await worker.drivers.channelFor(ctx, campaign.campaignKey.customerId, campaign.campaignKey.campaignId);
+  const { customerId, campaignId } = campaign.campaignKey;
+  const next = await worker.drivers.channelAfresh(ctx, customerId, campaignId);
   return next && next.serverId !== channel.serverId ? { ...stop, waitSeconds: HELD_BY_OTHERS_SECONDS } : stop;
 }
 

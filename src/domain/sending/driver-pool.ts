@@ -48,6 +48,8 @@ export interface DriverPool {
    * which the log says. Without a campaign the customer's own choice counts.
    */
   channelFor(ctx: Context, customerId: bigint, campaignId?: bigint): Promise<SendingChannel | undefined>;
+  /** The same by what the database says from now on: a read that is under way may be older than what was just written. */
+  channelAfresh(ctx: Context, customerId: bigint, campaignId: bigint): Promise<SendingChannel | undefined>;
   /** The next best one, when some cannot be used; undefined when there is none. */
   channelBeside(
     ctx: Context,
@@ -101,31 +103,32 @@ export function createDriverPool(hooks: HookCalls, { resolveMx }: DriverPoolOpti
       known.connections.seen(server);
       return known.channel;
     }
-    // Messages in flight on the old one are finished there.
-    const closeKnown = () =>
-      known?.channel.driver
-        .close()
-        .catch((error: unknown) => ctx.log.warn('sending.close_failed', { message: messageOf(error) }));
     try {
       const opened = openChannel(ctx, registration, { server, gateOf, startedAt });
       channels.set(server.id, opened);
-      void closeKnown();
+      void closeOld(ctx, known);
       return opened.channel;
     } catch (error) {
       // Its plugin was deactivated, or replaced by one that does not open it.
-      if (channels.delete(server.id)) void closeKnown();
+      if (channels.delete(server.id)) void closeOld(ctx, known);
       return complain(ctx, customerId, `Sending server ${server.uid} cannot be opened: ${messageOf(error)}`);
     }
   };
   const reads = new SharedReads<readonly RoutedServer[]>();
   const serversOf = ({ db }: Context, customerId: bigint, campaignId: bigint | undefined) =>
     reads.read(db, `${customerId} ${campaignId ?? ''}`, () => serversFor(db, customerId, campaignId ?? null));
+  const bestOf = (ctx: Context, customerId: bigint, servers: readonly RoutedServer[]) => {
+    const server = pickServer(servers, Math.random());
+    return server
+      ? channelOf(ctx, customerId, server)
+      : complain(ctx, customerId, 'There is no active sending server.');
+  };
   return {
     async channelFor(ctx, customerId, campaignId) {
-      const server = pickServer(await serversOf(ctx, customerId, campaignId), Math.random());
-      return server
-        ? channelOf(ctx, customerId, server)
-        : complain(ctx, customerId, 'There is no active sending server.');
+      return bestOf(ctx, customerId, await serversOf(ctx, customerId, campaignId));
+    },
+    async channelAfresh(ctx, customerId, campaignId) {
+      return bestOf(ctx, customerId, await serversFor(ctx.db, customerId, campaignId));
     },
     async channelBeside(ctx, { customerId, campaignId, without }) {
       const servers = await serversOf(ctx, customerId, campaignId);
@@ -137,10 +140,23 @@ export function createDriverPool(hooks: HookCalls, { resolveMx }: DriverPoolOpti
       const open = [...channels.values()];
       channels.clear();
       await Promise.all(open.map(({ channel }) => channel.driver.close()));
-      const { database, log } = last ?? {};
-      if (database && log) await Promise.all([...health.values()].map((one) => one.close(database, log)));
+      if (last) await closeHealth(last, health.values());
     },
   };
+}
+
+/** Messages in flight on it are finished there. */
+async function closeOld({ log }: Context, old: Opened | undefined): Promise<void> {
+  await old?.channel.driver
+    .close()
+    .catch((error: unknown) => log.warn('sending.close_failed', { message: messageOf(error) }));
+}
+
+async function closeHealth(
+  { database, log }: Pick<Context, 'database' | 'log'>,
+  health: Iterable<ServerHealth>,
+): Promise<void> {
+  await Promise.all([...health].map((one) => one.close(database, log)));
 }
 
 /** Logs why a customer has no server, but not for every batch. */

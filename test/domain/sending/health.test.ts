@@ -1,7 +1,9 @@
 /** The health of servers and providers over several processes: each has a view of its own, the state is one. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import type { Context } from '../../../src/domain/context.ts';
 import { deleteOldHealth } from '../../../src/domain/sending/routing/delete-old-health.ts';
 import { createMailboxGroups } from '../../../src/domain/sending/routing/mailbox-group.ts';
 import { ServerHealth } from '../../../src/domain/sending/routing/server-health.ts';
@@ -78,6 +80,32 @@ function end(
 const recipients = (domain: string, count: number): WaitingRecipient[] =>
   Array.from({ length: count }, () => ({ domain }));
 const admit = ({ gate }: Process, list: WaitingRecipient[]) => gate.admit(ctx, 1n, list);
+
+describe('who waits until a trouble is in the database', () => {
+  it('waits for the writing of it, also when another one who waited has begun that', async () => {
+    const one = newProcess();
+    const [isReading, mayRead] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let syncs = 0;
+    const query: Context['db']['query'] = async (columns, statement, name) => {
+      syncs += 1;
+      isReading.resolve();
+      // A later one takes its time.
+      await (syncs === 1 ? mayRead.promise : sleep(100));
+      return ctx.db.query(columns, statement, name);
+    };
+    const slow = { ...ctx, database: { ...ctx.database, query } };
+    const before = one.gate.denial(slow, 1n);
+    await isReading.promise;
+    one.gate.judgeOutcome(slow, 'example.org', broken());
+    const waiting = [1, 2].map(async () => {
+      await one.health.written(slow.database, ctx.log);
+      return stored();
+    });
+    mayRead.resolve();
+    await before;
+    for (const known of await Promise.all(waiting)) expect(known).toMatchObject({ failures: 1 });
+  });
+});
 
 describe('a provider that says 421 4.7.28', () => {
   it('gets nothing for ten minutes, from no process and at none of its domains; others are not held', async () => {

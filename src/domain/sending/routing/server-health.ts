@@ -135,7 +135,8 @@ export class ServerHealth {
 
   /** Resolves when the observations are in the database, where servers are chosen. */
   async written(db: Queryable, log: Log): Promise<void> {
-    if (this.#underWay) await this.#underWay;
+    // Another who waited as well may have begun to write: then that is what has to end.
+    while (this.#underWay) await this.#underWay;
     if (this.#observations.size > 0) await this.#sync(db, log);
   }
 
