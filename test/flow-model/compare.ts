@@ -3,7 +3,7 @@ import type { HistoryData, Mail, PersonThere, Step } from './flow-data.ts';
 import type { Played } from './played-history.ts';
 import { expectedOf } from './reference.ts';
 import type { Rules } from './rules.ts';
-import type { Draws } from './runs.ts';
+import { placeOf, type Draws } from './runs.ts';
 import { LIST_ZONE } from './stage.ts';
 
 export function differenceOf(history: HistoryData, played: Played, rules?: Rules): string | undefined {
@@ -63,8 +63,8 @@ function drawsOf({ steps, waits }: Played): Draws {
       const no = left.findIndex((step) => step.person === person && step.run === run && step.node === node);
       return left.splice(no, 1)[0]?.port ?? 'nothing';
     },
-    wake({ person, key, node }, no) {
-      const begin = `${person} ${key} ${node} until `;
+    wake(place, no) {
+      const begin = `${placeOf(place)} until `;
       const until = Date.parse(waits[no]?.find((line) => line.startsWith(begin))?.slice(begin.length) ?? '');
       return Number.isNaN(until) ? undefined : until;
     },

@@ -372,13 +372,13 @@ class Reference implements Expected {
     const rules = this.#rules;
     const reason = rules.noMail(this.#runs.person(run), node);
     if (reason !== undefined) return { port: 'next', reason };
-    const { person, key } = run;
+    const { person } = run;
     if (rules.isTooSoon(this.#acts.lastOf(person, node.templateUid), now, node))
       return { port: 'next', reason: 'sent_recently' };
     const end =
       this.#quiet && rules.keepsQuiet(node) ? rules.quietEnd(this.#quiet, this.#runs.zone(run), now) : undefined;
     if (end !== undefined) {
-      const drawn = this.#draws.wake({ person, key, node: node.id }, this.waits.length) ?? end;
+      const drawn = this.#draws.wake(run, this.waits.length) ?? end;
       run.wake = rules.isSpread(drawn, end) ? drawn : end;
       this.#runs.step(run, now, { what: 'stays', reason: 'quiet_hours' });
       return null;

@@ -39,7 +39,7 @@ export interface NodeCounts {
 /** What the product has drawn: the next variant for a run at a split, and until when a mail waits after quiet hours, as the waits number `no` show it. */
 export interface Draws {
   variant(step: Pick<Step, 'person' | 'run' | 'node'>): string;
-  wake(place: Omit<Waiting, 'wake' | 'enteredAt'>, no: number): number | undefined;
+  wake(place: Omit<Waiting, 'wake'>, no: number): number | undefined;
 }
 
 export interface Waiting {
@@ -52,11 +52,13 @@ export interface Waiting {
 
 export function waitLines(waiting: readonly Waiting[]): readonly string[] {
   return waiting
-    .map(
-      ({ person, key, node, wake }) =>
-        `${person} ${key} ${node} until ${wake === null ? 'ever' : new Date(wake).toISOString()}`,
-    )
+    .map(({ wake, ...place }) => `${placeOf(place)} until ${wake === null ? 'ever' : new Date(wake).toISOString()}`)
     .toSorted();
+}
+
+/** Of one person there may be runs at nodes of the same name: on other versions, too. */
+export function placeOf({ person, node, ...run }: Omit<Waiting, 'wake'>): string {
+  return `${person} ${nameOf(run)} ${node}`;
 }
 
 /** Of one person there is no other at that time with that key. */

@@ -142,6 +142,14 @@ function mails(): readonly HistoryData[] {
       quiet: { from: '22:00', to: '07:00' },
       happenings: [...[0, 1, 2].map((person) => enter(0, person)), work(0), work(10), work(20), work(30)],
     }),
+    // Two runs of one person wait for the same morning, each until a time of its own.
+    scene({
+      nodes: [mail('one')],
+      edges: way('start > one'),
+      entry: { mode: 'after_days', days: 1 },
+      quiet: { from: '22:00', to: '07:00' },
+      happenings: [enter(0), enter(24), work(32), work(41)],
+    }),
   ];
 }
 
