@@ -61,7 +61,8 @@ function drawsOf({ steps, waits }: Played): Draws {
   return {
     variant({ person, run, node }) {
       const no = left.findIndex((step) => step.person === person && step.run === run && step.node === node);
-      return left.splice(no, 1)[0]?.port ?? 'nothing';
+      const [step] = no === -1 ? [] : left.splice(no, 1);
+      return step?.port ?? undefined;
     },
     wake(place, no) {
       const begin = `${placeOf(place)} until `;

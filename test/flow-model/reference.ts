@@ -317,12 +317,19 @@ class Reference implements Expected {
         return { port: isTrue ? 'yes' : 'no', reason: null };
       }
       case 'split': {
-        const port = this.#draws.variant({ person: run.person, run: nameOf(run), node: run.node });
+        const port =
+          this.#draws.variant({ person: run.person, run: nameOf(run), node: run.node }) ?? this.#barred(run, node);
         return { port: rules.isVariant(node, port) ? port : `no variant: ${port}`, reason: null };
       }
       default:
         return this.#change(run, node);
     }
+  }
+
+  /** The variant of who left at the split, since they had come to its node too often: it is not written down. */
+  #barred(run: Run, { variants }: Extract<NodeData, { type: 'split' }>): string {
+    const ports = variants.map(({ name }) => `variant:${name}`);
+    return ports.find((port) => this.#runs.isBarred(run, port)) ?? 'nothing';
   }
 
   /** The nodes that change the person. */

@@ -36,9 +36,9 @@ export interface NodeCounts {
   parked: number;
 }
 
-/** What the product has drawn: the next variant for a run at a split, and until when a mail waits after quiet hours, as the waits number `no` show it. */
+/** What the product has drawn: the next variant for a run at a split (undefined: none is written down), and until when a mail waits after quiet hours, as the waits number `no` show it. */
 export interface Draws {
-  variant(step: Pick<Step, 'person' | 'run' | 'node'>): string;
+  variant(step: Pick<Step, 'person' | 'run' | 'node'>): string | undefined;
   wake(place: Omit<Waiting, 'wake'>, no: number): number | undefined;
 }
 
@@ -95,15 +95,20 @@ export class Runs {
 
   /** Through a port to the next node, or out of the flow where no edge leads on. */
   pass(run: Run, now: number, { port, reason }: { port: string | null; reason: string | null }): void {
+    if (port !== null && this.isBarred(run, port)) return this.leave(run, now, 'too_many_passes');
     const next = port === null ? undefined : this.next(run, run.node, port);
-    const times = next === undefined ? 0 : (run.passes.get(next) ?? 0) + 1;
-    if (next !== undefined && !this.#rules.mayPass(times, this.flow(run).passesMax))
-      return this.leave(run, now, 'too_many_passes');
     this.step(run, now, { what: 'passed', port, reason });
     this.#count(run).waiting -= 1;
     this.#count(run).passed += 1;
     if (next === undefined) this.#end(run);
     else this.arrive(run, next, now);
+  }
+
+  /** Whether the run has come to the node behind the port too often already. */
+  isBarred(run: Run, port: string): boolean {
+    const next = this.next(run, run.node, port);
+    if (next === undefined) return false;
+    return !this.#rules.mayPass((run.passes.get(next) ?? 0) + 1, this.flow(run).passesMax);
   }
 
   arrive(run: Run, node: string, now: number): void {

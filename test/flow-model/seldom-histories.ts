@@ -94,6 +94,22 @@ function entries(): readonly HistoryData[] {
       edges: way('start > mark > n0'),
       happenings: [enter(0), work(0)],
     }),
+    // Both variants lead back, and one pass is all.
+    scene({
+      nodes: [
+        waitFor('rest', 5),
+        {
+          ...{ id: 'n0', type: 'split' },
+          variants: [
+            { name: 'a', percent: 50 },
+            { name: 'b', percent: 50 },
+          ],
+        },
+      ],
+      edges: way('start > rest > n0.variant:a > rest', 'n0.variant:b > rest'),
+      more: { passesMax: 1 },
+      happenings: [enter(0), work(0), work(6)],
+    }),
     scene({
       nodes: [end],
       edges: way('start > n0'),
