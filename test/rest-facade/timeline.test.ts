@@ -48,9 +48,9 @@ await app.ctx.db.execute(sql`
        r AS (INSERT INTO hot.recipient_activity (customer_id, source_kind, source_id, recipient_id, open_count, click_count)
              SELECT customer_id, 1, id, ${id}, 1, 1 FROM c),
        o AS (INSERT INTO hot.open_event (at, customer_id, source_kind, source_id, recipient_id, is_machine)
-             SELECT clock_timestamp(), customer_id, 1, id, ${id}, true FROM c)
+             SELECT now() - interval '1 millisecond', customer_id, 1, id, ${id}, true FROM c)
   INSERT INTO hot.click_event (at, customer_id, source_kind, source_id, recipient_id, link_no, url)
-  SELECT clock_timestamp() + interval '1 millisecond', customer_id, 1, id, ${id}, 0, 'https://shop.example/' FROM c`);
+  SELECT now(), customer_id, 1, id, ${id}, 0, 'https://shop.example/' FROM c`);
 const left = await ask('PATCH', `/subscribers/${uid}/unsubscribe`);
 expect(left.status, left.text).toBe(200);
 
