@@ -55,7 +55,9 @@ test('a sender that is not verified stops the campaign before the first message,
   const { vendor, world, questions } = await worldWith(['house.test']);
   await startCampaign(world.ctx, world.campaignUid);
   await untilStatus(world, 'paused');
-  expect(await balanceOf(world)).toMatchObject({ audience: RECIPIENTS, queued: RECIPIENTS, sent: 0, failed: 0 });
+  // Those of the batches that are under way go back a moment later.
+  const untouched = { audience: RECIPIENTS, queued: RECIPIENTS, sent: 0, failed: 0 };
+  await expect.poll(async () => await balanceOf(world)).toMatchObject(untouched);
   expect(vendor.count()).toBe(0);
   // The address and its domain, for all messages in flight.
   expect(questions().map(({ path: asked }) => decodeURIComponent(asked))).toEqual([
