@@ -40,28 +40,26 @@ async function snapshot(app: RestApp, tables: readonly string[]): Promise<Snapsh
 }
 
 async function rowsOf(app: RestApp, table: string): Promise<Rows> {
+  const columns = (await keyColumnsOf(app)).get(table);
   const rows = await queryRows<{ row: Stored }>(app.ctx.db, sql`SELECT to_jsonb(r) AS row FROM ${raw(table)} r`);
-  return new Map(rows.map(({ row }) => [keyOf(row), row]));
+  return new Map(rows.map(({ row }) => [JSON.stringify(columns?.map((name) => row[name]) ?? row), row]));
 }
 
-/** What identifies a row well enough to see whether it is new or changed. */
-function keyOf(row: Stored): string {
-  const names = [
-    'customer_id',
-    'list_id',
-    'campaign_id',
-    'source_id',
-    'import_id',
-    'invoice_id',
-    'subscriber_id',
-    'recipient_id',
-    'id',
-    'no',
-  ];
-  return [...names, 'automation_id', 'number', 'source_kind', 'occurrence', 'name_key', 'key', 'block']
-    .map((name) => row[name])
-    .concat(row['id'] === undefined ? row['email_key'] : undefined)
-    .join('/');
+const keyColumns = new WeakMap<RestApp, Promise<ReadonlyMap<string, readonly string[]>>>();
+
+/** Of each table the columns of its primary key. A row of one without is known by all of it. */
+function keyColumnsOf(app: RestApp): Promise<ReadonlyMap<string, readonly string[]>> {
+  const known =
+    keyColumns.get(app) ??
+    queryRows<{ name: string; columns: string[] }>(
+      app.ctx.db,
+      sql`SELECT n.nspname || '.' || c.relname AS name, array_agg(a.attname::text) AS columns
+            FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+           WHERE i.indisprimary AND n.nspname IN ('public', 'hot', 'graphile_worker') GROUP BY 1`,
+    ).then((rows) => new Map(rows.map(({ name, columns }) => [name, columns])));
+  keyColumns.set(app, known);
+  return known;
 }
 
 /** Rows that are new or other than before, and marks for those that are gone. */
