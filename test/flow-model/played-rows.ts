@@ -25,7 +25,7 @@ export async function stepsOf({ stage: { ctx }, key, ids }: Rows) {
     sql`SELECT s.at, s.person_id AS person, s.run_id AS "runId", s.node, s.what, s.port, s.reason, coalesce(e.entry_key, '') AS key,
                min(s.at) OVER (PARTITION BY s.run_id) AS "enteredAt"
           FROM hot.flow_step s LEFT JOIN hot.flow_entry e USING (customer_id, automation_id, run_id, person_id)
-         WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId} ORDER BY s.at, s.ctid`,
+         WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId} ORDER BY s.at, s.run_id, s.no`,
   );
   const names = new Map<bigint, string>();
   const steps = rows.map(({ at, person, key: entryKey, enteredAt, runId, ...step }): Step => {

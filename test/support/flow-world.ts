@@ -75,7 +75,7 @@ export async function startFlowWorld(beginsAt = '2026-11-27T08:00:00Z', given?: 
     steps: async (personId: bigint): Promise<string[]> => {
       const rows = await queryRows<Step>(
         ctx.db,
-        sql`SELECT node, what, port, reason FROM hot.flow_step WHERE customer_id = ${list.customerId} AND person_id = ${personId} ORDER BY at, ctid`,
+        sql`SELECT node, what, port, reason FROM hot.flow_step WHERE customer_id = ${list.customerId} AND person_id = ${personId} ORDER BY at, run_id, no`,
       );
       return rows.map(({ node, what, port, reason }) => [node, what, port, reason].filter(Boolean).join(' '));
     },

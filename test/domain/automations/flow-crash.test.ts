@@ -40,7 +40,7 @@ const STEPS = ['rest entered', 'rest passed', 'mark passed', 'leave passed', 'st
 async function histories(ids: readonly bigint[]): Promise<Record<string, number>> {
   const rows = await queryRows<{ steps: string }>(
     world.ctx.db,
-    sql`SELECT string_agg(node || ' ' || what, ', ' ORDER BY at, ctid) AS steps FROM hot.flow_step WHERE person_id = ANY (${[...ids]}::bigint[]) GROUP BY run_id`,
+    sql`SELECT string_agg(node || ' ' || what, ', ' ORDER BY no) AS steps FROM hot.flow_step WHERE person_id = ANY (${[...ids]}::bigint[]) GROUP BY run_id`,
   );
   return Object.fromEntries(
     Object.entries(Object.groupBy(rows, ({ steps }) => steps)).map(([steps, all]) => [steps, all?.length ?? 0]),
