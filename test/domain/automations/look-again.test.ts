@@ -22,7 +22,9 @@ await addListField(ctx, list.uid, { type: 'date', label: 'Ends', tag: 'ENDS' });
 const triggers = [{ type: 'execute' }];
 const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
 const refOf = (id: bigint) => ({ subscriber: subscriberUid(id), listUid: list.uid });
-const inDays = (days: number) => new Date(Date.now() + days * 24 * HOUR_MS).toISOString().slice(0, 10);
+/** From the beginning of the file: it may go on after midnight. */
+const BEGIN = Date.now();
+const inDays = (days: number) => new Date(BEGIN + days * 24 * HOUR_MS).toISOString().slice(0, 10);
 const helpers = { workerId: 'w', jobId: '1', attempt: 1, attemptsMax: 1, abortSignal: new AbortController().signal };
 
 /** Runs the jobs of activations that wait; returns how many they were. */
