@@ -179,8 +179,8 @@ test('by dates and timetables, of who was on the list by then; others are left o
     ...REST,
   });
   await ctx.db.execute(sql`UPDATE mail_list SET timezone = 'UTC' WHERE id = ${list.id}`);
-  const born = await someone({ fieldValues: { BORN: `1990${day.slice('YYYY'.length)}` } });
-  const fresh = await world.person({ fieldValues: { BORN: `1990${day.slice('YYYY'.length)}` } });
+  const born = await someone({ fieldValues: { BORN: `1992${day.slice('YYYY'.length)}` } });
+  const fresh = await world.person({ fieldValues: { BORN: `1992${day.slice('YYYY'.length)}` } });
   expect(await pathsOf(uid, born)).toEqual(['45 date_field rest:next@48', '54 specific_date rest:next@57']);
   expect(await pathsOf(uid, fresh)).toEqual([]);
   const { leftOut, people } = await dryRunAutomation(ctx, uid, { subscriber: subscriberUid(born), from });
