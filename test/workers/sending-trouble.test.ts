@@ -87,6 +87,7 @@ describe('many batches before one server', () => {
     const world = await campaignWorld(ctx, { recipients: RECIPIENTS, smtpPort: server.port });
     await withWorker(async () => {
       await startCampaign(world.ctx, world.campaignUid);
+      await expect.poll(() => logged.some((line) => line.includes('delivery.server_unavailable'))).toBe(true);
       await sleep(6_000);
       expect(await leasesOf(world)).toBeLessThan(RECIPIENTS);
     });
