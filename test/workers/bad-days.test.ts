@@ -65,7 +65,7 @@ async function expectExact(world: CampaignWorld, taken: readonly { to: string }[
     (
       await queryRows<{ email: string; unknownOutcomes: number }>(
         ctx.db,
-        sql`SELECT email, ambiguous_count AS unknownOutcomes FROM hot.delivery WHERE source_id = ${world.campaignId} AND ambiguous_count > 0`,
+        sql`SELECT email, ambiguous_count AS "unknownOutcomes" FROM hot.delivery WHERE source_id = ${world.campaignId} AND ambiguous_count > 0`,
       )
     ).map(({ email, unknownOutcomes: count }) => [email, count]),
   );
