@@ -30,7 +30,7 @@ afterAll(() => new Promise<void>((resolve) => receiver.close(() => resolve())));
 const MANY = 12_000;
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1_200; tries++) {
     if (await isSo()) return;
     await sleep(100);
   }
