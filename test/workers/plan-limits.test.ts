@@ -1,7 +1,7 @@
 /** What a plan lets a customer send, in this process: exact over workers and campaigns, waiting and going on (D37, E20). */
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { allowanceOf } from '../../src/domain/billing/allowance.ts';
@@ -32,8 +32,6 @@ const limits = { ...testInstallation.limits, sendBatchSize: 30, snapshotBatchSiz
 const ctx = await createTestContext({ installation: { ...testInstallation, limits } });
 await loadPlugins(path.resolve('plugins'), ctx.hooks);
 await makePartitions(ctx);
-// The last of a budget is shared out in looks of two seconds, and machines that test are busy.
-vi.setConfig({ testTimeout: 90_000 });
 const liveness = await proveLiveness(ctx.database, ctx.log);
 const worksHere = await Promise.all(
   [1, 2, 3].map(async () => {
