@@ -92,7 +92,7 @@ it('a migration whose server hangs ends with a sentence, and nothing of it stays
     (
       await queryRows(
         direct,
-        sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'mailwright-migrate' AND wait_event = 'PgSleep'`,
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mailwright-migrate' AND wait_event = 'PgSleep'`,
       )
     ).length > 0;
   await expect.poll(isUnderWay).toBe(true);
@@ -102,7 +102,7 @@ it('a migration whose server hangs ends with a sentence, and nothing of it stays
   expect(isUnavailable(error)).toBe(true);
   await queryRows(
     direct,
-    sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mailwright-migrate'`,
+    sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mailwright-migrate'`,
   );
   expect(await queryRows(direct, sql`SELECT to_regclass('begun')::text AS name`)).toEqual([{ name: null }]);
 });

@@ -205,7 +205,7 @@ it('leaves nothing when it is cancelled', async () => {
   const file = path.join(folder, 'cancelled.backup');
   const child = startScript('backup', [file], settingsOf(ctx.database.url));
   const closed = once(child, 'close');
-  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'mailwright-script' AND wait_event_type = 'Lock'`;
+  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'mailwright-script' AND wait_event_type = 'Lock'`;
   while ((await ctx.database.execute(waiting)) === 0) await sleep(20);
   child.kill('SIGINT');
   await closed;

@@ -46,7 +46,10 @@ async function stateOf(database: Database) {
 
 /** Scripts of the plugin that sleep now. */
 const sleeping = (database: Database) =>
-  queryRows(database, sql`SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE 'DO %'`);
+  queryRows(
+    database,
+    sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep' AND query LIKE 'DO %'`,
+  );
 
 /** Starts the program and kills it so long after the first script of the plugin has begun to sleep. */
 async function startAndKill(

@@ -97,7 +97,7 @@ describe.each(DIALECTS)('in the dialect %s', (dialect) => {
     const { uid, token } = await newCustomer();
     const deleting = async (file: { uid: string }, choose: () => Promise<{ status: number }>) => {
       let answered: { status: number } | undefined;
-      const waits = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%uploaded_file%FOR SHARE%'`;
+      const waits = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%uploaded_file%FOR SHARE%'`;
       const chosen = await app.ctx.database.transaction(async (tx) => {
         // As deleteFile does, before its commit.
         await tx.execute(sql`DELETE FROM uploaded_file WHERE uid = ${file.uid}`);

@@ -107,7 +107,7 @@ async function whileDeleted<Answers>(uid: string, calls: () => Promise<Answers>)
 
 /** Calls wait for a lock on their template. */
 async function callsWait(): Promise<void> {
-  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%'`;
+  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%'`;
   await expect.poll(() => queryRows(db, waiting), { timeout: 120_000 }).not.toEqual([]);
 }
 
