@@ -137,7 +137,9 @@ describe('api_access no', () => {
     expect((await app.rest('/lists', { token: login.token })).status).toBe(403);
     await changeOptions(app.ctx.db, tenant.customerId, { api_access: 'yes' });
     // Another process could have made this change: this one hears of it a moment later.
-    await vi.waitFor(async () => expect((await app.rest('/lists', { token: tenant.token })).status).toBe(200));
+    await vi.waitFor(async () => expect((await app.rest('/lists', { token: tenant.token })).status).toBe(200), {
+      timeout: 120_000,
+    });
   });
 });
 

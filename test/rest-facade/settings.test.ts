@@ -157,15 +157,17 @@ test('every one of them arrives where it is used', async () => {
     ...{ from_addresses: 'verified', mail_from: 'ops@mail.test', offline_payment_instructions: 'Pay in cash.' },
     ...{ session_idle_days: 4, session_days_max: 8, keep_ledger_months: 6, keep_events_months: 7 },
   });
-  await vi.waitFor(() =>
-    expect(other.ctx.installation).toMatchObject({
-      softBounces: { limit: 2, days: 9 },
-      fromAddresses: 'verified',
-      mailFrom: 'ops@mail.test',
-      paymentInstructions: 'Pay in cash.',
-      retention: { ledgerMonths: 6, eventMonths: 7 },
-      limits: { bouncePause: { percent: 50, recipients: 40 }, sessionDays: { idle: 4, inAll: 8 } },
-    }),
+  await vi.waitFor(
+    () =>
+      expect(other.ctx.installation).toMatchObject({
+        softBounces: { limit: 2, days: 9 },
+        fromAddresses: 'verified',
+        mailFrom: 'ops@mail.test',
+        paymentInstructions: 'Pay in cash.',
+        retention: { ledgerMonths: 6, eventMonths: 7 },
+        limits: { bouncePause: { percent: 50, recipients: 40 }, sessionDays: { idle: 4, inAll: 8 } },
+      }),
+    { timeout: 120_000 },
   );
 });
 

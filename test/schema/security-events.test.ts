@@ -19,6 +19,7 @@ import { newWorld, type World } from '../support/rest-world.ts';
 const app = await startRestApp({ TRUSTED_PROXIES: '127.0.0.1' });
 const URL_ = `${app.baseUrl}/graphql`;
 const FAILED = /^security\.(login_failed|login_locked|token_refused|link_refused)$/;
+const WAIT = { timeout: 120_000 };
 let last = 0;
 const newAddress = () => `203.0.113.${++last}`;
 
@@ -29,7 +30,7 @@ const linesFrom = (address: string): Line[] =>
     .filter((line) => String(line['event']).startsWith('security.') && line['address'] === address);
 /** Those that are written behind the answer, too. */
 async function expectLines(address: string, lines: readonly Line[]): Promise<void> {
-  await vi.waitFor(() => expect(linesFrom(address)).toMatchObject(lines), { timeout: 120_000 });
+  await vi.waitFor(() => expect(linesFrom(address)).toMatchObject(lines), WAIT);
   expect(linesFrom(address)).toHaveLength(lines.length);
 }
 
@@ -86,11 +87,13 @@ describe('logging in', () => {
       entryPoint: 'rest',
       userUid: world.userUid,
     };
-    await vi.waitFor(async () =>
-      expect(await trailOf(world)).toMatchObject([
-        { ...shown, failure: null, targetUid: linesFrom(address)[1]?.['tokenUid'] },
-        { ...shown, failure: 'WRONG_CREDENTIALS', isByOperator: false },
-      ]),
+    await vi.waitFor(
+      async () =>
+        expect(await trailOf(world)).toMatchObject([
+          { ...shown, failure: null, targetUid: linesFrom(address)[1]?.['tokenUid'] },
+          { ...shown, failure: 'WRONG_CREDENTIALS', isByOperator: false },
+        ]),
+      WAIT,
     );
   });
 
@@ -114,7 +117,10 @@ describe('logging in', () => {
     expect(linesFrom(address).at(-1)).toMatchObject({
       ...{ event: 'security.login_locked', reason: 'LOGIN_RATE_LIMITED', userUid: world.userUid },
     });
-    await vi.waitFor(async () => expect((await trailOf(world))[0]).toMatchObject({ failure: 'LOGIN_RATE_LIMITED' }));
+    await vi.waitFor(
+      async () => expect((await trailOf(world))[0]).toMatchObject({ failure: 'LOGIN_RATE_LIMITED' }),
+      WAIT,
+    );
     for (let no = 0; no < 4; no++) await logIn(newAddress(), { email: world.email, password: 'canary-wrong' });
     await logIn(newAddress(), { email: (await app.newTenant()).email, password: 'canary-wrong' });
     expect((await trailOf(world)).filter(({ failure }) => failure === 'LOGIN_RATE_LIMITED')).toHaveLength(1);
@@ -140,6 +146,8 @@ describe('logging in', () => {
         `mutation { r: confirmTwoFactor(input: { code: "${given}" }) { ... on RecoveryCodes { recoveryCodes } } }`,
       );
     await confirm(wrongCode);
+    // Failures are written behind the answer, what went well here in its own transaction.
+    await vi.waitFor(async () => expect((await trailOf(world))[0]).toMatchObject({ operation: 'confirmCode' }), WAIT);
     const { recoveryCodes } = (await confirm(code)).data.r;
     await ask(
       who,
@@ -165,16 +173,18 @@ describe('logging in', () => {
     ]);
     for (const secret of [wrongCode, code, begun.data.r.secret, ...recoveryCodes])
       expect(JSON.stringify(linesFrom(address))).not.toContain(`"${secret}"`);
-    await vi.waitFor(async () =>
-      expect((await trailOf(world)).map(({ operation, failure }) => [operation, failure])).toEqual([
-        ['logIn', 'TWO_FACTOR_CODE_WRONG'],
-        ['logIn', null],
-        ['logIn', 'TWO_FACTOR_CODE_WRONG'],
-        ['confirmPassword', 'WRONG_PASSWORD'],
-        ['confirmTwoFactor', null],
-        ['confirmCode', 'TWO_FACTOR_CODE_WRONG'],
-        ['beginTwoFactor', null],
-      ]),
+    await vi.waitFor(
+      async () =>
+        expect((await trailOf(world)).map(({ operation, failure }) => [operation, failure])).toEqual([
+          ['logIn', 'TWO_FACTOR_CODE_WRONG'],
+          ['logIn', null],
+          ['logIn', 'TWO_FACTOR_CODE_WRONG'],
+          ['confirmPassword', 'WRONG_PASSWORD'],
+          ['confirmTwoFactor', null],
+          ['confirmCode', 'TWO_FACTOR_CODE_WRONG'],
+          ['beginTwoFactor', null],
+        ]),
+      WAIT,
     );
   });
 
@@ -202,10 +212,12 @@ describe('logging in', () => {
       { event: 'security.token_refused', level: 'info', reason: 'TOKEN_REVOKED', tokenKind: 'session' },
     ]);
     for (const secret of [token, session]) expect(app.logged.join('\n')).not.toContain(secret);
-    await vi.waitFor(async () =>
-      expect(await trailOf(world)).toContainEqual(
-        expect.objectContaining({ operation: 'useLoginLink', failure: 'LINK_USED', client }),
-      ),
+    await vi.waitFor(
+      async () =>
+        expect(await trailOf(world)).toContainEqual(
+          expect.objectContaining({ operation: 'useLoginLink', failure: 'LINK_USED', client }),
+        ),
+      WAIT,
     );
   });
 });
@@ -229,7 +241,7 @@ describe('a token that does not work', () => {
       { event: 'security.token_refused', reason: 'TOKEN_UNKNOWN', entryPoint: 'rest', client: 'Node.js' },
     ]);
     await ask({ token: revoked.token, address }, '{ me { ... on User { uid } } }');
-    await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(2));
+    await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(2), WAIT);
     const socket = new WebSocket(URL_.replace('http', 'ws'), 'graphql-transport-ws', { headers });
     await once(socket, 'open');
     socket.send(JSON.stringify({ type: 'connection_init', payload: { apiToken: expired.token } }));
@@ -239,11 +251,13 @@ describe('a token that does not work', () => {
       { reason: 'TOKEN_REVOKED', tokenUid: revoked.uid, userUid: world.userUid, level: 'warn' },
       { reason: 'TOKEN_EXPIRED', tokenUid: expired.uid, userUid: world.userUid, entryPoint: 'graphql', client: null },
     ]);
-    await vi.waitFor(async () =>
-      expect((await trailOf(world)).filter(({ failure }) => failure)).toMatchObject([
-        { operation: 'authenticate', failure: 'TOKEN_EXPIRED', tokenUid: expired.uid, ipAddress: address },
-        { operation: 'authenticate', failure: 'TOKEN_REVOKED', tokenUid: revoked.uid, ipAddress: address },
-      ]),
+    await vi.waitFor(
+      async () =>
+        expect((await trailOf(world)).filter(({ failure }) => failure)).toMatchObject([
+          { operation: 'authenticate', failure: 'TOKEN_EXPIRED', tokenUid: expired.uid, ipAddress: address },
+          { operation: 'authenticate', failure: 'TOKEN_REVOKED', tokenUid: revoked.uid, ipAddress: address },
+        ]),
+      WAIT,
     );
   });
 
@@ -253,12 +267,9 @@ describe('a token that does not work', () => {
     await Promise.all(
       Array.from({ length: 200 }, () => ask({ token: world.token, address }, '{ me { ... on User { uid } } }')),
     );
-    await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(10));
-    const rows = await queryRows(
-      app.ctx.db,
-      sql`SELECT 1 FROM hot.audit_event WHERE customer_id = ${world.customerId} AND failure IS NOT NULL`,
-    );
-    expect(rows).toHaveLength(1);
+    await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(10), WAIT);
+    const rows = sql`SELECT 1 FROM hot.audit_event WHERE customer_id = ${world.customerId} AND failure IS NOT NULL`;
+    await vi.waitFor(async () => expect(await queryRows(app.ctx.db, rows)).toHaveLength(1), WAIT);
   });
 });
 
@@ -270,7 +281,7 @@ test('the trail keeps at most sixty failures of a user in an hour, however many 
   for (let no = 0; no < 3; no++) await logIn(address, { email: world.email, password: `canary-wrong-${no}` });
   const count = async () =>
     (await queryRows(app.ctx.db, sql`SELECT 1 FROM hot.audit_event WHERE customer_id = ${world.customerId}`)).length;
-  await vi.waitFor(async () => expect(await count()).toBe(60));
+  await vi.waitFor(async () => expect(await count()).toBe(60), WAIT);
   expect((await logIn(address, { email: world.email, password: world.password })).status).toBe(200);
   // What went well is always kept, and it was written behind the failures.
   expect(await count()).toBe(61);
