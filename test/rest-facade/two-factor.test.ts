@@ -1,13 +1,10 @@
 /** Two-factor login through both entry points (hard case E6): it cannot be walked around, and every code works once. */
 import { Secret, TOTP } from 'otpauth';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { browse, cookieOf } from '../support/browser.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';
-
-// Some tests wait for the next step of codes before they begin.
-vi.setConfig({ testTimeout: 60_000 });
 
 const app = await startRestApp();
 
