@@ -91,7 +91,10 @@ export interface Taking {
   readonly limitOfCustomer: number;
 }
 
-/** Takes due deliveries. Those of deleted webhooks are dropped. */
+/**
+ * Takes due deliveries. Those of deleted webhooks are dropped. Each delivery is read by its whole key (OFFSET 0 keeps it so): joined freely
+ * while the statistics are old, all deliveries of its webhook would be read for it.
+ */
 export async function takeDeliveries(db: Queryable, taking: Taking): Promise<TakenDelivery[]> {
   const { owner, leaseSeconds, known, limitOfOthers, wanted, underWay, limitOfCustomer } = taking;
   const taken = await db.query(
@@ -112,7 +115,9 @@ export async function takeDeliveries(db: Queryable, taking: Taking): Promise<Tak
                w.retry_times AS "retryTimes", w.retry_after_seconds AS "retryAfterSeconds", w.retry_seconds_max AS "retrySecondsMax"
           FROM hot.webhook_queue q
           JOIN webhook w ON w.customer_id = q.customer_id AND w.id = q.webhook_id
-          JOIN hot.webhook_delivery d ON d.customer_id = q.customer_id AND d.webhook_id = q.webhook_id AND d.id = q.delivery_id AND d.made_on = q.made_on
+         CROSS JOIN LATERAL (
+           SELECT * FROM hot.webhook_delivery d
+            WHERE d.customer_id = q.customer_id AND d.webhook_id = q.webhook_id AND d.id = q.delivery_id AND d.made_on = q.made_on OFFSET 0) d
          WHERE q.delivery_id = ANY (${ids}::bigint[]) AND q.owner = ${owner}::uuid ORDER BY q.delivery_id`,
     'webhooks.taken',
   );
