@@ -1,5 +1,6 @@
 /** Nodes that choose the way: conditions, judged once on arrival with fresh data (D78), and random splits. */
 import { createHash } from 'node:crypto';
+import { readValues, type ReadValues } from '../audience/segments/read-values-read-model.ts';
 import { peopleAmong } from '../audience/segments/segment-read-model.ts';
 import type { FlowCondition, FlowQuestion } from './flow-condition.ts';
 import { questionsOf } from './flow-condition.ts';
@@ -7,8 +8,12 @@ import { isTrueOf, valueAt } from './flow-payload.ts';
 import { answerAboutMail } from './mail-acts.ts';
 import type { NodeWork, Outcome, PresentRun } from './node-work.ts';
 
-/** Whether a question is true for a run. */
-type Answers = ReadonlyMap<FlowQuestion, (run: PresentRun) => boolean>;
+/** Whether a question is true for a run, and what it read of the person. */
+interface Answer {
+  readonly isTrue: (run: PresentRun) => boolean;
+  readonly values?: ReadonlyMap<bigint, ReadValues>;
+}
+type Answers = ReadonlyMap<FlowQuestion, Answer>;
 
 const UINT32 = 2 ** 32;
 const PERCENT = 100;
@@ -24,37 +29,48 @@ export async function chooseByCondition(work: NodeWork<'condition'>): Promise<re
   });
 }
 
-async function answerTo(question: FlowQuestion, work: NodeWork<'condition'>): Promise<(run: PresentRun) => boolean> {
-  if ('payload' in question) return ({ payload }) => isTrueOf(payload, question.payload);
+async function answerTo(question: FlowQuestion, work: NodeWork<'condition'>): Promise<Answer> {
+  if ('payload' in question) return { isTrue: ({ payload }) => isTrueOf(payload, question.payload) };
   if ('person' in question) {
     const { ctx, live, runs, now, answers } = work;
     const list = { customerId: live.key.customerId, listId: live.listId, rule: question.person };
     const ids = runs.map(({ personId }) => personId);
     const people = await peopleAmong(ctx.db, list, { ids, asOf: now, answers });
-    return ({ personId }) => people.has(personId);
+    return { isTrue: ({ personId }) => people.has(personId), values: await readValues(ctx.db, list, ids) };
   }
-  return answerAboutMail(question, work);
+  return { isTrue: await answerAboutMail(question, work) };
 }
 
 function isTrue(condition: FlowCondition, answers: Answers, run: PresentRun): boolean {
   if ('all' in condition) return condition.all.every((one) => isTrue(one, answers, run));
   if ('any' in condition) return condition.any.some((one) => isTrue(one, answers, run));
   if ('none' in condition) return !condition.none.some((one) => isTrue(one, answers, run));
-  return answers.get(condition)?.(run) ?? false;
+  return answers.get(condition)?.isTrue(run) ?? false;
 }
 
 /** The history of a run keeps so many answers of one condition, and of a value so many characters: thousands may ask for a large one. */
 const ANSWERS_KEPT_MAX = 100;
+const VALUES_KEPT_MAX = 20;
 const VALUE_LENGTH_MAX = 200;
 
-/** The answers to the first questions, and the values of the payload that they read. */
+/** The answers to the first questions, and the values of the payload and of the person that they read. */
 function detailsOf(questions: readonly FlowQuestion[], answers: Answers, run: PresentRun) {
   return {
-    answers: questions.slice(0, ANSWERS_KEPT_MAX).map((question) => ({
-      is: answers.get(question)?.(run) ?? false,
-      ...('payload' in question ? { value: keptValue(valueAt(run.payload, question.payload.path)) } : {}),
-    })),
+    answers: questions.slice(0, ANSWERS_KEPT_MAX).map((question) => {
+      const { isTrue: answer, values } = answers.get(question) ?? { isTrue: () => false };
+      const read = values?.get(run.personId);
+      return {
+        is: answer(run),
+        ...('payload' in question ? { value: keptValue(valueAt(run.payload, question.payload.path)) } : {}),
+        ...(read ? { values: keptValues(read) } : {}),
+      };
+    }),
   };
+}
+
+function keptValues(read: ReadValues): ReadValues {
+  const first = Object.entries(read).slice(0, VALUES_KEPT_MAX);
+  return Object.fromEntries(first.map(([name, value]) => [name, keptValue(value)]));
 }
 
 /** Of an object nothing is cut off: names of secrets in it would not be seen any more. */

@@ -3,6 +3,7 @@ import { callEverybodyJob } from '../../../src/jobs/automation-jobs.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { executeApiCall } from '../../../src/domain/automations/execute-api-call.ts';
 import { executeAutomation } from '../../../src/domain/automations/execute-automation.ts';
 import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
@@ -227,5 +228,31 @@ test('a condition keeps some answers, and of large values the beginning', async 
     { is: true, value: `${'x'.repeat(200)}…` },
     { is: true, value: '…' },
     { is: true, value: 7 },
+  ]);
+});
+
+test('a condition about the person keeps the values that it read', async () => {
+  await addListField(world.ctx, world.list.uid, { type: 'text', label: 'Country', tag: 'COUNTRY' });
+  const person = { all: [{ field: { tag: 'COUNTRY', text: { is: 'AT' } } }, { tags: { hasAny: ['vip'] } }] };
+  const flow = await world.publish({
+    triggers: [{ type: 'execute' }],
+    nodes: [{ id: 'asks', type: 'condition', if: { any: [{ person }, { person: { did: { event: 'paid' } } }] } }],
+    edges: [{ from: 'start', to: 'asks' }],
+  });
+  const people = [
+    await world.person({ fieldValues: { COUNTRY: 'AT' }, tags: ['vip'] }),
+    await world.person({ fieldValues: { COUNTRY: 'x'.repeat(300) } }),
+    await world.person(),
+  ];
+  await world.enter(flow, people);
+  await world.run();
+  const steps = await queryRows<{ details: unknown }>(
+    world.ctx.db,
+    sql`SELECT details FROM hot.flow_step WHERE person_id = ANY (${people}::bigint[]) AND node = 'asks' AND what = 'passed' ORDER BY person_id`,
+  );
+  expect(steps.map(({ details }) => details)).toEqual([
+    { answers: [{ is: true, values: { COUNTRY: 'AT', tags: ['vip'] } }, { is: false }] },
+    { answers: [{ is: false, values: { COUNTRY: `${'x'.repeat(200)}…`, tags: [] } }, { is: false }] },
+    { answers: [{ is: false, values: { COUNTRY: null, tags: [] } }, { is: false }] },
   ]);
 });
