@@ -41,6 +41,8 @@ const LEASE_SECONDS = 5;
 const ALL_SENT_SECONDS_MAX = 120;
 /** A killed process has worked for so long before, on average. */
 const LIFE_MS = 1_000;
+/** Calls that wait for a product that lives. */
+const OPEN_MAX = 200;
 
 const HTML =
   '<h1>Thank you, {{ data.name }}</h1><p>Your order <b>{{ data.order }}</b> is on its way.</p><table>{% for item in data.items %}<tr><td>{{ item.name }}</td><td>{{ item.price }}</td></tr>{% endfor %}</table>';
@@ -153,7 +155,7 @@ async function untilCampaignSends({ sink: { report } }: Bench): Promise<void> {
 async function beingKilled(given: Bench, mail: object): Promise<void> {
   const campaign = await given.tenant.createCampaign();
   await given.tenant.run(campaign);
-  const load = new MailLoad(loadOf(given, mail));
+  const load = new MailLoad({ ...loadOf(given, mail), openMax: OPEN_MAX });
   const loaded = load.run(Number.MAX_SAFE_INTEGER);
   for (let no = 0; no < KILLS; no++) {
     await sleep(LIFE_MS * 2 * Math.random());

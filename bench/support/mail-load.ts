@@ -12,6 +12,8 @@ export interface MailLoadOptions {
   readonly mail: Readonly<Record<string, unknown>>;
   /** The number of the first person. */
   readonly firstPerson: number;
+  /** No call is begun while so many wait: while no product lives they would only gather, and take all connections. */
+  readonly openMax?: number;
 }
 
 const TICK_MS = 10;
@@ -32,6 +34,7 @@ export class MailLoad {
   lastAcceptedAt = 0;
   repeated = 0;
   #stopped = false;
+  #open = 0;
 
   constructor(options: MailLoadOptions) {
     this.#options = options;
@@ -39,10 +42,13 @@ export class MailLoad {
 
   /** Makes `calls` calls, then waits until all are accepted. */
   async run(calls: number): Promise<void> {
-    const startedAt = performance.now();
+    const { perSecond, firstPerson, openMax = Infinity } = this.#options;
+    let startedAt = performance.now();
     for (let no = 0; no < calls && !this.#stopped; await sleep(TICK_MS)) {
-      const due = Math.min(calls, Math.floor(((performance.now() - startedAt) / 1_000) * this.#options.perSecond));
-      for (; no < due; no++) this.#work.push(this.#untilAccepted(this.#options.firstPerson + no));
+      const due = Math.min(calls, Math.floor(((performance.now() - startedAt) / 1_000) * perSecond));
+      for (; no < due && this.#open < openMax; no++) this.#work.push(this.#untilAccepted(firstPerson + no));
+      // What could not be begun is not made up for.
+      if (no < due) startedAt = performance.now() - (no / perSecond) * 1_000;
     }
     await Promise.all(this.#work);
     this.#agent.destroy();
@@ -55,6 +61,7 @@ export class MailLoad {
 
   async #untilAccepted(person: number): Promise<void> {
     const beganAt = performance.now();
+    this.#open += 1;
     this.sentAt.set(person, Date.now());
     const body = JSON.stringify({
       ...this.#options.mail,
@@ -64,6 +71,7 @@ export class MailLoad {
       this.repeated += 1;
       await sleep(AGAIN_MS);
     }
+    this.#open -= 1;
     this.lastAcceptedAt = Date.now();
     this.answers.push(performance.now() - beganAt);
   }
