@@ -224,7 +224,9 @@ describe('a subscription that ended', () => {
 });
 
 describe('leases', () => {
-  const range = { snapshotOn: '2026-11-21', sourceKind: SOURCE_KINDS.campaign, sourceId: 1n, fromId: 1n, toId: 1_000n };
+  // A day that has a partition.
+  const snapshotOn = new Date().toISOString().slice(0, 10);
+  const range = { snapshotOn, sourceKind: SOURCE_KINDS.campaign, sourceId: 1n, fromId: 1n, toId: 1_000n };
   const lease = async (customerId: bigint, workerId: string, wanted: number) => {
     const allowance = await allowanceOf(ctx.db, customerId);
     return leaseSends(ctx.db, { range: { ...range, customerId }, allowance, workerId, wanted });
