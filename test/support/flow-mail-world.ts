@@ -14,12 +14,13 @@ interface ServerOptions {
   readonly smtpPort: number;
   /** Messages in `seconds`. */
   readonly pace?: { readonly messages: number; readonly seconds: number };
+  readonly beginsAt?: string;
 }
 
-export async function startFlowMailWorld({ smtpPort, pace }: ServerOptions) {
+export async function startFlowMailWorld({ smtpPort, pace, beginsAt }: ServerOptions) {
   const base = await createTestContext();
   await loadPlugins(path.resolve('plugins'), base.hooks);
-  const world = await startFlowWorld(undefined, base);
+  const world = await startFlowWorld(beginsAt, base);
   const { ctx, list } = world;
   const settings = { host: '127.0.0.1', port: smtpPort, encryption: 'none', max_connections: 4, window: 4 };
   await ctx.db.execute(
