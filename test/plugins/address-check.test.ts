@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 afterAll(() => dns.close());
 
 function verifierOf(given: SettingsInput = {}, dnsServers: readonly string[] = [dns.address]) {
-  const checked = validateSettings({ dns_timeout_seconds: 1, ...given });
+  const checked = validateSettings({ dns_timeout_seconds: 5, ...given });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   return connectAddressCheck(checked.settings, { dnsServers });
 }
@@ -209,7 +209,7 @@ describe('the name server', () => {
     const second = await startDnsServer(dns.zone);
     dns.zone.set('MX deaf.example', ['a.deaf.example', 'b.deaf.example', 'c.deaf.example']);
     for (const server of [dns, second]) server.behave('only MX');
-    const checked = validateSettings({ dns_timeout_seconds: 2 });
+    const checked = validateSettings({ dns_timeout_seconds: 10 });
     if (!checked.ok) throw new Error('The settings are wrong.');
     const verifier = connectAddressCheck(checked.settings, { dnsServers: [dns.address, second.address] }, answerMs);
     const ending = new AbortController();
@@ -220,7 +220,7 @@ describe('the name server', () => {
     expect(await asked).toEqual([{ result: 'unknown', reasons: ['dns_failed'] }]);
     clearTimeout(timer);
     // One question alone takes its time at each name server, and there are six.
-    expect(performance.now() - began).toBeLessThan(1_900);
+    expect(performance.now() - began).toBeLessThan(9_900);
     expect(new Set([...dns.queried, ...second.queried])).toEqual(
       new Set(how === 'nobody ever waited' ? [] : ['MX deaf.example', 'A a.deaf.example']),
     );
@@ -231,7 +231,7 @@ describe('the name server', () => {
     const silent = createSocket('udp4');
     silent.bind(0, '127.0.0.1');
     await once(silent, 'listening');
-    const verifier = verifierOf({}, [`127.0.0.1:${silent.address().port}`]);
+    const verifier = verifierOf({ dns_timeout_seconds: 1 }, [`127.0.0.1:${silent.address().port}`]);
     const asked = verifier.verify(['a@one.example', 'b@two.example', 'c@three.example'], { signal });
     await expect(asked).rejects.toThrow(/No look-up of 3 domains was answered/);
     // One domain alone may be at fault itself.
