@@ -44,7 +44,7 @@ function anotherProcess(pausedFor?: string) {
 }
 
 async function untilPassed(flow: Awaited<ReturnType<typeof world.publish>>, people: number): Promise<void> {
-  for (let tries = 0; tries < 600; tries++, await sleep(50))
+  for (let tries = 0; tries < 2_400; tries++, await sleep(50))
     if ((await world.counts(flow))['mark'] === `entered ${people}, passed ${people}`) return;
   expect(await world.counts(flow)).toEqual({ mark: `entered ${people}, passed ${people}` });
 }
