@@ -157,6 +157,7 @@ describe('campaignChanges', () => {
     await sleep(600);
     const events: number[] = [];
     const last = (event: Changes) => event.changed[0]?.statistics.sentCount === 40;
+    const startedAt = performance.now();
     const { statements } = await countStatements(async () => {
       const reading = watched.map((one) => one.until((event) => (events.push(1), last(event))));
       for (let sent = 1; sent <= 40; sent++) await setSent(campaign, sent).then(() => sleep(20));
@@ -168,7 +169,8 @@ describe('campaignChanges', () => {
     expect(figures).toBe(readings);
     // Each reading is one event for each of them, and one from before may have waited.
     expect(events.length).toBeLessThanOrEqual((readings + 1) * watched.length);
-    expect(readings).toBeLessThan(20);
+    // Four a second: a busy machine needs longer for the forty changes.
+    expect(readings).toBeLessThan(10 + (performance.now() - startedAt) / 250);
   });
 
   test('who reads slowly keeps nothing waiting: more changes than are kept are a gap', async () => {
