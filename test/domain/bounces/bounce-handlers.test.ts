@@ -309,7 +309,13 @@ test('POP3: answers in pieces, no TOP, dots, long lines, and a server that goes 
   ]) {
     servers.answers.set(`POP3 ${command}`, answer ?? '');
     if (answer === '+OK') servers.cutAt = /POP3 QUIT|POP3 TOP/;
-    if (answer === '+OK') setTimeout(() => void servers.close(), 300);
+    servers.commands.length = 0;
+    // Not before it is asked: a server that is not there is another fault.
+    if (answer === '+OK')
+      void expect
+        .poll(() => servers.commands)
+        .toContain('POP3 UIDL')
+        .then(() => servers.close());
     await poll(handler);
     servers.answers.delete(`POP3 ${command}`);
   }
