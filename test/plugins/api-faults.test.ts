@@ -94,7 +94,7 @@ async function play(
   if (played < PLAYS) faults.push(`it was played ${played} times`);
   const stuck = [...ends.values()].filter((end) => end !== 'sent' && end !== 'unknown');
   if (stuck.length > 0) faults.push(`${stuck.join(', ')} in the end`);
-  for (let waits = 0; waits < 250 && front.openSockets() > 0; waits++) await sleep(20);
+  for (let waits = 0; waits < 6_000 && front.openSockets() > 0; waits++) await sleep(20);
   if (front.openSockets() > 0) faults.push(`${front.openSockets()} sockets are left`);
   await front.close();
   return faults.map((text) => `${type}, a vendor that ${fault.name}: ${text}`);

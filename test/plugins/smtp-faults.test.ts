@@ -109,7 +109,7 @@ async function sendAllOnce(driver: SendingDriver, fault: SmtpFault, afterFirst: 
 }
 
 async function until(isSo: () => boolean): Promise<void> {
-  for (let waits = 0; waits < 1_000 && !isSo(); waits++) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let waits = 0; waits < 6_000 && !isSo(); waits++) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 describe.each(['lockstep', 'pipelined', 'chunked'] as const)('%s', (mode) => {

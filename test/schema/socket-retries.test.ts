@@ -37,7 +37,7 @@ function connect(token: string): Watched {
     webSocketImpl: WebSocket,
     connectionParams: { authorization: `Bearer ${token}` },
     lazy: false,
-    retryAttempts: 20,
+    retryAttempts: 2_000,
     retryWait: async () => sleep(50),
     onNonLazyError: () => undefined,
     on: { connecting: () => tries++, closed: (event) => codes.push((event as { code: number }).code) },
