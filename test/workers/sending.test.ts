@@ -7,6 +7,7 @@ import { sql } from '../../src/db/database.ts';
 import { decideUnknownDeliveries } from '../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { pauseCampaign } from '../../src/domain/campaigns/pause-campaign.ts';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
+import { scheduleCampaign } from '../../src/domain/campaigns/schedule-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
 import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
@@ -221,10 +222,10 @@ describe('a campaign', () => {
 
   it('starts at its time and not before', async () => {
     await using server = await sink();
+    const world = await campaignWorld(ctx, { recipients: 5, smtpPort: server.port });
     // Late enough that it is started before.
     const at = new Date(Date.now() + 5_000);
-    const world = await campaignWorld(ctx, { recipients: 5, smtpPort: server.port, campaign: { deliveryAt: at } });
-    await startCampaign(world.ctx, world.campaignUid);
+    await scheduleCampaign(world.ctx, world.campaignUid, at);
     expect(await statusOf(world)).toBe('scheduled');
     await untilStatus(world, 'done');
     expect(Date.now()).toBeGreaterThanOrEqual(at.getTime());
