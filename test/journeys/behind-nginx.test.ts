@@ -59,7 +59,7 @@ describe.skipIf(NGINX === undefined)('behind nginx, as the manual says (left out
       const { messages } = (await read('/inbox/messages')) as { messages: { id: number }[] };
       if (messages[0] === undefined) throw new Error('No mail yet.');
       return messages[0].id;
-    }, 60_000);
+    }, 120_000);
     const { html: sent, headers } = await read(`/inbox/messages/${id}`);
     mail = { html: String(sent), headers: JSON.stringify(headers) };
   }

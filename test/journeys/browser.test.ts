@@ -61,7 +61,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     await vi.waitFor(
       async () =>
         expect(await rest('GET', `/campaigns/${String(campaign_uid)}`)).toMatchObject({ campaign: { status: 'done' } }),
-      60_000,
+      120_000,
     );
   }
 

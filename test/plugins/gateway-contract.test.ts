@@ -80,7 +80,7 @@ beforeAll(async () => {
   for (const program of both)
     await vi.waitFor(
       async () => expect(await pluginClient(program).plugin('acme/purse')).toMatchObject({ isLive: true }),
-      20_000,
+      120_000,
     );
   const body = { name: 'Purse', type: 'purse', settings: { account: 'a', key: 'secret-key' } };
   made = await rest(first, '/payment_gateways', body);

@@ -66,8 +66,8 @@ test('begin and end automations under the plugin’s name, and under no other', 
             JOIN subscriber s ON s.customer_id = t.customer_id AND s.id = t.person_id WHERE a.uid = ${uid} ORDER BY t.at`,
     );
   const entered = { email: ann, node: 'wait', what: 'entered', reason: 'plugin_event' };
-  await vi.waitFor(async () => expect(await steps()).toEqual([entered]), { timeout: 60_000, interval: 200 });
+  await vi.waitFor(async () => expect(await steps()).toEqual([entered]), { timeout: 120_000, interval: 200 });
   await record(shop, ann, 'paid');
   const passed = { email: ann, node: 'wait', what: 'passed', reason: 'plugin_event' };
-  await vi.waitFor(async () => expect(await steps()).toEqual([entered, passed]), { timeout: 60_000, interval: 200 });
+  await vi.waitFor(async () => expect(await steps()).toEqual([entered, passed]), { timeout: 120_000, interval: 200 });
 });

@@ -236,7 +236,6 @@ test('a flow that is published while its template is being deleted is refused', 
               sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FROM template%KEY SHARE%'`,
             )
           ).length,
-        { timeout: 20_000 },
       )
       .toBe(1);
     return { answer };

@@ -69,7 +69,7 @@ async function startScene({ start }: Pick<KnownVendor, 'start'>): Promise<Scene>
 
 async function expectNoSockets({ vendor, front }: Scene): Promise<void> {
   const open = () => front.openSockets() + vendor.connections().now;
-  for (let waits = 0; waits < 200 && open() > 0; waits++) await sleep(25);
+  for (let waits = 0; waits < 4_800 && open() > 0; waits++) await sleep(25);
   expect(open()).toBe(0);
 }
 
