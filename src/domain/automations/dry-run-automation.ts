@@ -118,7 +118,8 @@ async function peopleOf(ctx: Context, automation: Automation, input: DryRunInput
   return people.map(({ id }) => id);
 }
 
-function rulesIn({ nodes, triggers }: Flow) {
+/** All rules of a flow about people, but those of goals and exits. */
+export function rulesIn({ nodes, triggers }: Flow) {
   const ofNodes = nodes.flatMap((node) =>
     node.type === 'condition' ? questionsOf(node.if).flatMap((one) => ('person' in one ? [one.person] : [])) : [],
   );

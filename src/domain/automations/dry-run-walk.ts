@@ -168,15 +168,19 @@ async function outcomesOf({ node, ...work }: NodeWork): Promise<readonly Outcome
   return isReading(node) ? workThatReads({ ...work, node }) : work.runs.map(() => NEXT);
 }
 
-/** Goals and exits about the person are judged before each mail; those by events were, by their times. */
-async function mailsOf(work: NodeWork<'send_mail'>): Promise<readonly Outcome[]> {
-  const { ctx, live, runs, answers, now } = work;
+/** Who leaves by goals and exits about the person: these are judged before each mail. Those by events were, by their times. */
+export function leavingByRules({ ctx, live, runs, answers, now }: NodeWork<'send_mail'>) {
   const onlyRules = {
     ...live.flow,
     goals: live.flow.goals.filter(({ person }) => person),
     exits: live.flow.exits.filter(({ person }) => person),
   };
-  const reasons = await reasonsToLeave(ctx, { ...live, flow: onlyRules }, { runs, answers, now });
+  return reasonsToLeave(ctx, { ...live, flow: onlyRules }, { runs, answers, now });
+}
+
+async function mailsOf(work: NodeWork<'send_mail'>): Promise<readonly Outcome[]> {
+  const { ctx, live, runs } = work;
+  const reasons = await leavingByRules(work);
   const kind = await kindOfTemplate(ctx.db, { customerId: live.key.customerId, uid: work.node.templateUid });
   const judged = await judgedMails(work, kind ?? 'marketing');
   return runs.map(({ id }, no): Outcome => {

@@ -51,7 +51,7 @@ export async function sendTestTemplate(
     const chosen = await readerOf(inner, { customerId, listId: list.id }, parsed.subscriber);
     await requireRunningPlan(inner.db, customerId);
     await refuseSuppressed(inner, customerId, emails);
-    await refuseUnusable(inner, customerId, list.id);
+    await refuseUnusableSender(inner, customerId, list.id);
     const test = { template, listId: list.id, isMarked: parsed.markSubject ?? true };
     await compileTemplateTest(inner, test);
     await refuseTooManyTests(inner, { customerId, mails: emails.length });
@@ -63,7 +63,11 @@ export async function sendTestTemplate(
 }
 
 /** Throws ValidationError when nothing can be sent from the address of the list. */
-async function refuseUnusable({ db, installation }: Context, customerId: bigint, listId: bigint): Promise<void> {
+export async function refuseUnusableSender(
+  { db, installation }: Context,
+  customerId: bigint,
+  listId: bigint,
+): Promise<void> {
   const list = await readListSource(db, { customerId, listId });
   if (!list) throw listNotFound();
   const fault = await senderFault(db, installation, { customerId, email: list.from_email });

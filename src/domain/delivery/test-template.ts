@@ -30,6 +30,8 @@ const templateTestContent = z.object({
   listUid: z.string(),
   subscriberId: z.coerce.bigint().nullable(),
   isMarked: z.boolean(),
+  /** Of the node of a flow; absent or null: the template's. */
+  subject: z.string().nullish(),
   data: mailData.nullable(),
   payload: mailData.nullable(),
 });
@@ -43,15 +45,17 @@ interface TestOfTemplate {
   readonly template: Template;
   readonly listId: bigint;
   readonly isMarked: boolean;
+  /** Instead of the template's. */
+  readonly subject?: string | null | undefined;
 }
 
 /** The message that all addresses of a test get. Throws ValidationError as compiling does, and Error for an unusable sender. */
 export function compileTemplateTest(
   ctx: EditionContext,
-  { template, listId, isMarked }: TestOfTemplate,
+  { template, listId, isMarked, subject: given }: TestOfTemplate,
 ): Promise<FlowEdition> {
   const { customerId, uid: templateUid, name } = template;
-  const subject = `${isMarked ? TEST_MARK : ''}${template.subject}`.slice(0, SUBJECT_LENGTH_MAX);
+  const subject = `${isMarked ? TEST_MARK : ''}${given ?? template.subject}`.slice(0, SUBJECT_LENGTH_MAX);
   return compileFlowMail(ctx, { customerId, automationId: NONE, listId, templateUid, subject }, { uid: '', name });
 }
 
@@ -72,7 +76,7 @@ export interface TemplateTest {
 /** Enqueues a test to each reader, and answers them in their order. */
 export async function enqueueTemplateTests(
   db: Queryable,
-  { template, listUid, isMarked, readers, data, payload }: NewTemplateTests,
+  { template, listUid, isMarked, subject = null, readers, data, payload }: NewTemplateTests,
 ): Promise<readonly TemplateTest[]> {
   const { customerId, uid: templateUid } = template;
   const source = { customerId, sourceKind: SOURCE_KINDS.test, sourceId: NONE };
@@ -82,7 +86,7 @@ export async function enqueueTemplateTests(
     tests.map(({ email, subscriberId, cause }) => ({
       ...{ source, to: { email }, kind: 'optional', purpose: 'test', priority: PRIORITIES.test, cause },
       content: {
-        ...{ templateUid, listUid, isMarked, data, payload },
+        ...{ templateUid, listUid, isMarked, subject, data, payload },
         subscriberId: subscriberId === null ? null : String(subscriberId),
       },
     })),
@@ -94,13 +98,13 @@ export async function enqueueTemplateTests(
 /** The test, or why there is none. Throws what composing throws. */
 export async function composeTemplateTest(ctx: Context, { key, email, content }: TestToCompose): Promise<Composition> {
   const { customerId } = key;
-  const { templateUid, listUid, subscriberId, isMarked, ...values } = templateTestContent.parse(content);
+  const { templateUid, listUid, subscriberId, isMarked, subject, ...values } = templateTestContent.parse(content);
   const template = await findTemplate(ctx.db, { customerId, uid: templateUid });
   if (!template) return { skip: 'template_deleted' };
   const list = await findList(ctx.db, { customerId, uid: listUid });
   if (!list) return { skip: 'source_deleted' };
   const { id: listId } = list;
-  const { message, identity, fromEmail } = await compileTemplateTest(ctx, { template, listId, isMarked });
+  const { message, identity, fromEmail } = await compileTemplateTest(ctx, { template, listId, isMarked, subject });
   const sample = { customerId, listId, campaignId: NONE };
   const { uid, fields, pluginValues } = await sampleValues(ctx, { sample, message }, subscriberId);
   const filled = await message.fill({

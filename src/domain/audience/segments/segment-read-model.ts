@@ -116,7 +116,8 @@ export interface AudienceQuestion extends RuleOfList {
   readonly asOf: Date;
   /** Of conditions of plugins; all slices of an audience use the same. */
   readonly answers: AnswersByQuestion;
-  readonly exceptCampaignId: bigint;
+  /** Absent: all campaigns count. */
+  readonly exceptCampaignId?: bigint;
   readonly afterId: bigint;
   /** The most people to return. */
   readonly rows: number;
