@@ -10,6 +10,12 @@ const ATTEMPTS_MAX = 25;
 /** The queue's own growing delay makes this about a day. */
 const MAIL_ATTEMPTS_MAX = 12;
 
+/** About a day: whoever began it is to see that it does not go on. */
+const ENROL_ATTEMPTS_MAX = 12;
+
+/** Somebody waits for the mails: some minutes. */
+const TEST_ATTEMPTS_MAX = 5;
+
 /** Mails a customer's users that an automation was stopped after an outage. */
 export const stoppedMailJob = defineJob({
   name: 'automations.stopped-mail',
@@ -85,4 +91,19 @@ export const callEverybodyJob = defineJob({
   }),
   attemptsMax: ATTEMPTS_MAX,
   isLong: true,
+});
+
+/** Lets people in who match an automation already, as many as its rate allows, and then the next ones. */
+export const enrolJob = defineJob({
+  name: 'automations.enrol',
+  payload: z.object({ customerId: id, enrolmentId: id }),
+  attemptsMax: ENROL_ATTEMPTS_MAX,
+  isLong: true,
+});
+
+/** Takes the next steps of a live test of a flow. */
+export const flowTestJob = defineJob({
+  name: 'automations.test',
+  payload: z.object({ customerId: id, testId: id }),
+  attemptsMax: TEST_ATTEMPTS_MAX,
 });

@@ -69,6 +69,16 @@ export function runIdOf(uid: string): bigint {
   return subscriberIdOf(uid);
 }
 
+/** The uid of a live test of an automation: its id, written in the same way. */
+export function flowTestUid(id: bigint): string {
+  return subscriberUid(id);
+}
+
+/** The id behind a test's uid. */
+export function flowTestIdOf(uid: string): bigint {
+  return subscriberIdOf(uid);
+}
+
 /** Newton's iteration: each round doubles the number of right bits of the inverse of an odd number. */
 function inverseModulo(odd: bigint, powerOfTwo: bigint): bigint {
   let inverse = 1n;

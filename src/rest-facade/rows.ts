@@ -1,7 +1,9 @@
 /** All rows of the REST interface, resource by resource. */
 import { accountRows } from './accounts/routes.ts';
 import { dryRunRows } from './automations/dry-run.ts';
+import { enrolmentRows } from './automations/enrolments.ts';
 import { flowDocumentRows } from './automations/flow-documents.ts';
+import { flowTestRows } from './automations/flow-tests.ts';
 import { automationRows } from './automations/routes.ts';
 import { automationRunRows } from './automations/run-routes.ts';
 import { timelineRows } from './subscribers/timeline-routes.ts';
@@ -75,6 +77,8 @@ export const rows: readonly Row[] = [
   ...automationRows,
   ...dryRunRows,
   ...flowDocumentRows,
+  ...enrolmentRows,
+  ...flowTestRows,
   ...automationRunRows,
   ...timelineRows,
   ...sendingServerRows,

@@ -49,6 +49,8 @@ import './automations/versions.ts';
 import './automations/mutations.ts';
 import './automations/api-calls.ts';
 import './automations/dry-run.ts';
+import './automations/enrolments.ts';
+import './automations/flow-tests.ts';
 import './automations/flow-documents.ts';
 import './campaigns/campaign-content.ts';
 import './campaigns/campaign-times.ts';

@@ -28,7 +28,7 @@ const NEEDS_STATE = new Set([
   '/campaigns/:uid/dry-run',
   '/transactional/:uid/resend',
   // The world's automation is active, and its person has entered it.
-  ...['DELETE /lists/:uid', '/automations/:uid/execute'],
+  ...['DELETE /lists/:uid', '/automations/:uid/execute', '/automations/:uid/enter_existing'],
   '/payments/:uid/approve',
   '/two_factor',
   '/two_factor/confirm',

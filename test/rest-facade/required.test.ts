@@ -17,6 +17,11 @@ const places = placesOf(rows).map((place) => ({ ...place, name: `${place.method}
 /** Rows that want one of several things, of which none is required by itself: one of them. */
 const ONE_OF: Readonly<Record<string, string>> = {
   'GET /automations/:uid/dry_run': 'subscriber',
+  // The world's automation is begun by requests only.
+  ...{
+    'GET /automations/:uid/enter_existing': 'without_triggers',
+    'POST /automations/:uid/enter_existing': 'without_triggers',
+  },
   'POST /plans': 'currency_code',
   'POST /file/upload': 'files',
   'POST /campaigns/preview': 'campaign_uid',

@@ -33,6 +33,8 @@ const OPEN: Readonly<Record<string, string>> = {
   'AutomationRun.reason': 'codes with ids of goals and exits',
   'AutomationStep.reason': 'codes with ids of goals and exits',
   'AutomationMail.reason': 'a sentence',
+  'RefusedPeople.reason': 'as the refusals of `executeAutomation`',
+  'FlowTestStep.reason': 'codes with ids of goals and exits',
   'DryRunStep.reason': 'codes with ids of goals and exits',
   'AcceptedMail.reason': 'also the statuses of subscribers',
   'Delivery.reason': 'a sentence',

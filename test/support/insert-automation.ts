@@ -1,7 +1,7 @@
 /** The automation of a world: published and active, with a valid draft; the person waits in it for a call. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { newUid, runUid } from '../../src/lib/ids.ts';
+import { flowTestUid, newUid, runUid } from '../../src/lib/ids.ts';
 import type { RestApp } from './rest-app.ts';
 
 export const FLOW = {
@@ -32,9 +32,9 @@ interface Place {
 export async function insertAutomation(
   { ctx }: RestApp,
   { customerId, listId, personId }: Place,
-): Promise<{ automationUid: string; runUid: string }> {
+): Promise<{ automationUid: string; runUid: string; flowTestUid: string }> {
   const automationUid = newUid();
-  const [run] = await queryRows<{ id: bigint }>(
+  const [run] = await queryRows<{ id: bigint; testId: bigint }>(
     ctx.db,
     sql`
     WITH a AS (INSERT INTO automation (customer_id, list_id, uid, name, status, draft, live_version)
@@ -45,15 +45,20 @@ export async function insertAutomation(
                SELECT customer_id, automation_id, id, person_id, now(), 1, current_date, 'call', 'entered', 'execute', 1 FROM r),
          e AS (INSERT INTO hot.flow_entry (customer_id, automation_id, person_id, run_id, entered_at) SELECT customer_id, automation_id, person_id, id, now() FROM r),
          n AS (INSERT INTO hot.flow_node (customer_id, automation_id, version, node, entered, waiting) SELECT customer_id, id, 1, 'call', 1, 1 FROM a),
+         t AS (INSERT INTO automation_test (customer_id, automation_id, draft_version, flow, email, ports, wait_seconds, is_marked, position)
+               SELECT customer_id, id, 1, ${JSON.stringify(PUBLISHED)}::jsonb, 'tester@person.example', '{}', 600, true, '{"node": "rest"}' FROM a RETURNING id),
          v AS (INSERT INTO automation_version (customer_id, automation_id, number, flow) SELECT customer_id, id, 1, ${JSON.stringify(PUBLISHED)}::jsonb FROM a)
-    SELECT id FROM r`,
+    SELECT r.id, t.id AS "testId" FROM r, t`,
   );
-  return { automationUid, runUid: runUid(run?.id ?? 0n) };
+  return { automationUid, runUid: runUid(run?.id ?? 0n), flowTestUid: flowTestUid(run?.testId ?? 0n) };
 }
 
 /** Right values for the rows of automations. */
 export function automationValues(path: string): Readonly<Record<string, unknown>> {
   if (!path.startsWith('/automations')) return {};
   const overdue = { overdue: 'spread', overdue_hours: 2 };
-  return { flow: FLOW, document: DOCUMENT, node: 'call', ...overdue, draft_version: 1, version: 1, state: 'waiting' };
+  const entering = { people: 1, per_hour: 100, without_triggers: 1 };
+  const testing = { wait_seconds: 600, ports: {}, mark_subject: 1 };
+  const own = { flow: FLOW, document: DOCUMENT, node: 'call', draft_version: 1, version: 1, state: 'waiting' };
+  return { ...own, ...overdue, ...entering, ...testing };
 }

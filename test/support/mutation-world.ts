@@ -68,6 +68,9 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   'resendTransactional',
   // The world's person has entered the flow before.
   'executeAutomation',
+  'enrolInAutomation',
+  // None is under way.
+  'cancelAutomationEnrolment',
 ]);
 
 export interface MutationAnswer {
@@ -167,6 +170,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     templateUid: mutation === 'sendTransactional' ? '' : world.templateUid,
     ...(mutation === 'sendTransactional' ? { sendAt: new Date(Date.now() + 86_400_000).toISOString() } : {}),
     campaignUid: world.campaignUid,
+    testUid: world.flowTestUid,
     builtIn: 'welcome',
     version: 1,
     ...{ flow: FLOW, draftVersion: 1, node: 'call' },

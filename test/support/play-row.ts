@@ -104,9 +104,14 @@ async function bringIntoState(app: RestApp, world: World, { path, method }: Row)
     );
   if (path === '/lists/:uid' && method === 'DELETE')
     await db.execute(sql`UPDATE automation SET status = 'inactive' WHERE uid = ${world.automationUid}`);
-  if (path === '/automations/:uid/execute')
+  if (path === '/automations/:uid/execute' || path === '/automations/:uid/enter_existing')
     await db.execute(
       sql`DELETE FROM hot.flow_entry WHERE automation_id = (SELECT id FROM automation WHERE uid = ${world.automationUid})`,
+    );
+  if (path === '/automations/:uid/enter_existing' && method === 'DELETE')
+    await db.execute(
+      sql`INSERT INTO automation_enrolment (customer_id, automation_id, rule, without_triggers, confirmed, entered_max, per_hour, matching, up_to)
+          SELECT customer_id, id, '{"status": ["subscribed"]}', true, 1, 11, 1, 1, 0 FROM automation WHERE uid = ${world.automationUid}`,
     );
   if (path === '/transactional' && method === 'GET') await nameTemplate(db, world);
   if (path === '/transactional/:uid/resend') await refuseTransactional(db, world.transactionalUid);

@@ -42,6 +42,7 @@ export interface World extends RestTenant, MoneyUids, WebhookUids {
   readonly templateUid: string;
   readonly automationUid: string;
   readonly runUid: string;
+  readonly flowTestUid: string;
   /** Its upload is under way. */
   readonly fileUid: string;
   /** A picture that is there. */
@@ -219,6 +220,7 @@ function slot(world: World, before: string, name: string): string {
     ready_made_flows: 'welcome_series',
     automations: world.automationUid,
     runs: world.runUid,
+    tests: world.flowTestUid,
     suppressions: world.suppressedEmail,
     erasures: world.erasureUid,
     messages: world.messageUid,

@@ -99,6 +99,61 @@ export const notWaiting = (node: string) =>
 export const notActive = () =>
   new WrongStateError('AUTOMATION_NOT_ACTIVE', 'The automation is not active: nobody can enter. Activate it first.');
 
+export const flowTestNotFound = () =>
+  new NotFoundError('FLOW_TEST_NOT_FOUND', 'No test of the automation has this uid.');
+
+export const flowTestOver = () =>
+  new WrongStateError('FLOW_TEST_OVER', 'The test has ended already: there is nothing to cancel.');
+
+export const tooManyFlowTests = (max: number) =>
+  new RateLimitedError(
+    'TOO_MANY_FLOW_TESTS',
+    `At most ${max} tests of an automation run at once. Wait until one is done, or cancel one.`,
+    WAIT_FOR_TEST_SECONDS,
+  );
+
+export const testAddressSuppressed = (email: string) => {
+  const sentence = `${email} is suppressed: no mail is sent to it.`;
+  return new ValidationError({ email: [sentence] }, 'ADDRESS_SUPPRESSED', sentence);
+};
+
+/** A test takes some waits of seconds. */
+const WAIT_FOR_TEST_SECONDS = 30;
+
+/** Who is there already comes without an event, so without its key. */
+export const needsKeys = () =>
+  new ValidationError(
+    {
+      entry: [
+        'People enter this automation by the key of an event, which those who are there already do not have. Let them in one by one, by execute with a payload.',
+      ],
+    },
+    'ENTRY_NEEDS_KEYS',
+  );
+
+/** Of a look at who would enter, before the act. */
+export const enrolmentChanged = ({ confirmed, mayEnter }: { readonly confirmed: number; readonly mayEnter: number }) =>
+  new ValidationError(
+    {
+      people: [
+        `You named ${confirmed} people, but ${mayEnter} may enter now. Look again who they are, and name their number.`,
+      ],
+    },
+    'ENROLMENT_CHANGED',
+  );
+
+export const nobodyEnters = () =>
+  new WrongStateError('NOBODY_ENTERS', 'Nobody who matches may enter now. The preview says why.');
+
+export const enrolmentRunning = () =>
+  new WrongStateError(
+    'ENROLMENT_RUNNING',
+    'People are being let into the automation already. Wait until it is done, or cancel it.',
+  );
+
+export const noEnrolment = () =>
+  new WrongStateError('NO_ENROLMENT', 'Nobody is being let into the automation now: there is nothing to cancel.');
+
 /** For people. */
 const REFUSED: Readonly<Record<Refusal, string>> = {
   unknown_person: 'The person is not on the list of the automation.',

@@ -7,6 +7,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { automationInUse } from './automation-errors.ts';
 import { deleteAutomationRow, discardActivity, eraseRows, findGoneAutomation } from './erase-automation-store.ts';
+import { deleteOldFlowTests, endLostFlowTests } from './old-flow-test-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { flowsStarting } from './started-flow-store.ts';
 
@@ -27,11 +28,13 @@ export async function deleteAutomation(ctx: Context, uid: string): Promise<{ uid
   });
 }
 
-/** The job: erases what is left of all automations that are gone, and what waits for those that are stopped. Another job continues when the process stops. */
+/** The job: erases what is left of all automations that are gone, what waits for those that are stopped, and old tests. Another job continues when the process stops. */
 export async function eraseGone(ctx: Context, isStopping: () => boolean): Promise<void> {
   for (let gone = await findGoneAutomation(ctx.db); gone; gone = await findGoneAutomation(ctx.db))
     for (let isDone = false; !isDone; isDone = !(await eraseRows(ctx.db, gone, ROWS_AT_ONCE)))
       if (isStopping()) return enqueue(ctx.db, eraseGoneJob, {}, { key: ERASE_KEY });
-  while ((await discardActivity(ctx.db, ROWS_AT_ONCE)) > 0)
-    if (isStopping()) return enqueue(ctx.db, eraseGoneJob, {}, { key: ERASE_KEY });
+  await endLostFlowTests(ctx.db);
+  for (const erase of [discardActivity, deleteOldFlowTests])
+    while ((await erase(ctx.db, ROWS_AT_ONCE)) > 0)
+      if (isStopping()) return enqueue(ctx.db, eraseGoneJob, {}, { key: ERASE_KEY });
 }

@@ -1,15 +1,19 @@
-/** Jobs of automations: what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
+/** Jobs of automations: enrolments, tests, what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
 import { lookAgain } from '../../domain/automations/look-again.ts';
 import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
+import { workEnrolment } from '../../domain/automations/work-enrolment.ts';
+import { workFlowTest } from '../../domain/automations/work-flow-test.ts';
 import { unparkOthers } from '../../domain/automations/parked-runs.ts';
 import { resumeMails } from '../../domain/automations/resume-mails.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
 import {
   blockedPeopleMailJob,
   callEverybodyJob,
+  enrolJob,
   eraseGoneJob,
+  flowTestJob,
   lookAgainJob,
   pausedNodeMailJob,
   resumeMailsJob,
@@ -25,6 +29,20 @@ export const automationTasks: readonly Task[] = [
   defineTask(blockedPeopleMailJob, (ctx, key) => enqueueBlockedPeopleMails(ctx, key)),
   defineTask(resumeMailsJob, (ctx, key, { abortSignal }) => resumeMails(ctx, key, () => abortSignal.aborted)),
   defineTask(unparkJob, (ctx, parked, { abortSignal }) => unparkOthers(ctx, parked, () => abortSignal.aborted)),
+  defineTask(enrolJob, (ctx, { customerId, enrolmentId }, { abortSignal, attempt }) =>
+    workEnrolment(
+      ctx,
+      { customerId, id: enrolmentId },
+      { isStopping: () => abortSignal.aborted, isLastTry: attempt >= enrolJob.attemptsMax },
+    ),
+  ),
+  defineTask(flowTestJob, (ctx, { customerId, testId }, { abortSignal, attempt }) =>
+    workFlowTest(
+      ctx,
+      { customerId, id: testId },
+      { isStopping: () => abortSignal.aborted, isLastTry: attempt >= flowTestJob.attemptsMax },
+    ),
+  ),
   defineTask(lookAgainJob, (ctx, look, { abortSignal }) => lookAgain(ctx, look, () => abortSignal.aborted)),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),
 ];

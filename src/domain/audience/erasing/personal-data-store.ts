@@ -126,6 +126,7 @@ export const PERSONAL_PLACES: readonly PersonalPlace[] = [
     () => sql`cells = '[]', reason_code = 'person_erased', reason_params = NULL`,
   ),
   place('public.test_message', tested, 'rows'),
+  place('public.automation_test', tested, 'rows'),
   // What was sent stays known, without what it said; a cause may name the address.
   place('hot.message', ofRecipient, () => sql`content = NULL, cause = 'erased ' || t.id`),
   place('hot.message_file', ofMessage, 'rows'),

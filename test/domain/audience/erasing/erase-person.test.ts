@@ -116,6 +116,11 @@ async function fillTraces(ctx: Context, list: MailList, { id, email }: { id: big
         VALUES (${customerId}, ${campaign}, ${email.toUpperCase()}, ${id}, ${`250 ok ${email}`})`,
   );
   await db.execute(
+    sql`WITH a AS (INSERT INTO automation (customer_id, list_id, uid, name, draft) VALUES (${customerId}, ${list.id}, ${newUid()}, 'Flow', '{}') RETURNING id)
+        INSERT INTO automation_test (customer_id, automation_id, flow, email, subscriber_id, ports, wait_seconds, is_marked, position)
+        SELECT ${customerId}, a.id, '{}', ${email.toUpperCase()}, ${id}, '{}', 1, true, '{}' FROM a`,
+  );
+  await db.execute(
     sql`INSERT INTO hot.soft_bounce (customer_id, email_key, times) VALUES (${customerId}, lower(${email}), ARRAY[now()]) ON CONFLICT DO NOTHING`,
   );
   await db.execute(
