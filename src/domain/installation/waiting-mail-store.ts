@@ -4,6 +4,7 @@
  */
 import { sql, row, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
+import { flowTestJob } from '../../jobs/automation-jobs.ts';
 import { paymentMailJob } from '../../jobs/billing-jobs.ts';
 import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
@@ -30,6 +31,7 @@ const MAILING_JOBS = [
   sendListMailJob,
   notifyUnsubscribesJob,
   sendTestMessagesJob,
+  flowTestJob,
   addressMailJob,
   domainMailJob,
   postmasterMailJob,
@@ -74,5 +76,10 @@ export async function dropWaitingMails(db: Queryable, since: Date): Promise<Wait
     sql`UPDATE test_message SET state = 'failed', reply = 'The installation was restored from a backup: try it again.', updated_at = now()
          WHERE state = 'queued' AND created_at < ${since}`,
   );
+  // The original has let in whom it was to let in, and has mailed them.
+  for (const table of [sql`automation_enrolment`, sql`automation_test`])
+    await db.execute(
+      sql`UPDATE ${table} SET status = 'cancelled', finished_at = now() WHERE status = 'running' AND created_at < ${since}`,
+    );
   return dropped;
 }

@@ -2,12 +2,17 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { EVERYBODY } from '../../../src/domain/automations/enrolment.ts';
+import { latestEnrolments } from '../../../src/domain/automations/enrolment-read-model.ts';
+import { insertEnrolment } from '../../../src/domain/automations/enrolment-store.ts';
+import { latestFlowTests } from '../../../src/domain/automations/flow-test-read-model.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
 import { pauseOverdueCampaigns } from '../../../src/domain/installation/pause-overdue.ts';
 import { restoreReasonOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/process-store.ts';
 import { guardRestoredBackup, hold, holdOf, endHold } from '../../../src/domain/installation/restore-guard.ts';
+import { newUid } from '../../../src/lib/ids.ts';
 import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
@@ -167,6 +172,38 @@ it.each([
   const untouched = emails.slice(1).map((email) => ({ email, state: email, reply: null }));
   expect(rows).toEqual([{ email: 'queued', state, reply }, ...untouched]);
 });
+
+it.each([
+  ['pause', 'cancelled'],
+  ['continue', 'running'],
+] as const)(
+  'after "%s" letting people into an automation and its live tests are %s, and what was begun later goes on',
+  async (choice, state) => {
+    const { customerId } = viewerOf(world.ctx);
+    const [made] = await queryRows<{ id: bigint }>(
+      ctx.db,
+      sql`INSERT INTO automation (customer_id, list_id, uid, name, draft) VALUES (${customerId}, ${world.listId}, ${newUid()}, 'Flow', '{}') RETURNING id`,
+    );
+    const of = { customerId, automationId: made?.id ?? 0n };
+    const begun = {
+      ...{ listId: world.listId, rule: EVERYBODY, segmentUid: null, withoutTriggers: true },
+      ...{ confirmed: 1, enteredMax: 11, perHour: 1, matching: 1 },
+    } as const;
+    await insertEnrolment(ctx.db, { ...of, ...begun });
+    const beginTest = () =>
+      ctx.db.execute(
+        sql`INSERT INTO automation_test (customer_id, automation_id, flow, email, ports, wait_seconds, is_marked, position) VALUES (${customerId}, ${of.automationId}, '{}', 'x@x.test', '{}', 1, true, '{}')`,
+      );
+    await beginTest();
+    for (const table of [sql`automation_enrolment`, sql`automation_test`])
+      await ctx.db.execute(sql`UPDATE ${table} SET created_at = created_at - interval '1 second'`);
+    await hold(ctx.db, 'by hand');
+    await beginTest();
+    await endHold(ctx, choice);
+    expect(await latestEnrolments(ctx.db, of, 1)).toMatchObject([{ status: state }]);
+    expect((await latestFlowTests(ctx.db, of, 2)).map(({ status }) => status)).toEqual(['running', state]);
+  },
+);
 
 describe('signs of life', () => {
   it('are known by their process, and tell when the database does not know it any more', async () => {
