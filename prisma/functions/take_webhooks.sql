@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION hot.take_webhooks(
   limit_of_customer integer)
 RETURNS SETOF bigint LANGUAGE plpgsql
 -- The table is small or read by key: no other plan is better, whatever the statistics say.
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET enable_bitmapscan = off
 AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM hot.webhook_queue q WHERE q.due_at <= now()) THEN RETURN; END IF;
