@@ -126,7 +126,7 @@ test('leases, late answers and decisions by hand are of one', async () => {
     sql`UPDATE hot.delivery d SET state = 'leased', owner = ${other.owner}::uuid, epoch = 1, not_before = NULL WHERE ${inLedger(automation)} AND d.occurrence = 1`,
   );
   await db.execute(
-    sql`UPDATE hot.delivery d SET lease_expires_at = now() + interval '1 second' WHERE ${inLedger(automation)}`,
+    sql`UPDATE hot.delivery d SET lease_expires_at = now() + interval '10 seconds' WHERE ${inLedger(automation)}`,
   );
   await renewLeases(db, range, mine);
   const long = await queryRows(
