@@ -8,14 +8,14 @@ interface TemplateKey {
   readonly id: bigint;
 }
 
-const TEMPLATE_HEAD = row({ version: 'int', kind: typed<TemplateKind>('text') });
+const TEMPLATE_HEAD = row({ uid: 'text', version: 'int', kind: typed<TemplateKind>('text') });
 export type TemplateHead = RowOf<typeof TEMPLATE_HEAD>;
 
-/** The version of a template; undefined: it was deleted. */
+/** Which version of which template it is; undefined: it was deleted. */
 export async function templateHead(db: Queryable, { customerId, id }: TemplateKey): Promise<TemplateHead | undefined> {
   const [head] = await db.query(
     TEMPLATE_HEAD,
-    sql`SELECT version, kind FROM template WHERE customer_id = ${customerId} AND id = ${id}`,
+    sql`SELECT uid, version, kind FROM template WHERE customer_id = ${customerId} AND id = ${id}`,
     'transactional.template-head',
   );
   return head;
