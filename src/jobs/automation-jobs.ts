@@ -66,6 +66,25 @@ export const unparkJob = defineJob({
   isLong: true,
 });
 
+/** Moves people of earlier versions of a flow to this one. */
+export const movePeopleJob = defineJob({
+  name: 'automations.move-people',
+  payload: z.object({ customerId: id, automationId: id, version: z.int(), afterId: id, isLast: z.boolean() }),
+  attemptsMax: ATTEMPTS_MAX,
+  isLong: true,
+});
+
+/** Lets people who finished an earlier version of a flow in at a node of this one. */
+export const sendToFinishedJob = defineJob({
+  name: 'automations.send-to-finished',
+  payload: z.object({
+    ...{ customerId: id, automationId: id, version: z.int(), node: z.string() },
+    ...{ until: z.coerce.date(), afterId: id },
+  }),
+  attemptsMax: ATTEMPTS_MAX,
+  isLong: true,
+});
+
 /** Looks at the people of a flow who changed while it was stopped. */
 export const lookAgainJob = defineJob({
   name: 'automations.look-again',

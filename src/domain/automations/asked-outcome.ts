@@ -1,4 +1,5 @@
 /** What becomes of a run for which something was asked (RUN_REQUESTS), instead of its node's work. Pure. */
+import { isDoneBefore } from './done-before.ts';
 import type { FlowNode } from './flow-nodes.ts';
 import { portsOf } from './flow-ports.ts';
 import type { Outcome } from './node-work.ts';
@@ -8,8 +9,9 @@ import { endOf } from './wake-time.ts';
 import { zoneOf } from './zones.ts';
 
 /** Undefined: nothing was asked that this node can do. */
-export function askedOutcome(node: FlowNode, { reason }: DueRun, arrival: Arrival): Outcome | undefined {
-  switch (reason) {
+export function askedOutcome(node: FlowNode, run: DueRun, arrival: Arrival): Outcome | undefined {
+  if (isDoneBefore(node, run, arrival.live)) return { go: portToSkip(node), reason: 'done_before' };
+  switch (run.reason) {
     case RUN_REQUESTS.skip:
       return { go: portToSkip(node), reason: 'skipped' };
     case RUN_REQUESTS.skipMails:

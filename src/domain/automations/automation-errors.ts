@@ -55,15 +55,39 @@ export function isFlowFaults(error: ValidationError): error is FlowFaultsError {
   return error.code === FLOW_HAS_FAULTS;
 }
 
-/** The flow cannot be published. */
+/** The flow cannot be published, or not with these moves of people. */
 export class FlowFaultsError extends ValidationError {
   readonly faults: readonly FlowFault[];
 
-  constructor(faults: readonly FlowFault[]) {
-    super({ flow: faults.map(faultLine) }, FLOW_HAS_FAULTS, 'The flow has faults and was not published.');
+  constructor(faults: readonly FlowFault[], of: 'flow' | 'moves' = 'flow') {
+    const message =
+      of === 'flow'
+        ? 'The flow has faults and was not published.'
+        : 'The moves of people have faults, and the flow was not published.';
+    super({ [of]: faults.map(faultLine) }, FLOW_HAS_FAULTS, message);
     this.faults = faults;
   }
 }
+
+/** One change after the other: who is moved twice at once would be at neither place. */
+export const peopleInMove = (version: number) =>
+  new WrongStateError(
+    'PEOPLE_IN_MOVE',
+    `People are being moved to version ${version}. Publish without moves, or try again when they are there.`,
+  );
+
+export const parkedWithoutMoves = () =>
+  new ValidationError({ moveParked: ['Name the moves, too: without moves nobody is moved. The moves may be {}.'] });
+
+/** More people have finished since the count was read. */
+export const moreHaveFinished = (people: number) =>
+  new WrongStateError(
+    'MORE_HAVE_FINISHED',
+    `By now, so many people have finished an earlier version: ${people}. Nobody was let in. Look at the number again, and confirm it.`,
+  );
+
+export const unknownNode = (node: string) =>
+  new ValidationError({ node: [`The published flow has no node “${node}”. Name one that it has.`] });
 
 export const notPublished = () =>
   new WrongStateError('AUTOMATION_NOT_PUBLISHED', 'The automation has no published flow yet: publish it first.');

@@ -1,5 +1,6 @@
 /** Reads of automations for their owners: triggers and flows of many at once, and published versions. */
-import { sql, row, type Queryable } from '../../db/database.ts';
+import { sql, row, typed, type Queryable } from '../../db/database.ts';
+import type { NodeTargets } from './checked-moves.ts';
 
 export interface AutomationIds {
   readonly customerId: bigint;
@@ -65,7 +66,10 @@ export interface VersionsOf {
   readonly automationId: bigint;
 }
 
-const VERSION_HEAD = row({ number: 'int', publishedBy: 'text?', publishedAt: 'timestamptz', bytes: 'int' });
+const VERSION_HEAD = row({
+  ...{ number: 'int', publishedBy: 'text?', publishedAt: 'timestamptz', bytes: 'int' },
+  ...{ moves: typed<NodeTargets | null>('json?'), movedAt: 'timestamptz?' },
+});
 
 /** A published version without its flow. */
 export type VersionHead = VersionsOf & {
@@ -75,6 +79,10 @@ export type VersionHead = VersionsOf & {
   readonly publishedAt: Date;
   /** Of its flow. */
   readonly bytes: number;
+  /** Where people of earlier versions go; null: they finish on theirs. */
+  readonly moves: NodeTargets | null;
+  /** When all of them had been moved; null: they are being moved, or nobody is. */
+  readonly movedAt: Date | null;
 };
 
 /** The versions before this one, the newest first; null: from the newest on. */
@@ -85,7 +93,7 @@ export async function versionsPage(
 ): Promise<VersionHead[]> {
   const rows = await db.query(
     VERSION_HEAD,
-    sql`SELECT number, published_by AS "publishedBy", published_at AS "publishedAt", octet_length(flow::text) AS bytes FROM automation_version
+    sql`SELECT number, published_by AS "publishedBy", published_at AS "publishedAt", octet_length(flow::text) AS bytes, moves, moved_at AS "movedAt" FROM automation_version
          WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND (${before}::int IS NULL OR number < ${before}::int)
          ORDER BY number DESC LIMIT ${limit}`,
   );

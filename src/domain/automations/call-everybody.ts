@@ -4,7 +4,7 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { automationStatus } from './automation-store.ts';
 import { callRuns } from './call-runs.ts';
-import { versionsWaiting } from './called-run-store.ts';
+import { versionsInOrder } from './called-run-store.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import type { NodeKey } from './run.ts';
 
@@ -24,7 +24,7 @@ export interface CallForAll {
 /** It continues in another job when the process stops, and when the flow is paused meanwhile: pausing freezes (D85). */
 export async function callEverybody(ctx: Context, call: CallForAll, isStopping: () => boolean): Promise<void> {
   const key = { customerId: call.customerId, automationId: call.automationId, node: call.node };
-  for (const { version } of await versionsWaiting(ctx.db, key)) {
+  for await (const version of versionsInOrder(ctx.db, key)) {
     const end = await callVersion(ctx, { ...key, version }, { call, isStopping });
     if (end === 'gone') return;
     if (end === 'done') continue;

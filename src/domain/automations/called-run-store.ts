@@ -20,6 +20,20 @@ export function versionsWaiting(db: Queryable, { customerId, automationId, node 
   );
 }
 
+/** The earliest first, and read anew each time: people may be moved to later ones meanwhile (D84). */
+export async function* versionsInOrder(
+  db: Queryable,
+  key: Omit<NodeKey, 'version'>,
+): AsyncGenerator<VersionKey['version']> {
+  const seen = new Set<number>();
+  for (;;) {
+    const next = (await versionsWaiting(db, key)).findLast(({ version }) => !seen.has(version));
+    if (!next) return;
+    seen.add(next.version);
+    yield next.version;
+  }
+}
+
 const WAITING_ROW = row({
   ...RUN_ROW,
   status: 'text?',

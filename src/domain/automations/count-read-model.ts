@@ -42,6 +42,35 @@ export function nodeCounts(
   );
 }
 
+const OCCUPIED_ROW = row({ version: 'int', node: 'text', waiting: 'int', parked: 'int' });
+
+/** Nodes at which people are, of versions before this one; null: of all. The newest version first. */
+export function occupiedNodes(
+  db: Queryable,
+  { customerId, automationId }: AutomationKey,
+  before: number | null,
+): Promise<RowOf<typeof OCCUPIED_ROW>[]> {
+  return db.query(
+    OCCUPIED_ROW,
+    sql`SELECT n.version, n.node, n.waiting::int AS waiting, n.parked::int AS parked FROM hot.flow_node n
+         WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId} AND n.waiting + n.parked > 0
+           AND (${before}::int IS NULL OR n.version < ${before}::int)
+         ORDER BY n.version DESC, n.node`,
+  );
+}
+
+/** The ids of nodes that anybody has come to, in any version. */
+export async function knownNodes(
+  db: Queryable,
+  { customerId, automationId }: AutomationKey,
+): Promise<ReadonlySet<string>> {
+  const rows = await db.query(
+    { node: 'text' },
+    sql`SELECT DISTINCT n.node FROM hot.flow_node n WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId}`,
+  );
+  return new Set(rows.map(({ node }) => node));
+}
+
 /** Undefined: the automation is gone. */
 export async function liveVersionOf(db: Queryable, { customerId, automationId }: AutomationKey) {
   const [found] = await db.query(

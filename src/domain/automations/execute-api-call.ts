@@ -10,7 +10,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { noPerson, notActive, notWaiting } from './automation-errors.ts';
 import type { Automation } from './automation.ts';
 import { callRuns } from './call-runs.ts';
-import { versionsWaiting } from './called-run-store.ts';
+import { versionsInOrder, versionsWaiting } from './called-run-store.ts';
 import { checkedPayload } from './checked-payload.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
@@ -101,7 +101,7 @@ async function callPerson(
   { node, ...call }: NodeCall & { readonly personId: bigint },
 ): Promise<readonly bigint[]> {
   const runIds: bigint[] = [];
-  for (const { version } of await versionsWaiting(tx.db, { customerId, automationId, node })) {
+  for await (const version of versionsInOrder(tx.db, { customerId, automationId, node })) {
     const key = { customerId, automationId, version, node };
     const called = await callRuns(tx, key, { ...call, afterId: 0n, max: RUNS_OF_PERSON_MAX });
     if (called.tooLarge.length > 0)

@@ -28,7 +28,9 @@ export async function fireForArrivals(
   arriving: readonly Arriving[],
 ): Promise<void> {
   const calls = arriving.flatMap(({ run, to, what = 'passed' }) => {
-    if (to === null || what !== 'passed' || live.graph.nodes.get(to.node)?.type !== 'api_call') return [];
+    // Who was there before the flow changed does not wait there again.
+    if (to === null || to.state === 'due' || what !== 'passed' || live.graph.nodes.get(to.node)?.type !== 'api_call')
+      return [];
     return [{ ...automationOf(live), node: to.node, personId: run.personId }];
   });
   await fireAutomationWebhook(db, calls);

@@ -30,10 +30,15 @@ export function releasedAt({ mode, from, hours, total, done }: LateRuns, now: Da
 }
 
 /** When the next of them may go, in whole seconds, so that a node does not come up for each person. */
-export function nextRelease({ mode, from, hours, total, done }: LateRuns): Date {
+export function nextRelease(late: LateRuns): Date {
+  if (late.mode !== 'spread' || late.total <= 1) return late.from;
+  return new Date(Math.ceil(releaseOf(late, late.done).getTime() / SECOND_MS) * SECOND_MS);
+}
+
+/** The time of the one that has so many before it. */
+export function releaseOf({ mode, from, hours, total }: LateRuns, before: number): Date {
   if (mode !== 'spread' || total <= 1) return from;
-  const after = hours * HOUR_MS * Math.min(1, done / (total - 1));
-  return new Date(Math.ceil((from.getTime() + after) / SECOND_MS) * SECOND_MS);
+  return new Date(from.getTime() + hours * HOUR_MS * Math.min(1, before / (total - 1)));
 }
 
 /** What is asked of each; null: only time. */

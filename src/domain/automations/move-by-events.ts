@@ -64,17 +64,23 @@ export async function moveByEvents(
   const zones = inside.length > 0 ? await zonesOfList(ctx.db, { customerId: key.customerId, listId }) : undefined;
   if (!zones) return 0;
   const judges = new Map<number, { readonly live: LiveFlow; readonly judge: Judge }>();
-  for (const version of new Set(inside.map((run) => run.version))) {
-    const live = await liveFlow(ctx, { ...key, version });
-    if (live && (awaitsEvents(live) || followed.events.some(({ kind }) => ENDING.has(kind))))
-      judges.set(version, { live, judge: await judgeOf(ctx, live, { inside, followed, zones }) });
-  }
+  const readJudges = async (runs: readonly AwaitingRun[]) => {
+    for (const version of new Set(runs.map((run) => run.version).filter((one) => !judges.has(one)))) {
+      const live = await liveFlow(ctx, { ...key, version });
+      if (live && (awaitsEvents(live) || followed.events.some(({ kind }) => ENDING.has(kind))))
+        judges.set(version, { live, judge: await judgeOf(ctx, live, { inside, followed, zones }) });
+    }
+  };
+  await readJudges(inside);
   const judged = (runs: readonly AwaitingRun[], isHeld: boolean) =>
     runs.filter((run) => judges.get(run.version)?.judge(run, isHeld));
   const wanted = judged(inside, false).map(({ id }) => id);
   if (wanted.length === 0) return 0;
   await findByKeys(ctx.tx);
-  const held = judged(await lockRuns(ctx.tx, key, wanted), true);
+  const locked = await lockRuns(ctx.tx, key, wanted);
+  // Some may have been moved to another version meanwhile (D84).
+  await readJudges(locked);
+  const held = judged(locked, true);
   if (held.length === 0) return 0;
   const people = await peopleById(ctx.db, {
     ...{ customerId: key.customerId, listId, ids: held.map(({ personId }) => personId) },

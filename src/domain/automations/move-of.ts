@@ -1,4 +1,5 @@
 /** What an outcome makes of a run: the step in its history, and where it stands then. Pure. */
+import { isDoneBefore } from './done-before.ts';
 import type { FlowNode, NodeType } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
 import type { Outcome } from './node-work.ts';
@@ -42,7 +43,10 @@ export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Par
     ...step,
     run: { ...run, passes, hasLeft },
     what: 'passed',
-    to: placeAt(next, { ...arrival, person: personAfter(node, arrival.person) }),
+    // What was done before does not wait, either.
+    to: isDoneBefore(next, { ...run, passes }, arrival.live)
+      ? { node: next.id, state: 'due', wakeAt: arrival.now }
+      : placeAt(next, { ...arrival, person: personAfter(node, arrival.person) }),
   };
 }
 

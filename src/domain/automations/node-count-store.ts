@@ -5,7 +5,7 @@
 import { sql, row, type Transaction } from '../../db/database.ts';
 import { pausedNodeMailJob } from '../../jobs/automation-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
-import type { Move, NodeKey, Place, VersionKey } from './run.ts';
+import type { Move, MovedPlace, NodeKey, Place, VersionKey } from './run.ts';
 
 /** Changes of a node's counts. */
 interface NodeChange {
@@ -88,6 +88,24 @@ export function countEntries(tx: Transaction, key: VersionKey, places: readonly 
     change.entered += 1;
     change.waiting += 1;
     wakes(change, wakeAt);
+  }
+}
+
+/** Of runs that were moved from earlier versions to a node of this one (D84): they have left there, and entered here. */
+export function countMovedRuns(
+  tx: Transaction,
+  key: VersionKey,
+  moved: readonly { readonly from: Omit<NodeKey, 'customerId' | 'automationId'>; readonly to: MovedPlace }[],
+): void {
+  for (const { from, to } of moved) {
+    const still = to.state === 'parked' ? 'parked' : 'waiting';
+    const before = changeAt(tx, { ...key, ...from });
+    before[still] -= 1;
+    before.left += 1;
+    const target = changeAt(tx, { ...key, node: to.node });
+    target.entered += 1;
+    target[still] += 1;
+    wakes(target, to.wakeAt);
   }
 }
 

@@ -31,8 +31,9 @@ export const RUN_ROW = row({
   reason: 'text?',
   passes: typed<Passes | null>('json?'),
   steps: 'int',
+  done: typed<readonly string[] | null>('json?'),
 });
-export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes, r.steps`;
+export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes, r.steps, r.done`;
 
 const DUE_ROW = row({ ...RUN_ROW, wakeAt: 'timestamptz' });
 
@@ -166,7 +167,7 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
            WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${endedIds}::bigint[])
              AND r.id = m.id AND m.last AND m.node IS NULL
         ), ended AS (
-          UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = coalesce(m.reason, 'end')
+          UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = CASE m.what WHEN 'passed' THEN 'end' ELSE m.reason END, ended_version = ${version}
             FROM m WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${endedPeople}::bigint[])
              AND e.person_id = m.person AND e.entry_key = m.entry_key AND e.run_id = m.id AND m.last AND m.node IS NULL
         ), emptied AS (

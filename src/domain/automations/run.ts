@@ -55,6 +55,8 @@ export interface Run {
   readonly passes: Passes | null;
   /** Its steps in the history so far. */
   readonly steps: number;
+  /** Nodes whose work was done for the person in an earlier version, or in the run before: passed over once (D84). */
+  readonly done?: readonly string[] | null;
 }
 
 /** How often the run came to the node by now. Ids of nodes are the caller's: only own names count. */
@@ -82,6 +84,13 @@ export interface Place {
   readonly node: string;
   readonly state: 'due' | 'waiting';
   /** Null: it waits without end. */
+  readonly wakeAt: Date | null;
+}
+
+/** Where a run stands that was moved to another version: also parked, as before. */
+export interface MovedPlace {
+  readonly node: string;
+  readonly state: 'due' | 'waiting' | 'parked';
   readonly wakeAt: Date | null;
 }
 

@@ -1,12 +1,14 @@
-/** Jobs of automations: enrolments, tests, what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
+/** Jobs of automations: enrolments, tests, moves to a new version, what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
 import { lookAgain } from '../../domain/automations/look-again.ts';
+import { movePeople } from '../../domain/automations/move-people.ts';
 import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
 import { workEnrolment } from '../../domain/automations/work-enrolment.ts';
 import { workFlowTest } from '../../domain/automations/work-flow-test.ts';
 import { unparkOthers } from '../../domain/automations/parked-runs.ts';
 import { resumeMails } from '../../domain/automations/resume-mails.ts';
+import { sendToFinishedPeople } from '../../domain/automations/send-to-finished.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
 import {
   blockedPeopleMailJob,
@@ -15,8 +17,10 @@ import {
   eraseGoneJob,
   flowTestJob,
   lookAgainJob,
+  movePeopleJob,
   pausedNodeMailJob,
   resumeMailsJob,
+  sendToFinishedJob,
   stoppedMailJob,
   unparkJob,
 } from '../../jobs/automation-jobs.ts';
@@ -42,6 +46,10 @@ export const automationTasks: readonly Task[] = [
       { customerId, id: testId },
       { isStopping: () => abortSignal.aborted, isLastTry: attempt >= flowTestJob.attemptsMax },
     ),
+  ),
+  defineTask(movePeopleJob, (ctx, moving, { abortSignal }) => movePeople(ctx, moving, () => abortSignal.aborted)),
+  defineTask(sendToFinishedJob, (ctx, sent, { abortSignal }) =>
+    sendToFinishedPeople(ctx, sent, () => abortSignal.aborted),
   ),
   defineTask(lookAgainJob, (ctx, look, { abortSignal }) => lookAgain(ctx, look, () => abortSignal.aborted)),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),

@@ -1,0 +1,31 @@
+/** Moves of people to a version, as callers give them: whether they have the shape of moves. */
+import { z } from 'zod';
+import { checkInput } from '../../lib/text.ts';
+import { flowFault, type FlowFault } from './flow-fault.ts';
+import { nodeId } from './flow-parts.ts';
+
+/** From nodes of earlier versions to those of the new one. */
+export type NodeTargets = Readonly<Record<string, string>>;
+
+/** More are not listed. */
+export const FAULTS_SHOWN_MAX = 100;
+
+/** Nodes of several earlier versions, of 200 nodes each. */
+export const MOVES_MAX = 1_000;
+
+const movesInput = z.object({
+  moves: z
+    .record(nodeId, nodeId)
+    .refine((given) => Object.keys(given).length <= MOVES_MAX, `may not name more than ${MOVES_MAX} nodes`),
+});
+
+/** Given from outside; `faults` when it has another shape. */
+export function checkMoves(given: unknown): { readonly moves: NodeTargets; readonly faults: readonly FlowFault[] } {
+  const { data, errors } = checkInput(movesInput, { moves: given });
+  if (!errors) return { moves: data.moves, faults: [] };
+  const faults = Object.entries(errors).flatMap(([path, messages]) => {
+    const node = path.startsWith('moves.') ? path.slice('moves.'.length) : null;
+    return messages.map((message) => flowFault('invalid', message, node, 'moves'));
+  });
+  return { moves: {}, faults: faults.slice(0, FAULTS_SHOWN_MAX) };
+}
