@@ -2,6 +2,8 @@
 import { accountRows } from './accounts/routes.ts';
 import { dryRunRows } from './automations/dry-run.ts';
 import { enrolmentRows } from './automations/enrolments.ts';
+import { finishedRows } from './automations/finished.ts';
+import { moveRows } from './automations/moves.ts';
 import { flowDocumentRows } from './automations/flow-documents.ts';
 import { flowTestRows } from './automations/flow-tests.ts';
 import { automationRows } from './automations/routes.ts';
@@ -76,6 +78,8 @@ export const rows: readonly Row[] = [
   ...templateRows,
   ...automationRows,
   ...dryRunRows,
+  ...moveRows,
+  ...finishedRows,
   ...flowDocumentRows,
   ...enrolmentRows,
   ...flowTestRows,

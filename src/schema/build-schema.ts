@@ -43,6 +43,7 @@ import './templates/previews.ts';
 import './templates/tests.ts';
 import './automations/queries.ts';
 import './automations/counts.ts';
+import './automations/moves.ts';
 import './automations/parked-runs.ts';
 import './automations/runs.ts';
 import './automations/versions.ts';

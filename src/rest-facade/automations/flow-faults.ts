@@ -6,7 +6,8 @@ export function refusedFlow({ message, fields = [], faults = [] }: Failure): Res
   if (faults.length === 0) return undefined;
   return new RestError(422, {
     message,
-    errors: { flow: fields.flatMap(({ messages }) => messages) },
+    // Of the flow, or of the moves of people.
+    errors: Object.fromEntries(fields.map(({ field, messages }) => [field, messages])),
     faults: faults.map(ownParts),
   });
 }

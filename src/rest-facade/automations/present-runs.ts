@@ -78,7 +78,7 @@ const stepShape = z
     version: countShape,
     node: z.string(),
     node_type: z.string().nullable(),
-    what: z.enum(['entered', 'passed', 'left', 'parked', 'stays']),
+    what: z.enum(['entered', 'moved', 'passed', 'left', 'parked', 'stays']),
     port: z.string().nullable(),
     reason: z.string().nullable(),
     details: anyObject.nullable(),

@@ -89,6 +89,12 @@ export const automationVersionShape = z
     number: countShape,
     published_at: timeShape,
     published_by: uidShape.nullable(),
+    moves: flowObject
+      .nullable()
+      .meta({ description: 'Where people of earlier versions go; null: they finish on theirs.' }),
+    moved_at: timeShape
+      .nullable()
+      .meta({ description: 'When all of them had been moved; null: they are being moved, or nobody is.' }),
     flow: flowObject.nullable(),
   })
   .meta({ id: 'AutomationVersion' });

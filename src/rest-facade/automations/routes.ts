@@ -11,6 +11,7 @@ import { sortedIndexArguments, sortedIndexName } from '../sorted-index.ts';
 import { answersBody, answersCreated, answersPage } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 import { ownParts, refusedFlow } from './flow-faults.ts';
+import { MOVES, movesIn } from './moves.ts';
 import {
   AUTOMATION_CREATED,
   automationActionShape,
@@ -120,15 +121,17 @@ export const automationRows = [
     method: 'POST',
     path: '/automations/:uid/publish',
     access: 'token',
-    summary: 'Publishes the draft as a new version, which people enter from now on. Those inside finish on theirs.',
+    summary:
+      'Publishes the draft as a new version, which people enter from now on. Those inside finish on theirs, or are moved.',
     details:
-      '`draft_version`: the one that you have read. A flow with faults is a 422 with all of them in `faults`: `{node, field, code, message}`.',
+      '`draft_version`: the one that you have read. A flow or moves with faults are a 422 with all of them in `faults`: `{node, field, code, message}`. ' +
+      `${MOVES} A job moves them.`,
     answers: answersBody(automationPublishedShape),
     required: ['draft_version'],
     refusesWith: { faults: faultsShape.optional() },
     refuse: refusedFlow,
     operation: 'PublishAutomation',
-    variables: (input) => ({ uid: input.param('uid'), draftVersion: neededVersion(input) }),
+    variables: (input) => ({ uid: input.param('uid'), draftVersion: neededVersion(input), ...movesIn(input) }),
     present: ({ publishAutomation: { uid, version, warnings } }) =>
       done('Published', { automation_uid: uid, version, warnings: warnings.map(ownParts) }),
   }),
@@ -263,8 +266,11 @@ function neededVersion(input: Input): number {
 
 type Version = Extract<AutomationVersionsQuery['automationVersions'], { readonly nodes: unknown }>['nodes'][number];
 
-function presentVersion({ number, publishedAt, publishedBy, flow }: Version) {
-  return { number, published_at: restTime(publishedAt), published_by: publishedBy, flow };
+function presentVersion({ number, publishedAt, publishedBy, moves, movedAt, flow }: Version) {
+  return {
+    ...{ number, published_at: restTime(publishedAt), published_by: publishedBy },
+    ...{ moves, moved_at: restTime(movedAt), flow },
+  };
 }
 
 function filters(input: Input) {

@@ -25,7 +25,7 @@ const AutomationNodeCount = builder.objectRef<NodeCount>('AutomationNodeCount').
     entered: t.expose('entered', { type: 'BigInt' }),
     waiting: t.expose('waiting', { type: 'BigInt', description: 'Are there, also for a moment only.' }),
     passed: t.expose('passed', { type: 'BigInt', description: 'Went on, or came to an end of the flow.' }),
-    left: t.expose('left', { type: 'BigInt', description: 'Left the flow there.' }),
+    left: t.expose('left', { type: 'BigInt', description: 'Left the flow there, or were moved to a later version.' }),
     parked: t.expose('parked', { type: 'BigInt', description: 'Are there, because its work failed too often.' }),
     pausedAt: t.expose('pausedAt', {
       type: 'DateTime',

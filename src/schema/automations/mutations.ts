@@ -4,9 +4,10 @@ import { copyAutomation } from '../../domain/automations/copy-automation.ts';
 import { createAutomation, createAutomationInput } from '../../domain/automations/create-automation.ts';
 import { letIntoAutomation } from '../../domain/automations/execute-automation.ts';
 import type { FlowFault as Fault } from '../../domain/automations/flow-fault.ts';
-import { publishAutomation } from '../../domain/automations/publish-automation.ts';
+import { publishWithMoves } from '../../domain/automations/publish-automation.ts';
 import { deleteAutomation } from '../../domain/automations/delete-automation.ts';
 import { setAutomationStatus } from '../../domain/automations/set-automation-status.ts';
+import { moveArgs } from './moves.ts';
 import { overdueArgs, overdueOf } from './overdue.ts';
 import { updateAutomation, updateAutomationInput } from '../../domain/automations/update-automation.ts';
 import { runUid } from '../../lib/ids.ts';
@@ -93,7 +94,7 @@ builder.mutationField('publishAutomation', (t) =>
   t.field({
     type: PublishedAutomation,
     description:
-      'Publishes the draft as a new version. People enter it from now on; those inside finish on theirs. Nobody enters by it. A flow with faults is refused, with all of them (`ValidationError.faults`).',
+      'Publishes the draft as a new version. People enter it from now on; those inside finish on theirs, or with `moves` are moved to it by a job. Nobody enters by it. A flow or moves with faults are refused, with all of them (`ValidationError.faults`).',
     authScopes: writing,
     args: {
       uid: t.arg.string({ required: true }),
@@ -102,10 +103,11 @@ builder.mutationField('publishAutomation', (t) =>
         description: 'The version of the draft that you have read (`AUTOMATION_CHANGED` when it has another one).',
         check: draftVersionInput,
       }),
+      ...moveArgs(),
     },
-    resolve: async (_root, { uid, draftVersion }, ctx) => ({
+    resolve: async (_root, { uid, draftVersion, moves, moveParked }, ctx) => ({
       uid,
-      ...(await publishAutomation(ctx, uid, draftVersion)),
+      ...(await publishWithMoves(ctx, uid, { draftVersion, moves, moveParked })),
     }),
   }),
 );

@@ -38,7 +38,7 @@ const AutomationRunState = closedSet<RunState>('AutomationRunState', 'Where a ru
   waiting: 'It is at a node, and goes on by itself, by an event or by a call.',
   parked: 'The work of its node failed too often: `retryParkedRuns` or `skipParkedRuns`.',
   passed: 'It has come to an end of the flow. As a filter: it has passed the node, and may be in the flow still.',
-  left: 'It left the flow before: by a goal, an exit, unsubscribing, or because somebody took the person out.',
+  left: 'It left the flow before: by a goal, an exit, unsubscribing, or because somebody took the person out. As a filter also: it was moved from the node to a later version.',
 });
 
 const readMessages = async (ctx: GraphqlContext, ids: readonly bigint[]) =>
@@ -71,7 +71,7 @@ const AutomationStep = builder.objectRef<SeenStep>('AutomationStep').implement({
     nodeType: t.exposeString('nodeType', { nullable: true, description: 'Null: its version was deleted.' }),
     what: t.exposeString('what', {
       description:
-        '`entered` the flow, `passed` the node, `left` the flow, `parked`, or `stays` at the node for longer.',
+        '`entered` the flow, `passed` the node, `left` the flow or, with the reason `new_version`, its version, `moved` to the node of another version, `parked`, or `stays` at the node for longer.',
     }),
     port: t.exposeString('port', { nullable: true, description: 'By which it went on, such as `yes`.' }),
     reason: t.exposeString('reason', {

@@ -9,7 +9,8 @@ import { forwardConnection } from '../key-connection.ts';
 const reading = { scope: 'automations:read' } as const;
 
 const AutomationVersion = builder.objectRef<VersionHead>('AutomationVersion').implement({
-  description: 'A published version of an automation. It never changes; who is in it finishes on it.',
+  description:
+    'A published version of an automation. Its flow never changes; who is in it finishes on it, or is moved to a later one.',
   authScopes: reading,
   fields: (t) => ({
     number: t.exposeInt('number'),
@@ -18,6 +19,17 @@ const AutomationVersion = builder.objectRef<VersionHead>('AutomationVersion').im
       nullable: true,
       description: 'The uid of the user; null: a plugin.',
       resolve: ({ publishedBy }) => publishedBy || null,
+    }),
+    moves: t.field({
+      type: 'JsonObject',
+      nullable: true,
+      description: 'Where people of earlier versions go, by the ids of their nodes. Null: they finish on theirs.',
+      resolve: ({ moves }) => moves,
+    }),
+    movedAt: t.expose('movedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description: 'When all of them had been moved. Null: they are being moved, or nobody is.',
     }),
     flow: t.field({
       type: 'JsonObject',
