@@ -59,6 +59,8 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
   'WebhookEventsSuccess.nodes': 'twenty-six, from the code',
   'Automation.triggers': 'ten (TRIGGERS_MAX)',
   'AutomationCounts.versions': 'the live one, and VERSIONS_AT_ONCE',
+  'AutomationMoves.nodes': 'a thousand (NODES_SHOWN_MAX)',
+  'AutomationMoves.faults': 'as AutomationCheck.faults',
   'AutomationVersionCounts.nodes': 'FLOW_NODES_MAX of a flow',
   'AutomationCheck.faults': 'a hundred (FAULTS_SHOWN_MAX), and those of the references of a flow',
   'AutomationCheck.warnings': 'a hundred (FAULTS_SHOWN_MAX)',

@@ -60,5 +60,6 @@ export function automationValues(path: string): Readonly<Record<string, unknown>
   const entering = { people: 1, per_hour: 100, without_triggers: 1 };
   const testing = { wait_seconds: 600, ports: {}, mark_subject: 1 };
   const own = { flow: FLOW, document: DOCUMENT, node: 'call', draft_version: 1, version: 1, state: 'waiting' };
-  return { ...own, ...overdue, ...entering, ...testing };
+  const moving = { moves: { call: 'rest' }, move_parked: true };
+  return { ...own, ...moving, ...overdue, ...entering, ...testing };
 }

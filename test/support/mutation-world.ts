@@ -173,7 +173,7 @@ function rightLeaf(mutation: string, name: string, world: World): unknown {
     testUid: world.flowTestUid,
     builtIn: 'welcome',
     version: 1,
-    ...{ flow: FLOW, draftVersion: 1, node: 'call' },
+    ...{ flow: FLOW, draftVersion: 1, node: 'call', moves: { call: 'rest' } },
     // Of the ways to go on, one that needs the hours.
     overdue: 'spread',
     document: DOCUMENT,
@@ -313,7 +313,7 @@ function uidFor(mutation: string, world: World): string {
   if (mutation.endsWith('Customer')) return world.customerUid;
   if (mutation.includes('Segment')) return world.segmentUid;
   if (mutation.includes('Template')) return world.templateUid;
-  if (/Automation|ParkedRuns$/.test(mutation)) return world.automationUid;
+  if (/Automation|ParkedRuns$|ToFinished$/.test(mutation)) return world.automationUid;
   if (mutation.includes('Campaign')) return world.campaignUid;
   if (mutation.includes('VerificationServer')) return world.verificationServerUid;
   if (mutation.endsWith('Verification')) return world.verificationUid;

@@ -60,6 +60,6 @@ function flat(values: RowRequest['values']): [string, string][] {
     if (Array.isArray(value)) return [[`${name}[]`, String(value[0])]];
     if (typeof value !== 'object' || value === null)
       return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
-    return Object.keys(value).map((key) => [`${name}[${key}]`, '1']);
+    return Object.entries(value).map(([key, inner]) => [`${name}[${key}]`, typeof inner === 'string' ? inner : '1']);
   });
 }

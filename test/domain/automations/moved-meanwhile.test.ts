@@ -1,0 +1,112 @@
+/** What happens to people, and calls of them, while they are moved to another version of their flow: nothing of it is lost (D77, D79, D84). */
+import { expect, test } from 'vitest';
+import { callEverybody } from '../../../src/domain/automations/call-everybody.ts';
+import { executeApiCall } from '../../../src/domain/automations/execute-api-call.ts';
+import { followPeople } from '../../../src/domain/automations/follow-people.ts';
+import type { Context } from '../../../src/domain/context.ts';
+import type { Queryable } from '../../../src/db/database.ts';
+import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
+import { startFlowWorld } from '../../support/flow-world.ts';
+import { versionMoves } from '../../support/version-moves.ts';
+
+const world = await startFlowWorld(new Date().toISOString());
+const { ctx, list } = world;
+const { move, publishAgain, placeOf } = versionMoves(world);
+
+const triggers = [{ type: 'execute' }];
+const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
+const tag = (id: string) => ({ id, type: 'add_tag', tag: id });
+const rest = { id: 'rest', type: 'wait', for: { days: 9 } };
+
+interface Moment {
+  readonly statement: string;
+  /** Its first, its second. */
+  readonly no: number;
+}
+
+/** A process in which something else happens just before a statement. */
+function interrupted({ statement: name, no }: Moment, act: () => Promise<unknown>): Context {
+  let count = 0;
+  const watch = async (statement: string | undefined) => {
+    if (statement !== name) return;
+    count += 1;
+    if (count === no) await act();
+  };
+  const watched = <Of extends Queryable>(db: Of): Of => ({
+    ...db,
+    query: async (columns, statement, named) => (await watch(named), db.query(columns, statement, named)),
+    execute: async (statement, named) => (await watch(named), db.execute(statement, named)),
+  });
+  const database: Context['database'] = {
+    ...watched(ctx.database),
+    transaction: (work) => ctx.database.transaction((tx) => work(watched(tx))),
+  };
+  return { ...ctx, db: database, database };
+}
+
+test('an event that ends a wait, and one that is a goal, is judged by the version to which the person was moved', async () => {
+  const nodes = [
+    { id: 'ask', type: 'wait_for_event', event: { type: 'event', name: 'paid' }, for: { days: 5 } },
+    tag('paid'),
+  ];
+  const flow = { triggers, nodes, edges: line('start', 'ask', 'paid') };
+  const first = await world.publish(flow);
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  const second = await publishAgain(
+    first,
+    { ...flow, nodes: [...nodes, rest], edges: line('start', 'ask', 'paid', 'rest') },
+    { moves: {} },
+  );
+  await recordPersonEvents(ctx.db, { customerId: list.customerId, listId: list.id }, [
+    { personId: person, kind: 'event', name: 'paid', at: new Date() },
+  ]);
+  let moved = 0;
+  const follower = interrupted({ statement: 'automations.lock_runs', no: 1 }, async () => {
+    moved += 1;
+    await move(second);
+  });
+  await followPeople(follower, { isStopping: () => false });
+  expect(moved).toBe(1);
+  await world.run(new Date().toISOString());
+  expect((await world.personRow(person))?.tags).toEqual(['paid']);
+  expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
+});
+
+test.each([1, 2])('a call for everybody finds who is moved before its transaction %i', async (no) => {
+  const call = { id: 'call', type: 'api_call' };
+  const first = await world.publish({ triggers, nodes: [call, tag('called')], edges: line('start', 'call', 'called') });
+  const [old, fresh] = [await world.person(), await world.person()];
+  await world.enter(first, [old]);
+  const second = await publishAgain(
+    first,
+    { triggers, nodes: [call, tag('called'), rest], edges: line('start', 'call', 'called', 'rest') },
+    { moves: {} },
+  );
+  await world.enter(second, [fresh]);
+  const { customerId, automationId } = second.key;
+  const asked = { customerId, automationId, node: 'call', payload: null, calledAt: new Date() };
+  const caller = interrupted({ statement: 'automations.find_by_keys', no }, () => move(second));
+  await callEverybody(caller, asked, () => false);
+  await world.run(new Date().toISOString());
+  for (const person of [old, fresh]) expect((await world.personRow(person))?.tags).toEqual(['called']);
+});
+
+test('a call for one person finds them when they are moved meanwhile', async () => {
+  const call = { id: 'call', type: 'api_call' };
+  const first = await world.publish({ triggers, nodes: [call, tag('called')], edges: line('start', 'call', 'called') });
+  const person = await world.person();
+  await world.enter(first, [person]);
+  const second = await publishAgain(
+    first,
+    { triggers, nodes: [call, tag('called'), rest], edges: line('start', 'call', 'called', 'rest') },
+    { moves: {} },
+  );
+  const caller = interrupted({ statement: 'automations.find_by_keys', no: 1 }, () => move(second));
+  const called = await executeApiCall(caller, first.uid, { subscriber: subscriberUid(person), node: 'call' });
+  expect(called.people).toBe(1);
+  await world.run(new Date().toISOString());
+  expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
+});
