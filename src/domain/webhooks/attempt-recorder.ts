@@ -26,7 +26,7 @@ export interface EndedAttempt {
 const FAILING_DAYS_MAX = 5;
 const BATCH_MAX = 500;
 /** More than a process has taken. */
-const WAITING_MAX = 1_000;
+const WAITING_MAX = 1_500;
 /** At full load some dozens of results share a transaction; what a lone result has to wait for is nothing. */
 const REST_MS = 40;
 /** A database that restarts is back soon. */

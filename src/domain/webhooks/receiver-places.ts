@@ -8,7 +8,7 @@ import type { Attempt, TakenDelivery, Taking } from './delivery-store.ts';
 import { CONNECTIONS_MAX } from './receiver-connections.ts';
 
 /** With those that wait here: a limit of memory. */
-const TAKEN_MAX = 600;
+const TAKEN_MAX = 1_000;
 const SLOW_MAX = 128;
 /** A customer's dead receivers leave places for the first deliveries of others. */
 export const SLOW_OF_CUSTOMER_MAX = 32;
@@ -17,9 +17,9 @@ const SLOW_MS = 1_000;
 /** To one that has not answered, or was not asked yet: enough to see whether it does. */
 export const UNPROVEN_CONNECTIONS = 2;
 /** Of a quick receiver: what its connections need until the next round of taking, and what is being recorded. */
-const TAKEN_OF_QUICK_MAX = 100;
+const TAKEN_OF_QUICK_MAX = 160;
 /** Deliveries with larger payloads are not taken ahead. */
-const LARGE_BYTES = 65_536;
+const LARGE_BYTES = 32_768;
 /** Of a receiver: what was sent and is not recorded comes twice when the process is killed. */
 export const UNRECORDED_MAX = 64;
 /** Receivers that are remembered; those that were used longest ago are forgotten first. */

@@ -40,7 +40,7 @@ interface Means {
 /** Notifications may get lost, retries become due, and what dead processes had must be found. */
 const TICK_MS = 1_000;
 /** However many are sent, it takes at most so often. */
-const ROUND_MS_MIN = 50;
+const ROUND_MS_MIN = 25;
 /** How `stop` looks whether all have ended. */
 const LOOK_MS = 20;
 /** Longer than the time that a delivery may wait here, and an attempt with its template and its time-out. */

@@ -61,7 +61,7 @@ test('unknown and slow receivers get 128 places in all, quick ones the others', 
   for (let no = 101; no <= 128; no++) begin(places, `slow ${no}`, BigInt(no));
   expect(places.next('others')).toBeUndefined();
   const quick = places.next('quick');
-  expect(quick).toMatchObject({ limitOfOthers: 0, wanted: 600 - 128 });
+  expect(quick).toMatchObject({ limitOfOthers: 0, wanted: 1_000 - 128 });
   expect(quick?.known.filter(([, limit]) => limit > 0)).toEqual([['quick', 11]]);
 });
 
@@ -84,7 +84,7 @@ test('the more quick answers in a row, the more is taken ahead; large ones are n
   answer(places, 'quick', { count: 5 });
   expect(limit()).toBe(15);
   answer(places, 'quick', { count: 500 });
-  expect(limit()).toBe(100);
+  expect(limit()).toBe(160);
   answer(places, 'quick', { bytes: 100_000 });
   expect(limit()).toBe(10);
   const waiting = [delivery('quick'), delivery('quick')];
