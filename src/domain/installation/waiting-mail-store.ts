@@ -4,7 +4,7 @@
  */
 import { sql, row, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { notifyUnsubscribesJob, sendConfirmationJob, sendListMailJob } from '../../jobs/audience-jobs.ts';
-import { flowTestJob } from '../../jobs/automation-jobs.ts';
+import { flowTestJob, sendToFinishedJob } from '../../jobs/automation-jobs.ts';
 import { paymentMailJob } from '../../jobs/billing-jobs.ts';
 import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
@@ -25,13 +25,14 @@ const WAITING_MAILS_ROW = row({
 /** Mails of one kind and one list; some kinds have no list. */
 export type WaitingMails = RowOf<typeof WAITING_MAILS_ROW>;
 
-/** Jobs that send mails themselves; campaigns are paused instead. */
+/** Jobs that send mails themselves, or let people in who get some; campaigns are paused instead. */
 const MAILING_JOBS = [
   sendConfirmationJob,
   sendListMailJob,
   notifyUnsubscribesJob,
   sendTestMessagesJob,
   flowTestJob,
+  sendToFinishedJob,
   addressMailJob,
   domainMailJob,
   postmasterMailJob,

@@ -12,6 +12,8 @@ import { pauseOverdueCampaigns } from '../../../src/domain/installation/pause-ov
 import { restoreReasonOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/process-store.ts';
 import { guardRestoredBackup, hold, holdOf, endHold } from '../../../src/domain/installation/restore-guard.ts';
+import { sendToFinishedJob } from '../../../src/jobs/automation-jobs.ts';
+import { enqueue } from '../../../src/jobs/define-job.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { campaignWorld, statusOf } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
@@ -204,6 +206,26 @@ it.each([
     expect((await latestFlowTests(ctx.db, of, 2)).map(({ status }) => status)).toEqual(['running', state]);
   },
 );
+
+it.each([
+  ['pause', 0],
+  ['continue', 1],
+] as const)('after "%s" %i job that was to let in who has finished an automation is left', async (choice, left) => {
+  const { customerId } = viewerOf(world.ctx);
+  const ids = { customerId: String(customerId), automationId: '1', afterId: '0' };
+  await enqueue(ctx.db, sendToFinishedJob, { ...ids, version: 2, node: 'more', until: new Date() });
+  await ctx.db.execute(
+    sql`UPDATE graphile_worker._private_jobs j SET created_at = created_at - interval '1 second' WHERE j.payload->>'node' = 'more'`,
+  );
+  await hold(ctx.db, 'by hand');
+  await endHold(ctx, choice);
+  const [found] = await queryRows(
+    ctx.db,
+    sql`SELECT count(*)::int AS jobs FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id
+         WHERE t.identifier = ${sendToFinishedJob.name} AND j.payload->>'customerId' = ${ids.customerId}`,
+  );
+  expect(found).toEqual({ jobs: left });
+});
 
 describe('signs of life', () => {
   it('are known by their process, and tell when the database does not know it any more', async () => {
