@@ -74,6 +74,9 @@ test('a removed node with people needs a target that exists, and so does a node 
   expect(await faultsWith({ gone: 'more', typo: 'more' })).toEqual(['typo unknown_node']);
   expect(await faultsWith({ gone: 'not an id' })).toEqual(['gone invalid']);
   expect(await faultsWith([])).toEqual(['null invalid']);
+  expect((await previewMoves(ctx, first.uid, { moves: { gone: 7 } })).faults).toMatchObject([
+    { node: 'gone', message: expect.stringContaining('no id of a node') },
+  ]);
   expect(await faultsWith({ gone: 'more' })).toEqual([]);
   expect(await previewMoves(ctx, first.uid, { moves: { gone: 'more' } })).toEqual({
     ...{ draftVersion: 2, faults: [] },
