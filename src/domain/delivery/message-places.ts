@@ -1,6 +1,7 @@
 /** How many messages a process has under way at once, and of whom: so much is taken next. */
 import { PRIORITIES } from '../messages/message.ts';
 import type { TakenMessage, Taking } from './message-queue-store.ts';
+import { precedence } from './precedence.ts';
 
 /** Each waits for the database and the server more than for the processor. */
 const UNDER_WAY_MAX = 192;
@@ -12,10 +13,12 @@ const FIRST_ONLY = 128;
  * customers leave some.
  */
 const OF_A_CUSTOMER_MAX = { first: 96, others: 16 } as const;
-/** A round takes few, so that a message is not long ahead of one with a higher priority. */
-const ROUND_MAX = 32;
-/** The same for customers. */
-const ROUND_OF_A_CUSTOMER_MAX = { first: 16, others: 8 } as const;
+/** A round takes few, so that a message is not long ahead of one with a higher priority; before the first there is none. */
+const ROUND_MAX = { first: 64, others: 32 } as const;
+/** The same for a customer. */
+const ROUND_OF_A_CUSTOMER_MAX = { first: 64, others: 8 } as const;
+/** So few are always taken of one, though it comes above its limit by them: else it would have to be asked for one at a time. */
+const ROUND_OF_A_CUSTOMER_MIN = { first: 16, others: 8 } as const;
 
 /** A plan or a server may be changed meanwhile. */
 const REST_SECONDS_MAX = 60;
@@ -51,8 +54,11 @@ export class MessagePlaces {
     this.#resting.set(customerId, performance.now() + Math.min(seconds, REST_SECONDS_MAX) * 1_000);
   }
 
-  /** What may be taken now, one after the other: all at once, or each priority apart for which other customers are left out. */
-  next(): readonly Omit<Taking, 'holder'>[] {
+  /**
+   * What may be taken now, one after the other: all at once, or each priority apart for which other customers are left out, or of which more is
+   * taken: `wasFull`, the last time a customer had more than was taken of it.
+   */
+  next(wasFull = false): readonly Omit<Taking, 'holder'>[] {
     const places = UNDER_WAY_MAX - this.#underWay.size;
     if (places <= 0) return [];
     const first = { ...this.#round('first', places), priorities: FIRST };
@@ -60,7 +66,8 @@ export class MessagePlaces {
     if (forOthers <= 0) return [first];
     const others = this.#round('others', forOthers);
     const resting = this.#stillResting();
-    if (first.busy.length + others.busy.length + resting.length === 0) return [{ ...others, priorities: ALL }];
+    if (!wasFull && first.busy.length + others.busy.length + resting.length === 0)
+      return [{ ...others, priorities: ALL }];
     if (resting.length === 0) return [first, { ...others, priorities: OTHERS }];
     const half = { ...others, wanted: Math.ceil(others.wanted / 2) };
     return [
@@ -72,8 +79,11 @@ export class MessagePlaces {
 
   #round(rank: Rank, places: number): Omit<Taking, 'holder' | 'priorities'> {
     const most = rank === 'first' ? Math.min(OF_A_CUSTOMER_MAX.first, places) : OF_A_CUSTOMER_MAX.others;
-    const busy = [...this.#ofCustomer[rank]].filter(([, count]) => count >= most).map(([id]) => id);
-    return { busy, perCustomer: ROUND_OF_A_CUSTOMER_MAX[rank], wanted: Math.min(ROUND_MAX, places) };
+    const counts = [...this.#ofCustomer[rank]];
+    const busy = counts.filter(([, count]) => count >= most).map(([id]) => id);
+    const left = most - Math.max(0, ...counts.flatMap(([, count]) => (count < most ? [count] : [])));
+    const perCustomer = Math.min(Math.max(left, ROUND_OF_A_CUSTOMER_MIN[rank]), ROUND_OF_A_CUSTOMER_MAX[rank]);
+    return { busy, perCustomer, wanted: Math.min(ROUND_MAX[rank], places) };
   }
 
   #stillResting(): readonly bigint[] {
@@ -89,10 +99,12 @@ export class MessagePlaces {
     const other = rank === 'first' ? 0 : 1;
     this.#count(rank, customerId, 1);
     this.#others += other;
+    if (rank === 'first') precedence.begin();
     const ended = work.then(() => {
       this.#underWay.delete(id);
       this.#count(rank, customerId, -1);
       this.#others -= other;
+      if (rank === 'first') precedence.end();
     });
     this.#underWay.set(id, ended);
     return ended;

@@ -65,6 +65,8 @@ class Sender implements MessageSender {
   #isWanted = false;
   /** The last look left something behind. */
   #isFull = false;
+  /** It may have taken less of a customer than there was. */
+  #wasFull = false;
   #tests: Promise<void> = Promise.resolve();
   readonly #withFiles = new MailsWithFiles();
   #tick: NodeJS.Timeout | undefined;
@@ -150,9 +152,10 @@ class Sender implements MessageSender {
 
   /** False: there is no place for more. */
   async #takeRound(): Promise<boolean> {
-    const rounds = this.#places.next();
+    const rounds = this.#places.next(this.#wasFull);
     if (this.#isStopping || this.#reasons.size > 0 || rounds.length === 0) return false;
     this.#isFull = false;
+    this.#wasFull = false;
     for (const round of rounds) await this.#takeFor(round);
     return true;
   }
@@ -160,6 +163,7 @@ class Sender implements MessageSender {
   async #takeFor(round: Omit<Taking, 'holder'>): Promise<void> {
     const taken = await takeMessages(this.#means.ctx.db, { holder: this.#holder, ...round });
     this.#isFull ||= taken.length > 0;
+    this.#wasFull ||= taken.length >= round.perCustomer;
     for (const message of taken) {
       // Its lease was lost for a moment, as when the database restarts: the work on it goes on, and it has its lease again.
       if (this.#places.has(message.id)) continue;

@@ -18,6 +18,7 @@ import { outcomeOf, untried, type LeasedDelivery, type DeliveryOutcome } from '.
 import type { Settled } from './ledger-store.ts';
 import type { OutcomeRecorder, RecordRequest } from './outcome-recorder.ts';
 import { PermissionToSend } from './permission-to-send.ts';
+import { precedence } from './precedence.ts';
 import { SendingWindow, type Recipient } from './sending-window.ts';
 
 /**
@@ -95,6 +96,8 @@ class SendingLoop {
   /** Marks as many deliveries as the window has space for, and hands over those that were marked. */
   async #markNext(): Promise<void> {
     const window = this.#window;
+    await precedence.untilCampaignsMay();
+    if (this.#end) return;
     if (!window.hasSends) return this.#untilSendsAreLeft();
     const permits = window.takePermits();
     if (permits === 0) return Promise.race([window.whenPermitsAreFree(), this.#somethingHappens()]);

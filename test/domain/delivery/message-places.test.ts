@@ -34,7 +34,7 @@ test('a customer with many mails of flows under way is left out for these only',
 test('a customer with many of the first priority leaves places to others', () => {
   const { places } = placesWith(96, PRIORITIES.transactional);
   const [first, others] = places.next();
-  expect([first?.busy, first?.wanted, others?.busy]).toEqual([[1n], 32, []]);
+  expect([first?.busy, first?.wanted, others?.busy]).toEqual([[1n], 64, []]);
 });
 
 test('several customers with many of the first priority leave places, too', () => {
@@ -50,12 +50,24 @@ test('several customers with many of the first priority leave places, too', () =
   expect(places.next()[0]?.busy).toEqual([1n]);
   hold(1, 3n);
   hold(1, 2n);
-  expect(places.next()[0]).toMatchObject({ busy: [1n, 2n], wanted: 32 });
+  expect(places.next()[0]).toMatchObject({ busy: [1n, 2n], wanted: 48 });
+});
+
+test('when a customer had more than was taken of it, the first priority is taken apart, and more of it', () => {
+  const { places } = placesWith(3, PRIORITIES.transactional);
+  const [first, others] = places.next(true);
+  expect(first).toMatchObject({ priorities: [PRIORITIES.transactional], perCustomer: 64, wanted: 64 });
+  expect(others).toMatchObject({ perCustomer: 8, wanted: 32 });
+});
+
+test('a customer comes above its limit by 16 at most', () => {
+  const perCustomer = (count: number) => placesWith(count, PRIORITIES.transactional).places.next(true)[0]?.perCustomer;
+  expect([20, 60, 80, 95].map(perCustomer)).toEqual([64, 36, 16, 16]);
 });
 
 test('others never fill the process, and nothing is taken when it is full', () => {
   const full = placesWith(64, PRIORITIES.list);
-  expect(full.places.next()).toMatchObject([{ priorities: [PRIORITIES.transactional], wanted: 32 }]);
+  expect(full.places.next()).toMatchObject([{ priorities: [PRIORITIES.transactional], wanted: 64 }]);
   expect(placesWith(192, PRIORITIES.transactional).places.next()).toEqual([]);
 });
 
