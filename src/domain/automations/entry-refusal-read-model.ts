@@ -2,7 +2,7 @@
  * Who of people would be refused by the rules of entry, and why (D70): for a look before the act. Who enters is decided by the ledger of entries
  * alone (entry-store.ts).
  */
-import { row, sql, typed, type Queryable, type Sql } from '../../db/database.ts';
+import { empty, row, sql, typed, type Queryable, type Sql } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
 import { peopleOf } from '../audience/segments/rule-read-model.ts';
 import type { RuleScope, SegmentRule } from '../audience/segments/segment.ts';
@@ -21,7 +21,7 @@ export function countRefusals(
   return db.query(
     COUNT_ROW,
     sql`SELECT p.refused, count(*)::int AS people
-          FROM (SELECT ${refusalOf(live, scope.asOf)} AS refused ${peopleOf(rule, { customerId, listId: live.listId, ...scope })}) p
+          FROM (SELECT ${refusalOf(live, { now: scope.asOf, among: empty })} AS refused ${peopleOf(rule, { customerId, listId: live.listId, ...scope })}) p
          GROUP BY p.refused ORDER BY people DESC, p.refused`,
   );
 }
@@ -35,29 +35,38 @@ export async function refusedAmong(
   { ids, now }: { readonly ids: readonly bigint[]; readonly now: Date },
 ): Promise<ReadonlyMap<bigint, Refusal>> {
   const { customerId } = live.key;
+  const named = sql`${[...ids]}::bigint[]`;
+  // Else the database may read the entries of everybody at once, for some people.
+  const refusal = refusalOf(live, { now, among: sql`AND e.person_id = ANY (${named})` });
   const rows = await db.query(
     REFUSED_ROW,
     sql`SELECT p.id, p.refused
-          FROM (SELECT s.id, ${refusalOf(live, now)} AS refused FROM subscriber s
-                 WHERE s.customer_id = ${customerId} AND s.list_id = ${live.listId} AND s.id = ANY (${[...ids]}::bigint[])) p
+          FROM (SELECT s.id, ${refusal} AS refused FROM subscriber s
+                 WHERE s.customer_id = ${customerId} AND s.list_id = ${live.listId} AND s.id = ANY (${named})) p
          WHERE p.refused IS NOT NULL`,
   );
   return new Map(rows.map(({ id, refused }) => [id, refused]));
 }
 
+interface Looking {
+  readonly now: Date;
+  /** Narrows the entries `e` that are read. */
+  readonly among: Sql;
+}
+
 /** Of the subscriber `s`, in the order in which the engine looks; null: none. */
-function refusalOf({ key, flow }: LiveFlow, now: Date): Sql {
+function refusalOf({ key, flow }: LiveFlow, looking: Looking): Sql {
   const isForLeavers = flow.triggers.some(({ type }) => type === 'unsubscribed');
   const getsMail = isForLeavers
     ? sql`WHEN false THEN NULL`
     : sql`WHEN s.status <> 'subscribed' THEN 'not_subscribed' WHEN ${isSuppressed(key.customerId)} THEN 'suppressed'`;
-  return sql`CASE ${getsMail} ${byEntry({ key, flow }, now)} END`;
+  return sql`CASE ${getsMail} ${byEntry({ key, flow }, looking)} END`;
 }
 
 /** Entries with other keys count, too: an earlier version of the flow may have had some. */
-function byEntry({ key, flow: { entry } }: Pick<LiveFlow, 'key' | 'flow'>, now: Date): Sql {
+function byEntry({ key, flow: { entry } }: Pick<LiveFlow, 'key' | 'flow'>, { now, among }: Looking): Sql {
   const entries = sql`SELECT 1 FROM hot.flow_entry e
-                       WHERE e.customer_id = ${key.customerId} AND e.automation_id = ${key.automationId} AND e.person_id = s.id`;
+                       WHERE e.customer_id = ${key.customerId} AND e.automation_id = ${key.automationId} AND e.person_id = s.id ${among}`;
   const isBlocked = sql`WHEN EXISTS (${entries} AND e.blocked_at IS NOT NULL) THEN 'too_often'`;
   switch (entry.mode) {
     case 'once':
