@@ -1,5 +1,6 @@
 /** With what a live test of a flow begins: the flow, whose values it uses, and where it stands. */
 import { ValidationError } from '../../lib/errors.ts';
+import { requireScope } from '../accounts/require-scope.ts';
 import { findSubscriber, subscribersByAddress } from '../audience/find-subscriber.ts';
 import { peopleById } from '../audience/people-store.ts';
 import type { TransactionContext } from '../context.ts';
@@ -31,14 +32,18 @@ interface Reader {
   readonly subscriber: string | null | undefined;
 }
 
-/** Null: sample values. Throws `SUBSCRIBER_NOT_FOUND`. */
+/** Null: sample values. Throws ForbiddenError without the scope `subscribers:read`, `SUBSCRIBER_NOT_FOUND`. */
 export async function whoseValues(
   ctx: TransactionContext,
   { listId, listUid }: Automation,
   { email, subscriber }: Reader,
 ): Promise<bigint | null> {
   const named = subscriber?.trim() ?? '';
-  if (named !== '') return (await findSubscriber(ctx, { subscriber: named, listUid })).id;
+  if (named !== '') {
+    // The author's subjects and templates can name every field.
+    requireScope(ctx, 'subscriber', 'subscribers:read');
+    return (await findSubscriber(ctx, { subscriber: named, listUid })).id;
+  }
   const people = await subscribersByAddress(ctx, email);
   return people.find((person) => person.listId === listId)?.id ?? null;
 }

@@ -34,7 +34,8 @@ export interface TestAutomationInput {
 /**
  * Begins a test; a job takes its steps. Nobody enters, nothing counts and nobody is changed. Throws ValidationError (`ADDRESS_SUPPRESSED`, a sender
  * that cannot be used), FlowFaultsError `FLOW_HAS_FAULTS` of a draft, WrongStateError `AUTOMATION_NOT_PUBLISHED`, RateLimitedError
- * `TOO_MANY_FLOW_TESTS`, what `requireRunningPlan` throws, `AUTOMATION_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`.
+ * `TOO_MANY_FLOW_TESTS`, ForbiddenError (`subscriber` needs the scope `subscribers:read`), what `requireRunningPlan` throws,
+ * `AUTOMATION_NOT_FOUND`, `SUBSCRIBER_NOT_FOUND`.
  */
 export async function testAutomation(ctx: Context, uid: string, given: TestAutomationInput): Promise<FlowTest> {
   const { email, version, waitSeconds, ports, markSubject } = given;
