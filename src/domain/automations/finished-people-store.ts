@@ -12,8 +12,9 @@ export interface FinishedQuestion extends VersionKey {
 
 /**
  * Who has finished, in the order of their ids: one walk over the entries of the flow, by their key. The entry ended by itself, in a version before
- * this one; entries of times in which that was not kept ended in one if it was before this version was published. Who may not get mail of the list
- * is looked up one by one, whatever the statistics of tables that have just grown say.
+ * this one; entries of times in which that was not kept ended in one if it was before this version was published. Who has gone through this version
+ * with any key is none of them. Who may not get mail of the list is looked up one by one, whatever the statistics of tables that have just grown
+ * say.
  */
 function finishedPeople(
   { customerId, automationId, listId, version, until }: FinishedQuestion,
@@ -29,7 +30,8 @@ function finishedPeople(
                      WHERE v.customer_id = ${customerId} AND v.automation_id = ${automationId} AND v.number = ${version} OFFSET 0) v ON true
              WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id > ${afterId}
              GROUP BY e.person_id
-            HAVING bool_or(${hasFinished}) AND bool_and(e.ended_at IS NOT NULL AND e.ended_at <= ${until} AND e.blocked_at IS NULL)) f
+            HAVING bool_or(${hasFinished})
+               AND bool_and(e.ended_at IS NOT NULL AND e.ended_at <= ${until} AND e.blocked_at IS NULL AND coalesce(e.ended_version, 0) < ${version})) f
      CROSS JOIN LATERAL (SELECT 1 FROM subscriber s
                           WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = f.person_id AND s.status = 'subscribed'
                             AND NOT ${isSuppressed(customerId)} OFFSET 0) s

@@ -151,6 +151,8 @@ test('a person who finished with several keys enters once, and who is inside wit
   await work((await jobsOf(first))[0]);
   expect(await placeOf(several)).toHaveLength(1);
   expect(await placeOf(inside)).toHaveLength(1);
+  for (const id of [several, inside]) await takeOut(ctx, first.uid, { subscriber: subscriberUid(id) });
+  expect(await finishedPeople(ctx, first.uid), 'they have been in this version').toBe(0);
 });
 
 test('a process that dies between any two statements lets each in once', async () => {
