@@ -11,6 +11,7 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { moreHaveFinished, notActive, notPublished, unknownNode } from './automation-errors.ts';
 import { automationStatus } from './automation-store.ts';
 import { databaseNow } from './clock-read-model.ts';
+import { liveVersionOf } from './count-read-model.ts';
 import { doneAhead, isDoneBefore } from './done-before.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { countFinished, enterFinished, nextFinished, type FinishedQuestion } from './finished-people-store.ts';
@@ -107,9 +108,14 @@ async function sendSome(
   given: Date | undefined,
 ): Promise<bigint | undefined | 'stopped'> {
   const status = await automationStatus(ctx.db, key);
-  const live = status && (await liveFlow(ctx, key));
+  // Another version may have been published since it was asked: nobody enters one of the past.
+  const version = (await liveVersionOf(ctx.db, key))?.liveVersion ?? key.version;
+  const live = status && (await liveFlow(ctx, { ...key, version }));
   const target = live && live.graph.nodes.get(node);
-  if (!live || !target) return undefined;
+  if (!live || !target) {
+    ctx.log.warn('automations.finished_not_sent', { ...key, node, afterId });
+    return undefined;
+  }
   if (status !== 'active') return 'stopped';
   const question = { ...key, listId: live.listId, until };
   const found = await nextFinished(ctx.db, question, { afterId, max: PEOPLE_AT_ONCE });

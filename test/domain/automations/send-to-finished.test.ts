@@ -137,6 +137,22 @@ test('a flow that is stopped lets nobody in, and the job waits for it', async ()
   expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
 });
 
+test('who has not entered when another version is published enters that one, or none when the node is gone', async () => {
+  const first = await world.publish(flowOf(tag('one'), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  const second = await publishAgain(first, flowOf(tag('one'), rest));
+  await sendToFinished(ctx, first.uid, { node: 'rest', people: 1 });
+  const [job] = await jobsOf(first);
+  const third = await publishAgain(second, flowOf(tag('one'), tag('two'), stop));
+  await work(job);
+  expect(await placeOf(person)).toEqual([]);
+  await publishAgain(third, flowOf(tag('one'), rest, tag('two')));
+  await work(job);
+  expect(await placeOf(person)).toEqual([expect.stringContaining('4 rest waiting')]);
+});
+
 test('a person who finished with several keys enters once, and who is inside with another one does not', async () => {
   const entry = { mode: 'per_key', key: 'cart' };
   const first = await world.publish({ ...flowOf(tag('one'), stop), entry });
