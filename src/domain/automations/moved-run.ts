@@ -42,11 +42,13 @@ export function movedRun(run: PlacedRun, moving: Moving): MovedRun {
   const { before, live, target, passed, now } = moving;
   const { version, node, state, wakeAt, ...rest } = run;
   const isThere = node === target.id;
+  // Who was about to pass over it is so still.
+  const isAtWork = isThere && !isDoneBefore(target, run, before);
   const known = new Set([...passed, ...(run.done ?? [])]);
-  const done = doneAhead(live, { passed: known, to: target.id, isThere, before });
+  const done = doneAhead(live, { passed: known, to: target.id, isThere: isAtWork, before });
   const coming = { ...rest, done, passes: passesAt(target.id, run, { live, isThere }) };
   const isSame = isThere && isUnchanged(before, live, target);
-  const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, isThere }, moving);
+  const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, isThere: isAtWork }, moving);
   const arrives = !isThere && !WAITING.has(target.type) && state !== 'parked';
   return {
     run: {

@@ -171,6 +171,21 @@ test('what was done is not done again: the run keeps its mails, and passes over 
   expect(await world.steps(person)).toContain('one passed next done_before');
 });
 
+test('who is moved twice before they could pass over what was done passes over it', async () => {
+  await nextWeek();
+  const first = await world.publish(flowOf(tag('one'), wait('rest', 1), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  await ctx.db.execute(sql`UPDATE subscriber SET tags = '{}' WHERE id = ${person}`);
+  const second = await publishAgain(first, flowOf(tag('one'), tag('two'), stop), { moves: { rest: 'one' } });
+  await move(second);
+  const third = await publishAgain(second, flowOf(tag('one'), tag('three'), stop), { moves: {} });
+  await move(third);
+  await world.run();
+  expect(await tagsOf(person)).toEqual(['three']);
+});
+
 const runsOf = (personId: bigint) =>
   queryRows<{ id: bigint; done: string[] | null }>(
     ctx.db,
