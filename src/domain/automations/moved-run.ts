@@ -48,7 +48,7 @@ export function movedRun(run: PlacedRun, moving: Moving): MovedRun {
   const done = doneAhead(live, { passed: known, to: target.id, isThere: isAtWork, before });
   const coming = { ...rest, done, passes: passesAt(target.id, run, { live, isThere }) };
   const isSame = isThere && isUnchanged(before, live, target);
-  const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, isThere: isAtWork }, moving);
+  const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, wakeAt, isThere: isAtWork }, moving);
   const arrives = !isThere && !WAITING.has(target.type) && state !== 'parked';
   return {
     run: {
@@ -74,14 +74,14 @@ function isUnchanged(before: LiveFlow, live: LiveFlow, target: FlowNode): boolea
 
 /**
  * A wait ends when it would have if it had begun as it is now. Who waits for a date of a field is at work first: it may have changed while the
- * run was moved (D76).
+ * run was moved (D76). Who is late stays late: when the flow goes on, it is asked what becomes of them (D85).
  */
 function placeIn(
   run: Run,
-  { state, isThere }: Pick<PlacedRun, 'state'> & { readonly isThere: boolean },
+  { state, wakeAt, isThere }: Pick<PlacedRun, 'state' | 'wakeAt'> & { readonly isThere: boolean },
   { live, target, person, zones, now }: Moving,
 ): MovedPlace {
-  const due = { node: target.id, state: 'due', wakeAt: now } as const;
+  const due = { node: target.id, state: 'due', wakeAt: wakeAt !== null && wakeAt < now ? wakeAt : now } as const;
   if (state === 'parked') return { node: target.id, state, wakeAt: null };
   if (!person || (!isThere && isDoneBefore(target, run, live))) return due;
   if (target.type === 'wait_until' && target.field !== undefined) return due;

@@ -258,6 +258,18 @@ test('who was late when the flow went on keeps their turn', async () => {
   expect(node).toEqual({ done: 3 });
 });
 
+test('who is late in a stopped flow stays late where they are moved', async () => {
+  await nextWeek();
+  const first = await world.publish(flowOf(wait('rest', 1), tag('old'), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await setAutomationStatus(ctx, first.uid, 'inactive');
+  await world.run(onDay(3));
+  const second = await publishAgain(first, flowOf(tag('new'), stop), { moves: { rest: 'new' } });
+  await move(second);
+  expect(await placeOf(person)).toEqual([`2 new due ${onDay(1)}`]);
+});
+
 test('a second change waits for the first, and a last round finds who was on the way', async () => {
   await nextWeek();
   const first = await world.publish(flowOf(wait('rest', 1), stop));
