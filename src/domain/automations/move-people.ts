@@ -96,11 +96,7 @@ async function movedRuns(
   const zones = await zonesOfList(ctx.db, list);
   if (!zones) return [];
   const people = await peopleById(ctx.db, { ...list, ids: runs.map(({ personId }) => personId) });
-  const passed = await passedNodes(
-    ctx.db,
-    live.key,
-    runs.map(({ id }) => id),
-  );
+  const passed = await passedNodes(ctx.db, live.key, runs);
   const lateness = new Map<string, Lateness>();
   const moved: MovedRun[] = [];
   for (const run of runs) {

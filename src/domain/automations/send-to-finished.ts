@@ -150,7 +150,7 @@ async function newRuns(
   const passed = await passedNodes(
     ctx.db,
     live.key,
-    entered.map(({ before }) => before),
+    entered.map(({ before: id, personId }) => ({ id, personId })),
   );
   return entered.map(({ personId, entryKey, before, runId }): NewRun => {
     const person = people.get(personId);

@@ -2,7 +2,7 @@
 import { row, sql, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import type { MovedRun, PlacedRun } from './moved-run.ts';
 import { countMovedRuns } from './node-count-store.ts';
-import type { VersionKey } from './run.ts';
+import type { Run, VersionKey } from './run.ts';
 import { RUN_COLUMNS, RUN_ROW } from './run-store.ts';
 
 type AutomationKey = Omit<VersionKey, 'version'>;
@@ -31,17 +31,20 @@ export function lockRunsBefore(
 
 const PASSED_ROW = row({ runId: 'bigint', nodes: 'text[]' });
 
-/** Through which nodes these runs have gone, in any version. Work that failed is not done. */
+/**
+ * Through which nodes these runs have gone, in any version. Work that failed is not done. With the people, the index of the people is as good as that
+ * of the runs: by old statistics the database took it, and read all that ever happened to the customer's people.
+ */
 export async function passedNodes(
   db: Queryable,
   { customerId, automationId }: AutomationKey,
-  runIds: readonly bigint[],
+  runs: readonly Pick<Run, 'id' | 'personId'>[],
 ): Promise<ReadonlyMap<bigint, readonly string[]>> {
   const rows = await db.query(
     PASSED_ROW,
     sql`SELECT t.run_id AS "runId", array_agg(DISTINCT t.node) AS nodes FROM hot.flow_step t
-         WHERE t.customer_id = ${customerId} AND t.automation_id = ${automationId} AND t.run_id = ANY (${[...runIds]}::bigint[])
-           AND t.what = 'passed' AND t.port IS DISTINCT FROM 'error' GROUP BY t.run_id`,
+         WHERE t.customer_id = ${customerId} AND t.automation_id = ${automationId} AND t.run_id = ANY (${runs.map(({ id }) => id)}::bigint[])
+           AND t.person_id = ANY (${runs.map(({ personId }) => personId)}::bigint[]) AND t.what = 'passed' AND t.port IS DISTINCT FROM 'error' GROUP BY t.run_id`,
   );
   return new Map(rows.map(({ runId, nodes }) => [runId, nodes]));
 }
@@ -63,6 +66,7 @@ export async function moveToVersion(
     ...{ asked: run.reason, passes: run.passes, done: run.done ?? null },
   }));
   const ids = moved.map(({ run }) => run.id);
+  const people = moved.map(({ run }) => run.personId);
   await tx.execute(
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
@@ -73,6 +77,7 @@ export async function moveToVersion(
              SET version = ${version}, node = m.node, state = m.state, wake_at = m.wake, since = m.since, failures = m.failures, reason = m.asked,
                  passes = nullif(m.passes, 'null'), done = nullif(m.done, 'null'), steps = m.no + 1
             FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[]) AND r.id = m.id
+             AND r.person_id = ANY (${people}::bigint[])
         )
         INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, version, happened_on, node, what, reason, details, no)
         SELECT ${customerId}, ${automationId}, m.id, m.person, ${now}, s.version, (${now}::timestamptz AT TIME ZONE 'UTC')::date,

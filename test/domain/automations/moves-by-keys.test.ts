@@ -1,0 +1,75 @@
+/** People who are moved to another version of their flow are found by their keys, whatever the statistics of the tables say. */
+import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
+import { sql, type Queryable } from '../../../src/db/database.ts';
+import { movePeople } from '../../../src/domain/automations/move-people.ts';
+import type { Context } from '../../../src/domain/context.ts';
+import { subscriberPeople } from '../../support/flow-people.ts';
+import { startFlowWorld } from '../../support/flow-world.ts';
+import { versionMoves } from '../../support/version-moves.ts';
+
+const others = await startFlowWorld();
+const world = await startFlowWorld(undefined, others.ctx);
+const { ctx, list } = world;
+
+const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
+const flowOf = (...nodes: { readonly id: string; readonly [key: string]: unknown }[]) => ({
+  triggers: [{ type: 'execute' }],
+  nodes,
+  edges: line('start', ...nodes.map(({ id }) => id)),
+});
+const tag = { id: 'one', type: 'add_tag', tag: 'one' };
+const wait = (days: number) => ({ id: 'rest', type: 'wait', for: { days } });
+
+/** Many rows, all of another customer. */
+async function fillForOthers() {
+  const { customerId } = others.list;
+  await ctx.db.execute(
+    sql`INSERT INTO hot.flow_run (customer_id, automation_id, id, person_id, entered_at, since, version, node)
+        SELECT ${customerId}, 0, -n, -n, now(), now(), 1, 'x' FROM generate_series(1, 20000) n`,
+  );
+  await ctx.db.execute(
+    sql`INSERT INTO hot.flow_step (customer_id, automation_id, run_id, person_id, at, happened_on, version, node, what)
+        SELECT ${customerId}, 0, -n, -n, ${world.now()}, ${world.now()}::timestamptz::date, 1, 'x', 'passed' FROM generate_series(1, 20000) n`,
+  );
+  await ctx.db.execute(sql`ANALYZE hot.flow_run, hot.flow_step`);
+}
+
+/** Rows of runs and steps that this connection has read, and not reported yet. */
+async function rowsRead(db: Queryable): Promise<number> {
+  const [rows] = await queryRows<{ read: number }>(
+    db,
+    sql`SELECT coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::int AS read FROM pg_stat_xact_user_tables
+         WHERE schemaname = 'hot' AND (relname = 'flow_run' OR relname LIKE 'flow_step%')`,
+  );
+  return rows?.read ?? 0;
+}
+
+/** A process that notes how many of them each of its transactions has read. */
+function counting(read: number[]): Context {
+  const transaction: Context['database']['transaction'] = (work) =>
+    ctx.database.transaction(async (tx) => {
+      const before = await rowsRead(tx);
+      const result = await work(tx);
+      read.push((await rowsRead(tx)) - before);
+      return result;
+    });
+  return { ...ctx, database: { ...ctx.database, transaction } };
+}
+
+test('a batch reads its own runs and steps, when the statistics are of a time before the customer had any', async () => {
+  await fillForOthers();
+  const elsewhere = await world.publish(flowOf(tag, wait(1)));
+  await world.enter(elsewhere, await subscriberPeople(ctx.db, list, 3_000));
+  await world.run();
+  const first = await world.publish(flowOf(tag, wait(1)));
+  await world.enter(first, await subscriberPeople(ctx.db, list, 100));
+  await world.run();
+  const second = await versionMoves(world).publishAgain(first, flowOf(wait(2), tag), { moves: {} });
+  const read: number[] = [];
+  const moving = { ...second.key, afterId: 0n, isLast: true, now: world.now() };
+  await movePeople(counting(read), moving, () => false);
+  expect(await world.counts(second)).toEqual({ rest: 'entered 100, waiting 100' });
+  expect(read).toHaveLength(1);
+  expect(read[0], 'of more than 9,000').toBeLessThan(1_000);
+});
