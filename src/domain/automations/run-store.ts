@@ -148,7 +148,8 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
     ...{ ...stepOf(move), no },
     ...(move.goesOn ? {} : { ...placeOf(move, now), last: true }),
   }));
-  const ids = moves.flatMap(({ run, goesOn }) => (goesOn ? [] : [run.id]));
+  const last = moves.flatMap(({ run, goesOn }) => (goesOn ? [] : [run]));
+  const [ids, people] = [last.map(({ id }) => id), last.map(({ personId }) => personId)];
   const ended = moves.flatMap(({ run, to, what }) => (to || what === 'parked' ? [] : [run]));
   const [endedIds, endedPeople] = [ended.map(({ id }) => id), ended.map(({ personId }) => personId)];
   await tx.execute(
@@ -161,11 +162,11 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
              SET node = m.node, state = m.state, wake_at = m.wake, since = m.since, failures = m.failures, reason = m.asked,
                  passes = nullif(m.passes, 'null'), has_left = m.has_left, steps = m.no
             FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
-             AND r.id = m.id AND m.last AND m.node IS NOT NULL
+             AND r.person_id = ANY (${people}::bigint[]) AND r.id = m.id AND m.last AND m.node IS NOT NULL
         ), gone AS (
           DELETE FROM hot.flow_run r USING m
            WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${endedIds}::bigint[])
-             AND r.id = m.id AND m.last AND m.node IS NULL
+             AND r.person_id = ANY (${endedPeople}::bigint[]) AND r.id = m.id AND m.last AND m.node IS NULL
         ), ended AS (
           UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = CASE m.what WHEN 'passed' THEN 'end' ELSE m.reason END, ended_version = ${version}
             FROM m WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${endedPeople}::bigint[])
