@@ -1,7 +1,7 @@
 /** Runs of people to whom something happened: whoever ends a wait by an event, or lets people leave, holds their rows. */
 import { row, sql, type Transaction } from '../../db/database.ts';
 import { RUN_COLUMNS, RUN_ROW } from './run-store.ts';
-import type { VersionKey } from './run.ts';
+import type { Run, VersionKey } from './run.ts';
 
 const AWAITING_ROW = row({
   ...RUN_ROW,
@@ -26,12 +26,17 @@ export function runsOfPeople(tx: Transaction, { customerId, automationId }: Flow
   );
 }
 
-/** The same for these runs, locked by ascending id, as they are now. */
-export function lockRuns(tx: Transaction, { customerId, automationId }: FlowKey, ids: readonly bigint[]) {
+/** The same for these runs, locked by ascending id, as they are now. Their people are keys, too: see `writeMoves`. */
+export function lockRuns(
+  tx: Transaction,
+  { customerId, automationId }: FlowKey,
+  runs: readonly Pick<Run, 'id' | 'personId'>[],
+) {
   return tx.query(
     AWAITING_ROW,
     sql`SELECT ${AWAITING} FROM hot.flow_run r
-         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${[...ids]}::bigint[])
+         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${runs.map(({ id }) => id)}::bigint[])
+           AND r.person_id = ANY (${runs.map(({ personId }) => personId)}::bigint[])
          ORDER BY r.id FOR NO KEY UPDATE`,
     'automations.lock_runs',
   );

@@ -3,7 +3,7 @@ import { row, sql, type Queryable } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
 import type { VersionKey } from './run.ts';
 
-const CHANGED_ROW = row({ id: 'bigint', hasChanged: 'bool' });
+const CHANGED_ROW = row({ id: 'bigint', personId: 'bigint', hasChanged: 'bool' });
 
 /**
  * The next runs of the flow, by their ids, with whether the person was changed since then, is suppressed, or is gone. Whatever changes a
@@ -19,7 +19,7 @@ export function nextChanged(
     sql`WITH next AS MATERIALIZED (
           SELECT r.id, r.person_id FROM hot.flow_run r
            WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id > ${after} ORDER BY r.id LIMIT ${max})
-        SELECT n.id, coalesce(p.changed, true) AS "hasChanged" FROM next n
+        SELECT n.id, n.person_id AS "personId", coalesce(p.changed, true) AS "hasChanged" FROM next n
           JOIN automation a ON a.customer_id = ${customerId} AND a.id = ${automationId}
           LEFT JOIN LATERAL (SELECT s.updated_at > ${since} OR ${isSuppressed(customerId)} AS changed FROM subscriber s
                               WHERE s.customer_id = ${customerId} AND s.list_id = a.list_id AND s.id = n.person_id OFFSET 0) p ON true

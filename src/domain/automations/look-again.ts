@@ -70,8 +70,8 @@ async function lookAtSome(
   await findByKeys(ctx.tx);
   const from = new Date(since.getTime() - CHANGE_MS_MAX);
   const looked = await nextChanged(ctx.tx, key, { since: from, after, max: RUNS_AT_ONCE });
-  const ids = looked.filter(({ hasChanged }) => hasChanged).map(({ id }) => id);
-  const held = ids.length > 0 ? await lockRuns(ctx.tx, key, ids) : [];
+  const changed = looked.filter(({ hasChanged }) => hasChanged);
+  const held = changed.length > 0 ? await lockRuns(ctx.tx, key, changed) : [];
   let moved = 0;
   for (const [version, runs] of [...Map.groupBy(held, (run) => run.version)].toSorted(([a], [b]) => a - b)) {
     const live = await liveFlow(ctx, { ...key, version });

@@ -74,7 +74,7 @@ export async function moveByEvents(
   await readJudges(inside);
   const judged = (runs: readonly AwaitingRun[], isHeld: boolean) =>
     runs.filter((run) => judges.get(run.version)?.judge(run, isHeld));
-  const wanted = judged(inside, false).map(({ id }) => id);
+  const wanted = judged(inside, false);
   if (wanted.length === 0) return 0;
   await findByKeys(ctx.tx);
   const locked = await lockRuns(ctx.tx, key, wanted);

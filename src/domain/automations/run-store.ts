@@ -142,6 +142,10 @@ function inOrder(moves: readonly Move[]): readonly (Move & { readonly no: number
   });
 }
 
+/**
+ * Runs are named with their people: by old statistics the database takes the index of the customer's people, and read all of the customer's runs
+ * when it had only these of their ids.
+ */
 async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves): Promise<void> {
   const { customerId, automationId, version } = key;
   const rows = inOrder(moves).map(({ no, ...move }) => ({
