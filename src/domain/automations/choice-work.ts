@@ -8,12 +8,10 @@ import { isTrueOf, valueAt } from './flow-payload.ts';
 import { answerAboutMail } from './mail-acts.ts';
 import type { NodeWork, Outcome, PresentRun } from './node-work.ts';
 
-/** Whether a question is true for a run, and what it read of the person. */
-interface Answer {
-  readonly isTrue: (run: PresentRun) => boolean;
-  readonly values?: ReadonlyMap<bigint, ReadValues>;
-}
-type Answers = ReadonlyMap<FlowQuestion, Answer>;
+/** Whether a question is true for a run. */
+type Answers = ReadonlyMap<FlowQuestion, (run: PresentRun) => boolean>;
+/** What a question read of each person. */
+type Values = ReadonlyMap<FlowQuestion, ReadonlyMap<bigint, ReadValues>>;
 
 const UINT32 = 2 ** 32;
 const PERCENT = 100;
@@ -23,44 +21,71 @@ export async function chooseByCondition(work: NodeWork<'condition'>): Promise<re
   const answers: Answers = new Map(
     await Promise.all(questions.map(async (question) => [question, await answerTo(question, work)] as const)),
   );
+  const values = await valuesOf(questions, work);
   return work.runs.map((run) => {
-    const details = detailsOf(questions, answers, run);
+    const details = detailsOf(questions, { answers, values }, run);
     return { go: isTrue(work.node.if, answers, run) ? 'yes' : 'no', details };
   });
 }
 
-async function answerTo(question: FlowQuestion, work: NodeWork<'condition'>): Promise<Answer> {
-  if ('payload' in question) return { isTrue: ({ payload }) => isTrueOf(payload, question.payload) };
+async function answerTo(question: FlowQuestion, work: NodeWork<'condition'>): Promise<(run: PresentRun) => boolean> {
+  if ('payload' in question) return ({ payload }) => isTrueOf(payload, question.payload);
   if ('person' in question) {
     const { ctx, live, runs, now, answers } = work;
     const list = { customerId: live.key.customerId, listId: live.listId, rule: question.person };
     const ids = runs.map(({ personId }) => personId);
     const people = await peopleAmong(ctx.db, list, { ids, asOf: now, answers });
-    return { isTrue: ({ personId }) => people.has(personId), values: await readValues(ctx.db, list, ids) };
+    return ({ personId }) => people.has(personId);
   }
-  return { isTrue: await answerAboutMail(question, work) };
+  return answerAboutMail(question, work);
 }
 
 function isTrue(condition: FlowCondition, answers: Answers, run: PresentRun): boolean {
   if ('all' in condition) return condition.all.every((one) => isTrue(one, answers, run));
   if ('any' in condition) return condition.any.some((one) => isTrue(one, answers, run));
   if ('none' in condition) return !condition.none.some((one) => isTrue(one, answers, run));
-  return answers.get(condition)?.isTrue(run) ?? false;
+  return answers.get(condition)?.(run) ?? false;
 }
 
-/** The history of a run keeps so many answers of one condition, and of a value so many characters: thousands may ask for a large one. */
+/**
+ * The history of a run keeps so many answers of one condition, of the person so many values for all of them together, and of a value so many
+ * characters: thousands may ask for a large one, and a batch has a thousand runs.
+ */
 const ANSWERS_KEPT_MAX = 100;
-const VALUES_KEPT_MAX = 20;
+const VALUES_KEPT_MAX = 100;
 const VALUE_LENGTH_MAX = 200;
 
+/** What the first questions read of the people. */
+async function valuesOf(
+  questions: readonly FlowQuestion[],
+  { ctx, live, runs }: NodeWork<'condition'>,
+): Promise<Values> {
+  const values = new Map<FlowQuestion, ReadonlyMap<bigint, ReadValues>>();
+  const ids = runs.map(({ personId }) => personId);
+  let left = VALUES_KEPT_MAX;
+  for (const question of questions.slice(0, ANSWERS_KEPT_MAX)) {
+    if (!('person' in question)) continue;
+    if (left === 0) break;
+    const list = { customerId: live.key.customerId, listId: live.listId, rule: question.person };
+    const read = await readValues(ctx.db, list, { ids, max: left });
+    const [first = {}] = read.values();
+    left -= Object.keys(first).length;
+    values.set(question, read);
+  }
+  return values;
+}
+
 /** The answers to the first questions, and the values of the payload and of the person that they read. */
-function detailsOf(questions: readonly FlowQuestion[], answers: Answers, run: PresentRun) {
+function detailsOf(
+  questions: readonly FlowQuestion[],
+  { answers, values }: { readonly answers: Answers; readonly values: Values },
+  run: PresentRun,
+) {
   return {
     answers: questions.slice(0, ANSWERS_KEPT_MAX).map((question) => {
-      const { isTrue: answer, values } = answers.get(question) ?? { isTrue: () => false };
-      const read = values?.get(run.personId);
+      const read = values.get(question)?.get(run.personId);
       return {
-        is: answer(run),
+        is: answers.get(question)?.(run) ?? false,
         ...('payload' in question ? { value: keptValue(valueAt(run.payload, question.payload.path)) } : {}),
         ...(read ? { values: keptValues(read) } : {}),
       };
@@ -69,8 +94,7 @@ function detailsOf(questions: readonly FlowQuestion[], answers: Answers, run: Pr
 }
 
 function keptValues(read: ReadValues): ReadValues {
-  const first = Object.entries(read).slice(0, VALUES_KEPT_MAX);
-  return Object.fromEntries(first.map(([name, value]) => [name, keptValue(value)]));
+  return Object.fromEntries(Object.entries(read).map(([name, value]) => [name, keptValue(value)]));
 }
 
 /** Of an object nothing is cut off: names of secrets in it would not be seen any more. */

@@ -256,3 +256,24 @@ test('a condition about the person keeps the values that it read', async () => {
     { answers: [{ is: false, values: { COUNTRY: null, tags: [] } }, { is: false }] },
   ]);
 });
+
+test('of all questions of a condition together a hundred values of the person are kept', async () => {
+  const tags = Array.from({ length: 30 }, (_, no) => `LONG${no}`);
+  for (const tag of tags) await addListField(world.ctx, world.list.uid, { type: 'text', label: tag, tag });
+  const person = { any: tags.map((tag) => ({ field: { tag, text: { is: 'x' } } })) };
+  const groups = Array.from({ length: 3 }, () => ({ any: Array.from({ length: 20 }, () => ({ person })) }));
+  const flow = await world.publish({
+    triggers: [{ type: 'execute' }],
+    nodes: [{ id: 'asks', type: 'condition', if: { any: groups } }],
+    edges: [{ from: 'start', to: 'asks' }],
+  });
+  const id = await world.person({ fieldValues: Object.fromEntries(tags.map((tag) => [tag, 'y'.repeat(300)])) });
+  await world.enter(flow, [id]);
+  await world.run();
+  const [step] = await queryRows<{ details: { answers: { is: boolean; values?: Record<string, string> }[] } }>(
+    world.ctx.db,
+    sql`SELECT details FROM hot.flow_step WHERE person_id = ${id} AND node = 'asks' AND what = 'passed'`,
+  );
+  const counts = step?.details.answers.map(({ values }) => Object.keys(values ?? {}).length);
+  expect(counts).toEqual([30, 30, 30, 10, ...Array.from({ length: 56 }, () => 0)]);
+});
