@@ -63,14 +63,16 @@ export class ReceiverPlaces {
 
   /**
    * What may be taken now, undefined: nothing. Of quick receivers and of all others it is taken separately: in one choice of both, many
-   * slow ones would get the places of the quick ones.
+   * slow ones would get the places of the quick ones. Nor do quick ones, however much waits for them, get the places of the others.
    */
   next(kind: 'quick' | 'others'): Places | undefined {
     const receivers = [...this.#receivers];
     const limits = (limitOf: (state: Receiver) => number) =>
       receivers.map(([receiver, state]) => [receiver, limitOf(state)] as const);
-    const free = TAKEN_MAX - this.#taken.size;
+    const slow = [...this.#taken.values()].filter(({ receiver }) => !this.isQuick(receiver));
+    const places = TAKEN_MAX - this.#taken.size;
     if (kind === 'quick') {
+      const free = Math.min(places, TAKEN_MAX - SLOW_MAX - (this.#taken.size - slow.length));
       if (free <= 0 || !receivers.some(([, { quickInARow }]) => quickInARow > 0)) return undefined;
       const known = limits(({ quickInARow, isLarge }) => {
         if (quickInARow === 0) return 0;
@@ -78,8 +80,7 @@ export class ReceiverPlaces {
       });
       return { known, limitOfOthers: 0, wanted: free, underWay: [], limitOfCustomer: free };
     }
-    const slow = [...this.#taken.values()].filter(({ receiver }) => !this.isQuick(receiver));
-    const wanted = Math.min(free, SLOW_MAX - slow.length);
+    const wanted = Math.min(places, SLOW_MAX - slow.length);
     if (wanted <= 0) return undefined;
     const known = limits(({ quickInARow, hasAnswered }) => {
       if (quickInARow > 0) return 0;

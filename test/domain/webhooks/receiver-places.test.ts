@@ -65,6 +65,15 @@ test('unknown and slow receivers get 128 places in all, quick ones the others', 
   expect(quick?.known.filter(([, limit]) => limit > 0)).toEqual([['quick', 11]]);
 });
 
+test('quick receivers with however much leave 128 places to the others', () => {
+  const places = new ReceiverPlaces();
+  for (let no = 1; no <= 7; no++) answer(places, `quick ${no}`);
+  expect(places.next('quick')?.wanted).toBe(1_000 - 128);
+  for (let no = 0; no < 1_000 - 128; no++) places.add(delivery(`quick ${1 + (no % 7)}`), 0);
+  expect(places.next('quick')).toBeUndefined();
+  expect(places.next('others')).toMatchObject({ limitOfOthers: 2, wanted: 128 });
+});
+
 test('of a customer 32 wait for receivers that may be dead', () => {
   const places = new ReceiverPlaces();
   for (let no = 1; no <= 20; no++) begin(places, `dead ${no}`, 7n);
