@@ -14,7 +14,10 @@ export interface Unparking {
   readonly max: number;
 }
 
-/** Makes the next parked runs of the node due, in the order of their ids. Returns these. */
+/**
+ * Makes the next parked runs of the node due, in the order of their ids. Returns these. Joined with them, each would be compared with all runs of
+ * the flow while the statistics are old.
+ */
 export async function unparkRuns(
   tx: Transaction,
   key: NodeKey,
@@ -29,7 +32,7 @@ export async function unparkRuns(
              AND r.wake_at IS NULL AND r.state = 'parked' AND r.id > ${afterId} ORDER BY r.id LIMIT ${max} FOR NO KEY UPDATE
         ), unparked AS (
           UPDATE hot.flow_run r SET state = 'due', wake_at = ${now}, failures = 0, reason = ${request}
-            FROM next n WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = n.id
+           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (ARRAY(SELECT n.id FROM next n))
           RETURNING r.id
         )
         SELECT id FROM unparked ORDER BY id`,

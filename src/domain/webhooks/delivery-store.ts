@@ -256,7 +256,10 @@ const RESENT = row({ count: 'int', areMore: 'bool', lastUid: 'text?' });
 /** How many are sent again, and the last of them. */
 export type Resent = RowOf<typeof RESENT>;
 
-/** Sends deliveries in these states again, in the order in which they were made. Their schedule begins anew. */
+/**
+ * Sends deliveries in these states again, in the order in which they were made. Their schedule begins anew. Joined with those that are chosen,
+ * each would be compared with all of its webhook while the statistics are old.
+ */
 export async function resendDeliveries(db: Queryable, resending: Resending): Promise<Resent> {
   const { webhook, states, uid, from, to, after, max } = resending;
   const [resent] = await db.query(
@@ -271,8 +274,8 @@ export async function resendDeliveries(db: Queryable, resending: Resending): Pro
           SELECT * FROM found ORDER BY id LIMIT ${max}::int
         ), moved AS (
           UPDATE hot.webhook_delivery d SET state = 'waiting', attempts_before = d.attempts, next_attempt_at = now(), finished_at = NULL
-            FROM chosen c
-           WHERE d.customer_id = ${webhook.customerId} AND d.webhook_id = ${webhook.id} AND d.id = c.id AND d.made_on = c.made_on
+           WHERE d.customer_id = ${webhook.customerId} AND d.webhook_id = ${webhook.id} AND d.id = ANY (ARRAY(SELECT c.id FROM chosen c))
+             AND d.made_on = ANY (ARRAY(SELECT DISTINCT c.made_on FROM chosen c))
           RETURNING d.id, d.made_on
         ), notified AS (SELECT pg_notify('webhooks', '')), queued AS (
           INSERT INTO hot.webhook_queue (delivery_id, made_on, customer_id, webhook_id, receiver, due_at)

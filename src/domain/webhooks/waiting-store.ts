@@ -38,6 +38,7 @@ function redirect(tx: Queryable, { customerId, id }: WebhookKey, receiver: strin
   );
 }
 
+/** Joined with what was taken out, each would be compared with all deliveries of the webhook while the statistics are old. */
 function park(tx: Queryable, { customerId, id }: WebhookKey): Promise<number> {
   return tx.execute(
     sql`WITH waiting AS (
@@ -46,8 +47,9 @@ function park(tx: Queryable, { customerId, id }: WebhookKey): Promise<number> {
              WHERE w.customer_id = ${customerId} AND w.webhook_id = ${id} AND w.owner IS NULL LIMIT ${MOVED_AT_ONCE_MAX} FOR UPDATE SKIP LOCKED))
           RETURNING q.delivery_id, q.made_on
         )
-        UPDATE hot.webhook_delivery d SET state = 'parked', next_attempt_at = NULL FROM waiting w
-         WHERE d.customer_id = ${customerId} AND d.webhook_id = ${id} AND d.id = w.delivery_id AND d.made_on = w.made_on`,
+        UPDATE hot.webhook_delivery d SET state = 'parked', next_attempt_at = NULL
+         WHERE d.customer_id = ${customerId} AND d.webhook_id = ${id} AND d.id = ANY (ARRAY(SELECT w.delivery_id FROM waiting w))
+           AND d.made_on = ANY (ARRAY(SELECT DISTINCT w.made_on FROM waiting w))`,
     'webhooks.park_waiting',
   );
 }
