@@ -123,8 +123,9 @@ test('a draft goes by its waits in seconds and by chosen ways; its mails arrive 
     const all = await mailsTo('boss@live.example');
     return all.length === 2 ? all : undefined;
   });
-  expect(mails.map(({ subject }) => subject)).toEqual(['[Test] Hello Cara', '[Test] Once more, Cara']);
-  expect(mails[0]?.html).toContain('Cara 7');
+  // On a busy machine the second one may be there first.
+  expect(mails.map(({ subject }) => subject).toSorted()).toEqual(['[Test] Hello Cara', '[Test] Once more, Cara']);
+  expect(mails.find(({ subject }) => subject === '[Test] Hello Cara')?.html).toContain('Cara 7');
   const message = await until(async () => {
     const found = field(await call('GET', `/messages/${done.steps[0]?.message_uid}`), 'message');
     return Reflect.get(Object(found), 'state') === 'sent' ? found : undefined;

@@ -92,8 +92,8 @@ export interface Taking {
 }
 
 /**
- * Takes due deliveries. Those of deleted webhooks are dropped. Each delivery is read by its whole key (OFFSET 0 keeps it so): joined freely
- * while the statistics are old, all deliveries of its webhook would be read for it.
+ * Takes due deliveries. Those of deleted webhooks are dropped. OFFSET 0 has each delivery looked up by itself: joined freely while the
+ * statistics are old, all deliveries of its webhook would be read for it.
  */
 export async function takeDeliveries(db: Queryable, taking: Taking): Promise<TakenDelivery[]> {
   const { owner, leaseSeconds, known, limitOfOthers, wanted, underWay, limitOfCustomer } = taking;
