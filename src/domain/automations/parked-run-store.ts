@@ -26,22 +26,18 @@ export async function unparkRuns(
   const { customerId, automationId, version, node } = key;
   const rows = await tx.query(
     { id: 'bigint' },
-    sql`WITH next AS MATERIALIZED (
-          SELECT r.id FROM hot.flow_run r
-           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.version = ${version} AND r.node = ${node}
-             AND r.wake_at IS NULL AND r.state = 'parked' AND r.id > ${afterId} ORDER BY r.id LIMIT ${max} FOR NO KEY UPDATE
-        ), unparked AS (
-          UPDATE hot.flow_run r SET state = 'due', wake_at = ${now}, failures = 0, reason = ${request}
-           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (ARRAY(SELECT n.id FROM next n))
-          RETURNING r.id
-        )
-        SELECT id FROM unparked ORDER BY id`,
+    sql`UPDATE hot.flow_run r SET state = 'due', wake_at = ${now}, failures = 0, reason = ${request}
+         WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (ARRAY(
+           SELECT n.id FROM hot.flow_run n
+            WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId} AND n.version = ${version} AND n.node = ${node}
+              AND n.wake_at IS NULL AND n.state = 'parked' AND n.id > ${afterId} ORDER BY n.id LIMIT ${max} FOR NO KEY UPDATE))
+        RETURNING r.id`,
     'automations.unpark',
   );
   // Those after the first are part of the same wish: if the node was paused by what came of the first, it stays so (D87).
   if (afterId === 0n) await resumeNode(tx, key);
   if (rows.length > 0) countUnparked(tx, key, { runs: rows.length, now });
-  return rows.map(({ id }) => id);
+  return rows.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1));
 }
 
 const PLACED_ROW = row({
