@@ -124,7 +124,9 @@ test('a draft goes by its waits in seconds and by chosen ways; its mails arrive 
     return all.length === 2 ? all : undefined;
   });
   // On a busy machine the second one may be there first.
-  expect(mails.map(({ subject }) => subject).toSorted()).toEqual(['[Test] Hello Cara', '[Test] Once more, Cara']);
+  expect(new Set(mails.map(({ subject }) => subject))).toEqual(
+    new Set(['[Test] Hello Cara', '[Test] Once more, Cara']),
+  );
   expect(mails.find(({ subject }) => subject === '[Test] Hello Cara')?.html).toContain('Cara 7');
   const message = await until(async () => {
     const found = field(await call('GET', `/messages/${done.steps[0]?.message_uid}`), 'message');
