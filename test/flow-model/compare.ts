@@ -10,6 +10,8 @@ export function differenceOf(history: HistoryData, played: Played, rules?: Rules
   const expected = expectedOf(history, { listZone: LIST_ZONE, draws: drawsOf(played), ...(rules && { rules }) });
   const pairs: readonly (readonly [string, unknown, unknown])[] = [
     ['answers to execute', expected.refusals.map(String), played.refusals.map(String)],
+    ['answers to publications', expected.publications, played.publications],
+    ['how many have finished', expected.sent, played.sent],
     ...history.people.map(
       (_, no) => [`steps of person ${no}`, linesOf(expected.steps, no), linesOf(played.steps, no)] as const,
     ),

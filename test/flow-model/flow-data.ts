@@ -156,21 +156,38 @@ export interface FlowData {
 export type Payload = Readonly<Record<string, string | number>>;
 
 /** What happens, in its order; `at` never goes back. */
-export type Happening = { readonly at: number } & (
-  | { readonly do: 'execute'; readonly person: number; readonly payload: Payload }
-  | { readonly do: 'set'; readonly person: number; readonly field: string; readonly value: string }
-  | { readonly do: 'tag'; readonly person: number; readonly tag: string }
-  | { readonly do: 'unsubscribe' | 'delete' | 'suppress'; readonly person: number }
-  /** Reported from outside. */
-  | { readonly do: 'event'; readonly person: number; readonly name: string; readonly payload: Payload }
-  /** Of the last mail to the person from this node; nothing without one. */
-  | { readonly do: 'open' | 'click'; readonly person: number; readonly node: string; readonly isMachine: boolean }
-  /** The next flow of the history is published. */
-  | { readonly do: 'publish' }
-  | { readonly do: 'pause' | 'activate' }
-  /** The worker works until nothing is due; with `killAfter` it dies after so many statements first. */
-  | { readonly do: 'work'; readonly killAfter?: number }
-);
+export type Happening = { readonly at: number } &
+  /** `isLate`: it was on its way into the version before when the last one was published. */
+  (
+    | { readonly do: 'execute'; readonly person: number; readonly payload: Payload; readonly isLate?: boolean }
+    | { readonly do: 'set'; readonly person: number; readonly field: string; readonly value: string }
+    | { readonly do: 'tag'; readonly person: number; readonly tag: string }
+    | { readonly do: 'unsubscribe' | 'delete' | 'suppress'; readonly person: number }
+    /** Reported from outside. */
+    | { readonly do: 'event'; readonly person: number; readonly name: string; readonly payload: Payload }
+    /** Of the last mail to the person from this node; nothing without one. */
+    | { readonly do: 'open' | 'click'; readonly person: number; readonly node: string; readonly isMachine: boolean }
+    /** The next flow of the history is published; with `moves`, who is inside is moved to it later. */
+    | { readonly do: 'publish'; readonly moves?: MovesData }
+    /** The job of the last publication with moves; `isLast`: its last round. */
+    | { readonly do: 'move'; readonly isLast?: boolean; readonly killAfter?: number }
+    /** Who has finished an earlier version is sent to this node of the live one. */
+    | { readonly do: 'send'; readonly node: string }
+    | { readonly do: 'pause' | 'activate' }
+    /** The worker works until nothing is due; with `killAfter` it dies after so many statements first. */
+    | { readonly do: 'work'; readonly killAfter?: number }
+  );
+
+/** From nodes of earlier versions to those of the new one. */
+export type Targets = Readonly<Record<string, string>>;
+
+export interface MovesData {
+  readonly named: Targets;
+  /** Named, too, when the product says that they are missing. */
+  readonly whenAsked: Targets;
+  /** Who is parked is moved, too. */
+  readonly parked: boolean;
+}
 
 export interface HistoryData {
   readonly flows: readonly FlowData[];

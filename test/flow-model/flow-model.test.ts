@@ -1,12 +1,13 @@
 /**
  * Flows against a reference: random flows, people and histories (time zones, changes of clocks, deaths of the worker between any two
- * statements, new versions, pauses; mails, opens, clicks, events, changed dates, other lists) take each person the same way at the same times in the product and in a short interpreter that shares no
+ * statements, new versions with and without moves of people, pauses; mails, opens, clicks, events, changed dates, other lists) take each person the same way at the same times in the product and in a short interpreter that shares no
  * code with it. `FUZZ_RUNS=5000` plays as many histories.
  */
 import { expect, test } from 'vitest';
 import { drawn, SEED } from '../support/property.ts';
 import { differenceOf } from './compare.ts';
 import type { HistoryData } from './flow-data.ts';
+import { movedHistories } from './moved-histories.ts';
 import { startPlayer, type Played } from './played-history.ts';
 import { randomHistory } from './random-history.ts';
 import { RULES, type Rules } from './rules.ts';
@@ -14,20 +15,28 @@ import { seldomHistories } from './seldom-histories.ts';
 import { WRONG_RULES } from './wrong-rules.ts';
 
 const HISTORIES = drawn(100);
+/** Of flows that change while people are inside. */
+const CHANGED = drawn(60);
 const HISTORY_MS_MAX = 20_000;
 const play = await startPlayer();
 const all: (readonly [HistoryData, Played])[] = [];
 
-test('everybody goes the way that the reference goes', { timeout: HISTORIES * HISTORY_MS_MAX }, async () => {
-  const drawnOnes = Array.from({ length: HISTORIES }, (_, no) => randomHistory(SEED + no));
-  for (const [no, history] of [...seldomHistories(), ...drawnOnes].entries()) {
-    const played = await play(history).catch((error: unknown) => {
-      throw new Error(`History ${no} could not be played: ${JSON.stringify(history)}`, { cause: error });
-    });
-    all.push([history, played]);
-    expect(differenceOf(history, played), `history ${no}: ${JSON.stringify(history)}`).toBeUndefined();
-  }
-});
+test(
+  'everybody goes the way that the reference goes',
+  { timeout: (HISTORIES + CHANGED) * HISTORY_MS_MAX },
+  async () => {
+    const drawnOnes = Array.from({ length: HISTORIES }, (_, no) => randomHistory(SEED + no));
+    const changedOnes = Array.from({ length: CHANGED }, (_, no) => randomHistory(SEED + no, { moves: true }));
+    const fixed = [...seldomHistories(), ...movedHistories()];
+    for (const [no, history] of [...fixed, ...drawnOnes, ...changedOnes].entries()) {
+      const played = await play(history).catch((error: unknown) => {
+        throw new Error(`History ${no} could not be played: ${JSON.stringify(history)}`, { cause: error });
+      });
+      all.push([history, played]);
+      expect(differenceOf(history, played), `history ${no}: ${JSON.stringify(history)}`).toBeUndefined();
+    }
+  },
+);
 
 test.each(Object.entries(WRONG_RULES))('histories notice a wrong rule: %s', (_name, wrong) => {
   const rules = { ...RULES, ...wrong };

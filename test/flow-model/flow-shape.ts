@@ -3,14 +3,8 @@ import type { AskedAct, EntryData, FlowData, NodeData, Question } from './flow-d
 
 /** Without what a flow may not have: questions about mails that are not sent before, goodbyes to nobody who leaves. */
 export function sensible(nodes: readonly NodeData[], edges: FlowData['edges'], entry: EntryData): readonly NodeData[] {
-  const follows = (from: string, to: string, seen = new Set<string>()): boolean =>
-    edges.some((edge) => {
-      if (edge.from !== from || seen.has(edge.to)) return false;
-      seen.add(edge.to);
-      return edge.to === to || follows(edge.to, to, seen);
-    });
   const isBefore = (id: string, is: (node: NodeData) => boolean) =>
-    nodes.some((node) => is(node) && follows(node.id, id));
+    nodes.some((node) => is(node) && follows(edges, node.id, id));
   const isSentBefore = (mail: string, id: string) =>
     isBefore(id, (node) => node.type === 'send_mail' && node.id === mail);
   const withoutMails = (question: Question, id: string): Question => {
@@ -34,6 +28,17 @@ export function sensible(nodes: readonly NodeData[], edges: FlowData['edges'], e
     const { mail: _mail, ...any } = event;
     return { ...node, event: any };
   });
+}
+
+/** Whether edges lead from the one node to the other. */
+export function follows(edges: FlowData['edges'], from: string, to: string): boolean {
+  const seen = new Set([from]);
+  for (const one of seen) {
+    const next = edges.filter((edge) => edge.from === one).map((edge) => edge.to);
+    if (next.includes(to)) return true;
+    for (const id of next) seen.add(id);
+  }
+  return false;
 }
 
 /** Only entries by keys have one. */

@@ -8,21 +8,25 @@ import { tagSubscriber } from '../../src/domain/audience/tag-subscriber.ts';
 import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
 import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts';
 import { advanceDue } from '../../src/domain/automations/advance-due.ts';
+import { FlowFaultsError } from '../../src/domain/automations/automation-errors.ts';
 import { createAutomation } from '../../src/domain/automations/create-automation.ts';
 import { deleteAutomation } from '../../src/domain/automations/delete-automation.ts';
 import { enterPeople, type EntryAnswer } from '../../src/domain/automations/enter-people.ts';
+import { countFinished } from '../../src/domain/automations/finished-people-store.ts';
 import { followActivity } from '../../src/domain/automations/follow-activity.ts';
 import { followFlow } from '../../src/domain/automations/follow-flow.ts';
 import { liveFlow } from '../../src/domain/automations/live-flow.ts';
 import { lookAgain } from '../../src/domain/automations/look-again.ts';
-import { publishAutomation } from '../../src/domain/automations/publish-automation.ts';
+import { movePeople } from '../../src/domain/automations/move-people.ts';
+import { publishAutomation, publishWithMoves } from '../../src/domain/automations/publish-automation.ts';
 import { runTriggers } from '../../src/domain/automations/run-triggers.ts';
+import { sendToFinishedPeople } from '../../src/domain/automations/send-to-finished.ts';
 import { setAutomationStatus } from '../../src/domain/automations/set-automation-status.ts';
 import { updateAutomation } from '../../src/domain/automations/update-automation.ts';
-import { inTransaction } from '../../src/domain/context.ts';
+import { inTransaction, type Context } from '../../src/domain/context.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import type { FlowData, Happening, HistoryData, Mail, Payload, PersonThere, Step } from './flow-data.ts';
+import type { FlowData, Happening, HistoryData, Mail, MovesData, PersonThere, Step, Targets } from './flow-data.ts';
 import { actOnMail, countsOf, daysOf, mailsOf, peopleOf, stepsOf, thereOf, waitsOf } from './played-rows.ts';
 import { settleTriggers } from '../support/trigger-world.ts';
 import { addPeople, flowOfProduct, startStage, type Stage } from './stage.ts';
@@ -31,10 +35,13 @@ import type { DayCounts } from './triggers.ts';
 
 /** PostgreSQL ends what a dead process had begun when it notices: then its rows are free. */
 const DYING = 'mailwright-dying';
+const IN_MOVE = 'PEOPLE_IN_MOVE';
 
 export interface Played {
   readonly steps: readonly Step[];
   readonly refusals: readonly (string | undefined)[];
+  readonly publications: readonly string[];
+  readonly sent: readonly number[];
   /** After each work: who waits where until when. */
   readonly waits: readonly (readonly string[])[];
   readonly people: readonly { readonly status: string; readonly tags: readonly string[]; readonly level: string }[];
@@ -78,8 +85,12 @@ class Play {
   readonly #history: HistoryData;
   readonly #begun: Begun;
   readonly #refusals: (string | undefined)[] = [];
+  readonly #publications: string[] = [];
+  readonly #sent: number[] = [];
   readonly #waits: (readonly string[])[] = [];
   #version: number;
+  /** The version to which people are moved. */
+  #moving: number | undefined;
   #draft = 1;
   #acts = 0;
 
@@ -94,7 +105,7 @@ class Play {
     await settleTriggers(this.#stage.ctx, this.#stage.list.customerId, new Date(this.#history.happenings[0]?.at ?? 0));
     for (const one of this.#history.happenings) {
       await this.#happens(one);
-      if (one.do === 'work' && one.killAfter !== undefined) continue;
+      if ('killAfter' in one && one.killAfter !== undefined) continue;
       await this.#fire(new Date(one.at));
       await this.#follow(new Date(one.at));
       if (one.do === 'work') this.#waits.push(await waitsOf(this.#rows));
@@ -103,7 +114,7 @@ class Play {
     return {
       ...{
         steps,
-        refusals: this.#refusals,
+        ...{ refusals: this.#refusals, publications: this.#publications, sent: this.#sent },
         waits: this.#waits,
         counts: await countsOf(this.#rows),
         days: await daysOf(this.#rows),
@@ -137,7 +148,7 @@ class Play {
     const now = new Date(one.at);
     switch (one.do) {
       case 'execute':
-        this.#refusals.push(await this.#execute(one.person, one.payload, now));
+        this.#refusals.push(await this.#execute(one));
         return;
       case 'set':
         await ignoringGone(
@@ -171,7 +182,12 @@ class Play {
         this.#acts += 1;
         return actOnMail(this.#rows, { ...one, no: this.#acts, personId: this.#idOf(one.person) });
       case 'publish':
-        return this.#publish(this.#history.flows[this.#version]);
+        return this.#publish(this.#history.flows[this.#version], one.moves);
+      case 'move':
+        if (one.killAfter === undefined) return this.#move(ctx, one);
+        return this.#die(one.killAfter, (dying) => this.#move(dying, one));
+      case 'send':
+        return this.#send(one.node, now);
       case 'pause':
         await setAutomationStatus(ctx, this.#begun.uid, 'inactive');
         return;
@@ -181,7 +197,7 @@ class Play {
         return lookAgain(ctx, { ...this.#key, since: now, now }, () => false);
       case 'work':
         if (one.killAfter === undefined) await advanceDue(ctx, { now: () => now, isStopping: () => false });
-        else await this.#workAndDie(now, one.killAfter);
+        else await this.#die(one.killAfter, (dying) => advanceDue(dying, { now: () => now, isStopping: () => false }));
     }
   }
 
@@ -204,9 +220,15 @@ class Play {
     await followActivity(ctx, { isStopping: () => false, now: () => now });
   }
 
-  async #execute(person: number, payload: Payload, now: Date): Promise<string | undefined> {
+  async #execute({
+    person,
+    payload,
+    isLate = false,
+    at,
+  }: Extract<Happening, { do: 'execute' }>): Promise<string | undefined> {
     const { ctx } = this.#stage;
-    const live = await liveFlow(ctx, { ...this.#key, version: this.#version });
+    const now = new Date(at);
+    const live = await liveFlow(ctx, { ...this.#key, version: Math.max(1, this.#version - (isLate ? 1 : 0)) });
     if (!live) throw new Error('The version is not there.');
     const { entry } = live.flow;
     const entryKey = entry.mode === 'per_key' ? String(payload[entry.key] ?? '') : '';
@@ -215,21 +237,59 @@ class Play {
     return answer && refusalOf(answer);
   }
 
-  async #publish(flow: FlowData | undefined): Promise<void> {
+  async #publish(flow: FlowData | undefined, moves: MovesData | undefined): Promise<void> {
     const { ctx } = this.#stage;
     const { uid } = this.#begun;
     await updateAutomation(ctx, uid, { flow: flowOfProduct(this.#stage, flow), draftVersion: this.#draft });
     this.#draft += 1;
-    ({ number: this.#version } = await publishAutomation(ctx, uid, this.#draft));
+    if (!moves) {
+      ({ number: this.#version } = await publishAutomation(ctx, uid, this.#draft));
+      return;
+    }
+    const { named, whenAsked, parked } = moves;
+    const missing = await this.#publishWith(named, parked);
+    this.#publications.push(missing.join(' '));
+    if (missing.length === 0 || missing.includes(IN_MOVE)) return;
+    const asked = Object.fromEntries(Object.entries(whenAsked).filter(([id]) => missing.includes(id)));
+    const still = await this.#publishWith({ ...named, ...asked }, parked);
+    if (still.length > 0) throw new Error(`The moves have faults: ${still.join(' ')}`);
+  }
+
+  /** Nothing, or for which nodes a target is missing. */
+  async #publishWith(moves: Targets, moveParked: boolean): Promise<readonly string[]> {
+    const asked = { draftVersion: this.#draft, moves, moveParked };
+    try {
+      ({ number: this.#version } = await publishWithMoves(this.#stage.ctx, this.#begun.uid, asked));
+      this.#moving = this.#version;
+      return [];
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === IN_MOVE) return [IN_MOVE];
+      if (!(error instanceof FlowFaultsError) || error.faults.some(({ field }) => field !== 'moves')) throw error;
+      return error.faults.map(({ node, code }) => (code === 'no_target' ? (node ?? '') : `${node} ${code}`)).toSorted();
+    }
+  }
+
+  async #move(ctx: Context, { at, isLast = false }: Extract<Happening, { do: 'move' }>): Promise<void> {
+    if (this.#moving === undefined) return;
+    const moving = { ...this.#key, version: this.#moving, afterId: 0n, isLast, now: new Date(at) };
+    await movePeople(ctx, moving, () => false);
+  }
+
+  /** The action asks the clock of the database: its count and its job are asked here, at the time of the history. */
+  async #send(node: string, now: Date): Promise<void> {
+    const { ctx, list } = this.#stage;
+    const question = { ...this.#key, version: this.#version, until: now };
+    this.#sent.push(await countFinished(ctx.db, { ...question, listId: list.id }));
+    await sendToFinishedPeople(ctx, { ...question, node, afterId: 0n, now }, () => false);
   }
 
   /** Its connections are cut after so many messages to the database: what a killed process leaves. */
-  async #workAndDie(now: Date, killAfter: number): Promise<void> {
+  async #die(killAfter: number, work: (ctx: Context) => Promise<unknown>): Promise<void> {
     const { ctx, proxy } = this.#stage;
     const database = openDatabase({ url: proxy.url, poolSize: 2, log: silentLog, applicationName: DYING });
     proxy.cutAfter(killAfter);
     try {
-      await advanceDue({ ...ctx, db: database, database }, { now: () => now, isStopping: () => false });
+      await work({ ...ctx, db: database, database });
     } catch {
       // It has died.
     } finally {

@@ -14,6 +14,7 @@ import type {
   WayOut,
 } from './flow-data.ts';
 import { isLongWait, portsOf, sensible, withoutKey } from './flow-shape.ts';
+import { RandomChanges } from './random-changes.ts';
 import { BEGIN, CLOCK_CHANGES, ZONES } from './seldom-histories.ts';
 
 const MINUTE_MS = 60_000;
@@ -29,15 +30,26 @@ const QUIET = [
 const KILLED_WITHIN = 60;
 const EDGE_SHARE = 85;
 const BACK_SHARE = 30;
+/** How often a flow changes. */
+const LATER_VERSIONS = [1, 1, 2];
+/** Of the nodes that change, how many do other work then. */
+const OTHER_WORK_SHARE = 30;
+/** Such a node may wait, ask or end then: what it would do that others notice gets an id of its own. */
+const OTHER_WORK: readonly NodeData['type'][] = ['wait', 'wait_until', 'wait_for_event', 'condition', 'split', 'end'];
 
-export function randomHistory(seed: number): HistoryData {
+/** `moves`: the flow changes while people are inside, who are moved (D84). */
+export function randomHistory(seed: number, { moves = false }: { readonly moves?: boolean } = {}): HistoryData {
   const draw = new Draw(seededRandom(seed));
   const entry = draw.entry();
-  const flows = Array.from({ length: draw.among([1, 1, 2]) }, () => draw.flow(entry));
+  const flows = moves ? draw.versions(entry) : Array.from({ length: draw.among([1, 1, 2]) }, () => draw.flow(entry));
   const people = Array.from({ length: draw.between(1, 5) }, () => draw.fields());
   const mails = flows.flatMap(({ nodes }) => nodes.filter(({ type }) => type === 'send_mail').map(({ id }) => id));
   return {
-    ...{ flows, people, happenings: draw.happenings({ people: people.length, publications: flows.length - 1, mails }) },
+    ...{ flows, people },
+    happenings: draw.happenings({
+      ...{ people: people.length, publications: moves ? 0 : flows.length - 1, mails },
+      changes: moves ? new RandomChanges(draw, flows) : undefined,
+    }),
     there: people.map(() => draw.personThere()),
     ...(draw.isDrawn(30) && { quiet: draw.among(QUIET) }),
   };
@@ -45,6 +57,9 @@ export function randomHistory(seed: number): HistoryData {
 
 class Draw {
   readonly #random: Random;
+  /** Nodes of later versions. */
+  #made = 0;
+
   constructor(random: Random) {
     this.#random = random;
   }
@@ -78,18 +93,29 @@ class Draw {
     };
   }
 
-  flow(entry: EntryData): FlowData {
-    const size = this.between(1, 8);
+  /** A flow and what becomes of it. */
+  versions(entry: EntryData): readonly FlowData[] {
+    const all = [this.flow(entry)];
+    for (let more = this.among(LATER_VERSIONS); more > 0; more -= 1) all.push(this.flow(entry, all.at(-1)));
+    return all;
+  }
+
+  /** `before`: the version before. */
+  flow(entry: EntryData, before?: FlowData): FlowData {
     // Several runs of one person see each other's changes: which of them comes first is not promised.
     const isAlone = entry.mode === 'once' || entry.mode === 'after_end';
-    const drawn = Array.from({ length: size }, (_, no) => this.#node(`n${no}`, isAlone));
-    const edges = [{ from: 'start', port: 'next', to: 'n0' }];
+    const drawn = before
+      ? this.#changed(before, isAlone)
+      : Array.from({ length: this.between(1, 8) }, (_, no) => this.#node(`n${no}`, isAlone));
+    const size = drawn.length;
+    const idAt = (no: number) => drawn[no]?.id ?? '';
+    const edges = [{ from: 'start', port: 'next', to: idAt(0) }];
     for (const [no, node] of drawn.entries()) {
       for (const port of portsOf(node)) {
         const isBack = isLongWait(node) && this.isDrawn(BACK_SHARE);
-        if (isBack) edges.push({ from: node.id, port, to: `n${this.between(0, no)}` });
+        if (isBack) edges.push({ from: node.id, port, to: idAt(this.between(0, no)) });
         else if (no + 1 < size && this.isDrawn(EDGE_SHARE))
-          edges.push({ from: node.id, port, to: `n${this.between(no + 1, Math.min(size - 1, no + 2))}` });
+          edges.push({ from: node.id, port, to: idAt(this.between(no + 1, Math.min(size - 1, no + 2))) });
       }
     }
     const nodes = sensible(drawn, edges, entry);
@@ -104,6 +130,25 @@ class Draw {
       holidays: ['2026-03-09', '2026-03-10', '2026-04-03'],
       passesMax: this.between(1, 4),
     };
+  }
+
+  /** Some nodes as they were, some with other settings or other work, some are gone and some new, at times in another order. */
+  #changed({ nodes }: FlowData, isAlone: boolean): readonly NodeData[] {
+    const kept = nodes.filter(() => this.isDrawn(80)).map((node) => this.#changedNode(node, isAlone));
+    const fresh = Array.from({ length: this.between(kept.length === 0 ? 1 : 0, 2) }, () =>
+      this.#node(`m${(this.#made += 1)}`, isAlone),
+    );
+    const all = [...kept, ...fresh];
+    if (this.isDrawn(40)) return all;
+    const places = new Map(all.map((node) => [node, this.between(0, 100)]));
+    return all.toSorted((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0));
+  }
+
+  #changedNode(node: NodeData, isAlone: boolean): NodeData {
+    if (this.isDrawn(60)) return node;
+    const others = Array.from({ length: 12 }, () => this.#node(node.id, isAlone));
+    const isOther = this.isDrawn(OTHER_WORK_SHARE);
+    return others.find(({ type }) => (isOther ? OTHER_WORK.includes(type) : type === node.type)) ?? node;
   }
 
   #node(id: string, isAlone: boolean): NodeData {
@@ -256,10 +301,12 @@ class Draw {
     people,
     publications,
     mails,
+    changes,
   }: {
     readonly people: number;
     readonly publications: number;
     readonly mails: readonly string[];
+    readonly changes: RandomChanges | undefined;
   }): Happening[] {
     const all: Happening[] = [];
     let at = BEGIN;
@@ -269,8 +316,12 @@ class Draw {
     for (let no = 0; no < length; no += 1) {
       at += this.among([0, MINUTE_MS, 20 * MINUTE_MS, HOUR_MS, 7 * HOUR_MS, 24 * HOUR_MS, 60 * HOUR_MS]);
       const person = this.between(0, people - 1);
+      if (changes && no > 1 && this.isDrawn(35)) {
+        all.push(...changes.next(at, person));
+        continue;
+      }
       const what = this.isDrawn(25) && no > 0 ? 'other' : this.among(['execute', 'work', 'work'] as const);
-      if (what === 'execute') all.push({ at, do: 'execute', person, payload: this.#payload() });
+      if (what === 'execute') all.push({ at, do: 'execute', person, payload: this.payload() });
       else if (what === 'work') all.push(...this.#work(at));
       else if (toPublish > 0 && this.isDrawn(40)) {
         toPublish -= 1;
@@ -282,19 +333,22 @@ class Draw {
       }
     }
     if (isPaused) all.push({ at, do: 'activate' });
+    all.push(...(changes?.atEnd(at) ?? []));
     return [...all, { at: at + 100 * HOUR_MS, do: 'work' }, { at: at + 900 * HOUR_MS, do: 'work' }];
   }
 
-  #work(at: number): Happening[] {
-    if (!this.isDrawn(20)) return [{ at, do: 'work' }];
-    // It dies, and another process goes on at the same time.
-    return [
-      { at, do: 'work', killAfter: this.between(1, KILLED_WITHIN) },
-      { at, do: 'work' },
-    ];
+  /** `killAfter` for one that dies; undefined: none does. */
+  death(): number | undefined {
+    return this.isDrawn(20) ? this.between(1, KILLED_WITHIN) : undefined;
   }
 
-  #payload(): Payload {
+  #work(at: number): Happening[] {
+    const killAfter = this.death();
+    // It dies, and another process goes on at the same time.
+    return [...(killAfter === undefined ? [] : [{ at, do: 'work' as const, killAfter }]), { at, do: 'work' }];
+  }
+
+  payload(): Payload {
     return {
       ...(this.isDrawn(80) && { cart: this.among(['a', 'B', 'cc']) }),
       ...(this.isDrawn(70) && { total: this.among([10, 50, 99, '70']) }),
@@ -334,6 +388,6 @@ class Draw {
   }
 
   #event(at: number, person: number): Happening {
-    return { at, do: 'event', person, name: this.among(['order', 'order', 'visit']), payload: this.#payload() };
+    return { at, do: 'event', person, name: this.among(['order', 'order', 'visit']), payload: this.payload() };
   }
 }

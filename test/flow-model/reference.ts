@@ -3,6 +3,7 @@
  * and without the code of the product. It is as short as it can be; the rules stand in rules.ts.
  */
 import { Acts, type Act, type Asking } from './acts.ts';
+import { Entries } from './entries.ts';
 import type {
   EventWaitNode,
   FlowData,
@@ -11,14 +12,14 @@ import type {
   Mail,
   MailNode,
   NodeData,
-  Payload,
   PersonThere,
   QuietHours,
   Step,
   WayOut,
 } from './flow-data.ts';
+import { Moves } from './moves.ts';
 import { People, type Changes, type Person } from './people.ts';
-import { eventWaitEnd, RULES, SETTLED_MS, type LastEntry, type Rules } from './rules.ts';
+import { eventWaitEnd, RULES, SETTLED_MS, type Rules } from './rules.ts';
 import { Triggers, type DayCounts } from './triggers.ts';
 import { nameOf, Runs, waitLines, type Draws, type NodeCounts, type Outcome, type Run } from './runs.ts';
 
@@ -26,6 +27,10 @@ export interface Expected {
   readonly steps: readonly Step[];
   /** Of each `execute`: undefined is an entry. */
   readonly refusals: readonly (string | undefined)[];
+  /** Of each publication with moves: the nodes without a target, or why nothing was published. */
+  readonly publications: readonly string[];
+  /** Of each sending: how many had finished. */
+  readonly sent: readonly number[];
   /** After each work: who waits where until when. */
   readonly waits: readonly (readonly string[])[];
   readonly people: { readonly all: readonly Person[]; readonly there: readonly (PersonThere | undefined)[] };
@@ -47,6 +52,7 @@ export function expectedOf(
 
 class Reference implements Expected {
   readonly refusals: (string | undefined)[] = [];
+  readonly sent: number[] = [];
   readonly waits: (readonly string[])[] = [];
   readonly people: People;
   readonly #acts: Acts;
@@ -56,7 +62,8 @@ class Reference implements Expected {
   readonly #draws: Draws;
   readonly #runs: Runs;
   readonly #triggers: Triggers;
-  readonly #blocked = new Set<number>();
+  readonly #entries: Entries;
+  readonly #moves: Moves;
   #status = 'active';
   #begunAt: number | undefined;
 
@@ -71,8 +78,16 @@ class Reference implements Expected {
     this.#acts = new Acts(rules);
     this.people = new People(people, there, rules);
     this.#runs = new Runs({ flows, people: this.people, listZone, rules });
-    const enter = (person: number, reason: string, now: number) => this.#enter(person, { payload: {}, reason }, now);
+    const means = { flows, people: this.people, runs: this.#runs, rules };
+    this.#entries = new Entries(means);
+    this.#moves = new Moves(means);
+    const enter = (person: number, reason: string, now: number) =>
+      this.#entries.enter(person, { payload: {}, reason }, now);
     this.#triggers = new Triggers({ people: this.people, rules, listZone, enter });
+  }
+
+  get publications(): readonly string[] {
+    return this.#moves.answers;
   }
 
   get steps(): readonly Step[] {
@@ -93,10 +108,9 @@ class Reference implements Expected {
 
   happens(happening: Happening): void {
     const { at } = happening;
-    if (happening.do === 'work') {
-      this.#work(at);
-      if (happening.killAfter !== undefined) return;
-    }
+    if (happening.do === 'work') this.#work(at);
+    // The next process goes on at the same time.
+    if ('killAfter' in happening && happening.killAfter !== undefined) return;
     if (this.#begunAt === undefined) this.#begin(at, true);
     const act = this.#act(happening);
     const changed = new Map([...this.people.changes].map(([no, { fields }]) => [no, fields]));
@@ -113,7 +127,7 @@ class Reference implements Expected {
       return;
     switch (happening.do) {
       case 'execute':
-        this.refusals.push(this.#enter(happening.person, { payload: happening.payload, reason: 'execute' }, at));
+        this.refusals.push(this.#entries.execute(happening));
         return;
       case 'set':
         people.setField(happening.person, happening.field, happening.value);
@@ -131,8 +145,14 @@ class Reference implements Expected {
         people.suppress(happening.person);
         return;
       case 'publish':
-        this.#runs.published += 1;
-        if (this.#status === 'active') this.#begin(at, false);
+        if (this.#moves.publish(happening.moves) && this.#status === 'active') this.#begin(at, false);
+        this.#entries.afterChange(at);
+        return;
+      case 'move':
+        this.#moves.move(at, happening.isLast === true);
+        return;
+      case 'send':
+        this.sent.push(this.#entries.send(happening.node, at, this.#rules.isMoving(this.#status)));
         return;
       case 'pause':
         this.#status = 'inactive';
@@ -162,7 +182,7 @@ class Reference implements Expected {
     if (this.#status === 'active') return;
     this.#status = 'active';
     this.#begin(now, true);
-    this.#blocked.clear();
+    this.#entries.unblock();
     if (!this.#rules.looksAgain) return;
     for (const run of [...this.#runs.all]) {
       const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
@@ -240,48 +260,25 @@ class Reference implements Expected {
     };
   }
 
-  #enter(no: number, { payload, reason }: { payload: Payload; reason: string }, now: number): string | undefined {
-    const rules = this.#rules;
-    const flow = this.#flows[this.#runs.published];
-    const person = this.people.get(no);
-    if (!flow || person.status === 'deleted') return 'SUBSCRIBER_NOT_FOUND';
-    const key = rules.keyOf(flow.entry, payload);
-    if (flow.entry.mode === 'per_key' && key === '') return 'no_key';
-    if (person.status !== 'subscribed') return 'not_subscribed';
-    if (person.isSuppressed) return 'suppressed';
-    const all = [...this.#runs.entries].filter(([name]) => name.startsWith(`${no} `)).flatMap(([, { at }]) => at);
-    if (flow.entry.mode !== 'once' && (this.#blocked.has(no) || rules.isLoop(all, now))) {
-      this.#blocked.add(no);
-      return 'too_often';
-    }
-    const entry = this.#runs.entries.get(`${no} ${key}`) ?? { at: [], run: undefined };
-    const lastAt = entry.at.at(-1);
-    const last: LastEntry | undefined =
-      lastAt === undefined ? undefined : { at: lastAt, hasEnded: entry.run === undefined };
-    if (!rules.mayEnter(flow.entry, last, now)) return rules.refusal(flow.entry);
-    const run: Run = {
-      ...{ person: no, version: this.#runs.published, key, payload, enteredAt: now, passes: new Map<string, number>() },
-      ...{ node: '', since: now, wake: now, hasUnsubscribed: false, isParked: false, hasLooked: false },
-    };
-    this.#runs.entries.set(`${no} ${key}`, { at: [...entry.at, now], run });
-    this.#runs.all.push(run);
-    this.#runs.arrive(run, this.#runs.next(run, 'start', 'next') ?? '', now);
-    const first = this.#runs.node(run);
-    // The product looks at a person's own date once more, after the entry.
-    if (first.type === 'wait_until' && first.field !== undefined) run.wake = now;
-    this.#runs.step(run, now, { what: 'entered', reason });
-    return undefined;
-  }
-
   #advance(run: Run, now: number): void {
     const node = this.#runs.node(run);
-    const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed) ?? this.#wayOutBeforeMail(run, node);
+    const isOver = run.over.has(node.id);
+    const gone =
+      this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed) ??
+      (isOver ? undefined : this.#wayOutBeforeMail(run, node));
     if (gone !== undefined) return this.#runs.leave(run, now, gone);
+    if (isOver) return this.#passOver(run, node, now);
     const outcome = this.#workOf(run, node, now);
     if (outcome === null) return;
     if ('park' in outcome) return this.#runs.park(run, now, outcome.park);
     if (outcome.port === null) return this.#runs.pass(run, now, { port: null, reason: 'end' });
     this.#runs.pass(run, now, outcome);
+  }
+
+  /** Its work was done in an earlier version. */
+  #passOver(run: Run, { id }: NodeData, now: number): void {
+    if (this.#rules.isOverOnce) run.over.delete(id);
+    this.#runs.pass(run, now, { port: 'next', reason: 'done_before' });
   }
 
   #wayOutBeforeMail(run: Run, node: NodeData): string | undefined {

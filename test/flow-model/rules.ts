@@ -4,6 +4,7 @@
  */
 import { daysLater, firstInstant, shownAt, weekday } from './local-clock.ts';
 import { TEMPLATES } from './flow-data.ts';
+import { MOVE_RULES } from './move-rules.ts';
 import type {
   AskedAct,
   CopyNode,
@@ -283,6 +284,7 @@ export const RULES = {
   versionOf(own: number, _published: number): number {
     return own;
   },
+  ...MOVE_RULES,
   /** D85: nobody moves in a flow that is paused. */
   isMoving(status: string): boolean {
     return status === 'active';

@@ -1,15 +1,22 @@
 /** Where the runs of the reference stand, and what their histories and counts say. No code of the product is used. */
 import type { FlowData, NodeData, Payload, Step } from './flow-data.ts';
+import { follows } from './flow-shape.ts';
+import type { Ended } from './move-rules.ts';
 import type { People, Person } from './people.ts';
 import { untilEnd, waitEnd, type Rules } from './rules.ts';
 
 export interface Run {
   readonly person: number;
-  readonly version: number;
   readonly key: string;
   readonly enteredAt: number;
   readonly payload: Payload;
+  /** Of nodes on a way round. */
   readonly passes: Map<string, number>;
+  /** What was done for the person in any version: type and id of the node. */
+  readonly worked: Set<string>;
+  /** Nodes whose work was done in an earlier version, and is passed over once. */
+  over: Set<string>;
+  version: number;
   node: string;
   since: number;
   /** When something is to be done here; null: never by itself. */
@@ -77,7 +84,7 @@ export class Runs {
   readonly steps: Step[] = [];
   readonly counts = new Map<string, NodeCounts>();
   /** By person and key. */
-  readonly entries = new Map<string, { at: number[]; run: Run | undefined }>();
+  readonly entries = new Map<string, { at: number[]; run: Run | undefined; ended: Ended | undefined }>();
   all: Run[] = [];
   /** The version that people enter. */
   published = 0;
@@ -98,16 +105,18 @@ export class Runs {
     if (port !== null && this.isBarred(run, port)) return this.leave(run, now, 'too_many_passes');
     const next = port === null ? undefined : this.next(run, run.node, port);
     this.step(run, now, { what: 'passed', port, reason });
-    this.#count(run).waiting -= 1;
-    this.#count(run).passed += 1;
-    if (next === undefined) this.#end(run);
+    this.count(run).waiting -= 1;
+    this.count(run).passed += 1;
+    const { id, type } = this.node(run);
+    if (this.#rules.isWork(type, port)) run.worked.add(`${type} ${id}`);
+    if (next === undefined) this.#end(run, now, true);
     else this.arrive(run, next, now);
   }
 
   /** Whether the run has come to the node behind the port too often already. */
   isBarred(run: Run, port: string): boolean {
     const next = this.next(run, run.node, port);
-    if (next === undefined) return false;
+    if (next === undefined || !this.isRound(run.version, next)) return false;
     return !this.#rules.mayPass((run.passes.get(next) ?? 0) + 1, this.flow(run).passesMax);
   }
 
@@ -115,13 +124,39 @@ export class Runs {
     run.node = node;
     run.since = now;
     run.hasLooked = false;
-    run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
-    this.#count(run).entered += 1;
-    this.#count(run).waiting += 1;
+    if (this.isRound(run.version, node)) run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
+    this.count(run).entered += 1;
+    this.count(run).waiting += 1;
+    run.wake = this.wakeOf(run);
+  }
+
+  /** When something is to be done for who has come to the node; work is done at once. */
+  wakeOf(run: Run): number {
+    const { since } = run;
     const at = this.node(run);
-    const from = { since: now, zone: this.zone(run) };
-    if (at.type === 'wait') run.wake = waitEnd(this.#rules, at, from, this.flow(run).holidays);
-    else run.wake = at.type === 'wait_until' ? Number(this.untilEnd(run, at)) || now : now;
+    if (at.type === 'wait') return waitEnd(this.#rules, at, { since, zone: this.zone(run) }, this.flow(run).holidays);
+    return at.type === 'wait_until' ? Number(this.untilEnd(run, at)) || since : since;
+  }
+
+  /** Whether a person may come to the node again. */
+  isRound(version: number, node: string): boolean {
+    return follows(this.#flows[version]?.edges ?? [], node, node);
+  }
+
+  /** Finds what is passed over from now on: what was done for who comes from another version, or has finished one. */
+  passOver(run: Run, before?: { readonly version: number; readonly node: string }): void {
+    const isOver = ({ id, type }: NodeData) =>
+      this.#rules.isPassedOver({
+        isDone: run.worked.has(`${type} ${id}`),
+        isToCome: run.over.has(id),
+        isThere: id === before?.node && id === run.node,
+        goesRound: before !== undefined && this.isRound(before.version, id) && this.isRound(run.version, id),
+      });
+    run.over = new Set(
+      this.flow(run)
+        .nodes.filter(isOver)
+        .map(({ id }) => id),
+    );
   }
 
   untilEnd(run: Run, node: Extract<NodeData, { type: 'wait_until' }>) {
@@ -131,23 +166,24 @@ export class Runs {
 
   park(run: Run, now: number, reason: string): void {
     this.step(run, now, { what: 'parked', reason });
-    this.#count(run).waiting -= 1;
-    this.#count(run).parked += 1;
+    this.count(run).waiting -= 1;
+    this.count(run).parked += 1;
     run.wake = null;
     run.isParked = true;
   }
 
   leave(run: Run, now: number, reason: string): void {
     this.step(run, now, { what: 'left', reason });
-    this.#count(run)[run.isParked ? 'parked' : 'waiting'] -= 1;
-    this.#count(run).left += 1;
-    this.#end(run);
+    this.count(run)[run.isParked ? 'parked' : 'waiting'] -= 1;
+    this.count(run).left += 1;
+    this.#end(run, now, false);
   }
 
-  #end(run: Run): void {
+  #end(run: Run, at: number, hasFinished: boolean): void {
+    const { version, worked } = run;
     this.all = this.all.filter((one) => one !== run);
     const entry = this.entries.get(`${run.person} ${run.key}`);
-    if (entry?.run === run) entry.run = undefined;
+    if (entry?.run === run) Object.assign(entry, { run: undefined, ended: { at, version, hasFinished, worked } });
   }
 
   step(
@@ -158,7 +194,7 @@ export class Runs {
     this.steps.push({ at, person: run.person, run: nameOf(run), node: run.node, what, port, reason });
   }
 
-  #count(run: Run): NodeCounts {
+  count(run: Run): NodeCounts {
     const name = `${run.version} ${run.node}`;
     const known = this.counts.get(name) ?? { entered: 0, waiting: 0, passed: 0, left: 0, parked: 0 };
     this.counts.set(name, known);

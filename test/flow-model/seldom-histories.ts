@@ -17,12 +17,13 @@ export const CLOCK_CHANGES = [
 ];
 
 type Change = Happening extends infer One ? (One extends Happening ? Omit<One, 'at'> : never) : never;
-const after = (hours: number, one: Change): Happening => Object.assign({ at: BEGIN + hours * HOUR_MS }, one);
-const enter = (hours: number, person = 0, payload = {}): Happening => after(hours, { do: 'execute', person, payload });
-const work = (hours: number): Happening => after(hours, { do: 'work' });
+export const after = (hours: number, one: Change): Happening => Object.assign({ at: BEGIN + hours * HOUR_MS }, one);
+export const enter = (hours: number, person = 0, payload = {}): Happening =>
+  after(hours, { do: 'execute', person, payload });
+export const work = (hours: number): Happening => after(hours, { do: 'work' });
 
 /** `a > b.port > c`: an edge for each arrow. */
-const way = (...ways: readonly string[]) =>
+export const way = (...ways: readonly string[]) =>
   ways.flatMap((one) => {
     const stops = one.split(' > ');
     return stops.slice(1).map((to, no) => {
@@ -56,9 +57,9 @@ function scene({
   return { flows: [flow], people, happenings, ...(there && { there }), ...(quiet && { quiet }) };
 }
 
-const waitFor = (id: string, hours: number): NodeData => ({ id, type: 'wait', for: { hours } });
-const mail = (id: string, more: object = {}): NodeData => ({ id, type: 'send_mail', templateUid: 'A', ...more });
-const tagged = (id: string, tag: string): NodeData => ({ id, type: 'add_tag', tag });
+export const waitFor = (id: string, hours: number): NodeData => ({ id, type: 'wait', for: { hours } });
+export const mail = (id: string, more: object = {}): NodeData => ({ id, type: 'send_mail', templateUid: 'A', ...more });
+export const tagged = (id: string, tag: string): NodeData => ({ id, type: 'add_tag', tag });
 
 export function seldomHistories(): readonly HistoryData[] {
   return [...clocks(), ...entries(), ...mails(), ...acts(), ...changes(), ...dates()];

@@ -20,7 +20,48 @@ function afterGap(zone: string, day: string, time: string): number {
   return first + (Date.parse(`1970-01-01T${time}:00Z`) % HOUR_MS || HOUR_MS);
 }
 
+const WRONG_MOVE_RULES: Readonly<Record<string, Partial<Rules>>> = {
+  'D84: targets are not read': { targetOf: (nodes, _targets, at) => RULES.targetOf(nodes, {}, at) },
+  'D84: a node with other work is the same node': {
+    targetOf: (nodes, targets, at) => RULES.targetOf(nodes, { [at.id]: at.id, ...targets }, at),
+  },
+  'D84: who has no target is at the first node': {
+    targetOf: (nodes, ...rest) => RULES.targetOf(nodes, ...rest) ?? nodes[0],
+  },
+  'D84: who is parked moves always': { isMoved: () => true },
+  'D84: who is parked never moves': { isMoved: ({ isParked }) => !isParked },
+  'D84: who comes late is forgotten': { movesLate: false },
+  'D84: waits begin anew': { countsOn: (_node, isThere) => isThere },
+  'D84: the same wait begins anew': { countsOn: ({ type }, isThere) => !isThere && type.startsWith('wait') },
+  'D84: what has not changed is looked at anew': { isUnchanged: () => false },
+  'D84: other holidays are no change': {
+    isUnchanged: (before, now) => RULES.isUnchanged({ ...before, flow: now.flow }, now),
+  },
+  'D84: coming by a move is no pass': { passesAfter: (times) => times },
+  'D84: staying at a node is a pass': { passesAfter: (times) => times + 1 },
+  'D84: what was done is done again': { isPassedOver: () => false },
+  'D84: waits are work': { isWork: () => true },
+  'D84: what failed is done': { isWork: (type) => RULES.isWork(type, null) },
+  'D84: who is at a node has done its work': {
+    isPassedOver: (asked) => RULES.isPassedOver({ ...asked, isThere: false }),
+  },
+  'D84: a way round does not go on': { isPassedOver: (asked) => RULES.isPassedOver({ ...asked, goesRound: false }) },
+  'D84: on a way round it is passed over always': { isOverOnce: false },
+  'D84: a change lets in who has finished': { changeLetsIn: true },
+  'D84: who has left has finished': { hasFinished: ({ version }, live) => version < live },
+  'D84: who has finished the live version is sent': { hasFinished: ({ hasFinished }) => hasFinished },
+  'D84: who is inside is sent': { maySend: (person) => RULES.maySend(person, false) },
+  'D84: who has left the list is sent': {
+    maySend: (person, isInside) => RULES.maySend({ ...person, status: 'subscribed' }, isInside),
+  },
+  'D84: who is suppressed is sent': {
+    maySend: (person, isInside) => RULES.maySend({ ...person, isSuppressed: false }, isInside),
+  },
+  'D84: what was done in the last run is done again': { workedBefore: () => new Set<string>() },
+};
+
 export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
+  ...WRONG_MOVE_RULES,
   'D70: who entered once enters again': {
     mayEnter: (entry, last, now) => entry.mode === 'once' || RULES.mayEnter(entry, last, now),
   },

@@ -1,0 +1,89 @@
+/** The rules of changes of a live flow (D84), one function each. No code of the product is used. */
+import { isDeepStrictEqual } from 'node:util';
+import type { FlowData, MovesData, NodeData, Targets } from './flow-data.ts';
+
+/** Others notice their work. */
+const ACTING: readonly NodeData['type'][] = [
+  ...(['send_mail', 'add_tag', 'remove_tag', 'set_field'] as const),
+  ...(['copy_to_list', 'move_to_list', 'unsubscribe'] as const),
+];
+
+/** How a run ended. */
+export interface Ended {
+  readonly at: number;
+  readonly version: number;
+  /** It went through the flow to its end. */
+  readonly hasFinished: boolean;
+  /** What was done: type and id of the node. */
+  readonly worked: ReadonlySet<string>;
+}
+
+interface Place {
+  readonly node: NodeData;
+  readonly flow: Pick<FlowData, 'holidays'>;
+}
+
+export const MOVE_RULES = {
+  /** To the target that is named; without one to the same node, if it does the same work. */
+  targetOf(nodes: readonly NodeData[], targets: Targets, { id, type }: NodeData): NodeData | undefined {
+    const named = targets[id];
+    return nodes.find((node) => (named === undefined ? node.id === id && node.type === type : node.id === named));
+  },
+  /** Who is parked is moved, or stays, as it is asked for. */
+  isMoved({ isParked }: { readonly isParked: boolean }, { parked }: Pick<MovesData, 'parked'>): boolean {
+    return parked || !isParked;
+  },
+  /** Who is on the way into an earlier version meanwhile is moved by the last round. */
+  movesLate: true,
+  /** The time that somebody has waited counts where they wait on. */
+  countsOn({ type }: NodeData, isThere: boolean): boolean {
+    return isThere || type.startsWith('wait');
+  },
+  /** What has not changed waits as it did. Holidays are part of a wait. */
+  isUnchanged(before: Place, now: Place): boolean {
+    return (
+      isDeepStrictEqual(before.node, now.node) &&
+      (now.node.type !== 'wait' || isDeepStrictEqual(before.flow.holidays, now.flow.holidays))
+    );
+  },
+  /** To come to a node of a way round by a move is a pass of it. */
+  passesAfter(times: number, isThere: boolean): number {
+    return isThere ? Math.max(1, times) : times + 1;
+  },
+  /** What others notice is done once; waits and questions are no work, and what failed is not done. */
+  isWork(type: NodeData['type'], port: string | null): boolean {
+    return ACTING.includes(type) && port !== 'error';
+  },
+  /** Nothing done is done again, but on a way round that both versions have, it goes on. */
+  isPassedOver({
+    isDone,
+    isToCome,
+    isThere,
+    goesRound,
+  }: {
+    readonly isDone: boolean;
+    /** It was to be passed over in the version before, and the person has not come there. */
+    readonly isToCome: boolean;
+    /** The person is at the node, whose work is not done. */
+    readonly isThere: boolean;
+    readonly goesRound: boolean;
+  }): boolean {
+    return isDone && (isToCome || !(isThere || goesRound));
+  },
+  /** What is passed over is passed over once. */
+  isOverOnce: true,
+  /** Who has finished is let in by no change. */
+  changeLetsIn: false,
+  /** Whoever went through an earlier version to its end has finished. */
+  hasFinished({ hasFinished, version }: Ended, live: number): boolean {
+    return hasFinished && version < live;
+  },
+  /** Who is inside, or may get no mail of the list, is not sent. */
+  maySend({ status, isSuppressed }: { readonly status: string; readonly isSuppressed: boolean }, isInside: boolean) {
+    return !isInside && status === 'subscribed' && !isSuppressed;
+  },
+  /** What was done for them in their last run is not done again. */
+  workedBefore({ worked }: Ended): ReadonlySet<string> {
+    return worked;
+  },
+};

@@ -1,0 +1,76 @@
+/** Publications of the reference that move people to the new version, and what becomes of each of them (D84). No code of the product is used. */
+import type { MovesData, NodeData, Targets } from './flow-data.ts';
+import type { Means } from './entries.ts';
+import type { Run } from './runs.ts';
+
+export class Moves {
+  /** Of each publication with moves: the nodes for which a target is missing at first, or why nothing is published. */
+  readonly answers: string[] = [];
+  readonly #means: Means;
+  #asked: { readonly version: number; readonly targets: Targets; readonly parked: boolean } | undefined;
+  #isUnderWay = false;
+
+  constructor(means: Means) {
+    this.#means = means;
+  }
+
+  /** Whether the next flow is published. */
+  publish(moves: MovesData | undefined): boolean {
+    const { flows, runs, rules } = this.#means;
+    const version = runs.published + 1;
+    if (moves && this.#isUnderWay) {
+      this.answers.push('PEOPLE_IN_MOVE');
+      return false;
+    }
+    runs.published = version;
+    if (!moves) return true;
+    const { named, whenAsked, parked } = moves;
+    const nodes = flows[version]?.nodes ?? [];
+    const missing = runs.all
+      .filter((run) => rules.isMoved(run, moves) && !rules.targetOf(nodes, named, runs.node(run)))
+      .map(({ node }) => node);
+    const asked = Object.fromEntries(Object.entries(whenAsked).filter(([id]) => missing.includes(id)));
+    this.answers.push([...new Set(missing)].toSorted().join(' '));
+    this.#asked = { version, targets: { ...named, ...asked }, parked };
+    this.#isUnderWay = true;
+    return true;
+  }
+
+  /** The job: whoever is in an earlier version is moved, if there is a target. */
+  move(now: number, isLast: boolean): void {
+    const { flows, runs, rules } = this.#means;
+    const asked = this.#asked;
+    if (!asked || (isLast && !rules.movesLate)) return;
+    for (const run of [...runs.all]) {
+      if (run.version >= asked.version || !rules.isMoved(run, asked)) continue;
+      const target = rules.targetOf(flows[asked.version]?.nodes ?? [], asked.targets, runs.node(run));
+      if (target) this.#move(run, now, { version: asked.version, target });
+    }
+    if (!isLast) this.#isUnderWay = false;
+  }
+
+  #move(run: Run, now: number, { version, target }: { readonly version: number; readonly target: NodeData }): void {
+    const { runs, rules } = this.#means;
+    const before = { version: run.version, node: run.node };
+    const place = () => ({ node: runs.node(run), flow: runs.flow(run) });
+    const placeBefore = place();
+    const still = run.isParked ? 'parked' : 'waiting';
+    const isThere = run.node === target.id;
+    runs.step(run, now, { what: 'left', reason: 'new_version' });
+    runs.count(run)[still] -= 1;
+    runs.count(run).left += 1;
+    Object.assign(run, { version, node: target.id });
+    runs.step(run, now, { what: 'moved', reason: 'new_version' });
+    runs.count(run).entered += 1;
+    runs.count(run)[still] += 1;
+    runs.passOver(run, before);
+    if (runs.isRound(version, target.id))
+      run.passes.set(target.id, rules.passesAfter(run.passes.get(target.id) ?? 0, isThere));
+    if (run.isParked || (isThere && rules.isUnchanged(placeBefore, place()))) return;
+    if (!rules.countsOn(target, isThere)) run.since = now;
+    run.hasLooked = false;
+    // The person’s own date is looked at once more; who is gone waits for nothing.
+    const looks = (target.type === 'wait_until' && target.field !== undefined) || runs.person(run).status === 'deleted';
+    run.wake = looks ? now : Math.max(now, runs.wakeOf(run));
+  }
+}
