@@ -15,6 +15,7 @@ import { sendToFinishedJob } from '../../../src/jobs/automation-jobs.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { lineFlow as flowOf, stop, tag, wait } from '../../support/line-flows.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
@@ -23,16 +24,7 @@ const world = await startFlowWorld(new Date(Date.now() - 3_600_000).toISOString(
 const { ctx } = world;
 const { publishAgain, placeOf } = versionMoves(world);
 
-const triggers = [{ type: 'execute' }];
-const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
-const tag = (id: string) => ({ id, type: 'add_tag', tag: id });
-const stop = { id: 'stop', type: 'end' };
-const flowOf = (...nodes: { readonly id: string; readonly [key: string]: unknown }[]) => ({
-  triggers,
-  nodes,
-  edges: line('start', ...nodes.map(({ id }) => id)),
-});
-const rest = { id: 'rest', type: 'wait', for: { days: 30 } };
+const rest = wait('rest', 30);
 const tagsOf = async (personId: bigint) => (await world.personRow(personId))?.tags;
 const helpers = { workerId: 'w', jobId: '7', attempt: 1, attemptsMax: 1, abortSignal: new AbortController().signal };
 

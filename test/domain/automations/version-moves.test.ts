@@ -13,6 +13,7 @@ import { movePeopleJob } from '../../../src/jobs/automation-jobs.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { line, lineFlow as flowOf, stop, tag, triggers, wait } from '../../support/line-flows.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
@@ -20,16 +21,6 @@ const world = await startFlowWorld();
 const { ctx, list } = world;
 const { move, publishAgain, placeOf } = versionMoves(world);
 
-const triggers = [{ type: 'execute' }];
-const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
-const wait = (id: string, days: number) => ({ id, type: 'wait', for: { days } });
-const tag = (id: string) => ({ id, type: 'add_tag', tag: id });
-const flowOf = (...nodes: { readonly id: string; readonly [key: string]: unknown }[]) => ({
-  triggers,
-  nodes,
-  edges: line('start', ...nodes.map(({ id }) => id)),
-});
-const stop = { id: 'stop', type: 'end' };
 const tagsOf = async (personId: bigint) => (await world.personRow(personId))?.tags;
 
 /** Each test has a week of its own. */
