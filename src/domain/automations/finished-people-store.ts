@@ -13,8 +13,8 @@ export interface FinishedQuestion extends VersionKey {
 /**
  * Who has finished, in the order of their ids: one walk over the entries of the flow, by their key. The entry ended by itself, in a version before
  * this one; entries of times in which that was not kept ended in one if it was before this version was published. Who has gone through this version
- * with any key is none of them. Who may not get mail of the list is looked up one by one, whatever the statistics of tables that have just grown
- * say.
+ * with any key is none of them, nor who is still inside by an entry before the last. Who may not get mail of the list, or is inside, is looked up
+ * one by one, whatever the statistics of tables that have just grown say.
  */
 function finishedPeople(
   { customerId, automationId, listId, version, until }: FinishedQuestion,
@@ -35,6 +35,9 @@ function finishedPeople(
      CROSS JOIN LATERAL (SELECT 1 FROM subscriber s
                           WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = f.person_id AND s.status = 'subscribed'
                             AND NOT ${isSuppressed(customerId)} OFFSET 0) s
+      LEFT JOIN LATERAL (SELECT 1 AS run FROM hot.flow_run r
+                          WHERE r.customer_id = ${customerId} AND r.person_id = f.person_id AND r.automation_id = ${automationId} LIMIT 1) r ON true
+     WHERE r.run IS NULL
      ORDER BY f.person_id LIMIT ${max}`;
 }
 
