@@ -35,7 +35,8 @@ export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Par
   const step = { port: outcome.go, reason: outcome.reason ?? null, details: outcome.details ?? null };
   if (!next || !arrival) return { ...still, ...step, what: 'passed' };
   const passes = passesAt(next.id, run.passes, arrival.live);
-  if (timesAt(passes, next.id) > arrival.live.flow.passesMax)
+  // Passes of an earlier version are kept, as mails have their numbers; they bar only a way round.
+  if (arrival.live.repeated.has(next.id) && timesAt(passes, next.id) > arrival.live.flow.passesMax)
     return { ...still, what: 'left', reason: 'too_many_passes' };
   const hasLeft = run.hasLeft || (LEAVING.includes(node.type) && outcome.go === 'next');
   return {

@@ -35,3 +35,20 @@ test('who is inside with an earlier entry has not finished', async () => {
   expect(await placeOf(person)).toHaveLength(1);
   expect(await countFinished(ctx.db, { ...second.key, listId: list.id, until: world.now() })).toBe(0);
 });
+
+test('what is no way round any more has no limit of passes', async () => {
+  await nextWeeks();
+  const nodes = [wait('a', 1), { id: 'b', type: 'wait', for: { hours: 1 } }, stop];
+  const first = await world.publish({
+    triggers,
+    nodes: nodes.slice(0, 2),
+    edges: [...line('start', 'a', 'b'), { from: 'b', to: 'a' }],
+  });
+  const person = await world.person();
+  await world.enter(first, [person]);
+  for (const days of [1, 1.1, 2.2, 2.3, 3.4, 3.5]) await world.run(day(days));
+  const second = await publishAgain(first, { ...flowOf(...nodes), passesMax: 2 }, { moves: {} });
+  await move(second);
+  for (const days of [5, 6]) await world.run(day(days));
+  expect((await world.steps(person)).at(-1)).toBe('stop passed end');
+});
