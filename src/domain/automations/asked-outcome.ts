@@ -2,7 +2,7 @@
 import { isDoneBefore } from './done-before.ts';
 import type { FlowNode } from './flow-nodes.ts';
 import { portsOf } from './flow-ports.ts';
-import type { Outcome } from './node-work.ts';
+import { PASSED_OVER, type Outcome } from './node-work.ts';
 import { placeAt, type Arrival } from './place-at.ts';
 import { RUN_REQUESTS, type DueRun } from './run.ts';
 import { endOf } from './wake-time.ts';
@@ -10,10 +10,10 @@ import { zoneOf } from './zones.ts';
 
 /** Undefined: nothing was asked that this node can do. */
 export function askedOutcome(node: FlowNode, run: DueRun, arrival: Arrival): Outcome | undefined {
-  if (isDoneBefore(node, run, arrival.live)) return { go: portToSkip(node), reason: 'done_before' };
+  if (isDoneBefore(node, run, arrival.live)) return { go: portToSkip(node), reason: PASSED_OVER.doneBefore };
   switch (run.reason) {
     case RUN_REQUESTS.skip:
-      return { go: portToSkip(node), reason: 'skipped' };
+      return { go: portToSkip(node), reason: PASSED_OVER.skipped };
     case RUN_REQUESTS.skipMails:
       return node.type === 'send_mail' ? { go: 'next', reason: 'overdue' } : undefined;
     case RUN_REQUESTS.waitAnew: {

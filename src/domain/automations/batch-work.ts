@@ -64,7 +64,7 @@ function withLast(moves: readonly Move[]): readonly Move[] {
 
 /** The run as it comes to a node whose work may follow now; undefined: it does not. */
 function goingOn(
-  { run, to, what }: Move,
+  { run, to, what, reason: way }: Move,
   before: DueRun | undefined,
   { live, node, now, ahead }: Batch,
 ): { readonly node: FlowNode; readonly run: DueRun } | undefined {
@@ -74,7 +74,15 @@ function goingOn(
   const { payload, person } = before;
   return {
     node: target,
-    run: { ...run, since: now, wakeAt: now, failures: 0, reason, payload, person: personAfter(node, person) },
+    run: {
+      ...run,
+      since: now,
+      wakeAt: now,
+      failures: 0,
+      reason,
+      payload,
+      person: personAfter(node, { person, reason: way }),
+    },
   };
 }
 

@@ -121,7 +121,7 @@ async function goesOn(
   walker.place = move.to;
   if (move.what === 'passed') {
     walker.run = { ...move.run, since: at };
-    walker.person = personAfter(node, person);
+    walker.person = personAfter(node, { ...move, person });
   }
   return true;
 }

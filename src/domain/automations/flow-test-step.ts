@@ -66,7 +66,7 @@ export async function stepOfTest(ctx: TransactionContext, stepping: Stepping, st
 /** The test's own picture of the person: conditions of the flow about the person read the real one. */
 function changedBy(node: FlowNode, state: FlowTestState, outcome: Outcome): Pick<FlowTestState, 'status' | 'fields'> {
   if (!('go' in outcome) || outcome.go !== 'next') return { status: state.status, fields: state.fields };
-  const { status, fields } = personAfter(node, personOf(state));
+  const { status, fields } = personAfter(node, { person: personOf(state), reason: outcome.reason ?? null });
   return { status, fields };
 }
 

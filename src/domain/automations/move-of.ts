@@ -2,7 +2,7 @@
 import { isDoneBefore } from './done-before.ts';
 import type { FlowNode, NodeType } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
-import type { Outcome } from './node-work.ts';
+import { PASSED_OVER, type Outcome } from './node-work.ts';
 import { placeAt } from './place-at.ts';
 import type { DueRun, Move, Passes, Run, RunPerson } from './run.ts';
 
@@ -14,8 +14,12 @@ export function whyGone({ person, hasLeft }: Pick<DueRun, 'person' | 'hasLeft'>)
   return person.isSuppressed ? 'suppressed' : undefined;
 }
 
-/** The person as the work of the node leaves it: what follows goes by that. */
-export function personAfter(node: FlowNode, person: RunPerson): RunPerson {
+/** The person as the node leaves it, by its work or passed over: what follows goes by that. */
+export function personAfter(
+  node: FlowNode,
+  { person, reason }: { readonly person: RunPerson; readonly reason: Move['reason'] },
+): RunPerson {
+  if (isPassedOver(reason)) return person;
   if (node.type === 'unsubscribe' && person.status === 'subscribed') return { ...person, status: 'unsubscribed' };
   if (node.type !== 'set_field') return person;
   const { [node.field]: _before, ...others } = person.fields;
@@ -38,17 +42,22 @@ export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Par
   // Passes of an earlier version are kept, as mails have their numbers; they bar only a way round.
   if (arrival.live.repeated.has(next.id) && timesAt(passes, next.id) > arrival.live.flow.passesMax)
     return { ...still, what: 'left', reason: 'too_many_passes' };
-  const hasLeft = run.hasLeft || (LEAVING.includes(node.type) && outcome.go === 'next');
+  const isLeaving = LEAVING.includes(node.type) && outcome.go === 'next' && !isPassedOver(step.reason);
+  const coming = { ...run, passes, hasLeft: run.hasLeft || isLeaving };
   return {
     ...still,
     ...step,
-    run: { ...run, passes, hasLeft },
+    run: coming,
     what: 'passed',
     // What was done before does not wait, either.
-    to: isDoneBefore(next, { ...run, passes }, arrival.live)
+    to: isDoneBefore(next, coming, arrival.live)
       ? { node: next.id, state: 'due', wakeAt: arrival.now }
-      : placeAt(next, { ...arrival, person: personAfter(node, arrival.person) }),
+      : placeAt(next, { ...arrival, person: personAfter(node, { ...step, person: arrival.person }) }),
   };
+}
+
+function isPassedOver(reason: Move['reason']): boolean {
+  return reason === PASSED_OVER.doneBefore || reason === PASSED_OVER.skipped;
 }
 
 /** By these a flow itself ends the subscription. */

@@ -33,6 +33,9 @@ export interface NodeWork<Type extends NodeType = NodeType> {
 
 export const NEXT: Outcome = { go: 'next' };
 
+/** Reasons of those who go on as if the node had done its work, which it has not. */
+export const PASSED_OVER = { doneBefore: 'done_before', skipped: 'skipped' } as const;
+
 /** By `error` where it leads somewhere: the fault is of the kind that trying again does not mend. Else parked (D87). */
 export function failed({ live, node }: Pick<NodeWork, 'live' | 'node'>, reason: string): Outcome {
   return live.graph.next(node.id, 'error') ? { go: 'error', reason } : { park: reason };

@@ -1,9 +1,15 @@
 /** What was done for people is not done again when their flow changes, more than once too, and what was not done is done (D84). */
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { addListField } from '../../../src/domain/audience/add-list-field.ts';
+import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
+import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import { countFinished } from '../../../src/domain/automations/finished-people-store.ts';
+import { sendToFinishedPeople } from '../../../src/domain/automations/send-to-finished.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
-import { line, lineFlow as flowOf, stop, triggers, wait } from '../../support/line-flows.ts';
+import { line, lineFlow as flowOf, stop, tag, triggers, wait } from '../../support/line-flows.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
 const world = await startFlowWorld('2026-12-01T08:00:00Z');
@@ -18,6 +24,11 @@ async function nextWeeks() {
   await ctx.db.execute(sql`SELECT hot.ensure_partitions(${day(-1)}::timestamptz::date, ${day(60)}::timestamptz::date)`);
   await world.run(day(0));
 }
+const send = (published: Awaited<ReturnType<typeof world.publish>>, node: string) =>
+  sendToFinishedPeople(ctx, { ...published.key, node, until: world.now(), afterId: 0n, now: world.now() }, () => false);
+
+const worksOf = async (person: bigint, node: string) =>
+  (await world.steps(person)).filter((step) => step.startsWith(`${node} passed`));
 
 test('who is inside with an earlier entry has not finished', async () => {
   await nextWeeks();
@@ -51,4 +62,60 @@ test('what is no way round any more has no limit of passes', async () => {
   await move(second);
   for (const days of [5, 6]) await world.run(day(days));
   expect((await world.steps(person)).at(-1)).toBe('stop passed end');
+});
+
+/** They unsubscribe while they wait at `rest`. */
+async function expectLeaving(person: bigint): Promise<void> {
+  await unsubscribePerson(ctx, { customerId: list.customerId, listId: list.id, id: person }, 'link');
+  await world.follow();
+  expect(await world.steps(person)).toContain('rest left unsubscribed');
+}
+
+test('who passes over an unsubscription leaves when they unsubscribe', async () => {
+  await nextWeeks();
+  const out = { id: 'out', type: 'unsubscribe' };
+  const first = await world.publish(flowOf(out, stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  await ctx.db.execute(sql`UPDATE subscriber SET status = 'subscribed' WHERE id = ${person}`);
+  const second = await publishAgain(first, flowOf(out, wait('rest', 15), stop));
+  await send(second, 'out');
+  await world.run();
+  expect(await worksOf(person, 'out')).toEqual(['out passed next', 'out passed next done_before']);
+  await expectLeaving(person);
+});
+
+test('who is led past an unsubscription that failed leaves when they unsubscribe', async () => {
+  await nextWeeks();
+  const first = await world.publish(flowOf({ id: 'out', type: 'unsubscribe' }, wait('rest', 15), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await ctx.db.execute(sql`UPDATE hot.flow_run SET reason = 'skip' WHERE person_id = ${person}`);
+  await world.run();
+  expect(await worksOf(person, 'out')).toEqual(['out passed next skipped']);
+  await expectLeaving(person);
+});
+
+test('who passes over the setting of a date waits for their own date', async () => {
+  await nextWeeks();
+  await addListField(ctx, list.uid, { type: 'date', label: 'Ends', tag: 'ENDS' });
+  const ends = (days: number) => day(days).slice(0, 10);
+  const set = { id: 'set', type: 'set_field', field: 'ENDS', value: ends(10) };
+  const first = await world.publish(flowOf(set, wait('rest', 1), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  const own = { subscriber: subscriberUid(person), listUid: list.uid };
+  await updateSubscriber(ctx, { ...own, fieldValues: { ENDS: ends(5) } });
+  const until = { id: 'until', type: 'wait_until', field: 'ENDS', at: '09:00' };
+  const second = await publishAgain(first, flowOf(wait('rest', 1), set, until, stop), { moves: {} });
+  await move(second);
+  await world.run(day(1));
+  expect(await world.steps(person)).toContain('set passed next done_before');
+  const rows = await queryRows<{ wake: Date }>(
+    ctx.db,
+    sql`SELECT wake_at AS wake FROM hot.flow_run WHERE person_id = ${person} AND node = 'until'`,
+  );
+  expect(rows.map(({ wake }) => wake.toISOString().slice(0, 10))).toEqual([ends(5)]);
 });
