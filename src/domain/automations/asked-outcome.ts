@@ -10,7 +10,7 @@ import { zoneOf } from './zones.ts';
 
 /** Undefined: nothing was asked that this node can do. */
 export function askedOutcome(node: FlowNode, run: DueRun, arrival: Arrival): Outcome | undefined {
-  if (isDoneBefore(node, run, arrival.live)) return { go: portToSkip(node), reason: PASSED_OVER.doneBefore };
+  if (isDoneBefore(node, run)) return { go: portToSkip(node), reason: PASSED_OVER.doneBefore };
   switch (run.reason) {
     case RUN_REQUESTS.skip:
       return { go: portToSkip(node), reason: PASSED_OVER.skipped };

@@ -1,48 +1,56 @@
 /**
  * What was done for a person is not done again when the flow changes (D84): a node keeps its id, and its work is passed over by whom an earlier
- * version has led through it. Waits, and questions about the person, are no work: they are answered anew. Pure.
+ * version has led through it. A node of the same id and another type is another node. Pure.
  */
-import type { FlowNode, NodeType } from './flow-nodes.ts';
+import type { FlowNode } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
-import { passOf, type Run } from './run.ts';
+import type { Run } from './run.ts';
 
-/** Others notice their work. */
-const ACTING: ReadonlySet<NodeType> = new Set([
-  ...(['send_mail', 'notify', 'webhook', 'api_call', 'start_flow'] as const),
-  ...(['add_tag', 'remove_tag', 'set_field', 'copy_to_list', 'move_to_list', 'unsubscribe'] as const),
-]);
+type Work = Pick<FlowNode, 'id' | 'type'>;
 
-/** On a way round it is passed over the first time only. */
-export function isDoneBefore(
-  node: FlowNode,
-  run: Pick<Run, 'done' | 'passes'>,
-  { repeated }: Pick<LiveFlow, 'repeated'>,
-): boolean {
-  if (run.done?.includes(node.id) !== true) return false;
-  return !repeated.has(node.id) || passOf(run, node.id) === 1;
+/** As `done` of a run has it. */
+function nameOf({ id, type }: Work): string {
+  return `${type} ${id}`;
 }
 
-export interface Coming {
-  /** Nodes through which the person has gone. */
-  readonly passed: ReadonlySet<string>;
-  /** The node to which the person comes. */
-  readonly to: string;
-  /** The person is there already, and its work is not done. */
-  readonly isThere: boolean;
-  /** The version before; undefined: the person enters anew. */
-  readonly before?: Pick<LiveFlow, 'repeated'> | undefined;
+/** Whether the flow has the node: another type is another node. */
+export function hasNode({ graph }: Pick<LiveFlow, 'graph'>, { id, type }: Work): boolean {
+  return graph.nodes.get(id)?.type === type;
 }
 
-/** Which nodes that may follow are done; null: none. On what is a way round in both versions, it goes on. */
-export function doneAhead(
-  { graph, repeated }: Pick<LiveFlow, 'graph' | 'repeated'>,
-  { passed, to, isThere, before }: Coming,
-): readonly string[] | null {
-  const done = [...passed].filter((id) => {
-    const node = graph.nodes.get(id);
-    if (!node || !ACTING.has(node.type)) return false;
-    if (repeated.has(id) && before?.repeated.has(id) === true) return false;
-    return id === to ? !isThere : graph.reaches(to, id);
-  });
-  return done.length > 0 ? done : null;
+export function isDoneBefore(node: Work, { done }: Pick<Run, 'done'>): boolean {
+  return done?.includes(nameOf(node)) === true;
+}
+
+/** What is passed over behind this node: on a way round, its work is done when the person comes there again. */
+export function doneBehind(node: Work, { done }: Pick<Run, 'done'>): readonly string[] | null {
+  return namesOrNull(done?.filter((name) => name !== nameOf(node)));
+}
+
+/** What is passed over by whom another flow, or a run before, has led through these nodes. */
+export function doneBy(worked: readonly Work[]): readonly string[] | null {
+  return namesOrNull([...new Set(worked.map(nameOf))]);
+}
+
+interface Changing {
+  /** Nodes whose work was done for the person in any version. */
+  readonly worked: readonly Work[];
+  /** Where the person is with work to do; undefined: it is passed over, or the person comes there. */
+  readonly atWork: Work | undefined;
+  readonly before: Pick<LiveFlow, 'graph' | 'repeated'>;
+  readonly live: Pick<LiveFlow, 'graph' | 'repeated'>;
+}
+
+/**
+ * What is passed over in the next version: what was to be in the one before and was not come to, and what was done. On what is a way round in both
+ * versions, it goes on.
+ */
+export function doneAfter({ done }: Pick<Run, 'done'>, { worked, atWork, before, live }: Changing) {
+  const goesRound = (one: Work) => live.repeated.has(one.id) && before.repeated.has(one.id) && hasNode(before, one);
+  const isOver = (one: Work) => hasNode(live, one) && one.id !== atWork?.id && !goesRound(one);
+  return namesOrNull([...new Set([...(done ?? []), ...worked.filter(isOver).map(nameOf)])]);
+}
+
+function namesOrNull(names: readonly string[] = []): readonly string[] | null {
+  return names.length > 0 ? names : null;
 }

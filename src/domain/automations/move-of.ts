@@ -1,5 +1,5 @@
 /** What an outcome makes of a run: the step in its history, and where it stands then. Pure. */
-import { isDoneBefore } from './done-before.ts';
+import { doneBehind, isDoneBefore } from './done-before.ts';
 import type { FlowNode, NodeType } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
 import { PASSED_OVER, type Outcome } from './node-work.ts';
@@ -43,14 +43,14 @@ export function moveOf(node: FlowNode, run: Run, outcome: Outcome, arrival?: Par
   if (arrival.live.repeated.has(next.id) && timesAt(passes, next.id) > arrival.live.flow.passesMax)
     return { ...still, what: 'left', reason: 'too_many_passes' };
   const isLeaving = LEAVING.includes(node.type) && outcome.go === 'next' && !isPassedOver(step.reason);
-  const coming = { ...run, passes, hasLeft: run.hasLeft || isLeaving };
+  const coming = { ...run, passes, hasLeft: run.hasLeft || isLeaving, done: doneBehind(node, run) };
   return {
     ...still,
     ...step,
     run: coming,
     what: 'passed',
     // What was done before does not wait, either.
-    to: isDoneBefore(next, coming, arrival.live)
+    to: isDoneBefore(next, coming)
       ? { node: next.id, state: 'due', wakeAt: arrival.now }
       : placeAt(next, { ...arrival, person: personAfter(node, { ...step, person: arrival.person }) }),
   };

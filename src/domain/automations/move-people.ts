@@ -16,9 +16,10 @@ import { movedRun, type MovedRun, type PlacedRun } from './moved-run.ts';
 import type { VersionKey } from './run.ts';
 import { findByKeys } from './run-store.ts';
 import { askedMoves, endMoves, type AskedMoves } from './asked-move-store.ts';
-import { lockRunsBefore, moveToVersion, passedNodes } from './version-move-store.ts';
+import { lockRunsBefore, moveToVersion } from './version-move-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 import { wakeFlows } from './wake-flows.ts';
+import { workDone } from './work-done.ts';
 
 /** One transaction of some 100 ms. */
 const RUNS_AT_ONCE = 500;
@@ -96,7 +97,7 @@ async function movedRuns(
   const zones = await zonesOfList(ctx.db, list);
   if (!zones) return [];
   const people = await peopleById(ctx.db, { ...list, ids: runs.map(({ personId }) => personId) });
-  const passed = await passedNodes(ctx.db, live.key, runs);
+  const done = await workDone(ctx, live.key, runs);
   const lateness = new Map<string, Lateness>();
   const moved: MovedRun[] = [];
   for (const run of runs) {
@@ -109,8 +110,8 @@ async function movedRuns(
     const late = lateness.get(name) ?? (await latenessOf(ctx, { ...live.key, version: run.version, node: run.node }));
     lateness.set(name, late);
     const person = people.get(run.personId) ?? null;
-    const own = new Set(passed.get(run.id));
-    moved.push(late.chosenFor(run, movedRun(run, { before, live, target, passed: own, person, zones, now })));
+    const worked = done.get(run.id) ?? [];
+    moved.push(late.chosenFor(run, movedRun(run, { before, live, target, worked, person, zones, now })));
   }
   for (const late of lateness.values()) late.count(ctx.tx);
   return moved;
@@ -118,7 +119,7 @@ async function movedRuns(
 
 /** Who was at the node already has been told of. */
 function arrivals(moved: readonly MovedRun[]) {
-  return moved.flatMap(({ run, from, to: { node, state, wakeAt } }) =>
-    state === 'parked' || from.node === node ? [] : [{ run, to: { node, state, wakeAt } }],
+  return moved.flatMap(({ run, isThere, to: { node, state, wakeAt } }) =>
+    state === 'parked' || isThere ? [] : [{ run, to: { node, state, wakeAt } }],
   );
 }

@@ -3,7 +3,7 @@
  * need not do again. Pure.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { doneAhead, isDoneBefore } from './done-before.ts';
+import { doneAfter, hasNode, isDoneBefore } from './done-before.ts';
 import type { FlowNode, NodeType } from './flow-nodes.ts';
 import type { LiveFlow } from './live-flow.ts';
 import { placeAt } from './place-at.ts';
@@ -22,6 +22,8 @@ export interface MovedRun {
   readonly run: Run;
   readonly from: { readonly version: number; readonly node: string };
   readonly to: MovedPlace;
+  /** It was at this node already. */
+  readonly isThere: boolean;
 }
 
 export interface Moving {
@@ -30,8 +32,8 @@ export interface Moving {
   /** The version to which it goes. */
   readonly live: LiveFlow;
   readonly target: FlowNode;
-  /** Nodes through which the run has gone. */
-  readonly passed: ReadonlySet<string>;
+  /** Nodes whose work was done for the run. */
+  readonly worked: readonly FlowNode[];
   /** Null: the person is not on the list any more. */
   readonly person: RunPerson | null;
   readonly zones: Zones;
@@ -39,16 +41,15 @@ export interface Moving {
 }
 
 export function movedRun(run: PlacedRun, moving: Moving): MovedRun {
-  const { before, live, target, passed, now } = moving;
+  const { before, live, target, worked, now } = moving;
   const { version, node, state, wakeAt, ...rest } = run;
-  const isThere = node === target.id;
+  const isThere = node === target.id && hasNode(before, target);
   // Who was about to pass over it is so still.
-  const isAtWork = isThere && !isDoneBefore(target, run, before);
-  const known = new Set([...passed, ...(run.done ?? [])]);
-  const done = doneAhead(live, { passed: known, to: target.id, isThere: isAtWork, before });
+  const atWork = isThere && !isDoneBefore(target, run) ? target : undefined;
+  const done = doneAfter(run, { worked, atWork, before, live });
   const coming = { ...rest, done, passes: passesAt(target.id, run, { live, isThere }) };
   const isSame = isThere && isUnchanged(before, live, target);
-  const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, wakeAt, isThere: isAtWork }, moving);
+  const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, wakeAt }, moving);
   const arrives = !isThere && !WAITING.has(target.type) && state !== 'parked';
   return {
     run: {
@@ -56,8 +57,7 @@ export function movedRun(run: PlacedRun, moving: Moving): MovedRun {
       ...{ since: arrives ? now : run.since, failures: isThere ? run.failures : 0 },
       reason: isThere || state === 'parked' || run.reason === RUN_REQUESTS.skipMails ? run.reason : null,
     },
-    from: { version, node },
-    to: place,
+    ...{ from: { version, node }, to: place, isThere },
   };
 }
 
@@ -78,12 +78,12 @@ function isUnchanged(before: LiveFlow, live: LiveFlow, target: FlowNode): boolea
  */
 function placeIn(
   run: Run,
-  { state, wakeAt, isThere }: Pick<PlacedRun, 'state' | 'wakeAt'> & { readonly isThere: boolean },
+  { state, wakeAt }: Pick<PlacedRun, 'state' | 'wakeAt'>,
   { live, target, person, zones, now }: Moving,
 ): MovedPlace {
   const due = { node: target.id, state: 'due', wakeAt: wakeAt !== null && wakeAt < now ? wakeAt : now } as const;
   if (state === 'parked') return { node: target.id, state, wakeAt: null };
-  if (!person || (!isThere && isDoneBefore(target, run, live))) return due;
+  if (!person || isDoneBefore(target, run)) return due;
   if (target.type === 'wait_until' && target.field !== undefined) return due;
   const place = placeAt(target, { live, zones, person, now: run.since });
   return place.state === 'waiting' && (place.wakeAt === null || place.wakeAt > now) ? place : due;

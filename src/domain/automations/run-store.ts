@@ -128,6 +128,7 @@ function placeOf({ run, from, what, reason, to }: Move, now: Date) {
     ...{ node: to?.node ?? (isParked ? from : null), state: to?.state ?? 'parked', wake: to?.wakeAt ?? null },
     ...{ since: hasMoved ? now : run.since, failures: what === 'passed' ? 0 : run.failures },
     ...{ asked: isParked ? reason : request, passes: run.passes, has_left: run.hasLeft, entry_key: run.entryKey },
+    ...(run.done && { done: run.done }),
   };
 }
 
@@ -160,11 +161,11 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
             AS m (id bigint, person bigint, no integer, "from" text, what text, port text, reason text, details jsonb, last boolean, entry_key text,
-                  node text, state hot.flow_state, wake timestamptz, since timestamptz, failures smallint, asked text, passes jsonb, has_left boolean)
+                  node text, state hot.flow_state, wake timestamptz, since timestamptz, failures smallint, asked text, passes jsonb, has_left boolean, done jsonb)
         ), moved AS (
           UPDATE hot.flow_run r
              SET node = m.node, state = m.state, wake_at = m.wake, since = m.since, failures = m.failures, reason = m.asked,
-                 passes = nullif(m.passes, 'null'), has_left = m.has_left, steps = m.no
+                 passes = nullif(m.passes, 'null'), has_left = m.has_left, done = m.done, steps = m.no
             FROM m WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${ids}::bigint[])
              AND r.person_id = ANY (${people}::bigint[]) AND r.id = m.id AND m.last AND m.node IS NOT NULL
         ), gone AS (

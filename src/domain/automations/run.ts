@@ -55,7 +55,7 @@ export interface Run {
   readonly passes: Passes | null;
   /** Its steps in the history so far. */
   readonly steps: number;
-  /** Nodes whose work was done for the person in an earlier version, or in the run before: passed over once (D84). */
+  /** Type and id of nodes whose work was done in an earlier version, or in the run before: passed over once, then they are taken out (D84). */
   readonly done?: readonly string[] | null;
 }
 

@@ -12,7 +12,7 @@ import { moreHaveFinished, notActive, notPublished, unknownNode } from './automa
 import { automationStatus } from './automation-store.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { liveVersionOf } from './count-read-model.ts';
-import { doneAhead, isDoneBefore } from './done-before.ts';
+import { doneBy, isDoneBefore } from './done-before.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import { countFinished, enterFinished, nextFinished, type FinishedQuestion } from './finished-people-store.ts';
 import { fireForArrivals } from './fire-webhooks.ts';
@@ -23,9 +23,9 @@ import { placeAt } from './place-at.ts';
 import type { Place, Run } from './run.ts';
 import { findByKeys } from './run-store.ts';
 import { sendToFinishedInput } from './finished.ts';
-import { passedNodes } from './version-move-store.ts';
 import { zonesOfList } from './version-read-model.ts';
 import { wakeFlows } from './wake-flows.ts';
+import { workDone } from './work-done.ts';
 
 /** One transaction of some 100 ms. */
 const PEOPLE_AT_ONCE = 500;
@@ -147,22 +147,21 @@ async function newRuns(
   const list = { customerId: live.key.customerId, listId: live.listId };
   const zones = await zonesOfList(ctx.db, list);
   const people = await peopleById(ctx.db, { ...list, ids: entered.map(({ personId }) => personId) });
-  const passed = await passedNodes(
-    ctx.db,
+  const done = await workDone(
+    ctx,
     live.key,
     entered.map(({ before: id, personId }) => ({ id, personId })),
   );
   return entered.map(({ personId, entryKey, before, runId }): NewRun => {
     const person = people.get(personId);
-    const nodes = new Set(passed.get(before));
     const run: Run = {
       ...{ id: runId, personId, entryKey, enteredAt: now, since: now, eventsFrom: now, eventsAfter: 0n },
       ...{ depth: 0, failures: 0, isTest: false, hasLeft: false, reason: null, steps: 1 },
       passes: live.repeated.has(target.id) ? { [target.id]: 1 } : null,
-      done: doneAhead(live, { passed: nodes, to: target.id, isThere: false }),
+      done: doneBy(done.get(before) ?? []),
     };
     const due: Place = { node: target.id, state: 'due', wakeAt: now };
-    const isAtWork = !person || !zones || isDoneBefore(target, run, live) || looksFirst(target);
+    const isAtWork = !person || !zones || isDoneBefore(target, run) || looksFirst(target);
     return { run, to: isAtWork ? due : placeAt(target, { live, zones, person, now }), payload: null, reason: REASON };
   });
 }

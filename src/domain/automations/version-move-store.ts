@@ -29,24 +29,23 @@ export function lockRunsBefore(
   );
 }
 
-const PASSED_ROW = row({ runId: 'bigint', nodes: 'text[]' });
+const PASSED_ROW = row({ runId: 'bigint', version: 'int', nodes: 'text[]' });
 
 /**
- * Through which nodes these runs have gone, in any version. Work that failed is not done. With the people, the index of the people is as good as that
+ * Through which nodes these runs have gone, of each version. Work that failed is not done. With the people, the index of the people is as good as that
  * of the runs: by old statistics the database took it, and read all that ever happened to the customer's people.
  */
-export async function passedNodes(
+export function passedNodes(
   db: Queryable,
   { customerId, automationId }: AutomationKey,
   runs: readonly Pick<Run, 'id' | 'personId'>[],
-): Promise<ReadonlyMap<bigint, readonly string[]>> {
-  const rows = await db.query(
+) {
+  return db.query(
     PASSED_ROW,
-    sql`SELECT t.run_id AS "runId", array_agg(DISTINCT t.node) AS nodes FROM hot.flow_step t
+    sql`SELECT t.run_id AS "runId", t.version, array_agg(DISTINCT t.node) AS nodes FROM hot.flow_step t
          WHERE t.customer_id = ${customerId} AND t.automation_id = ${automationId} AND t.run_id = ANY (${runs.map(({ id }) => id)}::bigint[])
-           AND t.person_id = ANY (${runs.map(({ personId }) => personId)}::bigint[]) AND t.what = 'passed' AND t.port IS DISTINCT FROM 'error' GROUP BY t.run_id`,
+           AND t.person_id = ANY (${runs.map(({ personId }) => personId)}::bigint[]) AND t.what = 'passed' AND t.port IS DISTINCT FROM 'error' GROUP BY t.run_id, t.version`,
   );
-  return new Map(rows.map(({ runId, nodes }) => [runId, nodes]));
 }
 
 /** Why the person left the node of the one version, and is at that of the other. */

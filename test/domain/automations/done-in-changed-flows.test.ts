@@ -16,6 +16,7 @@ const world = await startFlowWorld('2026-12-01T08:00:00Z');
 const { ctx, list } = world;
 const { move, publishAgain, placeOf } = versionMoves(world);
 
+const OVER = 'one passed next done_before';
 /** Every test has some weeks of its own. */
 let begin = Date.parse('2026-12-01T08:00:00Z');
 const day = (days: number) => new Date(begin + days * 86_400_000).toISOString();
@@ -27,8 +28,61 @@ async function nextWeeks() {
 const send = (published: Awaited<ReturnType<typeof world.publish>>, node: string) =>
   sendToFinishedPeople(ctx, { ...published.key, node, until: world.now(), afterId: 0n, now: world.now() }, () => false);
 
+/** A person who enters the first of these flows, works there, and is moved to each of the others. */
+async function movedThrough(...flows: readonly object[]): Promise<bigint> {
+  await nextWeeks();
+  const [begun = {}, ...others] = flows;
+  let last = await world.publish(begun);
+  const person = await world.person();
+  await world.enter(last, [person]);
+  await world.run();
+  for (const flow of others) {
+    last = await publishAgain(last, flow, { moves: {} });
+    await move(last);
+  }
+  return person;
+}
 const worksOf = async (person: bigint, node: string) =>
   (await world.steps(person)).filter((step) => step.startsWith(`${node} passed`));
+
+test('a node of the same id and another type does its work', async () => {
+  await nextWeeks();
+  const first = await world.publish(flowOf(wait('a', 1), wait('b', 2), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run(day(1));
+  const second = await publishAgain(first, flowOf(wait('b', 2), tag('a'), stop), { moves: {} });
+  await move(second);
+  await world.run(day(3));
+  expect((await world.personRow(person))?.tags).toEqual(['a']);
+});
+
+test('a way round that comes back in a third version passes over what was done, once', async () => {
+  const round = (days: number) => ({
+    triggers,
+    nodes: [tag('one'), wait('rest', days)],
+    edges: [...line('start', 'one', 'rest'), { from: 'rest', to: 'one' }],
+  });
+  const person = await movedThrough(round(1), flowOf(wait('rest', 1), stop), round(2));
+  await world.run(day(2));
+  expect(await worksOf(person, 'one')).toEqual(['one passed next', OVER]);
+  await world.run(day(4));
+  expect(await worksOf(person, 'one')).toEqual(['one passed next', OVER, 'one passed next']);
+});
+
+test('who was sent, and is moved then, passes over what was done in the run before', async () => {
+  await nextWeeks();
+  const first = await world.publish(flowOf(tag('one'), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  const second = await publishAgain(first, flowOf(tag('one'), wait('rest', 1), stop));
+  await send(second, 'rest');
+  const third = await publishAgain(second, flowOf(wait('rest', 1), tag('one'), stop), { moves: {} });
+  await move(third);
+  await world.run(day(1));
+  expect(await world.steps(person)).toContain(OVER);
+});
 
 test('who is inside with an earlier entry has not finished', async () => {
   await nextWeeks();
@@ -47,6 +101,17 @@ test('who is inside with an earlier entry has not finished', async () => {
   expect(await countFinished(ctx.db, { ...second.key, listId: list.id, until: world.now() })).toBe(0);
 });
 
+test('what was to be passed over is passed over also after a further change', async () => {
+  const round = (days: number) => ({
+    triggers,
+    nodes: [wait('rest', days), tag('one')],
+    edges: [...line('start', 'rest', 'one'), { from: 'one', to: 'rest' }],
+  });
+  const person = await movedThrough(flowOf(tag('one'), wait('rest', 1), stop), round(1), round(2));
+  await world.run(day(2));
+  expect(await worksOf(person, 'one')).toEqual(['one passed next', OVER]);
+});
+
 test('what is no way round any more has no limit of passes', async () => {
   await nextWeeks();
   const nodes = [wait('a', 1), { id: 'b', type: 'wait', for: { hours: 1 } }, stop];
@@ -62,6 +127,20 @@ test('what is no way round any more has no limit of passes', async () => {
   await move(second);
   for (const days of [5, 6]) await world.run(day(days));
   expect((await world.steps(person)).at(-1)).toBe('stop passed end');
+});
+
+test('who is at what was done, and is moved once more before it is passed over, passes over it', async () => {
+  await nextWeeks();
+  const first = await world.publish(flowOf(tag('one'), wait('gone', 1), stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  const second = await publishAgain(first, flowOf(tag('one'), wait('other', 1), stop), { moves: { gone: 'one' } });
+  await move(second);
+  const third = await publishAgain(second, flowOf(tag('one'), wait('other', 2), stop), { moves: {} });
+  await move(third);
+  await world.run();
+  expect(await world.steps(person)).toContain(OVER);
 });
 
 /** They unsubscribe while they wait at `rest`. */

@@ -154,7 +154,9 @@ test('what was done is not done again: the run keeps its mails, and passes over 
   const second = await publishAgain(first, flowOf(wait('rest', 1), tag('one'), tag('three'), stop), { moves: {} });
   await world.enter(second, [later]);
   await move(second);
-  expect(await runsOf(person), 'the same run, whose mails have the same names').toEqual([{ id, done: ['one'] }]);
+  expect(await runsOf(person), 'the same run, whose mails have the same names').toEqual([
+    { id, done: ['add_tag one'] },
+  ]);
   expect(await runsOf(later)).toEqual([{ id: expect.anything(), done: null }]);
   await world.run(onDay(1));
   expect(await tagsOf(person)).toEqual(['three']);
