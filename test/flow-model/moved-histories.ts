@@ -41,7 +41,7 @@ const change = (hours: number, moves: Partial<MovesData> = {}): readonly Happeni
 ];
 
 export function movedHistories(): readonly HistoryData[] {
-  return [...waits(), ...targets(), ...works(), ...rounds(), ...parked(), ...finished()];
+  return [...waits(), ...targets(), ...works(), ...rounds(), ...parked(), ...finished(), stillInside()];
 }
 
 /** The time that somebody has waited counts, and what has not changed waits as it did. */
@@ -145,6 +145,7 @@ function targets(): readonly HistoryData[] {
 function works(): readonly HistoryData[] {
   const rest = waitFor('rest', 5);
   const copy: NodeData = { id: 'go', type: 'copy_to_list', onConflict: 'keep' };
+  const set: NodeData = { id: 'set', type: 'set_field', field: 'ENDS', value: '2026-03-20' };
   const again = (before: Version, next: Version, more: Partial<Scene> = {}) =>
     scene({
       versions: [before, next],
@@ -162,6 +163,26 @@ function works(): readonly HistoryData[] {
       people: [{ ZONE: 'Pacific/Apia' }],
       quiet: { from: '22:00', to: '07:00' },
     }),
+    // A wait of the same id was no mail.
+    again(line(waitFor('one', 1), rest), line(rest, mail('one')), {
+      happenings: [enter(0), ...[0, 1].map(work), ...change(2), ...[2, 6, 20].map(work)],
+    }),
+    // Moved once more before it was passed over.
+    scene({
+      versions: [
+        line(mail('one'), waitFor('gone', 50)),
+        line(mail('one'), rest),
+        line(mail('one'), waitFor('rest', 9)),
+      ],
+      happenings: [enter(0), work(0), ...change(2, { whenAsked: { gone: 'one' } }), ...change(2), work(2), work(20)],
+    }),
+    // The field has the person's own date since.
+    again(line(set, rest), line(rest, set, { id: 'until', type: 'wait_until', field: 'ENDS', at: '09:00' }), {
+      happenings: [
+        ...[enter(0), work(0), after(1, { do: 'set', person: 0, field: 'ENDS', value: '2026-03-12' })],
+        ...[...change(2), work(2), work(6), work(200)],
+      ],
+    }),
     // What failed is not done: it fails once more, and nothing leads on.
     again(
       { nodes: [copy, rest, tagged('end', 'vip')], edges: way('start > go > end', 'go.error > rest') },
@@ -175,6 +196,7 @@ function works(): readonly HistoryData[] {
 function rounds(): readonly HistoryData[] {
   const rest = waitFor('rest', 5);
   const round = { nodes: [mail('one'), rest], edges: way('start > one > rest > one') };
+  const later = { nodes: [rest, mail('one')], edges: way('start > rest > one > rest') };
   const works = (...hours: readonly number[]) => hours.map(work);
   return [
     scene({
@@ -192,6 +214,23 @@ function rounds(): readonly HistoryData[] {
         line(tagged('one', 'vip')),
       ],
       happenings: [enter(0), ...works(0), ...change(2, { whenAsked: { rest: 'one' } }), ...works(6, 12)],
+    }),
+    // A way round that is none for a while, and one that changes before the person has come there.
+    scene({
+      versions: [round, line(rest), round],
+      happenings: [enter(0), work(0), ...change(1), ...change(2), ...works(6, 12, 18, 24)],
+    }),
+    scene({
+      versions: [line(mail('one'), rest), later, { ...later, nodes: [waitFor('rest', 9), mail('one')] }],
+      happenings: [enter(0), work(0), ...change(1), ...change(2), ...works(12, 24, 36, 48)],
+    }),
+    // Passes bar ways round only.
+    scene({
+      versions: [
+        { nodes: [waitFor('one', 1), waitFor('two', 1)], edges: way('start > one > two > one') },
+        { ...line(waitFor('one', 1), waitFor('two', 1), tagged('end', 'vip')), passesMax: 1 },
+      ],
+      happenings: [enter(0), ...works(0, 1, 2, 3, 4), ...change(4.5), ...works(5, 6, 7)],
     }),
     // The person is at the mail for the second time, and it still waits for the end of quiet hours.
     scene({
@@ -248,6 +287,10 @@ function finished(): readonly HistoryData[] {
       versions: [first, longer],
       happenings: [enter(0), work(0), ...change(2), send(3, 'one'), work(3), work(9)],
     }),
+    scene({
+      versions: [line(mail('one')), line(mail('one'), rest), line(rest, mail('one'))],
+      happenings: [enter(0), work(0), ...change(1), send(2, 'rest'), work(2), ...change(3), work(8)],
+    }),
     // By an exit they have left, not finished; who is inside has not finished either.
     scene({
       versions: [
@@ -279,4 +322,21 @@ function finished(): readonly HistoryData[] {
       ],
     }),
   ];
+}
+
+/** Who is inside by an earlier entry has not finished, though the last one has ended. */
+function stillInside(): HistoryData {
+  const ask: NodeData = { id: 'ask', type: 'condition', if: { payload: { path: 'total', isPresent: true } } };
+  const asking = {
+    nodes: [ask, waitFor('long', 120)],
+    edges: way('start > ask', 'ask.yes > long'),
+    entry: { mode: 'after_days', days: 1 } as const,
+  };
+  return scene({
+    versions: [asking, { ...line(waitFor('rest', 5)), entry: asking.entry }],
+    happenings: [
+      ...[enter(0, 0, { total: 10 }), work(0), enter(30), work(30), after(31, { do: 'publish' }), send(32, 'rest')],
+      ...[work(32), work(130), send(131, 'rest'), work(131), work(140)],
+    ],
+  });
 }

@@ -51,11 +51,11 @@ export class Moves {
 
   #move(run: Run, now: number, { version, target }: { readonly version: number; readonly target: NodeData }): void {
     const { runs, rules } = this.#means;
-    const before = { version: run.version, node: run.node };
+    const before = { version: run.version, node: run.node, type: runs.node(run).type };
     const place = () => ({ node: runs.node(run), flow: runs.flow(run) });
     const placeBefore = place();
     const still = run.isParked ? 'parked' : 'waiting';
-    const isThere = run.node === target.id;
+    const isThere = before.node === target.id && before.type === target.type;
     runs.step(run, now, { what: 'left', reason: 'new_version' });
     runs.count(run)[still] -= 1;
     runs.count(run).left += 1;

@@ -34,8 +34,6 @@ const BACK_SHARE = 30;
 const LATER_VERSIONS = [1, 1, 2];
 /** Of the nodes that change, how many do other work then. */
 const OTHER_WORK_SHARE = 30;
-/** Such a node may wait, ask or end then: what it would do that others notice gets an id of its own. */
-const OTHER_WORK: readonly NodeData['type'][] = ['wait', 'wait_until', 'wait_for_event', 'condition', 'split', 'end'];
 
 /** `moves`: the flow changes while people are inside, who are moved (D84). */
 export function randomHistory(seed: number, { moves = false }: { readonly moves?: boolean } = {}): HistoryData {
@@ -148,7 +146,7 @@ class Draw {
     if (this.isDrawn(60)) return node;
     const others = Array.from({ length: 12 }, () => this.#node(node.id, isAlone));
     const isOther = this.isDrawn(OTHER_WORK_SHARE);
-    return others.find(({ type }) => (isOther ? OTHER_WORK.includes(type) : type === node.type)) ?? node;
+    return others.find(({ type }) => isOther !== (type === node.type)) ?? node;
   }
 
   #node(id: string, isAlone: boolean): NodeData {

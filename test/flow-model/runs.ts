@@ -144,19 +144,27 @@ export class Runs {
   }
 
   /** Finds what is passed over from now on: what was done for who comes from another version, or has finished one. */
-  passOver(run: Run, before?: { readonly version: number; readonly node: string }): void {
+  passOver(run: Run, before?: Pick<Run, 'version' | 'node'> & Pick<NodeData, 'type'>): void {
     const isOver = ({ id, type }: NodeData) =>
       this.#rules.isPassedOver({
         isDone: run.worked.has(`${type} ${id}`),
         isToCome: run.over.has(id),
-        isThere: id === before?.node && id === run.node,
-        goesRound: before !== undefined && this.isRound(before.version, id) && this.isRound(run.version, id),
+        isThere: id === before?.node && id === run.node && before.type === type,
+        goesRound:
+          before !== undefined &&
+          this.#isIn(before.version, { id, type }) &&
+          [before, run].every(({ version }) => this.isRound(version, id)),
       });
     run.over = new Set(
       this.flow(run)
         .nodes.filter(isOver)
         .map(({ id }) => id),
     );
+  }
+
+  /** With another type it is another node. */
+  #isIn(version: number, { id, type }: Pick<NodeData, 'id' | 'type'>): boolean {
+    return this.#flows[version]?.nodes.some((node) => node.id === id && node.type === type) === true;
   }
 
   untilEnd(run: Run, node: Extract<NodeData, { type: 'wait_until' }>) {

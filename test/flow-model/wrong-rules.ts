@@ -46,6 +46,9 @@ const WRONG_MOVE_RULES: Readonly<Record<string, Partial<Rules>>> = {
     isPassedOver: (asked) => RULES.isPassedOver({ ...asked, isThere: false }),
   },
   'D84: a way round does not go on': { isPassedOver: (asked) => RULES.isPassedOver({ ...asked, goesRound: false }) },
+  'D84: what was to be passed over is forgotten': {
+    isPassedOver: (asked) => RULES.isPassedOver({ ...asked, isToCome: false }),
+  },
   'D84: on a way round it is passed over always': { isOverOnce: false },
   'D84: a change lets in who has finished': { changeLetsIn: true },
   'D84: who has left has finished': { hasFinished: ({ version }, live) => version < live },
