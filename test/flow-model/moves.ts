@@ -71,6 +71,8 @@ export class Moves {
     run.hasLooked = false;
     // The person’s own date is looked at once more; who is gone waits for nothing.
     const looks = (target.type === 'wait_until' && target.field !== undefined) || runs.person(run).status === 'deleted';
-    run.wake = looks ? now : Math.max(now, runs.wakeOf(run));
+    const wake = looks ? now : runs.wakeOf(run);
+    // Who is late stays late (D85).
+    run.wake = wake > now ? wake : Math.min(now, run.wake ?? now);
   }
 }
