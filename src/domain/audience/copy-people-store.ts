@@ -3,9 +3,9 @@
  * people of both lists by ascending id, then new addresses, counters, tags.
  */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
-import type { PeopleOfList } from './people-store.ts';
+import { areThese, type PeopleOfList } from './people-store.ts';
 import type { SubscriberStatus } from './subscriber-fields.ts';
-import { PENDING_UNTIL } from './subscriber-store.ts';
+import { PENDING_UNTIL, withId } from './subscriber-store.ts';
 import type { ConsentSource } from './subscriber.ts';
 
 const PAIR_ROW = row({ id: 'bigint', thereId: 'bigint?' });
@@ -15,8 +15,7 @@ async function pairsOf(db: Queryable, { customerId, listId, ids }: PeopleOfList,
   return db.query(
     PAIR_ROW,
     sql`SELECT s.id, t.id AS "thereId" FROM unnest(${[...ids]}::bigint[]) AS k (id)
-         CROSS JOIN LATERAL (SELECT s.id, s.email_key FROM subscriber s
-                              WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = k.id OFFSET 0) s
+         CROSS JOIN LATERAL (SELECT s.id, s.email_key FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`k.id` })}) s
           LEFT JOIN LATERAL (
             SELECT a.id FROM (SELECT t.id, t.list_id FROM subscriber t WHERE t.customer_id = ${customerId} AND t.email_key = s.email_key OFFSET 0) a
              WHERE a.list_id = ${otherListId}) t ON true`,
@@ -54,8 +53,7 @@ export async function lockPairs(db: Queryable, people: PeopleOfList, otherListId
                  SELECT e.source = 'move' FROM consent_event e
                   WHERE e.customer_id = s.customer_id AND e.list_id = s.list_id AND e.subscriber_id = s.id ORDER BY e.id DESC LIMIT 1) END AS "wasMoved"
           FROM unnest(${keys.map((one) => one.listId)}::bigint[], ${keys.map(({ id }) => id)}::bigint[]) AS k (list_id, id)
-         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s
-                              WHERE s.customer_id = ${customerId} AND s.list_id = k.list_id AND s.id = k.id FOR NO KEY UPDATE) s`,
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE ${withId({ customerId, listId: sql`k.list_id`, id: sql`k.id` })} FOR NO KEY UPDATE) s`,
     'audience.lock_pairs',
   );
   const byId = new Map(locked.map((one) => [one.id, one]));
@@ -94,7 +92,7 @@ export function insertCopies(
         SELECT s.customer_id, ${toListId}, p.id, s.email, s.email_key, ${status}, 'flow', p.fields, s.tags,
                CASE WHEN ${status} = 'pending' THEN ${PENDING_UNTIL} END, s.verification, s.verification_reasons, s.verified_at, s.verified_by
           FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p (id bigint, person bigint, fields jsonb)
-         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.person OFFSET 0) s
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`p.person` })}) s
          ORDER BY s.email_key
         ON CONFLICT (customer_id, email_key, list_id) DO NOTHING`,
     'audience.insert_copies',
@@ -123,9 +121,11 @@ export async function updateCopies(
   if (changed.length === 0) return;
   const rows = changed.map(({ id, ...one }) => ({ id: String(id), ...one }));
   await db.execute(
-    sql`UPDATE subscriber s SET status = p.status, fields = p.fields, tags = p.tags, updated_at = now()
-          FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS p (id bigint, status text, fields jsonb, tags text[])
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${toListId} AND s.id = ANY (${changed.map(({ id }) => id)}::bigint[]) AND s.id = p.id`,
+    sql`WITH p AS MATERIALIZED (
+          SELECT c.*, s.email_key FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS c (id bigint, status text, fields jsonb, tags text[])
+           CROSS JOIN LATERAL (SELECT s.email_key FROM subscriber s WHERE ${withId({ customerId, listId: toListId, id: sql`c.id` })}) s)
+        UPDATE subscriber s SET status = p.status, fields = p.fields, tags = p.tags, updated_at = now() FROM p
+         WHERE ${areThese({ customerId, listId: toListId, ids: changed.map(({ id }) => id) })} AND s.id = p.id`,
     'audience.update_copies',
   );
 }

@@ -9,7 +9,7 @@
  *     that adds, deletes or changes a status
  *  5. tags of the list (`list_tag`), by key; then the import
  */
-import { join, sql, row, type Queryable } from '../../db/database.ts';
+import { join, sql, row, type Queryable, type Sql } from '../../db/database.ts';
 import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { emailKey } from '../../lib/text.ts';
 import { lockCountersOf } from './list-counter-store.ts';
@@ -32,6 +32,22 @@ export const SUBSCRIBER_KEY_ROW = row({
 });
 
 export const SUBSCRIBER_COLUMNS = selectList(subscriberColumns, 's');
+
+/**
+ * The end of a SELECT from `subscriber s` in a LATERAL of its own: the person with this id. Only the primary key has this order. While the planner's
+ * statistics do not know the customer it expects one row by the index of addresses, too, and read all of the customer's people for each id.
+ */
+export function withId({
+  customerId,
+  listId,
+  id,
+}: {
+  readonly customerId: bigint;
+  readonly listId: bigint | Sql;
+  readonly id: Sql;
+}): Sql {
+  return sql`s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id BETWEEN ${id} AND ${id} ORDER BY s.id LIMIT 1`;
+}
 
 // Whole seconds, like in the link; rounded up, so that a link is never older than its request.
 export const PENDING_UNTIL = sql`date_trunc('second', now()) + interval '1 second' + make_interval(days => ${CONFIRMATION_DAYS})`;
@@ -149,14 +165,19 @@ export async function unsubscribePeople(
   if (!first) return [];
   const { customerId } = first;
   const lists = people.map(({ listId }) => listId);
+  const ids = people.map(({ id }) => id);
   await lockCountersOf(db, customerId, lists);
   return db.query(
     CONSENT_EVENT_ROW,
     sql`
-    WITH ended AS (
+    WITH p AS MATERIALIZED (
+      SELECT k.list_id, k.id, s.email_key FROM unnest(${lists}::bigint[], ${ids}::bigint[]) AS k (list_id, id)
+       CROSS JOIN LATERAL (SELECT s.email_key FROM subscriber s WHERE ${withId({ customerId, listId: sql`k.list_id`, id: sql`k.id` })}) s),
+    ended AS (
       UPDATE subscriber s SET status = 'unsubscribed', pending_until = NULL, updated_at = now()
-        FROM unnest(${lists}::bigint[], ${people.map(({ id }) => id)}::bigint[]) AS p (list_id, id)
-       WHERE s.customer_id = ${customerId} AND s.list_id = p.list_id AND s.id = p.id AND s.status <> 'unsubscribed'
+        FROM p
+       WHERE s.customer_id = ${customerId} AND s.list_id = ANY (${[...new Set(lists)]}::bigint[]) AND s.id = ANY (${ids}::bigint[])
+         AND s.email_key = ANY (ARRAY(SELECT p.email_key FROM p)) AND s.list_id = p.list_id AND s.id = p.id AND s.status <> 'unsubscribed'
          AND EXISTS (SELECT 1 FROM mail_list l WHERE l.customer_id = s.customer_id AND l.id = s.list_id)
       RETURNING s.customer_id, s.list_id, s.id)
     INSERT INTO consent_event (customer_id, list_id, subscriber_id, status, source, ip_address)

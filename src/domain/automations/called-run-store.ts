@@ -1,6 +1,7 @@
 /** Runs that wait at an API-call node: who they are, and what a call adds to their payloads. */
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import type { DueRun, NodeKey, RunPerson, VersionKey } from './run.ts';
 import { RUN_COLUMNS, RUN_ROW } from './run-store.ts';
@@ -60,7 +61,7 @@ export async function lockWaiting(tx: Transaction, key: NodeKey, question: Waiti
     sql`SELECT ${RUN_COLUMNS}, s.status, s.fields, s."isSuppressed"
           FROM hot.flow_run r
           LEFT JOIN LATERAL (SELECT s.status, s.fields, ${isSuppressed(key.customerId)} AS "isSuppressed" FROM subscriber s
-                              WHERE s.customer_id = ${key.customerId} AND s.list_id = ${listId} AND s.id = r.person_id OFFSET 0) s ON true
+                              WHERE ${withId({ customerId: key.customerId, listId, id: sql`r.person_id` })}) s ON true
          WHERE r.customer_id = ${key.customerId} AND r.automation_id = ${key.automationId} AND r.version = ${key.version}
            AND r.node = ${key.node} AND r.state = 'waiting' AND r.since <= ${calledAt} AND r.id > ${afterId} AND ${whose}
          ORDER BY r.id LIMIT ${max} FOR NO KEY UPDATE OF r`,

@@ -1,6 +1,7 @@
 /** Runs whose people were changed, or have gone, since a time. */
 import { row, sql, type Queryable } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { VersionKey } from './run.ts';
 
 const CHANGED_ROW = row({ id: 'bigint', personId: 'bigint', hasChanged: 'bool' });
@@ -22,7 +23,7 @@ export function nextChanged(
         SELECT n.id, n.person_id AS "personId", coalesce(p.changed, true) AS "hasChanged" FROM next n
           JOIN automation a ON a.customer_id = ${customerId} AND a.id = ${automationId}
           LEFT JOIN LATERAL (SELECT s.updated_at > ${since} OR ${isSuppressed(customerId)} AS changed FROM subscriber s
-                              WHERE s.customer_id = ${customerId} AND s.list_id = a.list_id AND s.id = n.person_id OFFSET 0) p ON true
+                              WHERE ${withId({ customerId, listId: sql`a.list_id`, id: sql`n.person_id` })}) p ON true
          ORDER BY n.id`,
     'automations.next_changed',
   );

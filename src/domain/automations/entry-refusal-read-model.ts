@@ -4,6 +4,7 @@
  */
 import { empty, row, sql, typed, type Queryable, type Sql } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import { peopleOf } from '../audience/segments/rule-read-model.ts';
 import type { RuleScope, SegmentRule } from '../audience/segments/segment.ts';
 import type { Refusal } from './enter-people.ts';
@@ -41,8 +42,8 @@ export async function refusedAmong(
   const rows = await db.query(
     REFUSED_ROW,
     sql`SELECT p.id, p.refused
-          FROM (SELECT s.id, ${refusal} AS refused FROM subscriber s
-                 WHERE s.customer_id = ${customerId} AND s.list_id = ${live.listId} AND s.id = ANY (${named})) p
+          FROM (SELECT s.id, ${refusal} AS refused FROM unnest(${named}) AS k (id)
+                 CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE ${withId({ customerId, listId: live.listId, id: sql`k.id` })}) s) p
          WHERE p.refused IS NOT NULL`,
   );
   return new Map(rows.map(({ id, refused }) => [id, refused]));

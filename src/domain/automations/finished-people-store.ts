@@ -1,6 +1,7 @@
 /** People who have gone through an earlier version of a flow to its end: how many they are, and their entries anew (D84). */
 import { row, sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { VersionKey } from './run.ts';
 
 /** Who finished which version when. */
@@ -33,8 +34,7 @@ function finishedPeople(
             HAVING bool_or(${hasFinished})
                AND bool_and(e.ended_at IS NOT NULL AND e.ended_at <= ${until} AND e.blocked_at IS NULL AND coalesce(e.ended_version, 0) < ${version})) f
      CROSS JOIN LATERAL (SELECT 1 FROM subscriber s
-                          WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = f.person_id AND s.status = 'subscribed'
-                            AND NOT ${isSuppressed(customerId)} OFFSET 0) s
+                          WHERE s.status = 'subscribed' AND NOT ${isSuppressed(customerId)} AND ${withId({ customerId, listId, id: sql`f.person_id` })}) s
       LEFT JOIN LATERAL (SELECT 1 AS run FROM hot.flow_run r
                           WHERE r.customer_id = ${customerId} AND r.person_id = f.person_id AND r.automation_id = ${automationId} LIMIT 1) r ON true
      WHERE r.run IS NULL

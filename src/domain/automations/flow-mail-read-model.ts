@@ -1,5 +1,6 @@
 /** What a step with a mail asks of the database: the template's kind, addresses, mails of the flow that people have, and what they did with one. */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { TemplateKind } from '../content/templates/template.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 
@@ -47,8 +48,8 @@ export async function addressesOf(
 ): Promise<ReadonlyMap<bigint, string>> {
   const rows = await db.query(
     { id: 'bigint', email: 'text' },
-    sql`SELECT s.id, s.email FROM subscriber s
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
+    sql`SELECT s.id, s.email FROM unnest(${[...ids]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.id, s.email FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`k.id` })}) s`,
     'automations.addresses',
   );
   return new Map(rows.map(({ id, email }) => [id, email]));

@@ -3,6 +3,7 @@
  * their wait; all others the newest first.
  */
 import { row, sql, typed, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import type { AutomationKey, RunFilter, RunPosition, RunState } from './seen-run.ts';
 
@@ -183,7 +184,7 @@ export async function seenRuns(
       LEFT JOIN LATERAL (SELECT t.person_id, t.at FROM ${steps} ORDER BY t.no LIMIT 1) f ON true
       LEFT JOIN LATERAL (SELECT t.* FROM ${steps} ORDER BY t.no DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (SELECT coalesce(r.person_id, f.person_id) AS id) p
-      LEFT JOIN LATERAL (SELECT s.email FROM subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.id OFFSET 0) s ON true
+      LEFT JOIN LATERAL (SELECT s.email FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`p.id` })}) s ON true
      WHERE p.id IS NOT NULL
      ORDER BY i.place`,
     'automations.seen_runs',

@@ -1,5 +1,6 @@
 /** What triggers know of people: the next times of dates and timetables, who is in a segment, who has changed. Set-wise, some hundreds at once. */
 import { sql, row, typed, type Queryable, type Transaction } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { RunPerson } from './run.ts';
 import type { TriggerKey, WatchedRow } from './watched-trigger.ts';
 
@@ -46,14 +47,15 @@ export async function takeChanged(
 /** Who of these people came to the list after the look at all people began. */
 export async function newAmong(
   db: Queryable,
-  { customerId, listId, walkFrom }: WatchedRow,
+  { customerId, listId, walkFrom }: Pick<WatchedRow, 'customerId' | 'listId' | 'walkFrom'>,
   ids: readonly bigint[],
 ): Promise<readonly bigint[]> {
   if (ids.length === 0) return [];
   const rows = await db.query(
     PERSON_ROW,
-    sql`SELECT s.id AS "personId" FROM subscriber s
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[]) AND s.created_at > ${walkFrom}`,
+    sql`SELECT s.id AS "personId" FROM unnest(${[...ids]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.id, s.created_at FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`k.id` })}) s
+         WHERE s.created_at > ${walkFrom}`,
     'automations.new_among',
   );
   return rows.map(({ personId }) => personId);
@@ -103,10 +105,10 @@ export function knownPeople(
   return db.query(
     KNOWN_ROW,
     sql`SELECT s.id AS "personId", s.fields, p.due_at AS "dueAt", p.due_on AS "dueOn", p.fired_on AS "firedOn"
-          FROM subscriber s
+          FROM unnest(${[...ids]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.id, s.fields FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`k.id` })}) s
           LEFT JOIN LATERAL (SELECT p.due_at, p.due_on, p.fired_on FROM hot.flow_trigger_person p
-                              WHERE p.customer_id = ${customerId} AND p.trigger_id = ${id} AND p.person_id = s.id OFFSET 0) p ON true
-         WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
+                              WHERE p.customer_id = ${customerId} AND p.trigger_id = ${id} AND p.person_id = s.id OFFSET 0) p ON true`,
     'automations.known_people',
   );
 }
@@ -128,8 +130,7 @@ export function duePeople(
     DUE_ROW,
     sql`SELECT p.person_id AS "personId", s.fields, p.due_at AS "dueAt", p.due_on AS "dueOn"
           FROM hot.flow_trigger_person p
-          LEFT JOIN LATERAL (SELECT s.fields FROM subscriber s
-                              WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = p.person_id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT s.fields FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`p.person_id` })}) s ON true
          WHERE p.customer_id = ${customerId} AND p.trigger_id = ${id} AND p.due_at <= ${now} ORDER BY p.due_at, p.person_id LIMIT ${max}`,
     'automations.due_people',
   );

@@ -1,5 +1,6 @@
 /** Until when frequency caps forbid messages to people of a list. Only a look: the place is taken when the message is handed over. */
 import { sql, type Queryable } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import { capNumbers, type FrequencyCaps } from '../audience/frequency-cap.ts';
 
 interface AskedPeople {
@@ -27,7 +28,8 @@ export async function cappedPeople(
     { id: 'bigint', customer: 'timestamptz?', list: 'timestamptz?' },
     sql`SELECT s.id, hot.capped_until(s.customer_id, NULL, s.email_key, 0::smallint, 0, 0, ${capNumbers(caps.customer)}::int[], ${at}) AS customer,
                hot.capped_until(s.customer_id, s.list_id, s.email_key, 0::smallint, 0, 0, ${capNumbers(caps.list)}::int[], ${at}) AS list
-          FROM public.subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
+          FROM unnest(${[...ids]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`k.id` })}) s`,
     'delivery.capped_people',
   );
   return new Map(

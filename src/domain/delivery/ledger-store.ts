@@ -5,6 +5,7 @@
 import { assert } from '../../lib/errors.ts';
 import { plainArray, textArray } from '../../db/array-text.ts';
 import { empty, sql, row, typed, type Queryable, type Sql } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import { NO_ANSWER } from '../sending/replies/judge-reply.ts';
 import { needsRuntimeMessage, runtimeMessageKey } from '../tracking/runtime-message.ts';
 import {
@@ -67,8 +68,8 @@ export async function dueInRange(db: Queryable, range: LedgerRange): Promise<Due
     sql`SELECT d.recipient_id AS "recipientId", d.occurrence, d.list_id AS "listId", d.epoch + 1 AS epoch, d.attempts, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM hot.delivery d
-          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
-                              WHERE s.customer_id = ${range.customerId} AND s.list_id = d.list_id AND s.id = d.recipient_id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM subscriber s
+                              WHERE ${withId({ customerId: range.customerId, listId: sql`d.list_id`, id: sql`d.recipient_id` })}) s ON true
           LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
                               WHERE x.customer_id IN (0, ${range.customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true
          WHERE ${inRange(range)} AND d.state = 'queued' AND (d.not_before IS NULL OR d.not_before <= now())

@@ -1,5 +1,6 @@
 /** The people of ledger rows and of links, with the values for messages. */
 import { sql, typed, row, type Queryable } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
 import type { DueDelivery, Lease } from './delivery.ts';
 
 export interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'denialReason'> {
@@ -20,8 +21,8 @@ export function peopleBehind(db: Queryable, customerId: bigint, rows: readonly L
     sql`SELECT i.id, s.email, s.fields,
                CASE WHEN s.email IS NULL THEN 'deleted' WHEN s.status <> 'subscribed' THEN s.status WHEN x.found THEN 'suppressed' END AS "denialReason"
           FROM unnest(${rows.map((row) => row.recipientId)}::bigint[], ${rows.map((row) => row.listId)}::bigint[]) AS i(id, list_id)
-          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM public.subscriber s
-                              WHERE s.customer_id = ${customerId} AND s.list_id = i.list_id AND s.id = i.id OFFSET 0) s ON true
+          LEFT JOIN LATERAL (SELECT s.email, s.email_key, s.fields, s.status FROM subscriber s
+                              WHERE ${withId({ customerId, listId: sql`i.list_id`, id: sql`i.id` })}) s ON true
           LEFT JOIN LATERAL (SELECT true AS found FROM public.suppression x
                               WHERE x.customer_id IN (0, ${customerId}) AND x.email_key = s.email_key LIMIT 1) x ON true`,
     'delivery.people',

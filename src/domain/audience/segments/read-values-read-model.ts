@@ -1,6 +1,7 @@
 /** The values of people that a rule reads: why it was true of a person, or was not. */
 import { row, sql, type Queryable, type RowOf } from '../../../db/database.ts';
 import { subscriberColumns } from '../subscriber-fields.ts';
+import { withId } from '../subscriber-store.ts';
 import type { Condition, SegmentRule } from './segment.ts';
 import type { RuleOfList } from './segment-read-model.ts';
 
@@ -39,7 +40,8 @@ export async function readValues(
     READ_PERSON,
     sql`SELECT s.id, s.email, s.status, s.source, s.fields, s.tags, s.created_at AS "createdAt", s.updated_at AS "updatedAt",
                coalesce(s.verification, 'unverified') AS verification, s.verified_at AS "verifiedAt"
-          FROM subscriber s WHERE s.customer_id = ${customerId} AND s.list_id = ${listId} AND s.id = ANY (${[...ids]}::bigint[])`,
+          FROM unnest(${[...ids]}::bigint[]) AS k (id)
+         CROSS JOIN LATERAL (SELECT s.* FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`k.id` })}) s`,
   );
   return new Map(
     people.map((person) => [

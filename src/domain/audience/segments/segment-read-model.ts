@@ -7,7 +7,7 @@
 import { empty, sql, type Queryable, type Sql } from '../../../db/database.ts';
 import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
 import type { Context } from '../../context.ts';
-import { SUBSCRIBER_COLUMNS, SUBSCRIBER_ROW } from '../subscriber-store.ts';
+import { SUBSCRIBER_COLUMNS, SUBSCRIBER_ROW, withId } from '../subscriber-store.ts';
 import type { Subscriber } from '../subscriber.ts';
 import { answersTo, requireAnswers } from './ask-plugins.ts';
 import { countOf, peopleOf, wordsOf } from './rule-read-model.ts';
@@ -321,9 +321,13 @@ export async function peopleAmong(
     to: first,
   });
   const areFew = range.to - range.from > BigInt(ids.length * SPREAD_MIN);
+  // Whichever index is taken, nobody else is read.
+  const keys = sql`ARRAY(SELECT s.email_key FROM unnest(${[...ids]}::bigint[]) AS k (id)
+                          CROSS JOIN LATERAL (SELECT s.email_key FROM subscriber s WHERE ${withId({ ...list, id: sql`k.id` })}) s)`;
   const rows = await db.query(
     { id: 'bigint' },
-    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers, ids: range, among: areFew ? ids : undefined })} AND s.id = ANY (${[...ids]}::bigint[])`,
+    sql`SELECT s.id ${peopleOf(rule, { ...list, asOf, answers, ids: range, among: areFew ? ids : undefined })}
+           AND s.id = ANY (${[...ids]}::bigint[]) AND s.email_key = ANY (${keys})`,
   );
   return new Set(rows.map(({ id }) => id));
 }
