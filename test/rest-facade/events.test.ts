@@ -133,6 +133,9 @@ test('an event that begins a flow without the key of its entries is recorded, an
       ],
     },
   ]);
+  // One by itself, too.
+  const one = await send({ ...person, name: 'cart_updated', payload: { cart: {} } });
+  expect(one.body).toMatchObject({ recorded: 1, events: [{ recorded: true, message }] });
 });
 
 test('a token needs the scope of events', async () => {

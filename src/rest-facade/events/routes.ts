@@ -29,11 +29,11 @@ export const eventRows = [
       const [only] = answers;
       const many = input.raw('events') ?? '';
       if (many === '' && only?.code) throw refusalOf(input.text('subscriber'), only.code, only.message ?? '');
-      const rows = listIn(many) ?? [];
+      const rows = many === '' ? undefined : listIn(many);
       const recorded = answers.filter(({ isRecorded }) => isRecorded).length;
       const events = answers.map(({ isRecorded, code, message }, no) => ({
         recorded: isRecorded,
-        ...{ code, message: message && (formFault(rows[no]) ?? inRestNames(message)) },
+        ...{ code, message: message && ((rows && formFault(rows[no])) ?? inRestNames(message)) },
       }));
       const all = recorded === answers.length ? 'The events' : `${recorded} of ${answers.length} events`;
       return created(`${all} are recorded`, { recorded, events });
