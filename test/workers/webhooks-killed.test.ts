@@ -1,5 +1,9 @@
-/** Webhooks whose sender is killed in the middle again and again: none is lost, none has two ids, and only what was in flight or not recorded yet comes twice. */
+/**
+ * Webhooks whose sender is killed in the middle again and again: none is lost, none has two ids, only what was in flight or not recorded yet comes
+ * twice, and the official library of Standard Webhooks verifies each request (hard cases C1, C2).
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Webhook } from 'standardwebhooks';
 import { expect, it } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
@@ -14,20 +18,30 @@ import { createTenant } from '../support/tenant.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { webhookReceiver } from '../support/webhook-receiver.ts';
 
-const DELIVERIES = 600;
+const DELIVERIES = 1_000;
+const SECRET = 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 const KILLS = 4;
 
 it('kill -9 in the middle loses nothing, and a dead receiver holds up nobody', async () => {
   const ctx = await createTenant(await createTestContext());
   const { db, installation } = ctx;
   const customerId = ctx.viewer?.customerId ?? 0n;
-  const well = await webhookReceiver(() => ({ status: 204, delayMs: 2 }));
+  const unverified: string[] = [];
+  const well = await webhookReceiver(({ headers, body }) => {
+    // At once: it refuses old timestamps.
+    try {
+      new Webhook(SECRET).verify(body, headers as Record<string, string>);
+    } catch (error) {
+      unverified.push(String(error));
+    }
+    return { status: 204, delayMs: 2 };
+  });
   // It takes every request and never answers within the time that it has.
   const dead = await webhookReceiver(() => ({ status: 204, delayMs: 120_000 }));
   const [living, silent] = await Promise.all(
     [well, dead].map(({ origin }) => {
       const uid = newUid();
-      const sealedSecret = sealWebhookSecret(installation.secret, uid, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
+      const sealedSecret = sealWebhookSecret(installation.secret, uid, SECRET);
       const of = {
         customerId,
         uid,
@@ -69,6 +83,7 @@ it('kill -9 in the middle loses nothing, and a dead receiver holds up nobody', a
   for (const survivor of survivors) await survivor.stop();
 
   const ids = well.received.map(({ headers }) => String(headers['x-service-delivery']));
+  expect(unverified).toEqual([]);
   expect(new Set(ids)).toHaveProperty('size', DELIVERIES);
   expect(new Set(well.received.map(({ body }) => body))).toHaveProperty('size', DELIVERIES);
   expect(ids.length - DELIVERIES).toBeLessThanOrEqual(KILLS * UNRECORDED_MAX);

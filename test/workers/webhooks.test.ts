@@ -185,6 +185,8 @@ test('a failure is tried again with the same id and body, not before the receive
   expect(JSON.parse(hooks[0]?.body ?? '')).toEqual({ customer: Number(customerId), at: expect.stringContaining('T') });
   const seconds = hooks.map((hook) => Number(hook.headers['x-service-timestamp']));
   expect((seconds[3] ?? 0) - (seconds[2] ?? 0)).toBeGreaterThanOrEqual(3);
+  // Signed anew for each attempt, which is at least a second later.
+  expect(new Set(seconds)).toHaveProperty('size', 4);
   const [logged] = await logOf(well);
   expect(logged).toMatchObject({ uid: hooks[0]?.headers['x-service-delivery'], body: hooks[0]?.body });
   expect(logged?.attempts.map(({ status }) => status)).toEqual([500, 302, 503, 200]);
@@ -224,8 +226,16 @@ test('410 pauses: the administrators are told, what happens is kept, and is sent
   expect(refused.status).toBe(422);
   isGone = false;
   await post(`/webhooks/${made.webhook_uid}`, { status: 'active' }, 'PATCH');
-  expect(await post(`/webhooks/${made.webhook_uid}/deliveries/resend`)).toMatchObject({ count: 2, are_more: false });
-  await expect.poll(() => logOf(made, 'delivered'), WAIT).toHaveLength(2);
+  // Those of a time, and the others.
+  await db.execute(sql`
+    UPDATE hot.webhook_delivery SET created_at = created_at - interval '2 hours'
+     WHERE id = (SELECT min(d.id) FROM hot.webhook_delivery d JOIN webhook w ON w.id = d.webhook_id WHERE w.uid = ${made.webhook_uid})`);
+  const anHourAgo = new Date(Date.now() - 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
+  for (const [no, range] of [{ to: anHourAgo }, { from: anHourAgo }].entries()) {
+    const resent = await post(`/webhooks/${made.webhook_uid}/deliveries/resend`, range);
+    expect(resent).toMatchObject({ count: 1, are_more: false });
+    await expect.poll(() => logOf(made, 'delivered'), WAIT).toHaveLength(no + 1);
+  }
   const [newest] = await logOf(made);
   await post(`/webhooks/${made.webhook_uid}/deliveries/${newest?.uid ?? ''}/resend`);
   await expect.poll(() => receiver.received.length, WAIT).toBe(4);
@@ -236,7 +246,7 @@ test('410 pauses: the administrators are told, what happens is kept, and is sent
 test('nothing but failures for five days pauses, one success in between does not', async () => {
   const receiver = await webhookReceiver(({ path }) => ({ status: path === '/bad' ? 500 : 200 }));
   const values = { event: 'new_customer', retry_times: 0 };
-  const bad = await makeWebhook({ ...values, url: `${receiver.origin}/bad` });
+  const bad = await makeWebhook({ ...values, name: 'Failing', url: `${receiver.origin}/bad` });
   const good = await makeWebhook({ ...values, url: `${receiver.origin}/good` });
   await db.execute(
     sql`UPDATE webhook SET failing_since = now() - interval '121 hours', last_failed_at = now() - interval '1 hour' WHERE uid IN (${bad.webhook_uid}, ${good.webhook_uid})`,
@@ -249,6 +259,9 @@ test('nothing but failures for five days pauses, one success in between does not
     );
   await expect.poll(() => state(bad.webhook_uid), WAIT).toMatchObject([{ status: 'paused', reason: 'failing' }]);
   await expect.poll(() => state(good.webhook_uid), WAIT).toEqual([{ status: 'active', reason: null, isWell: true }]);
+  const notices = () =>
+    queryRows(db, sql`SELECT 1 FROM hot.message WHERE content ->> 'subject' = 'The webhook "Failing" was paused'`);
+  await expect.poll(async () => (await notices()).length, WAIT).toBeGreaterThan(0);
   for (const one of [bad, good]) await post(`/webhooks/${one.webhook_uid}`, {}, 'DELETE');
 });
 
