@@ -340,30 +340,31 @@ test('the team is told once for all who come at the same time', async () => {
   await world.mailsSettled();
 });
 
-test('mails of flows take the credits of the plan, and wait when they are used up', async () => {
+test('mails of flows take the credits of the plan, by two processes none too many (E20), and wait when they are used up', async () => {
   await ctx.db.execute(sql`UPDATE customer SET is_operator = false`);
   const before = await world.counted();
-  await givePlan(ctx.db, list.customerId, { sending_server_option: 'own', email_max: '3' });
+  await givePlan(ctx.db, list.customerId, { sending_server_option: 'own', email_max: '23' });
   const templateUid = await world.template({ subject: 'Credits', html: '<p>Credits</p>' });
   const flow = await world.publish({
     triggers,
     nodes: [{ id: 'mail', type: 'send_mail', templateUid }],
     edges: line('start', 'mail'),
   });
-  const people = await world.people(8);
+  const people = await world.people(60);
   await world.enter(flow, people);
   await world.run('2126-12-06T08:00:00Z');
   await using _sender = await runSender(ctx);
+  await using _other = await runSender(ctx);
   const states = async () =>
     Object.entries(
-      Object.groupBy((await messageRows(ctx, 'flow %')).slice(-8), ({ state, reason }) => `${state} ${reason ?? ''}`),
+      Object.groupBy((await messageRows(ctx, 'flow %')).slice(-60), ({ state, reason }) => `${state} ${reason ?? ''}`),
     )
       .map(([state, rows = []]) => `${state} ${rows.length}`)
       .toSorted();
   await expect
     .poll(states, { timeout: 120_000 })
-    .toEqual(['queued plan_credits 5', expect.stringMatching(/^sent .* ?3$/)]);
-  expect((await world.counted())?.sent).toBe((before?.sent ?? 0) + 3);
+    .toEqual(['queued plan_credits 37', expect.stringMatching(/^sent .* ?23$/)]);
+  expect((await world.counted())?.sent).toBe((before?.sent ?? 0) + 23);
 });
 
 test('who has reached a goal or an exit that no follower saw, as in a pause, gets no mail any more', async () => {

@@ -13,6 +13,11 @@ import { unsubscribeSubscriber } from '../../../src/domain/audience/unsubscribe-
 import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber.ts';
 import { requireAllowed } from '../../../src/domain/billing/require-allowed.ts';
 import { requireUploadSpace } from '../../../src/domain/billing/require-within-limit.ts';
+import { copyAutomation } from '../../../src/domain/automations/copy-automation.ts';
+import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
+import { exportAutomation } from '../../../src/domain/automations/export-automation.ts';
+import { importAutomation } from '../../../src/domain/automations/import-automation.ts';
+import { makeReadyMade } from '../../../src/domain/automations/ready-made/make-ready-made.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { inTransaction, viewerOf, type Context } from '../../../src/domain/context.ts';
 import { sql } from '../../../src/db/database.ts';
@@ -66,6 +71,28 @@ describe('of 100 callers at once, exactly as many get', () => {
     expect(await throughOf100((n) => addSubscriber(ctx, { listUid: first, email: `a${n}@example.org` }))).toBe(30);
     const others = (n: number) => lists[1 + (n % 2)]?.uid ?? '';
     expect(await throughOf100((n) => addSubscriber(ctx, { listUid: others(n), email: `b${n}@example.org` }))).toBe(20);
+  });
+
+  test('automations, however they are made', async () => {
+    const { ctx, customerId } = await tenantWith({ automation_max: '7' });
+    const lists = [await newList(ctx, { name: 'One' }), await newList(ctx, { name: 'Two' })];
+    const on = (n: number) => ({ listUid: lists[n % 2]?.uid ?? '', name: `A${n}` });
+    const { uid } = await createAutomation(ctx, on(0));
+    const document = await exportAutomation(ctx, uid);
+    const ways: readonly ((n: number) => Promise<unknown>)[] = [
+      (n) => createAutomation(ctx, on(n)),
+      (n) => copyAutomation(ctx, uid, on(n)),
+      (n) => importAutomation(ctx, { ...on(n), document }),
+      (n) => makeReadyMade(ctx, { ...on(n), readyMade: 'welcome_series' }),
+    ];
+    expect(await throughOf100((n) => ways[n % ways.length]?.(n) ?? Promise.resolve())).toBe(6);
+    // Of who is refused no mails stay, either: each of these flows has four.
+    const [row] = await queryRows<{ mails: number; flows: number }>(
+      ctx.db,
+      sql`SELECT (SELECT count(*)::int FROM template WHERE customer_id = ${customerId}) AS mails, count(*)::int AS flows
+            FROM automation WHERE customer_id = ${customerId} AND draft #>> '{triggers,0,type}' = 'subscribed'`,
+    );
+    expect(row?.mails).toBe(4 * (row?.flows ?? 0));
   });
 
   test('bytes of uploads', async () => {
