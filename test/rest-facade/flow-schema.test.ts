@@ -1,4 +1,6 @@
 /** The JSON Schema of flows: served by the product, and of one opinion with the check of flows. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { checkFlow } from '../../src/domain/automations/check-flow.ts';
@@ -32,6 +34,24 @@ test('it accepts flows that the check accepts', () => {
 
 const UID = '0123456789abc';
 const mail = { id: 'mail', type: 'send_mail', templateUid: UID };
+/** The names of all properties in it. */
+function* namesIn(part: unknown): Generator<string> {
+  if (typeof part !== 'object' || part === null) return;
+  for (const [name, inner] of Object.entries(part)) {
+    if (name === 'properties') yield* Object.keys(Object(inner));
+    yield* namesIn(inner);
+  }
+}
+
+test('the manual names each property of a flow', () => {
+  const manual = path.resolve(import.meta.dirname, '../../docs/manual');
+  const pages = ['automations', 'events', 'segments'].map((page) => readFileSync(`${manual}/${page}.md`, 'utf8'));
+  const named = new Set(pages.join().match(/\w+/g));
+  const names = [...new Set(namesIn(schema))];
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.filter((name) => !named.has(name))).toEqual([]);
+});
+
 const flowWith = (parts: object) => ({
   ...{ triggers: [{ type: 'execute' }], nodes: [mail], edges: [{ from: 'start', to: 'mail' }], ...parts },
 });
