@@ -53,7 +53,7 @@ builder.mutationField('testAutomation', (t) =>
       }),
       subscriber: t.input.string({
         description:
-          'The uid, id or address of a person on the list, whose values are used and for whom conditions are judged. Absent: who of the list has the address, else sample values.',
+          'The uid, id or address of a person on the list, whose values are used and for whom conditions are judged. It needs the scope `subscribers:read`. Absent: who of the list has the address, else sample values.',
         check: subscriberRefInput,
       }),
       version: t.input.int({
