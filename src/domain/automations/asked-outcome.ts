@@ -18,7 +18,7 @@ export function askedOutcome(node: FlowNode, run: DueRun, arrival: Arrival): Out
       return node.type === 'send_mail' ? { go: 'next', reason: 'overdue' } : undefined;
     case RUN_REQUESTS.waitAnew: {
       const end = endOfNewWait(node, arrival);
-      return end ? { waitUntil: end } : undefined;
+      return end ? { waitUntil: end, reason: 'wait_anew' } : undefined;
     }
     default:
       return undefined;

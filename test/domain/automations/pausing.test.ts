@@ -108,6 +108,7 @@ test('waits begin anew, from now on', async () => {
     sql`SELECT since FROM hot.flow_run WHERE person_id = ${stopped.ids[0] ?? 0n}`,
   );
   expect(run?.since).toEqual(world.now());
+  expect(await world.steps(stopped.ids[0] ?? 0n)).toEqual(['rest entered execute', 'rest stays wait_anew']);
   await world.run(inHours(0.9));
   expect(await world.counts(stopped)).toEqual({ rest: 'entered 3, waiting 3' });
   await world.run(inHours(1.1));
