@@ -42,8 +42,9 @@ export async function advanceDue(ctx: Context, { now, isStopping }: Advancing): 
       if (done.next) due.again(done.next);
     }
     total += moved;
-    // Nothing was moved in a whole look: what is due is held by others, who do it.
-    if (moved === 0) return total;
+    // Nothing was moved in a whole look: what is due is held by others, who do it. A node that fails may take the whole look: those behind it have
+    // their turn in the next one.
+    if (moved === 0 && due.isEmpty()) return total;
   }
 }
 

@@ -62,7 +62,8 @@ export async function followPeople(ctx: Context, { isStopping, besides, memory =
     }
     if (isAll && waiting.isEmpty()) memory.upTo = reading.upTo;
     const hasMore = await besides?.();
-    if (!hasRead && hasMore !== true) return;
+    // A flow that fails may take the whole look: those behind it have their turn in the next one.
+    if (!hasRead && hasMore !== true && waiting.isEmpty()) return;
   }
 }
 

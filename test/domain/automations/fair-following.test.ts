@@ -1,9 +1,11 @@
-/** The follower takes turns: a customer with many events does not delay another one's (D89). */
+/** Followers and wakers take turns: a customer with many events, or with a flow that fails, does not delay another one's (D89). */
 import { expect, test } from 'vitest';
 import { tagSubscriber } from '../../../src/domain/audience/tag-subscriber.ts';
+import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
 import { followPeople } from '../../../src/domain/automations/follow-people.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { sql } from '../../../src/db/database.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
@@ -39,4 +41,49 @@ test('a customer with a flood of events has one turn before another customer has
   ).not.toEqual([]);
   await large.follow();
   for (const one of flooded) expect(await large.counts(one)).toEqual({ rest: 'entered 3000, waiting 3000' });
+});
+
+/** Longer than a look lasts. */
+const SLOW_MS = 1_100;
+
+/** A process in which a flow that fails takes a whole look to do so. */
+function failingSlowly(ctx: Context): Context {
+  const write = (line: string) => {
+    const end = performance.now() + SLOW_MS;
+    while (line.includes('_postponed') && performance.now() < end);
+  };
+  return { ...ctx, log: createLog({ level: 'warn', format: 'json', write }) };
+}
+
+/** Of two customers, of whom the first has broken flows. */
+async function startWorlds() {
+  const broken = await startFlowWorld(new Date().toISOString());
+  return { broken, sound: await startFlowWorld(new Date().toISOString(), broken.ctx) };
+}
+
+test('a flow of one customer that cannot read its events holds up no other customer', async () => {
+  const { broken, sound } = await startWorlds();
+  const [fails, works] = [await broken.publish(flow), await sound.publish(flow)];
+  for (const { ctx, list, person } of [broken, sound])
+    await tagSubscriber(ctx, { subscriber: subscriberUid(await person()), listUid: list.uid, tags: ['new'] });
+  await broken.ctx.db.execute(sql`UPDATE automation SET live_version = 99 WHERE uid = ${fails.uid}`);
+  await followPeople(failingSlowly(broken.ctx), { isStopping: () => false });
+  expect(await sound.counts(works)).toEqual({ rest: 'entered 1, waiting 1' });
+});
+
+test('a node of one customer that cannot be worked on holds up no other customer', async () => {
+  const { broken, sound } = await startWorlds();
+  const marking = {
+    triggers: [{ type: 'execute' }],
+    nodes: [{ id: 'mark', type: 'add_tag', tag: 'marked' }],
+    edges: [{ from: 'start', to: 'mark' }],
+  };
+  const [fails, works] = [await broken.publish(marking), await sound.publish(marking)];
+  await broken.enter(fails, [await broken.person()]);
+  await sound.enter(works, [await sound.person()]);
+  await broken.ctx.db.execute(
+    sql`UPDATE hot.flow_node SET node = 'gone', next_wake_at = next_wake_at - interval '1 hour' WHERE automation_id = ${fails.key.automationId}`,
+  );
+  await advanceDue(failingSlowly(broken.ctx), { now: sound.now, isStopping: () => false });
+  expect(await sound.counts(works)).toEqual({ mark: 'entered 1, passed 1' });
 });
