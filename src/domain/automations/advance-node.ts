@@ -12,7 +12,7 @@ import { questionsOf } from './flow-condition.ts';
 import type { FlowNode } from './flow-nodes.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import { nodesAhead, readsPayload } from './nodes-ahead.ts';
-import type { Cursor, DueRun, NodeKey, DueNode } from './run.ts';
+import type { Cursor, DueRun, Move, NodeKey, DueNode } from './run.ts';
 import { releasedAt, requestOf, type LateRuns } from './late-runs.ts';
 import { countLate } from './node-count-store.ts';
 import { nodeState, storeNextRelease, storeNextWake, tryNode } from './node-store.ts';
@@ -98,6 +98,7 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
   // What the node does to people happens one flow deeper (D83).
   await setFlowDepths(ctx.db, new Map(due.map(({ personId, depth }) => [personId, depth + 1])));
   const moves = due.length > 0 ? await movesOfBatch(ctx, { ...batch, node, zones, ahead }, due) : [];
+  refuseStanding(moves, now);
   await moveRuns(ctx.tx, key, { moves, now });
   await fireForArrivals(ctx, live, moves);
   const last = due.length < max ? undefined : due.at(-1);
@@ -108,6 +109,12 @@ async function moveDue(ctx: TransactionContext, key: NodeKey, batch: Batch): Pro
     await storeNextRelease(ctx.tx, key, { ...state.late, done: state.late.done + (isLate ? due.length : 0) });
   else await storeNextWake(ctx.tx, key);
   return { moved: due.length, next };
+}
+
+/** Who is left due where they were would be found again for ever: that is a failure like others, tried again later, and parked after some times (D88). */
+function refuseStanding(moves: readonly Move[], now: Date): void {
+  const isStanding = ({ what, to }: Move) => what === 'stays' && !!to?.wakeAt && to.wakeAt <= now;
+  if (moves.some(isStanding)) throw new Error('The step left the person due at the same node.');
 }
 
 interface Next extends Batch {

@@ -97,3 +97,30 @@ test('whoever enters more than 20 times a day is blocked until the flow is activ
   await setAutomationStatus(world.ctx, flow.uid, 'active', { mode: 'now' });
   expect(await enter(person, 24)).toEqual([{ runId: expect.anything() }]);
 });
+
+test('a run that its step leaves due as it was is tried again later, and parked after five times', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [
+      { id: 'ask', type: 'wait_for_event', event: { type: 'event', name: 'paid' }, for: { hours: 1 } },
+      { id: 'stop', type: 'end' },
+    ],
+    edges: line('start', 'ask', 'stop'),
+  });
+  // No flow that can be published does that: a wait that is over before it begins.
+  await world.ctx.db.execute(
+    sql`UPDATE automation_version SET flow = jsonb_set(flow, '{nodes,0,for}', '{"hours": -1}') WHERE automation_id = ${flow.key.automationId}`,
+  );
+  const person = await world.person();
+  await world.enter(flow, [person]);
+  await world.ctx.db.execute(sql`UPDATE hot.flow_run SET reason = 'anew' WHERE person_id = ${person}`);
+  const begun = world.now().getTime();
+  for (const minutes of [0, 1, 3, 7]) {
+    await world.run(new Date(begun + minutes * 60_000).toISOString());
+    expect(await world.counts(flow)).toEqual({ ask: 'entered 1, waiting 1' });
+    expect(await world.run(), 'it waits for its time').toBe(0);
+  }
+  await world.run(new Date(begun + 15 * 60_000).toISOString());
+  expect(await world.counts(flow)).toEqual({ ask: 'entered 1, parked 1' });
+  expect(await world.steps(person)).toEqual(['ask entered execute', 'ask parked failed']);
+});
