@@ -10,12 +10,14 @@ import { inTransaction, type Context, type TransactionContext } from '../context
 import { noPerson, notActive, notWaiting } from './automation-errors.ts';
 import type { Automation } from './automation.ts';
 import { callRuns } from './call-runs.ts';
-import { versionsInOrder, versionsWaiting } from './called-run-store.ts';
+import { versionsWaiting } from './called-run-store.ts';
 import { checkedPayload } from './checked-payload.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 import type { FlowPayload } from './flow-payload.ts';
 import { liveFlow } from './live-flow.ts';
+import { lockRunsOfPerson } from './parked-run-store.ts';
+import { findByKeys } from './run-store.ts';
 
 /** Runs of one person at one node: one for each key of a flow with keys. */
 const RUNS_OF_PERSON_MAX = 1_000;
@@ -100,8 +102,12 @@ async function callPerson(
   { customerId, id: automationId }: Automation,
   { node, ...call }: NodeCall & { readonly personId: bigint },
 ): Promise<readonly bigint[]> {
+  await findByKeys(tx.tx);
+  // By their ids, as all lock who lock several: by versions, this and a move to another one would wait for each other.
+  const runs = await lockRunsOfPerson(tx.tx, { customerId, automationId, personId: call.personId });
+  const versions = new Set(runs.flatMap((run) => (run.node === node ? [run.version] : [])));
   const runIds: bigint[] = [];
-  for await (const version of versionsInOrder(tx.db, { customerId, automationId, node })) {
+  for (const version of [...versions].toSorted((a, b) => a - b)) {
     const key = { customerId, automationId, version, node };
     const called = await callRuns(tx, key, { ...call, afterId: 0n, max: RUNS_OF_PERSON_MAX });
     if (called.tooLarge.length > 0)

@@ -1,13 +1,14 @@
 /** What happens to people, and calls of them, while they are moved to another version of their flow: nothing of it is lost (D77, D79, D84). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { callEverybody } from '../../../src/domain/automations/call-everybody.ts';
 import { executeApiCall } from '../../../src/domain/automations/execute-api-call.ts';
 import { followPeople } from '../../../src/domain/automations/follow-people.ts';
-import type { Context } from '../../../src/domain/context.ts';
-import type { Queryable } from '../../../src/db/database.ts';
+import { sql } from '../../../src/db/database.ts';
 import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { interrupted } from '../../support/interrupted.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
 const world = await startFlowWorld(new Date().toISOString());
@@ -18,32 +19,6 @@ const triggers = [{ type: 'execute' }];
 const line = (...ids: string[]) => ids.slice(1).map((to, no) => ({ from: ids[no] ?? '', to }));
 const tag = (id: string) => ({ id, type: 'add_tag', tag: id });
 const rest = { id: 'rest', type: 'wait', for: { days: 9 } };
-
-interface Moment {
-  readonly statement: string;
-  /** Its first, its second. */
-  readonly no: number;
-}
-
-/** A process in which something else happens just before a statement. */
-function interrupted({ statement: name, no }: Moment, act: () => Promise<unknown>): Context {
-  let count = 0;
-  const watch = async (statement: string | undefined) => {
-    if (statement !== name) return;
-    count += 1;
-    if (count === no) await act();
-  };
-  const watched = <Of extends Queryable>(db: Of): Of => ({
-    ...db,
-    query: async (columns, statement, named) => (await watch(named), db.query(columns, statement, named)),
-    execute: async (statement, named) => (await watch(named), db.execute(statement, named)),
-  });
-  const database: Context['database'] = {
-    ...watched(ctx.database),
-    transaction: (work) => ctx.database.transaction((tx) => work(watched(tx))),
-  };
-  return { ...ctx, db: database, database };
-}
 
 test('an event that ends a wait, and one that is a goal, is judged by the version to which the person was moved', async () => {
   const nodes = [
@@ -64,7 +39,7 @@ test('an event that ends a wait, and one that is a goal, is judged by the versio
     { personId: person, kind: 'event', name: 'paid', at: new Date() },
   ]);
   let moved = 0;
-  const follower = interrupted({ statement: 'automations.lock_runs', no: 1 }, async () => {
+  const follower = interrupted(ctx, { statement: 'automations.lock_runs', no: 1 }, async () => {
     moved += 1;
     await move(second);
   });
@@ -88,7 +63,7 @@ test.each([1, 2])('a call for everybody finds who is moved before its transactio
   await world.enter(second, [fresh]);
   const { customerId, automationId } = second.key;
   const asked = { customerId, automationId, node: 'call', payload: null, calledAt: new Date() };
-  const caller = interrupted({ statement: 'automations.find_by_keys', no }, () => move(second));
+  const caller = interrupted(ctx, { statement: 'automations.find_by_keys', no }, () => move(second));
   await callEverybody(caller, asked, () => false);
   await world.run(new Date().toISOString());
   for (const person of [old, fresh]) expect((await world.personRow(person))?.tags).toEqual(['called']);
@@ -104,9 +79,47 @@ test('a call for one person finds them when they are moved meanwhile', async () 
     { triggers, nodes: [call, tag('called'), rest], edges: line('start', 'call', 'called', 'rest') },
     { moves: {} },
   );
-  const caller = interrupted({ statement: 'automations.find_by_keys', no: 1 }, () => move(second));
+  const caller = interrupted(ctx, { statement: 'automations.find_by_keys', no: 1 }, () => move(second));
   const called = await executeApiCall(caller, first.uid, { subscriber: subscriberUid(person), node: 'call' });
   expect(called.people).toBe(1);
   await world.run(new Date().toISOString());
   expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
+});
+
+test('a call for one person locks their runs by their ids, as all do, whatever the versions: they never wait for each other both', async () => {
+  const call = { id: 'call', type: 'api_call' };
+  const entry = { mode: 'per_key', key: 'order' };
+  const flow = { triggers, entry, nodes: [call, tag('called')], edges: line('start', 'call', 'called') };
+  const first = await world.publish(flow);
+  const person = await world.person();
+  const enter = async (entryKey: string) => {
+    const [entered] = await world.enter(first, [person], { entryKey });
+    if (!entered || !('runId' in entered)) throw new Error('The person has not entered.');
+    return entered.runId;
+  };
+  const inSecond = await enter('a');
+  const second = await publishAgain(
+    first,
+    { ...flow, nodes: [call, tag('called'), rest], edges: line('start', 'call', 'called', 'rest') },
+    { moves: {} },
+  );
+  await move(second);
+  const inFirst = await enter('b');
+  expect(inFirst).toBeGreaterThan(inSecond);
+  const lock = (id: bigint) =>
+    sql`SELECT 1 FROM hot.flow_run WHERE customer_id = ${list.customerId} AND id = ${id} FOR UPDATE SKIP LOCKED`;
+  let called: ReturnType<typeof executeApiCall> | undefined;
+  await ctx.database.transaction(async (tx) => {
+    expect(await tx.execute(lock(inSecond))).toBe(1);
+    let hasEnded = false;
+    called = executeApiCall(ctx, first.uid, { subscriber: subscriberUid(person), node: 'call' });
+    void called.then(() => (hasEnded = true)).catch(() => (hasEnded = true));
+    const isHeldUp = async () =>
+      (await ctx.db.execute(
+        sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%hot.flow_run%'`,
+      )) > 0;
+    while (!hasEnded && !(await isHeldUp())) await sleep(20);
+    expect(await tx.execute(lock(inFirst)), 'it holds no later one').toBe(1);
+  });
+  expect(await called).toMatchObject({ people: 2 });
 });
