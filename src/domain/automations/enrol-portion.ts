@@ -7,7 +7,7 @@ import type { AnswersByQuestion, SegmentRule } from '../audience/segments/segmen
 import type { TransactionContext } from '../context.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { enterPeople, type Refusal } from './enter-people.ts';
-import { portionOf } from './enrolment.ts';
+import { PAUSED_SECONDS, portionOf } from './enrolment.ts';
 import type { EnrolmentKey, Refused } from './enrolment-read-model.ts';
 import { endEnrolment, lockEnrolment, writePortion, type EnrolmentPortion } from './enrolment-store.ts';
 import { refusedAmong } from './entry-refusal-read-model.ts';
@@ -15,8 +15,6 @@ import { liveFlow, type LiveFlow } from './live-flow.ts';
 
 /** People who are looked at in a portion: one transaction of some 100 ms. */
 const PEOPLE_AT_ONCE = 1_000;
-/** How often it is asked whether a paused automation goes on. */
-const PAUSED_SECONDS = 60;
 /** The reason in the history of runs. */
 const ENTERED_BY = 'existing';
 

@@ -1,6 +1,7 @@
 /** Reads of enrolments. */
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import type { SegmentRule } from '../audience/segments/segment.ts';
+import type { AutomationStatus } from './automation.ts';
 import type { EnrolmentFault, EnrolmentStatus } from './enrolment.ts';
 import type { Refusal } from './enter-people.ts';
 
@@ -47,13 +48,17 @@ export interface EnrolmentKey {
   readonly id: bigint;
 }
 
-const ASKED_ROW = row({ listId: 'bigint', rule: typed<SegmentRule>('json') });
+const ASKED_ROW = row({
+  listId: 'bigint',
+  automationStatus: typed<AutomationStatus>('text'),
+  rule: typed<SegmentRule>('json'),
+});
 
-/** The rule of one that is running; undefined: it has ended, or is gone. */
+/** The rule of one that is running, and the status of its automation; undefined: it has ended, or is gone. */
 export async function ruleOfEnrolment(db: Queryable, { customerId, id }: EnrolmentKey) {
   const [found] = await db.query(
     ASKED_ROW,
-    sql`SELECT a.list_id AS "listId", e.rule FROM automation_enrolment e
+    sql`SELECT a.list_id AS "listId", a.status AS "automationStatus", e.rule FROM automation_enrolment e
           JOIN automation a ON a.customer_id = e.customer_id AND a.id = e.automation_id
          WHERE e.customer_id = ${customerId} AND e.id = ${id} AND e.status = 'running'`,
   );

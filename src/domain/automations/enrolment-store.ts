@@ -58,8 +58,17 @@ const PORTION_ROW = row({
 });
 export type EnrolmentPortion = RowOf<typeof PORTION_ROW>;
 
-/** Locks one that is running for its next portion; undefined: it has ended, or is gone. */
+/**
+ * Locks one that is running for its next portion; undefined: it has ended, or is gone. Who pauses the automation waits until the portion is
+ * written, so nobody enters a paused one. The automation is locked first, as by all who change it.
+ */
 export async function lockEnrolment(tx: Transaction, { customerId, id }: EnrolmentKey) {
+  await tx.execute(
+    sql`SELECT 1 FROM automation a
+         WHERE a.customer_id = ${customerId}
+           AND a.id = (SELECT e.automation_id FROM automation_enrolment e WHERE e.customer_id = ${customerId} AND e.id = ${id}) FOR SHARE`,
+    'automations.hold_for_portion',
+  );
   const [found] = await tx.query(
     PORTION_ROW,
     sql`SELECT e.automation_id AS "automationId", a.list_id AS "listId", a.status AS "automationStatus", a.live_version AS "liveVersion", e.cursor,

@@ -11,6 +11,9 @@ export type EnrolmentFault = 'more_than_confirmed' | 'condition_unavailable' | '
 /** Of one automation; older ones are deleted. */
 export const ENROLMENTS_KEPT = 20;
 
+/** How often it is asked whether a paused automation goes on. */
+export const PAUSED_SECONDS = 60;
+
 /** People an hour: what one process lets in, with room for others. */
 export const PER_HOUR_MAX = 1_000_000;
 /** More than a list has. */

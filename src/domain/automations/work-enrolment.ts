@@ -5,6 +5,7 @@ import { UnavailableConditionError } from '../audience/segments/segment-errors.t
 import { inTransaction, type Context } from '../context.ts';
 import { enqueueEnrolment } from './enter-existing.ts';
 import { takePortion } from './enrol-portion.ts';
+import { PAUSED_SECONDS } from './enrolment.ts';
 import { ruleOfEnrolment, type EnrolmentKey } from './enrolment-read-model.ts';
 import { endEnrolment } from './enrolment-store.ts';
 
@@ -32,7 +33,9 @@ async function takePortions(ctx: Context, key: EnrolmentKey, { isStopping }: Wor
     if (isStopping()) return 0;
     const asked = await ruleOfEnrolment(ctx.db, key);
     if (!asked) return undefined;
-    const { rule, listId } = asked;
+    const { rule, listId, automationStatus } = asked;
+    // What is frozen asks nobody (D85).
+    if (automationStatus !== 'active') return PAUSED_SECONDS;
     // Outside of the transaction: it asks plugins.
     const answers = await answersTo(ctx, { customerId: key.customerId, listId, rule });
     const waitSeconds = await inTransaction(ctx, (tx) => takePortion(tx, key, { rule, answers }));
