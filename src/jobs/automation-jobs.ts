@@ -101,6 +101,14 @@ export const eraseGoneJob = defineJob({
   isLong: true,
 });
 
+/** Gives new jobs to what is under way without one. */
+export const reviveLostJob = defineJob({
+  name: 'automations.revive-lost',
+  payload: z.looseObject({}),
+  // The next one comes in some minutes.
+  attemptsMax: 1,
+});
+
 /** Moves everybody on who waits at an API-call node, batch by batch. */
 export const callEverybodyJob = defineJob({
   name: 'automations.call-everybody',

@@ -1,7 +1,7 @@
 /** The schedule of jobs. Times are UTC. */
 import { sweepAccountsJob, sweepRequestsJob } from '../jobs/account-jobs.ts';
 import { expirePendingJob } from '../jobs/audience-jobs.ts';
-import { eraseGoneJob } from '../jobs/automation-jobs.ts';
+import { eraseGoneJob, reviveLostJob } from '../jobs/automation-jobs.ts';
 import { renewSubscriptionsJob, retryChargesJob, syncPaymentsJob } from '../jobs/billing-jobs.ts';
 import { pollBounceHandlersJob, sweepBouncesJob } from '../jobs/bounce-jobs.ts';
 import { dropPartitionsJob, makePartitionsJob, refreshReceivedJob, reviveCampaignsJob } from '../jobs/campaign-jobs.ts';
@@ -23,6 +23,7 @@ export const crontab = [
   { task: sweepAccountsJob.name, match: '37 4 * * *' },
   { task: sweepRequestsJob.name, match: '27 * * * *' },
   { task: eraseGoneJob.name, match: '41 * * * *' },
+  { task: reviveLostJob.name, match: '*/10 * * * *' },
   { task: sweepEventsJob.name, match: '13 * * * *' },
   { task: runDueSlotsJob.name, match: '* * * * *' },
   { task: sweepPluginJobsJob.name, match: '53 4 * * *' },

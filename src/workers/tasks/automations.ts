@@ -1,4 +1,4 @@
-/** Jobs of automations: enrolments, tests, moves to a new version, what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, and erasing what is left of deleted ones. */
+/** Jobs of automations: enrolments, tests, moves to a new version, what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, jobs that were lost, and erasing what is left of deleted ones. */
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
 import { lookAgain } from '../../domain/automations/look-again.ts';
@@ -7,6 +7,7 @@ import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/
 import { workEnrolment } from '../../domain/automations/work-enrolment.ts';
 import { workFlowTest } from '../../domain/automations/work-flow-test.ts';
 import { unparkOthers } from '../../domain/automations/parked-runs.ts';
+import { reviveLost } from '../../domain/automations/revive-lost.ts';
 import { resumeMails } from '../../domain/automations/resume-mails.ts';
 import { sendToFinishedPeople } from '../../domain/automations/send-to-finished.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
@@ -20,6 +21,7 @@ import {
   movePeopleJob,
   pausedNodeMailJob,
   resumeMailsJob,
+  reviveLostJob,
   sendToFinishedJob,
   stoppedMailJob,
   unparkJob,
@@ -52,5 +54,6 @@ export const automationTasks: readonly Task[] = [
     sendToFinishedPeople(ctx, sent, () => abortSignal.aborted),
   ),
   defineTask(lookAgainJob, (ctx, look, { abortSignal }) => lookAgain(ctx, look, () => abortSignal.aborted)),
+  defineTask(reviveLostJob, (ctx) => reviveLost(ctx)),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),
 ];
