@@ -76,6 +76,13 @@ export const peopleInMove = (version: number) =>
     `People are being moved to version ${version}. Publish without moves, or try again when they are there.`,
   );
 
+/** So many parked people that a job would make them due. */
+export const parkedInMove = (version: number) =>
+  new WrongStateError(
+    'PEOPLE_IN_MOVE',
+    `People are being moved to version ${version}, parked ones, too. Try again when they are there, with the version and the node at which they are then.`,
+  );
+
 export const parkedWithoutMoves = () =>
   new ValidationError({ moveParked: ['Name the moves, too: without moves nobody is moved. The moves may be {}.'] });
 

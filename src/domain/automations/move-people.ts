@@ -13,6 +13,7 @@ import { fireForArrivals } from './fire-webhooks.ts';
 import { latenessOf, type Lateness } from './late-moves.ts';
 import { liveFlow, type LiveFlow } from './live-flow.ts';
 import { movedRun, type MovedRun, type PlacedRun } from './moved-run.ts';
+import { isUnparking } from './queued-job-read-model.ts';
 import type { VersionKey } from './run.ts';
 import { findByKeys } from './run-store.ts';
 import { askedMoves, endMoves, type AskedMoves } from './asked-move-store.ts';
@@ -25,6 +26,8 @@ import { workDone } from './work-done.ts';
 const RUNS_AT_ONCE = 500;
 /** No transaction that was entering people then is still open. */
 const LAST_ROUND_SECONDS = 60;
+/** How often it is asked whether parked runs are still being made due. */
+const UNPARKING_SECONDS = 5;
 
 export interface MovingPeople extends VersionKey {
   /** Runs up to this one were looked at before. */
@@ -48,6 +51,8 @@ export async function movePeople(
   { afterId, isLast, now, ...key }: MovingPeople & { readonly now?: Date },
   isStopping: () => boolean,
 ): Promise<void> {
+  // Who is to be made due at their node would not be found at another one.
+  if (await isUnparking(ctx.db, key)) return enqueueMoves(ctx.db, { ...key, afterId, isLast }, UNPARKING_SECONDS);
   for (let after: bigint | undefined = afterId; after !== undefined;) {
     const place: bigint = after;
     if (isStopping()) return enqueueMoves(ctx.db, { ...key, afterId: place, isLast });

@@ -6,6 +6,8 @@ import { parseInput } from '../../lib/text.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import type { Queryable } from '../../db/database.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
+import { versionInMove } from './asked-move-store.ts';
+import { parkedInMove } from './automation-errors.ts';
 import { moveOf } from './move-of.ts';
 import { databaseNow } from './clock-read-model.ts';
 import { sumOfCounts } from './count-read-model.ts';
@@ -22,12 +24,12 @@ export interface ParkedPlace {
   readonly node: string;
 }
 
-/** They do their node's work once more, with all tries. Returns how many. Throws ValidationError, `AUTOMATION_NOT_FOUND`. */
+/** They do their node's work once more, with all tries. Returns how many. Throws ValidationError, WrongStateError `PEOPLE_IN_MOVE`, `AUTOMATION_NOT_FOUND`. */
 export function retryParked(ctx: Context, uid: string, place: ParkedPlace): Promise<number> {
   return unpark(ctx, uid, { place, request: null });
 }
 
-/** They go on as if the node had done its work, with the reason `skipped`. Returns how many. Throws ValidationError, `AUTOMATION_NOT_FOUND`. */
+/** They go on as if the node had done its work, with the reason `skipped`. Returns how many. Throws what `retryParked` throws. */
 export function skipParked(ctx: Context, uid: string, place: ParkedPlace): Promise<number> {
   return unpark(ctx, uid, { place, request: RUN_REQUESTS.skip });
 }
@@ -40,15 +42,20 @@ interface Asked {
   readonly request: string | null;
 }
 
-/** The workers move them: of a flow that is stopped, when it goes on. Of many the first are due at once, and a job makes the others due. */
+/**
+ * The workers move them: of a flow that is stopped, when it goes on. Of many the first are due at once, and a job makes the others due: a move to
+ * another version waits for it, or it for the move. Publishing locks the automation, so one of them comes first.
+ */
 async function unpark(ctx: Context, uid: string, { place, request }: Asked): Promise<number> {
   const { version, node } = parseInput(placeInput, { version: place.version, node: place.node });
   return inTransaction(ctx, async (tx) => {
-    const { customerId, id: automationId } = await findOwnedAutomation(tx, uid);
+    const { customerId, id: automationId } = await findOwnedAutomation(tx, uid, 'change');
     const key = { customerId, automationId, version, node };
     const counts = await sumOfCounts(tx.db, key, { version, node });
     const { runs, last } = await unparkSome(tx, key, { request, afterId: 0n });
     if (last === undefined) return runs;
+    const inMove = await versionInMove(tx.db, key);
+    if (inMove !== undefined && version < inMove) throw parkedInMove(inMove);
     await enqueueUnparking(tx.db, { ...key, request, afterId: last });
     return Math.max(runs, Number(counts?.parked ?? 0n));
   });
