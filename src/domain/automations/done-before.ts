@@ -27,9 +27,9 @@ export function doneBehind(node: Work, { done }: Pick<Run, 'done'>): readonly st
   return namesOrNull(done?.filter((name) => name !== nameOf(node)));
 }
 
-/** What is passed over by whom another flow, or a run before, has led through these nodes. */
-export function doneBy(worked: readonly Work[]): readonly string[] | null {
-  return namesOrNull([...new Set(worked.map(nameOf))]);
+/** What is passed over by whom a run before has led through these nodes; it was `done` before that run, and the run did not come there. */
+export function doneBy(worked: readonly Work[], done: Run['done']): readonly string[] | null {
+  return namesOrNull([...new Set([...(done ?? []), ...worked.map(nameOf)])]);
 }
 
 interface Changing {

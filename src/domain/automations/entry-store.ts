@@ -30,7 +30,7 @@ export function writeEntries(
          WHERE ${isFreeOfOtherKeys(entry, { customerId, automationId })}
          ORDER BY p.person, p.entry_key
         ON CONFLICT (customer_id, automation_id, person_id, entry_key) DO UPDATE
-          SET run_id = excluded.run_id, entered_at = excluded.entered_at, ended_at = NULL, end_reason = NULL, entries = e.entries + 1
+          SET run_id = excluded.run_id, entered_at = excluded.entered_at, ended_at = NULL, end_reason = NULL, done = NULL, entries = e.entries + 1
         WHERE ${mayEnterAgain(entry, sql`excluded.entered_at`)}
         RETURNING person_id AS "personId", entry_key AS "entryKey", run_id AS "runId"`,
   );

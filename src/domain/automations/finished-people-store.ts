@@ -1,5 +1,5 @@
 /** People who have gone through an earlier version of a flow to its end: how many they are, and their entries anew (D84). */
-import { row, sql, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
+import { row, sql, typed, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 import { isSuppressed } from '../audience/people-store.ts';
 import { withId } from '../audience/subscriber-store.ts';
 import type { VersionKey } from './run.ts';
@@ -66,11 +66,17 @@ export function nextFinished(
   );
 }
 
-const ENTERED_ROW = row({ personId: 'bigint', entryKey: 'text', before: 'bigint', runId: 'bigint' });
+const ENTERED_ROW = row({
+  personId: 'bigint',
+  entryKey: 'text',
+  before: 'bigint',
+  runId: 'bigint',
+  toPassOver: typed<readonly string[] | null>('json?'),
+});
 
 /**
- * Gives each a new run, whatever the rule of entry is; who has entered meanwhile gets none. `before`: the run that had finished. Locks them in the
- * order of all who enter several.
+ * Gives each a new run, whatever the rule of entry is; who has entered meanwhile gets none. `before`: the run that had finished;
+ * `toPassOver`: what it was still to pass over at its end. Locks them in the order of all who enter several.
  */
 export function enterFinished(
   tx: Transaction,
@@ -84,7 +90,7 @@ export function enterFinished(
   return tx.query(
     ENTERED_ROW,
     sql`WITH p AS MATERIALIZED (
-          SELECT h.person_id AS person, h.entry_key, h.run_id AS run
+          SELECT h.person_id AS person, h.entry_key, h.run_id AS run, h.done
             FROM unnest(${ids}::bigint[], ${people.map(({ entryKey }) => entryKey)}::text[], ${people.map(({ runId }) => runId)}::bigint[])
               AS f (person, entry_key, run)
             JOIN hot.flow_entry h ON h.person_id = f.person AND h.entry_key = f.entry_key AND h.run_id = f.run
@@ -92,11 +98,11 @@ export function enterFinished(
            ORDER BY h.person_id, h.entry_key FOR NO KEY UPDATE OF h
         )
         UPDATE hot.flow_entry e
-           SET run_id = nextval('hot.flow_run_id_seq'), entered_at = ${now}, ended_at = NULL, end_reason = NULL, entries = e.entries + 1
+           SET run_id = nextval('hot.flow_run_id_seq'), entered_at = ${now}, ended_at = NULL, end_reason = NULL, done = NULL, entries = e.entries + 1
           FROM p
          WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${ids}::bigint[])
            AND e.person_id = p.person AND e.entry_key = p.entry_key AND e.run_id = p.run AND e.ended_at <= ${until}
-        RETURNING e.person_id AS "personId", e.entry_key AS "entryKey", p.run AS before, e.run_id AS "runId"`,
+        RETURNING e.person_id AS "personId", e.entry_key AS "entryKey", p.run AS before, e.run_id AS "runId", p.done AS "toPassOver"`,
     'automations.enter_finished',
   );
 }

@@ -173,7 +173,7 @@ async function writeMoves(tx: Queryable, key: VersionKey, { moves, now }: Moves)
            WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = ANY (${endedIds}::bigint[])
              AND r.person_id = ANY (${endedPeople}::bigint[]) AND r.id = m.id AND m.last AND m.node IS NULL
         ), ended AS (
-          UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = CASE m.what WHEN 'passed' THEN 'end' ELSE m.reason END, ended_version = ${version}
+          UPDATE hot.flow_entry e SET ended_at = ${now}, end_reason = CASE m.what WHEN 'passed' THEN 'end' ELSE m.reason END, ended_version = ${version}, done = m.done
             FROM m WHERE e.customer_id = ${customerId} AND e.automation_id = ${automationId} AND e.person_id = ANY (${endedPeople}::bigint[])
              AND e.person_id = m.person AND e.entry_key = m.entry_key AND e.run_id = m.id AND m.last AND m.node IS NULL
         ), emptied AS (

@@ -152,13 +152,13 @@ async function newRuns(
     live.key,
     entered.map(({ before: id, personId }) => ({ id, personId })),
   );
-  return entered.map(({ personId, entryKey, before, runId }): NewRun => {
+  return entered.map(({ personId, entryKey, before, runId, toPassOver }): NewRun => {
     const person = people.get(personId);
     const run: Run = {
       ...{ id: runId, personId, entryKey, enteredAt: now, since: now, eventsFrom: now, eventsAfter: 0n },
       ...{ depth: 0, failures: 0, isTest: false, hasLeft: false, reason: null, steps: 1 },
       passes: live.repeated.has(target.id) ? { [target.id]: 1 } : null,
-      done: doneBy(done.get(before) ?? []),
+      done: doneBy(done.get(before) ?? [], toPassOver),
     };
     const due: Place = { node: target.id, state: 'due', wakeAt: now };
     const isAtWork = !person || !zones || isDoneBefore(target, run) || looksFirst(target);

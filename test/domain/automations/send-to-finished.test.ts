@@ -100,6 +100,51 @@ test('what was done for them is passed over', async () => {
 });
 
 test('whoever ends at a node that gives a reason has finished, too', async () => {
+test('what was done in any run before is passed over, also by whom the last one did not lead there', async () => {
+  const first = await world.publish(flowOf(tag('one'), stop));
+  const person = await world.person();
+  const sendTo = async (node: string) => {
+    await sendToFinished(ctx, first.uid, { node, people: 1 });
+    await work((await jobsOf(first)).at(-1));
+    await world.run(new Date().toISOString());
+  };
+  await world.enter(first, [person]);
+  await world.run();
+  const second = await publishAgain(first, flowOf(tag('one'), tag('two'), stop));
+  await sendTo('two');
+  expect(await tagsOf(person)).toEqual(['one', 'two']);
+  await ctx.db.execute(sql`UPDATE subscriber SET tags = '{}' WHERE id = ${person}`);
+  await publishAgain(second, flowOf(tag('one'), tag('two'), tag('three'), stop));
+  await sendTo('one');
+  expect(await tagsOf(person)).toEqual(['three']);
+});
+
+test('nobody who changes the automation waits for the count', async () => {
+  const flow = await world.publish(flowOf(stop));
+  const counter = interrupted(ctx, { statement: 'automations.count_finished', no: 1 }, () =>
+    ctx.db.execute(sql`SELECT 1 FROM automation WHERE uid = ${flow.uid} FOR UPDATE NOWAIT`),
+  );
+  expect(await sendToFinished(counter, flow.uid, { node: 'stop', people: 0 })).toBe(0);
+});
+
+test('counts of one customer wait for each other, and when many do, one more is refused', async () => {
+  const flow = await world.publish(flowOf(stop));
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const slow = interrupted(ctx, { statement: 'automations.count_finished', no: 1 }, () => {
+    begun.resolve();
+    return goOn.promise;
+  });
+  const first = finishedPeople(slow, flow.uid);
+  await begun.promise;
+  const others = Array.from({ length: 11 }, () => finishedPeople(ctx, flow.uid));
+  const settled = await Promise.race(others.map((one) => one.catch((error: unknown) => error)));
+  expect(settled).toMatchObject({ code: 'TOO_MANY_COUNTS' });
+  goOn.resolve();
+  expect(await first).toBe(0);
+  expect((await Promise.allSettled(others)).filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
+});
+
   const first = await world.publish(flowOf({ id: 'call', type: 'api_call' }));
   const person = await world.person();
   await world.enter(first, [person]);
