@@ -66,7 +66,7 @@ function walkerOf({ live, zones }: DryWorld, { entry, no, person: present }: Ent
     // No run has such an id: no mail, open or click is of this one.
     ...{ id: -1n - BigInt(no), personId, enteredAt: at, since: at, hasLeft },
     ...{ eventsFrom: event?.at ?? at, eventsAfter: event?.id ?? 0n },
-    ...{ depth, failures: 0, isTest: true, entryKey, reason: null, steps: 0 },
+    ...{ depth, failures: 0, entryKey, reason: null, steps: 0 },
     passes: live.repeated.has(first.id) ? { [first.id]: 1 } : null,
   };
   const steps: DryStep[] = [];

@@ -190,7 +190,7 @@ async function newRuns(
     if (id === undefined || !person) return [];
     const passes = live.repeated.has(first.id) ? { [first.id]: 1 } : null;
     const run = {
-      ...{ id, personId: one.personId, enteredAt: one.at, since: one.at, depth: one.depth, failures: 0, isTest: false },
+      ...{ id, personId: one.personId, enteredAt: one.at, since: one.at, depth: one.depth, failures: 0 },
       ...{ eventsFrom: one.event?.at ?? one.at, eventsAfter: one.event?.id ?? 0n },
       ...{ entryKey: one.entryKey, passes, hasLeft: person.status !== 'subscribed', reason: null, steps: 1 },
     };

@@ -47,7 +47,7 @@ export function runOf(id: bigint, subscriberId: bigint | null, state: FlowTestSt
   const enteredAt = new Date(state.enteredAt);
   return {
     ...{ id: -id, personId: subscriberId ?? 0n, enteredAt, since: new Date(state.since) },
-    ...{ eventsFrom: enteredAt, eventsAfter: 0n, depth: 0, failures: 0, isTest: true, entryKey: '' },
+    ...{ eventsFrom: enteredAt, eventsAfter: 0n, depth: 0, failures: 0, entryKey: '' },
     ...{ hasLeft: state.hasLeft, reason: null, passes: state.passes, steps: 0 },
   };
 }

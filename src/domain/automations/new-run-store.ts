@@ -17,7 +17,7 @@ export async function insertRuns(tx: Transaction, key: VersionKey, runs: readonl
   if (runs.length === 0) return;
   const { customerId, automationId, version } = key;
   const rows = runs.map(({ run, to, payload, reason }) => ({
-    ...{ id: String(run.id), person: String(run.personId), entered: run.enteredAt, depth: run.depth, test: run.isTest },
+    ...{ id: String(run.id), person: String(run.personId), entered: run.enteredAt, depth: run.depth },
     ...{ entry_key: run.entryKey, node: to.node, state: to.state, wake: to.wakeAt, payload, reason },
     ...{ passes: run.passes, has_left: run.hasLeft, done: run.done ?? null },
     ...(run.eventsAfter === 0n ? {} : { event_id: String(run.eventsAfter), event_at: run.eventsFrom }),
@@ -25,11 +25,11 @@ export async function insertRuns(tx: Transaction, key: VersionKey, runs: readonl
   await tx.execute(
     sql`WITH m AS MATERIALIZED (
           SELECT * FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
-            AS m (id bigint, person bigint, entered timestamptz, depth smallint, test boolean, entry_key text, node text,
+            AS m (id bigint, person bigint, entered timestamptz, depth smallint, entry_key text, node text,
                   state hot.flow_state, wake timestamptz, payload jsonb, reason text, passes jsonb, has_left boolean, done jsonb, event_id bigint, event_at timestamptz)
         ), run AS (
-          INSERT INTO hot.flow_run (customer_id, automation_id, id, person_id, entered_at, since, wake_at, version, state, depth, is_test, node, entry_key, passes, has_left, done, event_id, event_at, steps)
-          SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, m.entered, m.wake, ${version}, m.state, m.depth, m.test, m.node, m.entry_key, nullif(m.passes, 'null'), m.has_left, nullif(m.done, 'null'), m.event_id, m.event_at, 1 FROM m
+          INSERT INTO hot.flow_run (customer_id, automation_id, id, person_id, entered_at, since, wake_at, version, state, depth, node, entry_key, passes, has_left, done, event_id, event_at, steps)
+          SELECT ${customerId}, ${automationId}, m.id, m.person, m.entered, m.entered, m.wake, ${version}, m.state, m.depth, m.node, m.entry_key, nullif(m.passes, 'null'), m.has_left, nullif(m.done, 'null'), m.event_id, m.event_at, 1 FROM m
         ), payload AS (
           INSERT INTO hot.flow_payload (customer_id, automation_id, run_id, payload)
           SELECT ${customerId}, ${automationId}, m.id, m.payload FROM m WHERE jsonb_typeof(m.payload) = 'object'

@@ -25,7 +25,6 @@ export const RUN_ROW = row({
   since: 'timestamptz',
   depth: 'smallint',
   failures: 'smallint',
-  isTest: 'bool',
   hasLeft: 'bool',
   entryKey: 'text',
   reason: 'text?',
@@ -33,7 +32,7 @@ export const RUN_ROW = row({
   steps: 'int',
   done: typed<readonly string[] | null>('json?'),
 });
-export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.is_test AS "isTest", r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes, r.steps, r.done`;
+export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes, r.steps, r.done`;
 
 const DUE_ROW = row({ ...RUN_ROW, wakeAt: 'timestamptz' });
 

@@ -45,7 +45,6 @@ export interface Run {
   readonly since: Date;
   readonly depth: number;
   readonly failures: number;
-  readonly isTest: boolean;
   readonly entryKey: string;
   /** The person has left the list by this flow, or had when it began: this run goes on without a subscription (D80). */
   readonly hasLeft: boolean;

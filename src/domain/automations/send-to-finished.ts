@@ -156,7 +156,7 @@ async function newRuns(
     const person = people.get(personId);
     const run: Run = {
       ...{ id: runId, personId, entryKey, enteredAt: now, since: now, eventsFrom: now, eventsAfter: 0n },
-      ...{ depth: 0, failures: 0, isTest: false, hasLeft: false, reason: null, steps: 1 },
+      ...{ depth: 0, failures: 0, hasLeft: false, reason: null, steps: 1 },
       passes: live.repeated.has(target.id) ? { [target.id]: 1 } : null,
       done: doneBy(done.get(before) ?? [], toPassOver),
     };

@@ -166,7 +166,7 @@ test('mails that are older than some hours are passed over until the person wait
   const times = { enteredAt: new Date(), eventsFrom: new Date(), since: new Date(), wakeAt: new Date() };
   const run = {
     ...{ ...times, id: 1n, personId: 1n, eventsAfter: 0n, depth: 0, failures: 0 },
-    ...{ isTest: false, hasLeft: false, entryKey: '', passes: null, steps: 1, payload: null, person },
+    ...{ hasLeft: false, entryKey: '', passes: null, steps: 1, payload: null, person },
   };
   expect(askedOutcome(mail, { ...run, reason: 'overdue' }, arrival)).toEqual({ go: 'next', reason: 'overdue' });
   expect(askedOutcome(mail, { ...run, reason: null }, arrival)).toBeUndefined();
