@@ -93,6 +93,13 @@ export const moreHaveFinished = (people: number) =>
     `By now, so many people have finished an earlier version: ${people}. Nobody was let in. Look at the number again, and confirm it.`,
   );
 
+export const tooManyFinishedCounts = () =>
+  new RateLimitedError(
+    'TOO_MANY_COUNTS',
+    'Too many counts of people who have finished wait for each other: try again in a moment.',
+    1,
+  );
+
 export const unknownNode = (node: string) =>
   new ValidationError({ node: [`The published flow has no node “${node}”. Name one that it has.`] });
 

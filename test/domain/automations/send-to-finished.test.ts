@@ -15,6 +15,7 @@ import { sendToFinishedJob } from '../../../src/jobs/automation-jobs.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { interrupted } from '../../support/interrupted.ts';
 import { lineFlow as flowOf, stop, tag, wait } from '../../support/line-flows.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
 import { versionMoves } from '../../support/version-moves.ts';
@@ -99,7 +100,6 @@ test('what was done for them is passed over', async () => {
   ]);
 });
 
-test('whoever ends at a node that gives a reason has finished, too', async () => {
 test('what was done in any run before is passed over, also by whom the last one did not lead there', async () => {
   const first = await world.publish(flowOf(tag('one'), stop));
   const person = await world.person();
@@ -145,6 +145,7 @@ test('counts of one customer wait for each other, and when many do, one more is 
   expect((await Promise.allSettled(others)).filter(({ status }) => status === 'fulfilled')).toHaveLength(10);
 });
 
+test('whoever ends at a node that gives a reason has finished, too', async () => {
   const first = await world.publish(flowOf({ id: 'call', type: 'api_call' }));
   const person = await world.person();
   await world.enter(first, [person]);
