@@ -29,8 +29,11 @@ async function act(database: Database): Promise<void> {
   if (word === undefined) return printHold(database);
   if (word !== 'pause' && word !== 'continue')
     throw new Error('Use one of: pause, continue, hold. Without a word, the command shows the present state.');
-  const { campaignsPaused, mailsDropped } = await endHold({ database, log: silentLog, clock: systemClock }, word);
-  console.log(`The hold is over; processes start their work within seconds. Campaigns paused: ${campaignsPaused}.`);
+  const means = { database, log: silentLog, clock: systemClock };
+  const { campaignsPaused, automationsPaused, mailsDropped } = await endHold(means, word);
+  console.log(
+    `The hold is over; processes start their work within seconds. Campaigns paused: ${campaignsPaused}. Automations paused: ${automationsPaused}.`,
+  );
   if (mailsDropped.length > 0) console.log('These mails are not sent:');
   mailsDropped.forEach(printMails);
 }
@@ -47,11 +50,26 @@ async function printHold(database: Database): Promise<void> {
   );
   for (const { uid, status, name, open } of campaigns)
     console.log(`  ${uid}  ${status.padEnd(9)}  ${String(open).padStart(9)} still to be sent  ${name}`);
+  await printAutomations(database);
   const mails = await waitingMails(database, held.since);
   if (mails.length > 0) console.log('\nMails that were asked for before the hold began:');
   mails.forEach(printMails);
-  console.log('\nnpm run end-hold -- pause     ends the hold; these campaigns are paused, these mails are not sent');
-  console.log('npm run end-hold -- continue  ends the hold; these campaigns continue where the backup left them');
+  console.log(
+    '\nnpm run end-hold -- pause     ends the hold; these campaigns and automations are paused, these mails are not sent',
+  );
+  console.log('npm run end-hold -- continue  ends the hold; they continue where the backup left them');
+}
+
+async function printAutomations(database: Database): Promise<void> {
+  const active = await database.query(
+    { uid: 'text', name: 'text', customerUid: 'text', inside: 'int' },
+    sql`SELECT a.uid, a.name, c.uid AS "customerUid",
+               (SELECT count(*) FROM hot.flow_run r WHERE r.customer_id = a.customer_id AND r.automation_id = a.id)::int AS inside
+          FROM automation a JOIN customer c ON c.id = a.customer_id WHERE a.status = 'active' ORDER BY a.id LIMIT 100`,
+  );
+  if (active.length > 0) console.log('\nActive automations:');
+  for (const { uid, name, customerUid, inside } of active)
+    console.log(`  ${uid}  ${String(inside).padStart(9)} people inside  customer ${customerUid}  ${name}`);
 }
 
 function printMails({ kind, count, customerUid, listUid, firstAskedAt, lastAskedAt }: WaitingMails): void {

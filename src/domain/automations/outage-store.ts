@@ -1,4 +1,4 @@
-/** When workers last moved people through flows, and the flows that an outage has made late. */
+/** When workers last moved people through flows; the flows that are stopped because an outage has made them late, or a backup was restored. */
 import type { AutomationStatus } from './automation.ts';
 import { sql, row, type Queryable, type Transaction } from '../../db/database.ts';
 
@@ -29,6 +29,15 @@ export function stopLate(tx: Transaction, seconds: number) {
             WHERE n.customer_id = a.customer_id AND n.automation_id = a.id AND n.next_wake_at <= now() - make_interval(secs => ${seconds})
               AND r.wake_at <= now() - make_interval(secs => ${seconds}))
         RETURNING a.customer_id AS "customerId", a.id AS "automationId"`,
+  );
+}
+
+/** Stops all active automations of all customers, and returns them. */
+export function stopEach(tx: Transaction) {
+  return tx.query(
+    STOPPED_ROW,
+    sql`UPDATE automation SET status = 'inactive', updated_at = now() WHERE status = 'active'
+        RETURNING customer_id AS "customerId", id AS "automationId"`,
   );
 }
 

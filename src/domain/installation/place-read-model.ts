@@ -6,12 +6,14 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
 
 /**
- * A campaign, a job of a customer, a saved payment method, which a renewal would charge, or a subscription that a vendor keeps, which our
+ * A campaign, an active automation, a message in the queue, a job of a customer, a saved payment method, which a renewal would charge, or a subscription that a vendor keeps, which our
  * cancellation would end there.
  */
 export async function hasSomethingToSend(db: Queryable): Promise<boolean> {
   const rows = await db.execute(
     sql`SELECT 1 WHERE EXISTS (SELECT 1 FROM campaign WHERE status IN ('scheduled', 'queued', 'sending'))
+           OR EXISTS (SELECT 1 FROM automation WHERE status = 'active')
+           OR EXISTS (SELECT 1 FROM hot.message_queue)
            OR EXISTS (SELECT 1 FROM ${queuedJobs} j WHERE j.payload ->> 'customerId' IS NOT NULL)
            OR EXISTS (SELECT 1 FROM payment_method WHERE removed_at IS NULL)
            OR EXISTS (SELECT 1 FROM remote_subscription WHERE NOT is_ended)

@@ -2,8 +2,9 @@
  * Puts a restored backup on hold until an administrator has confirmed it (docs/decisions/0115). The hold is a row of the
  * database: every process sees it within seconds, and it outlasts restarts.
  */
-import type { Queryable } from '../../db/database.ts';
+import type { Queryable, Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
+import { stopRestoredFlows } from '../automations/stop-restored.ts';
 import { EVERY_CAMPAIGN, moveCampaigns, PAUSABLE } from '../campaigns/campaign-state-store.ts';
 import { HOLD_KEY, RELEASED_KEY } from '../accounts/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';
@@ -69,11 +70,12 @@ export async function holdOf(db: Queryable): Promise<Hold | null> {
   return held ? { since: new Date(held.since), reason: held.reason } : null;
 }
 
-/** `pause`: campaigns under way are paused, mails that waited before the hold are dropped. `continue`: everything continues. */
+/** `pause`: campaigns under way and automations are paused, mails that waited before the hold are dropped. `continue`: everything continues. */
 export type AfterHold = 'pause' | 'continue';
 
 export interface Released {
   readonly campaignsPaused: number;
+  readonly automationsPaused: number;
   /** Mails that were requested before the hold and are not sent any more. */
   readonly mailsDropped: readonly WaitingMails[];
 }
@@ -87,7 +89,7 @@ export async function endHold(
     await lockUntilCommit(db, LOCK);
     const held = await holdOf(db);
     if (!held) throw notHeld();
-    const released = underWay === 'pause' ? await pauseAll(db, held) : { campaignsPaused: 0, mailsDropped: [] };
+    const released = underWay === 'pause' ? await pauseAll(db, held) : NOTHING_PAUSED;
     // Whatever was chosen, nobody is charged for what the original may have charged.
     await writeSetting(db, RELEASED_KEY, { at: clock.now().toISOString() });
     // The place is recorded again by the next process with a heartbeat there.
@@ -97,9 +99,11 @@ export async function endHold(
   });
 }
 
-async function pauseAll(db: Queryable, { since }: Hold): Promise<Released> {
+const NOTHING_PAUSED: Released = { campaignsPaused: 0, automationsPaused: 0, mailsDropped: [] };
+
+async function pauseAll(db: Transaction, { since }: Hold): Promise<Released> {
   const mailsDropped = await dropWaitingMails(db, since);
   const reason = { code: 'restored_from_backup', params: {} } as const;
   const paused = await moveCampaigns(db, EVERY_CAMPAIGN, { from: PAUSABLE, to: 'paused', reason });
-  return { campaignsPaused: paused.length, mailsDropped };
+  return { campaignsPaused: paused.length, automationsPaused: await stopRestoredFlows(db), mailsDropped };
 }

@@ -9,7 +9,7 @@ const AfterHoldChoice = builder.enumType('AfterHold', {
     PAUSE: {
       value: 'pause',
       description:
-        'Campaigns under way and scheduled ones are paused; mails of lists that waited before the hold began are dropped.',
+        'Campaigns under way, scheduled ones, and active automations are paused; mails of lists that waited before the hold began are dropped.',
     },
     CONTINUE: {
       value: 'continue',
@@ -36,6 +36,9 @@ const ReleasedInstallation = builder.objectRef<Released>('ReleasedInstallation')
   authScopes: { admin: true },
   fields: (t) => ({
     campaignsPaused: t.exposeInt('campaignsPaused'),
+    automationsPaused: t.exposeInt('automationsPaused', {
+      description: 'Activating one of them asks what becomes of steps that are late by more than an hour.',
+    }),
     mailsDropped: t.field({ type: [DroppedMails], resolve: ({ mailsDropped }) => [...mailsDropped] }),
   }),
 });
