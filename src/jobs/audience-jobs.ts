@@ -52,3 +52,11 @@ export const removeFieldValuesJob = defineJob({
   attemptsMax: 25,
   isLong: true,
 });
+
+/** Looks again at mails that quiet hours or a frequency cap hold back, since these were changed; without a list, at those of all of the customer's. */
+export const freeHeldMailsJob = defineJob({
+  name: 'audience.free-held-mails',
+  payload: z.object({ customerId: id, listId: id.nullable() }),
+  attemptsMax: 25,
+  isLong: true,
+});

@@ -156,6 +156,73 @@ test('a second campaign waits for those who had one until the cap of the list al
   expect(await statusOf(second)).toBe('done');
 });
 
+test('without the cap, or with another one, whoever waits gets the mail at once: of campaigns and of automations', async () => {
+  const world = await capWorld();
+  const { address } = world;
+  const [list, other] = [await world.newList(), await world.newList()];
+  await world.customerCap({ messages: 1, days: 3 });
+  await world.addAll(list, 'ann', 'bea');
+  await world.addAll(other, 'carl');
+  await world.done(await world.send(list, 'First'));
+  await world.done(await world.send(other, 'First'));
+  const second = await world.send(list, 'Second');
+  const paused = await world.send(other, 'Paused');
+  const flow = await mailFlow(world, list, 'Flow');
+  const run = await flow.enter('ann');
+  const held = ['mail entered execute', 'mail stays frequency_cap'];
+  await vi.waitFor(async () => expect(await flow.steps(run)).toEqual(held), WAIT);
+  for (const uid of [second, paused])
+    await vi.waitFor(
+      async () =>
+        expect(await world.ledger(uid)).toContainEqual({ state: 'queued', reason: 'frequency_cap', hours: 72 }),
+      WAIT,
+    );
+  expect((await world.call('POST', `/campaigns/${paused}/pause`)).status).toBe(200);
+  // Two are allowed now: one more for each.
+  await world.customerCap({ messages: 2, days: 3 });
+  await vi.waitFor(() => expect(sentTo(address('bea'))).toEqual(['First', 'Second']), WAIT);
+  await vi.waitFor(() => expect(sentTo(address('ann'))).toHaveLength(2), WAIT);
+  await world.customerCap('');
+  await world.done(second);
+  await vi.waitFor(() => expect(new Set(sentTo(address('ann')))).toEqual(new Set(['First', 'Second', 'Flow'])), WAIT);
+  await vi.waitFor(async () => expect((await flow.steps(run)).slice(-2)).toEqual(['mail passed', 'mark passed']), WAIT);
+  // Who waits in a paused campaign gets it when it goes on.
+  expect(sentTo(address('carl'))).toEqual(['First']);
+  expect((await world.call('POST', `/campaigns/${paused}/resume`)).status).toBe(200);
+  await world.done(paused);
+  expect(sentTo(address('carl'))).toEqual(['First', 'Paused']);
+});
+
+test('when the quiet hours of a list are removed, campaigns and automations that wait for their end go on', async () => {
+  const world = await capWorld();
+  const { address, call } = world;
+  const list = await world.newList();
+  await world.addAll(list, 'ann', 'bea');
+  const hourIn = (hours: number) => `${String((new Date().getUTCHours() + 24 + hours) % 24).padStart(2, '0')}:00`;
+  // It is quiet for hours yet, whatever the time is.
+  const quiet = { from: hourIn(-2), to: hourIn(5), timezone: 'UTC' };
+  const set = async (quiet_hours: object | '') => {
+    const answer = await call('PATCH', `/lists/${list.uid}`, { quiet_hours });
+    expect(answer.status, answer.text).toBe(200);
+  };
+  await set(quiet);
+  const flow = await mailFlow(world, list, 'Flow');
+  const run = await flow.enter('ann');
+  const campaign = await world.send(list, 'Campaign');
+  await vi.waitFor(
+    async () => expect(await flow.steps(run)).toEqual(['mail entered execute', 'mail stays quiet_hours']),
+    WAIT,
+  );
+  const waits = async () =>
+    (field(await call('GET', `/campaigns/${campaign}`), 'campaign') as Record<string, string>)['status_reason'];
+  await vi.waitFor(async () => expect(await waits()).toMatch(/quiet hours/i), WAIT);
+  expect([sentTo(address('ann')), sentTo(address('bea'))]).toEqual([[], []]);
+  await set('');
+  await world.done(campaign);
+  await vi.waitFor(() => expect(new Set(sentTo(address('ann')))).toEqual(new Set(['Campaign', 'Flow'])), WAIT);
+  expect(sentTo(address('bea'))).toEqual(['Campaign']);
+});
+
 test('who would wait for longer than a cap holds messages is skipped, and the balance says so', async () => {
   const world = await capWorld();
   const list = await world.newList();

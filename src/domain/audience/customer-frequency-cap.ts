@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
 import { readFrequencyCap, writeFrequencyCap } from '../accounts/customer-store.ts';
-import { viewerOf, type Context } from '../context.ts';
+import { inTransaction, viewerOf, type Context } from '../context.ts';
+import { enqueueHeldMails } from './enqueue-held-mails.ts';
 import { frequencyCap, parseFrequencyCap, type FrequencyCap } from './frequency-cap.ts';
 
 export interface CustomerFrequencyCap {
@@ -22,6 +23,11 @@ export async function frequencyCapOfCustomer(ctx: Context): Promise<CustomerFreq
 /** Sets that of the caller's customer; null: no limit; undefined changes nothing. Throws ValidationError. */
 export async function setFrequencyCap(ctx: Context, input: CustomerFrequencyCapInput): Promise<CustomerFrequencyCap> {
   const { frequencyCap: cap } = parseInput(customerFrequencyCapInput, input);
-  if (cap !== undefined) await writeFrequencyCap(ctx.db, viewerOf(ctx).customerId, cap);
-  return frequencyCapOfCustomer(ctx);
+  if (cap === undefined) return frequencyCapOfCustomer(ctx);
+  return inTransaction(ctx, async (tx) => {
+    const { customerId } = viewerOf(ctx);
+    await writeFrequencyCap(tx.db, customerId, cap);
+    await enqueueHeldMails(tx.db, { customerId, listId: null });
+    return frequencyCapOfCustomer(tx);
+  });
 }

@@ -2,6 +2,7 @@
 import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
+import type { ChangedHolding } from '../audience/enqueue-held-mails.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import type { StatusReason, WaitReason } from './status-reason.ts';
@@ -130,5 +131,22 @@ export function waitingCampaigns(db: Queryable): Promise<(CampaignKey & { readon
          WHERE status = 'sending' AND wait_kind IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM hot.campaign_send_time w WHERE w.customer_id = c.customer_id AND w.campaign_id = c.id AND w.at = c.wait_until)
          ORDER BY customer_id, id`,
+  );
+}
+
+const MAY_HOLD_ROW = row({ customerId: 'bigint', campaignId: 'bigint', hasOwnTimes: 'bool', waitsForHours: 'bool' });
+/** A campaign some of whose recipients may be held back. */
+export type MayHold = RowOf<typeof MAY_HOLD_ROW>;
+
+/** Campaigns that have begun and are not done, of a list or of all lists of the customer. */
+export function campaignsThatMayHold(db: Queryable, { customerId, listId }: ChangedHolding): Promise<MayHold[]> {
+  return db.query(
+    MAY_HOLD_ROW,
+    sql`SELECT c.customer_id AS "customerId", c.id AS "campaignId", c.deliver_in_subscriber_timezone AS "hasOwnTimes",
+               coalesce(c.wait_kind IN ('quiet_hours', 'quiet_hours_of_recipients'), false) AS "waitsForHours"
+          FROM campaign c
+         WHERE c.customer_id = ${customerId} AND (${listId}::bigint IS NULL OR c.list_id = ${listId})
+           AND c.status IN ('sending', 'paused') AND c.snapshot_on IS NOT NULL ORDER BY c.id`,
+    'campaigns.may_hold',
   );
 }

@@ -6,7 +6,7 @@ import { PRIORITIES } from '../messages/message.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 
 /** On which message senders listen. */
-const MESSAGES_CHANNEL = 'messages';
+export const MESSAGES_CHANNEL = 'messages';
 
 const WAITING_ROW = row({ id: 'bigint', notBefore: 'text' });
 
@@ -39,7 +39,7 @@ interface FlowKey {
 }
 
 /** The mail of `q` in the ledger. */
-const WITH_LEDGER = sql`
+export const WITH_LEDGER = sql`
   JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
   JOIN hot.delivery d ON d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
    AND d.source_id = m.source_id AND d.recipient_id = m.recipient_id AND d.occurrence = m.id`;

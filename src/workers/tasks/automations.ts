@@ -1,6 +1,7 @@
-/** Jobs of automations: enrolments, tests, moves to a new version, what goes on after a stop, a call for everybody who waits at an API-call node, mails to their owners, jobs that were lost, and erasing what is left of deleted ones. */
+/** Jobs of automations: enrolments, tests, moves to a new version, what goes on after a stop, mails that a changed cap held back, a call for everybody who waits at an API-call node, mails to their owners, jobs that were lost, and erasing what is left of deleted ones. */
 import { callEverybody } from '../../domain/automations/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
+import { freeHeldMails } from '../../domain/automations/free-held-mails.ts';
 import { lookAgain } from '../../domain/automations/look-again.ts';
 import { movePeople } from '../../domain/automations/move-people.ts';
 import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
@@ -11,6 +12,7 @@ import { reviveLost } from '../../domain/automations/revive-lost.ts';
 import { resumeMails } from '../../domain/automations/resume-mails.ts';
 import { sendToFinishedPeople } from '../../domain/automations/send-to-finished.ts';
 import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
+import { freeHeldMailsJob } from '../../jobs/audience-jobs.ts';
 import {
   blockedPeopleMailJob,
   callEverybodyJob,
@@ -55,5 +57,8 @@ export const automationTasks: readonly Task[] = [
   ),
   defineTask(lookAgainJob, (ctx, look, { abortSignal }) => lookAgain(ctx, look, () => abortSignal.aborted)),
   defineTask(reviveLostJob, (ctx) => reviveLost(ctx)),
+  defineTask(freeHeldMailsJob, (ctx, changed, { abortSignal }) =>
+    freeHeldMails(ctx, changed, () => abortSignal.aborted),
+  ),
   defineTask(eraseGoneJob, (ctx, _payload, { abortSignal }) => eraseGone(ctx, () => abortSignal.aborted)),
 ];

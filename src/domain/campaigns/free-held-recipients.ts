@@ -1,0 +1,52 @@
+/** Quiet hours or a frequency cap were changed: campaigns look again at the recipients that these hold back (D82). Repeating it is harmless. */
+import type { ChangedHolding } from '../audience/enqueue-held-mails.ts';
+import { inTransaction, type Context } from '../context.ts';
+import { ledgerOfCampaign } from '../delivery/delivery.ts';
+import { freeHeldRecipients } from '../delivery/held-mail-store.ts';
+import { campaignsThatMayHold, type MayHold } from './campaign-wait-read-model.ts';
+import { findCampaignById } from './campaign-store.ts';
+import { enqueueBatches } from './enqueue-batches.ts';
+import { wakeCampaign } from './wait-for-plan.ts';
+
+/** Of one transaction: a few hundred milliseconds. */
+const RECIPIENTS_AT_ONCE = 10_000;
+
+/** Of campaigns under way and paused ones. False: the process stops, and some are left. */
+export async function freeHeldRecipientsOf(
+  ctx: Context,
+  changed: ChangedHolding,
+  isStopping: () => boolean,
+): Promise<boolean> {
+  for (const campaign of await campaignsThatMayHold(ctx.db, changed)) {
+    for (let afterId: bigint | undefined = 0n; afterId !== undefined;) {
+      if (isStopping()) return false;
+      afterId = await freeSome(ctx, campaign, afterId);
+    }
+    // As a whole it waits for the end of the hours that were set before.
+    if (campaign.waitsForHours) await wakeCampaign(ctx, campaign);
+  }
+  return true;
+}
+
+/** The last one that was freed; undefined: there are no more. A paused campaign gets its jobs when it is resumed. */
+async function freeSome(ctx: Context, given: MayHold, afterId: bigint): Promise<bigint | undefined> {
+  const { customerId, campaignId, hasOwnTimes } = given;
+  return inTransaction(ctx, async (tx) => {
+    const campaign = await findCampaignById(tx.db, customerId, campaignId, { lock: true });
+    if (!campaign || campaign.snapshotOn === null) return undefined;
+    const key = ledgerOfCampaign({ customerId, campaignId, snapshotOn: campaign.snapshotOn });
+    // Where people have send times of their own, a time was chosen for its hour, too.
+    const slice = { afterId, max: RECIPIENTS_AT_ONCE, withSendTimes: !hasOwnTimes };
+    const freed = await freeHeldRecipients(tx.db, key, slice);
+    if (campaign.status === 'sending')
+      await enqueueBatches(tx.db, campaign, rangesOf(freed, tx.installation.limits.sendBatchSize));
+    return freed.length < RECIPIENTS_AT_ONCE ? undefined : freed.at(-1)?.id;
+  });
+}
+
+function rangesOf(freed: readonly { readonly id: bigint }[], batchSize: number) {
+  return Array.from({ length: Math.ceil(freed.length / batchSize) }, (_, no) => {
+    const batch = freed.slice(no * batchSize, (no + 1) * batchSize);
+    return { fromId: batch[0]?.id ?? 0n, toId: batch.at(-1)?.id ?? 0n };
+  });
+}
