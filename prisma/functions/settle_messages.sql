@@ -56,10 +56,13 @@ BEGIN
   ), again AS (
     UPDATE hot.message_queue q SET owner = NULL, not_before = s.not_before FROM settled s WHERE q.message_id = s.occurrence AND s.state = 'queued'
   ), paused AS (
-    -- The time between two looks at a mail whose flow was stopped does not make it older.
+    -- The time between two looks at a mail whose flow was stopped does not make it older; nor does what ends by itself, frequency caps and
+    -- quiet hours.
     UPDATE hot.message m SET send_at = coalesce(m.send_at, m.created_at) + (now() - o.looked_at)
       FROM outcome o JOIN settled s ON s.occurrence = o.id
-     WHERE o.source_kind = 2 AND o.reason = 'flow_stopped' AND o.reason_before = 'flow_stopped' AND o.looked_at < now()
+     WHERE (o.source_kind = 2 AND o.reason = 'flow_stopped' AND o.reason_before = 'flow_stopped'
+            OR o.state = 'queued' AND o.state_before = 'queued' AND o.reason_before IN ('frequency_cap', 'quiet_hours'))
+       AND o.looked_at < now()
        AND m.customer_id = o.customer_id AND m.id = o.id
   ), named AS (
     -- Ids of vendors, by which reports find them.

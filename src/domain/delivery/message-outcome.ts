@@ -26,12 +26,16 @@ export function waits(message: TakenMessage, reason: DeliveryReason, serverId: b
 /** What holds them back may end sooner than it seems: the plan is changed, the server gets another pace. */
 const LOOK_AGAIN_SECONDS_MAX = 3_600;
 
+/** These end by themselves: a cap holds nothing for longer than it says (`holdDays`), quiet hours for less than a day. */
+const ENDING_BY_THEMSELVES: readonly DeliveryReason[] = ['frequency_cap', 'quiet_hours'];
+
 /** Something holds a mail of a flow back, without a try. */
 export function heldBack(
   message: TakenMessage,
   { reason, delaySeconds }: { readonly reason: DeliveryReason; readonly delaySeconds: number },
 ): MessageOutcome {
-  if (message.ageSeconds >= HELD_SECONDS_MAX) return closed(message, 'skipped', reason);
+  const hasEnd = ENDING_BY_THEMSELVES.includes(reason);
+  if (!hasEnd && message.ageSeconds >= HELD_SECONDS_MAX) return closed(message, 'skipped', reason);
   const end = untried(rowOf(message), { state: 'queued', reason });
   return ofMessage(message, { ...end, delaySeconds: Math.min(delaySeconds, LOOK_AGAIN_SECONDS_MAX) }, null);
 }

@@ -6,7 +6,7 @@ import type { TakenMessage } from './message-queue-store.ts';
 
 /** A sending server that is down for a night loses no confirmation. */
 const TRIED_SECONDS = 86_400;
-/** Mails of flows that are held back for longer are not sent any more: they belong to an act that is days old. */
+/** Mails of flows that are held back for longer, caps and quiet hours not counted, are not sent any more: they belong to an act that is days old. */
 export const HELD_SECONDS_MAX = 3 * 86_400;
 /** One that was held for days is tried as long as others are. */
 const HELD_AND_TRIED_SECONDS = HELD_SECONDS_MAX + TRIED_SECONDS;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { freeHeldMails } from '../../../src/domain/automations/free-held-mails.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
@@ -14,7 +15,7 @@ import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
 import { countStatements } from '../../support/count-statements.ts';
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
-import { runSender } from '../../support/message-world.ts';
+import { messageRows, runSender } from '../../support/message-world.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
 
 const REFUSED = 'refused';
@@ -163,6 +164,70 @@ test('two campaigns in two processes and an automation, all at once: nobody gets
     new Set(['queued frequency_cap', 'sent null']),
   );
   expect(await places()).toEqual([{ taken: 60, held: 90 }]);
+});
+
+test('what a cap holds back waits as long as the cap says, and longer than for anything else', async () => {
+  await setCap(null);
+  const templateUid = await world.template({ subject: 'Held', html: '<p>Held</p>' });
+  const flow = await world.publish({
+    triggers: [{ type: 'execute' }],
+    nodes: [{ id: 'mail', type: 'send_mail', templateUid }],
+    edges: [{ from: 'start', to: 'mail' }],
+  });
+  const email = 'waits@example.org';
+  await world.enter(flow, [await world.person({ email })]);
+  await world.run();
+  // Another mail has taken the place since.
+  await setCap({ messages: 1, days: 10, holdDays: 14 });
+  expect(await takePlaces(ctx.db, messagesOf(401n, [email], { ...ONE_A_WEEK, customer: null }))).toEqual([place.taken]);
+  const mine = async () => (await messageRows(ctx, 'flow %')).filter((one) => one.email === email);
+  /** All of it lies so many days further back, and the mail is looked at. */
+  const looksAfter = async (days: number) => {
+    const ago = sql`make_interval(days => ${days})`;
+    const queued = sql`SELECT m.id FROM hot.message m JOIN hot.message_queue q ON q.message_id = m.id WHERE m.source_kind = 2 AND m.source_id = ${flow.key.automationId}`;
+    await ctx.db.execute(
+      sql`UPDATE hot.delivery SET updated_at = updated_at - ${ago} WHERE source_kind = 2 AND occurrence IN (${queued})`,
+    );
+    await ctx.db.execute(
+      sql`UPDATE hot.capped_message SET at = at - ${ago}, held_since = held_since - ${ago} WHERE email_key = ${email}`,
+    );
+    await ctx.db.execute(
+      sql`UPDATE hot.message SET created_at = created_at - ${ago}, send_at = send_at - ${ago} WHERE id IN (${queued})`,
+    );
+    await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE message_id IN (${queued})`);
+    await using _sender = await runSender(ctx);
+    const isDue = sql`SELECT 1 FROM hot.message_queue WHERE message_id IN (${queued}) AND (owner IS NOT NULL OR not_before <= now())`;
+    await expect.poll(() => queryRows(ctx.db, isDue), { timeout: 120_000 }).toEqual([]);
+  };
+  await looksAfter(0);
+  expect(await mine()).toMatchObject([{ state: 'queued', reason: 'frequency_cap' }]);
+  await looksAfter(5);
+  expect(await mine()).toMatchObject([{ state: 'queued', reason: 'frequency_cap' }]);
+  // By days that did not make it older, nothing else holds it for too short a time, either.
+  const [age] = await queryRows<{ hours: number }>(
+    ctx.db,
+    sql`SELECT (extract(epoch FROM now() - coalesce(m.send_at, m.created_at)) / 3600)::int AS hours
+          FROM hot.message m JOIN hot.message_queue q ON q.message_id = m.id WHERE m.source_kind = 2 AND m.source_id = ${flow.key.automationId}`,
+  );
+  expect(age).toEqual({ hours: 0 });
+  // Without the cap it goes at once, and not at its next look.
+  await setCap(null);
+  const dueNow = () =>
+    queryRows(
+      ctx.db,
+      sql`SELECT 1 FROM hot.message_queue q JOIN hot.message m ON m.id = q.message_id
+           WHERE m.source_kind = 2 AND m.source_id = ${flow.key.automationId} AND q.not_before <= now()`,
+    );
+  for (const [listId, due] of [
+    [list.id + 1n, 0],
+    [list.id, 1],
+  ] as const) {
+    await freeHeldMails(ctx, { customerId, listId }, () => false);
+    expect(await dueNow()).toHaveLength(due);
+  }
+  await using _sender = await runSender(ctx);
+  await world.mailsSettled();
+  expect(await mine()).toMatchObject([{ state: 'sent' }]);
 });
 
 test('who was refused has not had the message: another one may go', async () => {
