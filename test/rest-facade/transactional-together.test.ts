@@ -2,6 +2,7 @@
  * Calls of one customer that come at the same time are accepted in common transactions: each has its own answer, a fault of one is no
  * other's, and too many are refused with a time.
  */
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
@@ -214,6 +215,33 @@ test('a customer with too many calls under way is told when to come again', asyn
   gate.resolve();
   await Promise.all(busy);
   await withIntake(viewer, async () => undefined);
+});
+
+test('several customers that make as many calls as they may leave places for others', async () => {
+  const as = (no: number) => ({ ...app.ctx, viewer: { ...VIEWER, customerId: customerId + BigInt(no) } });
+  const gate = Promise.withResolvers<void>();
+  const underWay: Promise<unknown>[] = [];
+  /** Calls until one is refused, at once; returns how many are under way. */
+  const callsOf = async (no: number): Promise<number> => {
+    for (let count = 0; ; count++) {
+      const call = withIntake(as(no), () => gate.promise);
+      const isRefused = await Promise.race([
+        call.then(
+          () => true,
+          () => true,
+        ),
+        setImmediate(false),
+      ]);
+      if (isRefused) return count;
+      underWay.push(call);
+    }
+  };
+  const counts: number[] = [];
+  for (const no of [0, 1, 2, 3]) counts.push(await callsOf(no));
+  expect(counts).toEqual([1_000, 500, 250, 125]);
+  await withIntake(as(4), async () => undefined);
+  gate.resolve();
+  await Promise.all(underWay);
 });
 const VIEWER = {
   ...{ userId: 1n, userUid: 'a', customerId, tokenId: 1n, tokenUid: 'a', tokenKind: 'named' as const },

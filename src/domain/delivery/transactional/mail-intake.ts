@@ -16,7 +16,7 @@ import type { AcceptedMail } from './transactional.ts';
 
 /** Of a customer, in this process: some seconds of work. Further calls are told to come again soon. */
 const CALLS_OF_A_CUSTOMER_MAX = 1_000;
-/** Of all customers. */
+/** Of all customers. One has no more than places are free: however many customers have many calls, another one always finds a place. */
 const CALLS_MAX = 2_000;
 /** Calls with one recipient, without files and large texts: together they have some 30 MB at most. */
 const TOGETHER_MAX = 100;
@@ -119,7 +119,7 @@ export async function withIntake<Answer>(
   const all = intakes.get(ctx.database) ?? { byCustomer: new Map<bigint, CustomerIntake>(), calls: 0 };
   intakes.set(ctx.database, all);
   const intake = all.byCustomer.get(customerId) ?? new CustomerIntake();
-  if (all.calls >= CALLS_MAX || intake.calls >= CALLS_OF_A_CUSTOMER_MAX) throw tooManyCalls();
+  if (intake.calls >= Math.min(CALLS_OF_A_CUSTOMER_MAX, CALLS_MAX - all.calls)) throw tooManyCalls();
   all.byCustomer.set(customerId, intake);
   all.calls += 1;
   intake.calls += 1;
