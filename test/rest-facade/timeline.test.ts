@@ -115,6 +115,26 @@ test('comes page by page, by kind, and alike over both entry points', async () =
   expect((await graphql(QUERY, { who: uid }, stranger.token)).data.it).toEqual({ code: 'SUBSCRIBER_NOT_FOUND' });
 });
 
+test('shows what was caused above its cause within one millisecond, of which some tables know no parts, and once on its pages', async () => {
+  const made = await ask('POST', '/subscribers', { list_uid: own.listUid, EMAIL: 'soon@person.example' });
+  const who = String(field(made, 'subscriber_uid'));
+  await ask('POST', `/subscribers/${who}/add-tag`, { tag: 'soon' });
+  await ask('POST', `/automations/${automationUid}/execute`, { subscriber: who });
+  const person = subscriberIdOf(who);
+  const at = sql`date_trunc('milliseconds', now())`;
+  await app.ctx.db.execute(sql`UPDATE hot.flow_step SET at = ${at} WHERE person_id = ${person}`);
+  await app.ctx.db.execute(
+    sql`UPDATE hot.person_event SET at = (SELECT at FROM hot.flow_step WHERE person_id = ${person}) + make_interval(secs => kind / 1e5) WHERE person_id = ${person}`,
+  );
+  const found: string[] = [];
+  for (let after: string | null = ''; after !== null;) {
+    const page: Awaited<ReturnType<typeof timelineOf>> = await timelineOf(who, `per_page=1&after=${after}`);
+    found.push(...page.timeline.map(({ kind }) => kind));
+    after = page.next;
+  }
+  expect(found).toEqual(['flow', 'tagged', 'added']);
+});
+
 test('refuses what it does not know', async () => {
   expect(errorsOf(await ask('GET', `/subscribers/${uid}/timeline?kind=gone`))).toEqual(['kind']);
   expect(errorsOf(await ask('GET', `/subscribers/${uid}/timeline?after=1`))).toEqual(['after']);

@@ -1,15 +1,13 @@
 /** What happened to one person, from each table by itself: the newest entries before a place, as many as a page has. */
 import { row, sql, typed, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
-import { RANKS, type TimelinePage, type TimelinePosition } from './timeline.ts';
+import { MICROS_PER_MS, millisecondOf, RANKS, type TimelinePage, type TimelinePosition } from './timeline.ts';
 
 export interface PersonKey {
   readonly customerId: bigint;
   readonly listId: bigint;
   readonly id: bigint;
 }
-
-const MICROS_PER_MS = 1_000n;
 
 /** A time as a parameter, to the microsecond. */
 function timeOf(micros: bigint): Sql {
@@ -19,11 +17,15 @@ function timeOf(micros: bigint): Sql {
 
 const MICROS = sql`(extract(epoch FROM e.at) * 1000000)::bigint AS micros`;
 
-/** Entries of this table that come after the place. Their order: time, id, number. */
+/** The end of its millisecond, within which the tables decide. */
+const endOf = (place: TimelinePosition): Sql => timeOf((millisecondOf(place) + 1n) * MICROS_PER_MS);
+
+/** Entries of this table that come after the place, as `compareEntries` says. Those of one table are in order of time, id, number. */
 function isAfter(after: TimelinePosition | undefined, rank: number, { id, no }: { id: Sql; no: Sql }): Sql {
   if (!after) return sql`true`;
+  if (rank < after.rank) return sql`e.at < ${endOf(after)}`;
+  if (rank > after.rank) return sql`e.at < ${timeOf(millisecondOf(after) * MICROS_PER_MS)}`;
   const at = timeOf(after.micros);
-  if (rank !== after.rank) return rank < after.rank ? sql`e.at <= ${at}` : sql`e.at < ${at}`;
   return sql`e.at <= ${at} AND (e.at, ${id}, ${no}) < (${at}, ${after.id}::bigint, ${after.no}::int)`;
 }
 
@@ -120,7 +122,7 @@ export function timelineMails(
   { customerId, listId, id }: PersonKey,
   { after }: Pick<TimelinePage, 'after'>,
 ): Promise<TimelineMail[]> {
-  const until = after ? sql`${timeOf(after.micros)}` : sql`now()`;
+  const until = after ? endOf(after) : sql`now()`;
   return db.query(
     MAIL_ROW,
     sql`

@@ -10,7 +10,7 @@ export type TimelineKind = (typeof TIMELINE_KINDS)[number];
 
 export const timelineKindsInput = z.array(z.enum(TIMELINE_KINDS)).max(TIMELINE_KINDS.length);
 
-/** A place in the timeline: newer entries come first, and entries of one moment in an order that never changes. */
+/** A place in the timeline: newer entries come first, and entries of one millisecond in an order that never changes. */
 export interface TimelinePosition {
   /** Microseconds since 1970. */
   readonly micros: bigint;
@@ -36,14 +36,25 @@ export interface TimelinePage {
   readonly isCounting?: boolean;
 }
 
-/** The tables in their order. */
+/**
+ * The tables, causes before effects. Some write milliseconds only, so within one the table decides: without this, what an event has caused would
+ * seem older than the event.
+ */
 export const RANKS = { event: 1, step: 2, mail: 3, open: 4, click: 5 } as const;
+
+export const MICROS_PER_MS = 1_000n;
+
+/** Its time in whole milliseconds. */
+export function millisecondOf({ micros }: Pick<TimelinePosition, 'micros'>): bigint {
+  return micros / MICROS_PER_MS;
+}
 
 /** Below zero: `one` comes first. */
 export function compareEntries(one: TimelinePosition, other: TimelinePosition): number {
   const parts = [
-    other.micros - one.micros,
+    millisecondOf(other) - millisecondOf(one),
     BigInt(other.rank - one.rank),
+    other.micros - one.micros,
     other.id - one.id,
     BigInt(other.no - one.no),
   ];
