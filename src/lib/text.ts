@@ -156,15 +156,16 @@ function fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldErrors {
   };
   for (const issue of issues) {
     if (issue.code !== 'unrecognized_keys') add(issue.path, sentenceOf(issue));
-    else for (const key of issue.keys) add([...issue.path, key], `The ${labelOf([key])} field is not known.`);
+    else for (const key of issue.keys) add([...issue.path, key], `The ${fieldName(key)} field is not known.`);
   }
   return Object.fromEntries(fields);
 }
 
 function sentenceOf(issue: z.core.$ZodIssue): string {
-  const label = labelOf(issue.path);
+  const name = nameAt(issue.path);
+  const label = fieldLabel(name);
   const missing = issue.input === undefined || issue.input === null || issue.input === '';
-  if (missing && issue.code !== 'custom') return `The ${label} field is required.`;
+  if (missing && issue.code !== 'custom') return requiredSentence(name);
   switch (issue.code) {
     case 'invalid_type':
       return `The ${label} must be ${EXPECTED[issue.expected] ?? issue.expected}.`;
@@ -222,13 +223,30 @@ function counted(number: number | bigint, origin: string): string {
   return unit ? countOf(number, unit) : String(number);
 }
 
-/** `contact.fromEmail` is called "from email". */
-function labelOf(path: readonly PropertyKey[]): string {
-  return fieldLabel(path.findLast((step) => typeof step === 'string') ?? 'input');
+/** `contact.fromEmail` is called by its last name. */
+function nameAt(path: readonly PropertyKey[]): string {
+  return path.findLast((step) => typeof step === 'string') ?? 'input';
 }
 
-/** The name of a field in a sentence: `fromEmail` is "from email"; the tag of a list's field keeps its capitals. */
+/** Names that are no nouns: "The at least must be at least 1." is no sentence. */
+const IS_NO_NOUN =
+  /^(?:(?:at|in|is|on|for|has|did|not|with|without)(?:[A-Z_]|$)|(?:more|less)(?:Than|_than)|(?:to|from|by|after|before|since|until|all|any|none|gte|lte)$|(?:starts|ends)(?:With|_with)$)/;
+
+/** A field as the subject of a sentence: `fromEmail` is "from email", `atLeast` is "value of “at least”"; the tag of a list's field keeps its capitals. */
 export function fieldLabel(name: string): string {
+  return IS_NO_NOUN.test(name) ? `value of “${wordsOf(name)}”` : wordsOf(name);
+}
+
+/** The same before the word "field". */
+function fieldName(name: string): string {
+  return IS_NO_NOUN.test(name) ? `“${wordsOf(name)}”` : wordsOf(name);
+}
+
+export function requiredSentence(name: string): string {
+  return `The ${fieldName(name)} field is required.`;
+}
+
+function wordsOf(name: string): string {
   if (name === name.toUpperCase()) return name;
   return name
     .replace(/([a-z])([A-Z0-9])/g, '$1 $2')

@@ -11,7 +11,7 @@ import {
   type GraphQLInputType,
 } from 'graphql';
 import type { FieldErrors } from '../lib/errors.ts';
-import { fieldLabel } from '../lib/text.ts';
+import { fieldLabel, requiredSentence } from '../lib/text.ts';
 import { oneOfTheWords, type VariableTypes } from './words.ts';
 
 interface Names {
@@ -29,10 +29,9 @@ export function schemaFault(message: string, { types, nameOf }: Names): FieldErr
   const steps = path.split('.');
   const type = typeAt(types.get(variable), steps);
   const missing = type && isInputObjectType(type) ? missingIn(text) : undefined;
-  if (missing !== undefined)
-    return { [nameOf(`${path}.${missing}`)]: [`The ${fieldLabel(missing)} field is required.`] };
-  const label = fieldLabel(steps.findLast((step) => !/^\d/.test(step)) ?? path);
-  return { [nameOf(path)]: [sentenceOf(text, label, type)] };
+  if (missing !== undefined) return { [nameOf(`${path}.${missing}`)]: [requiredSentence(missing)] };
+  const name = steps.findLast((step) => !/^\d/.test(step)) ?? path;
+  return { [nameOf(path)]: [sentenceOf(text, name, type)] };
 }
 
 /** Of an item for a list: GraphQL takes one value for a list of one. */
@@ -56,12 +55,13 @@ const SCALARS: Readonly<Record<string, string>> = {
   'Boolean cannot represent': 'must be true or false',
 };
 
-function sentenceOf(text: string, label: string, type: GraphQLInputType | undefined): string {
+function sentenceOf(text: string, name: string, type: GraphQLInputType | undefined): string {
+  const label = fieldLabel(name);
   if (type && isInputObjectType(type)) return sentenceOfObject(text, label, type);
   if (type && isEnumType(type)) return oneOfTheWords(type, label);
   const scalar = Object.entries(SCALARS).find(([begin]) => text.startsWith(begin))?.[1];
   if (scalar !== undefined) return `The ${label} ${scalar}.`;
-  if (text.startsWith('Expected value of non-null type')) return `The ${label} field is required.`;
+  if (text.startsWith('Expected value of non-null type')) return requiredSentence(name);
   // The product's own scalars: `DateTime must be ...`.
   return text.replace(/^[A-Z]\w+ must be /, `The ${label} must be `);
 }

@@ -14,7 +14,7 @@ import {
   typeFromAST,
   isInputType,
 } from 'graphql';
-import { fieldLabel } from '../lib/text.ts';
+import { fieldLabel, requiredSentence } from '../lib/text.ts';
 import { eventName } from './webhooks/present.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -87,8 +87,8 @@ const STAND_INS: Readonly<Record<string, string>> = {
 
 /** As the domain says it of its own words. */
 function sentenceOf(type: GraphQLEnumType, path: string, given: string): string {
-  const label = fieldLabel(path.split('.').at(-1) ?? path);
-  return given === '' ? `The ${label} field is required.` : oneOfTheWords(type, label);
+  const name = path.split('.').at(-1) ?? path;
+  return given === '' ? requiredSentence(name) : oneOfTheWords(type, fieldLabel(name));
 }
 
 /** The sentence about a word that is none of these. */

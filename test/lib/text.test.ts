@@ -123,3 +123,20 @@ function fieldsOf(act: () => unknown): unknown {
   }
   throw new Error('nothing was thrown');
 }
+
+test.each([
+  [{ atLeast: 0 }, { atLeast: ['The value of “at least” must be at least 1.'] }],
+  [{ atLeast: 1, from: 5 }, { from: ['The value of “from” must be a string.'] }],
+  [{ atLeast: 1, from: '' }, { from: ['The “from” field is required.'] }],
+  [{ atLeast: 1, inLastDays: 'x' }, { inLastDays: ['The value of “in last days” must be a number.'] }],
+  [{ atLeast: 1, fromEmail: 'x'.repeat(9) }, { fromEmail: ['The from email may not be greater than 5 characters.'] }],
+  [{ atLeast: 1, notIn: 1 }, { notIn: ['The “not in” field is not known.'] }],
+])('names that are no nouns are quoted: %j', (input, fields) => {
+  const schema = z.strictObject({
+    atLeast: z.int().min(1),
+    from: z.string().min(1).optional(),
+    inLastDays: z.number().optional(),
+    fromEmail: z.string().max(5).optional(),
+  });
+  expect(() => parseInput(schema, input)).toThrow(expect.objectContaining({ fields }));
+});

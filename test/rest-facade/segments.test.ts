@@ -117,14 +117,22 @@ describe('a segment', () => {
   test.each([
     [{ bogus: 1 }, 'rule', /^The rule has no “bogus”. It may have: .*\btags\b/],
     [{ ...VIPS, email: { is: 'a@b.c' } }, 'rule', /^The rule must be an object with exactly one of: .*\btags\b/],
-    [{ all: [{ status: ['subscribed'] }, { email: { is: 3 } }] }, 'rule.all.1.email.is', /^The is must be a text\.$/],
-    [{ field: { tag: 'AGE', number: { gte: 'x' } } }, 'rule.field.number.gte', /^The gte must be a number\.$/],
+    [
+      { all: [{ status: ['subscribed'] }, { email: { is: 3 } }] },
+      'rule.all.1.email.is',
+      /^The value of “is” must be a text\.$/,
+    ],
+    [
+      { field: { tag: 'AGE', number: { gte: 'x' } } },
+      'rule.field.number.gte',
+      /^The value of “gte” must be a number\.$/,
+    ],
     [{ field: { text: { is: 'x' } } }, 'rule.field.tag', /^The tag field is required\.$/],
     [{ tags: ['vip'] }, 'rule.tags', /^The tags must be an object with exactly one of: hasAll, hasAny, hasNone\.$/],
-    [{ tags: { hasAny: ['vip', null] } }, 'rule.tags.hasAny.1', /^The has any field is required\.$/],
+    [{ tags: { hasAny: ['vip', null] } }, 'rule.tags.hasAny.1', /^The “has any” field is required\.$/],
     [{ opened: { peopleOnly: 'maybe' } }, 'rule.opened.peopleOnly', /^The people only must be true or false\.$/],
-    [{ opened: { atLeast: 1.5 } }, 'rule.opened.atLeast', /^The at least must be a whole number\.$/],
-    [{ createdAt: { before: 'soon' } }, 'rule.createdAt.before', /^The before must be an ISO 8601 /],
+    [{ opened: { atLeast: 1.5 } }, 'rule.opened.atLeast', /^The value of “at least” must be a whole number\.$/],
+    [{ createdAt: { before: 'soon' } }, 'rule.createdAt.before', /^The value of “before” must be an ISO 8601 /],
     [{ status: ['nobody'] }, 'rule.status.0', /^The status must be one of: .*\bsubscribed\b/],
   ])('says where %j does not fit, without words of the schema', async (rule, place, said) => {
     const answer = await create({ name: 'X', rule });

@@ -364,7 +364,7 @@ describe('tenants', () => {
     expect(theirs.status).toBe(200);
     expect((await patch({ sending_servers: [{ uid: '0000000000000' }] })).status).toBe(404);
     for (const [wrong, words] of [
-      [{ quiet_hours: { from: '25:00', to: '08:00' } }, 'The from must be a time of day such as 08:30.'],
+      [{ quiet_hours: { from: '25:00', to: '08:00' } }, 'The value of “from” must be a time of day such as 08:30.'],
       [{ quiet_hours: { from: '08:00', to: '08:00' } }, 'at different times'],
       [{ local_time: 'noon' }, 'The local time must be a time of day such as 08:30.'],
       [{ sending_servers: [{ uid, weight: 0 }] }, 'at least 1'],

@@ -100,9 +100,9 @@ function ends({ clock }: Context, from: Date) {
 function checkedTime({ clock }: Context, from: Date | null | undefined): Date {
   const now = clock.now().getTime();
   const at = from ?? new Date(now - DAYS_DEFAULT * DAY_MS);
-  if (at.getTime() > now) throw new ValidationError({ from: ['The from must not be in the future.'] });
+  if (at.getTime() > now) throw new ValidationError({ from: ['The value of “from” must not be in the future.'] });
   if (at.getTime() >= now - DRY_DAYS_MAX * DAY_MS) return at;
-  throw new ValidationError({ from: [`The from must be within the last ${DRY_DAYS_MAX} days.`] });
+  throw new ValidationError({ from: [`The value of “from” must be within the last ${DRY_DAYS_MAX} days.`] });
 }
 
 async function peopleOf(ctx: Context, automation: Automation, input: DryRunInput): Promise<readonly bigint[]> {

@@ -4,7 +4,8 @@ import type { ParameterValue } from '../request-parameters.ts';
 import { textsIn } from '../text-list.ts';
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
-const TO = 'The to must be an address, several with commas, or a list of addresses or of objects with email and data.';
+const TO =
+  'The value of “to” must be an address, several with commas, or a list of addresses or of objects with email and data.';
 const ATTACHMENTS = 'The attachments must be a list of objects with name and content, which is base64.';
 
 /** The input of the mutation. */
