@@ -154,9 +154,9 @@ test('one whose answer is gone is paused, with nobody in its ledger, and asks ag
 test('a dry run asks, too, and fails with the reason', async () => {
   const { uids, campaign } = await world('dry', bought);
   const over = async () => {
-    await call('POST', `/campaigns/${campaign}/dry-run`);
+    await call('POST', `/campaigns/${campaign}/dry_run`);
     return until(async () => {
-      const run = field(await call('GET', `/campaigns/${campaign}/dry-run`), 'dry_run');
+      const run = field(await call('GET', `/campaigns/${campaign}/dry_run`), 'dry_run');
       const status = Reflect.get(Object(run), 'status');
       return status === 'done' || status === 'failed' ? run : undefined;
     });
@@ -174,7 +174,7 @@ test('answers that nobody uses any more are deleted; one of a campaign that is n
   answer([uids[0]]);
   const segment = field(await call('GET', `/campaigns/${campaign}`), 'campaign', 'segment_uid');
   expect(segment).toBeDefined();
-  await call('POST', `/campaigns/${campaign}/dry-run`);
+  await call('POST', `/campaigns/${campaign}/dry_run`);
   const kept = () =>
     queryRows<{ id: bigint; blocks: number }>(
       app.ctx.db,

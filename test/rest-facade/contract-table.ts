@@ -215,9 +215,9 @@ export const extensions: readonly ContractLine[] = [
     ['POST', '/campaigns/preview', 'token', 200, object('preview')],
     ['POST', '/campaigns/:uid/test', 'token', 201, action('campaign_uid', 'tests')],
     ['GET', '/campaigns/:uid/tests', 'token', 200, object('tests')],
-    ['POST', '/campaigns/:uid/dry-run', 'token', 201, action('campaign_uid', 'dry_run')],
-    ['GET', '/campaigns/:uid/dry-run', 'token', 200, object('dry_run')],
-    ['DELETE', '/campaigns/:uid/dry-run', 'token', 200, action('campaign_uid', 'dry_run')],
+    ['POST', '/campaigns/:uid/dry_run', 'token', 201, action('campaign_uid', 'dry_run')],
+    ['GET', '/campaigns/:uid/dry_run', 'token', 200, object('dry_run')],
+    ['DELETE', '/campaigns/:uid/dry_run', 'token', 200, action('campaign_uid', 'dry_run')],
   ),
   ...section(
     'mails of a list',

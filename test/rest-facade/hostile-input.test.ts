@@ -25,7 +25,7 @@ const NEEDS_STATE = new Set([
   ...['/payment_gateways/:uid/remote_plans', '/plans/:uid/remote_plan', '/invoices/:uid/remote_subscription'],
   '/campaigns/:uid/pause',
   '/campaigns/:uid/resume',
-  '/campaigns/:uid/dry-run',
+  '/campaigns/:uid/dry_run',
   '/transactional/:uid/resend',
   // The world's automation is active, and its person has entered it.
   ...['DELETE /lists/:uid', '/automations/:uid/execute', '/automations/:uid/enter_existing'],

@@ -98,7 +98,7 @@ const CAMPAIGN_STATUS: Readonly<Record<string, string>> = {
 /** Some rows take a thing in a certain state only. */
 async function bringIntoState(app: RestApp, world: World, { path, method }: Row): Promise<void> {
   const { db } = app.ctx;
-  if (path === '/campaigns/:uid/dry-run' && method === 'DELETE')
+  if (path === '/campaigns/:uid/dry_run' && method === 'DELETE')
     await db.execute(
       sql`INSERT INTO dry_run (customer_id, campaign_id) SELECT customer_id, id FROM campaign WHERE uid = ${world.campaignUid}`,
     );

@@ -370,10 +370,10 @@ test('a dry run tells who gets what, who does not and why, and sends nothing', a
     INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
     SELECT ${owner.customerId}, ${list.id}, '"odd ' || n || '"@dry.example', '"odd ' || n || '"@dry.example', 'subscribed', '{}' FROM generate_series(1, 120) n`);
   const campaign = await newCampaign(list, { html: '<p>{FIRST_NAME} {{ subscriber.first_name | upcase }}</p>' });
-  const started = await call('POST', `/campaigns/${campaign}/dry-run`);
+  const started = await call('POST', `/campaigns/${campaign}/dry_run`);
   expect(started.status, started.text).toBe(201);
   const run = await until(async () => {
-    const found = field(await call('GET', `/campaigns/${campaign}/dry-run`), 'dry_run') as Record<string, unknown>;
+    const found = field(await call('GET', `/campaigns/${campaign}/dry_run`), 'dry_run') as Record<string, unknown>;
     return found['status'] === 'done' || found['status'] === 'failed' ? found : undefined;
   });
   expect(run).toMatchObject({
@@ -396,5 +396,5 @@ test('a dry run tells who gets what, who does not and why, and sends nothing', a
   expect(
     await rowsOf(sql`SELECT 1 FROM inbox.message WHERE array_to_string(rcpt_to, ',') LIKE '%@dry.example%'`),
   ).toEqual([]);
-  expect((await call('DELETE', `/campaigns/${campaign}/dry-run`)).status).toBe(422);
+  expect((await call('DELETE', `/campaigns/${campaign}/dry_run`)).status).toBe(422);
 });

@@ -149,7 +149,7 @@ export const campaignMessageRows = [
   }),
   endpoint({
     method: 'POST',
-    path: '/campaigns/:uid/dry-run',
+    path: '/campaigns/:uid/dry_run',
     access: 'token',
     summary: 'Composes the message for everybody to whom the campaign would be sent now, and sends none.',
     answers: answersCreated(dryRunActionShape),
@@ -163,7 +163,7 @@ export const campaignMessageRows = [
   }),
   endpoint({
     method: 'GET',
-    path: '/campaigns/:uid/dry-run',
+    path: '/campaigns/:uid/dry_run',
     access: 'token',
     summary: 'Shows the latest dry run: progress, size, who is skipped, and for whom composing fails.',
     answers: answersBody(oneDryRunShape),
@@ -173,7 +173,7 @@ export const campaignMessageRows = [
   }),
   endpoint({
     method: 'DELETE',
-    path: '/campaigns/:uid/dry-run',
+    path: '/campaigns/:uid/dry_run',
     access: 'token',
     summary: 'Cancels the dry run that is under way.',
     answers: answersBody(dryRunActionShape),
