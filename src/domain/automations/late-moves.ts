@@ -42,9 +42,11 @@ class ChosenLateness implements Lateness {
     this.#runs += 1;
     const { to } = moved;
     const isEarly = to.wakeAt !== null && to.wakeAt < release;
+    const isLate = to.wakeAt !== null && to.wakeAt <= until;
     return {
       ...moved,
-      run: { ...moved.run, reason: moved.run.reason ?? requestOf(this.#late) },
+      // Who waits in the new version is late no more.
+      run: { ...moved.run, reason: moved.run.reason ?? (isLate ? requestOf(this.#late) : null) },
       to: isEarly ? { ...to, wakeAt: release } : to,
     };
   }

@@ -50,12 +50,15 @@ export function movedRun(run: PlacedRun, moving: Moving): MovedRun {
   const coming = { ...rest, done, passes: passesAt(target.id, run, { live, isThere }) };
   const isSame = isThere && isUnchanged(before, live, target);
   const place = isSame ? { node, state, wakeAt } : placeIn(coming, { state, wakeAt }, moving);
+  const isWaiting = place.state === 'waiting' && (place.wakeAt === null || place.wakeAt > now);
+  const staysAsked = !isWaiting && (isThere || run.reason === RUN_REQUESTS.skipMails);
   const arrives = !isThere && !WAITING.has(target.type) && state !== 'parked';
   return {
     run: {
       ...coming,
       ...{ since: arrives ? now : run.since, failures: isThere ? run.failures : 0 },
-      reason: isThere || state === 'parked' || run.reason === RUN_REQUESTS.skipMails ? run.reason : null,
+      // Who waits in the new version is late no more.
+      reason: state === 'parked' || staysAsked ? run.reason : null,
     },
     ...{ from: { version, node }, to: place, isThere },
   };

@@ -1,6 +1,7 @@
 /** What happens to people, and calls of them, while they are moved to another version of their flow: nothing of it is lost (D77, D79, D84). */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { callEverybody } from '../../../src/domain/automations/call-everybody.ts';
 import { executeApiCall } from '../../../src/domain/automations/execute-api-call.ts';
 import { followPeople } from '../../../src/domain/automations/follow-people.ts';
@@ -122,4 +123,22 @@ test('a call for one person locks their runs by their ids, as all do, whatever t
     expect(await tx.execute(lock(inFirst)), 'it holds no later one').toBe(1);
   });
   expect(await called).toMatchObject({ people: 2 });
+});
+
+test.each(['skip_mails', 'wait_anew'])('who waits for longer in the new version is late no more: %s', async (mode) => {
+  const waiting = (days: number) => ({
+    ...{ triggers, nodes: [{ id: 'rest', type: 'wait', for: { days } }, tag('new')] },
+    edges: line('start', 'rest', 'new'),
+  });
+  const first = await world.publish(waiting(1));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_node SET late_mode = ${mode}, late_until = next_wake_at, late_from = next_wake_at, late_hours = 0, late_total = 1, late_done = 0
+         WHERE automation_id = ${first.key.automationId}`,
+  );
+  await move(await publishAgain(first, waiting(4), { moves: {} }));
+  expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
+  const [run] = await queryRows(ctx.db, sql`SELECT reason FROM hot.flow_run WHERE person_id = ${person}`);
+  expect(run).toEqual({ reason: null });
 });
