@@ -24,8 +24,8 @@ function finishedPeople(
   const hasFinished = sql`e.end_reason = 'end' AND CASE WHEN e.ended_version IS NOT NULL THEN e.ended_version < ${version} ELSE e.ended_at < v.published_at END`;
   return sql`SELECT f.person_id, f.entry_key, f.run_id
       FROM (SELECT e.person_id,
-                   (array_agg(e.entry_key ORDER BY e.ended_at DESC) FILTER (WHERE ${hasFinished}))[1] AS entry_key,
-                   (array_agg(e.run_id ORDER BY e.ended_at DESC) FILTER (WHERE ${hasFinished}))[1] AS run_id
+                   (array_agg(e.entry_key ORDER BY e.ended_at DESC, e.run_id DESC) FILTER (WHERE ${hasFinished}))[1] AS entry_key,
+                   (array_agg(e.run_id ORDER BY e.ended_at DESC, e.run_id DESC) FILTER (WHERE ${hasFinished}))[1] AS run_id
               FROM hot.flow_entry e
               JOIN (SELECT v.published_at FROM automation_version v
                      WHERE v.customer_id = ${customerId} AND v.automation_id = ${automationId} AND v.number = ${version} OFFSET 0) v ON true
