@@ -21,6 +21,8 @@ const ENTERED_BY = 'existing';
 interface Asked {
   readonly rule: SegmentRule;
   readonly answers: AnswersByQuestion;
+  /** Undefined: by the clock of the database. */
+  readonly now: Date | undefined;
 }
 
 /** In how many seconds the next portion is; undefined: there is none. */
@@ -36,7 +38,7 @@ export async function takePortion(
   const { customerId } = key;
   const live = await liveFlow(ctx, { customerId, automationId: portion.automationId, version: portion.liveVersion });
   if (!live) throw new Error('The live version of an automation is gone.');
-  const now = await databaseNow(ctx.db);
+  const now = asked.now ?? (await databaseNow(ctx.db));
   const next = await nextPeople(ctx, live, { portion, ...asked, now });
   const allowed = portion.enteredMax - portion.entered;
   if (allowed <= 0 && next.mayEnter.length > 0) {

@@ -12,6 +12,8 @@ import { endEnrolment } from './enrolment-store.ts';
 interface Working {
   readonly isStopping: () => boolean;
   readonly isLastTry: boolean;
+  /** When people enter; absent: by the clock of the database. */
+  readonly now?: Date;
 }
 
 /** It continues in another job when the process stops, the rate is used up, or the automation is paused: pausing freezes (D85). */
@@ -28,7 +30,11 @@ export async function workEnrolment(ctx: Context, key: EnrolmentKey, working: Wo
 }
 
 /** In how many seconds it goes on; undefined: it has ended. */
-async function takePortions(ctx: Context, key: EnrolmentKey, { isStopping }: Working): Promise<number | undefined> {
+async function takePortions(
+  ctx: Context,
+  key: EnrolmentKey,
+  { isStopping, now }: Working,
+): Promise<number | undefined> {
   for (;;) {
     if (isStopping()) return 0;
     const asked = await ruleOfEnrolment(ctx.db, key);
@@ -38,7 +44,7 @@ async function takePortions(ctx: Context, key: EnrolmentKey, { isStopping }: Wor
     if (automationStatus !== 'active') return PAUSED_SECONDS;
     // Outside of the transaction: it asks plugins.
     const answers = await answersTo(ctx, { customerId: key.customerId, listId, rule });
-    const waitSeconds = await inTransaction(ctx, (tx) => takePortion(tx, key, { rule, answers }));
+    const waitSeconds = await inTransaction(ctx, (tx) => takePortion(tx, key, { rule, answers, now }));
     if (waitSeconds !== 0) return waitSeconds;
   }
 }
