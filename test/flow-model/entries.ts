@@ -31,6 +31,12 @@ export class Entries {
     return this.enter(person, { payload, reason: 'execute', version }, at);
   }
 
+  /** Everybody who may, of those who are on the list. */
+  enterExisting(now: number): void {
+    for (const [no, person] of this.#means.people.all.entries())
+      if (person.status === 'subscribed') this.enter(no, { payload: {}, reason: 'existing' }, now);
+  }
+
   /** Why the person may not; undefined: they have entered. */
   enter(
     no: number,
@@ -92,9 +98,11 @@ export class Entries {
 
   #lastFinished(no: number): { readonly key: string; readonly ended: Ended } | undefined {
     const { runs, rules } = this.#means;
-    return this.#entriesOf(no)
-      .flatMap(({ key, ended }) => (ended && rules.hasFinished(ended, runs.published) ? [{ key, ended }] : []))
-      .toSorted((one, other) => one.ended.at - other.ended.at)
+    const own = this.#entriesOf(no);
+    if (own.some(({ ended }) => ended && rules.isOfLive(ended, runs.published))) return undefined;
+    return own
+      .flatMap(({ key, ended }) => (ended && rules.hasFinished(ended) ? [{ key, ended }] : []))
+      .toSorted((one, other) => one.ended.at - other.ended.at || one.ended.run - other.ended.run)
       .at(-1);
   }
 
@@ -107,12 +115,21 @@ export class Entries {
   #begin({ node, reason, worked, ...who }: Beginning, now: number): void {
     const { runs } = this.#means;
     const run: Run = {
-      ...{ ...who, enteredAt: now, passes: new Map<string, number>(), worked: new Set(worked), over: new Set() },
+      ...{
+        ...who,
+        no: runs.begun,
+        enteredAt: now,
+        passes: new Map<string, number>(),
+        worked: new Set(worked),
+        over: new Set(),
+      },
       ...{ node: '', since: now, wake: now, hasUnsubscribed: false, isParked: false, hasLooked: false },
+      asked: undefined,
     };
     const name = `${run.person} ${run.key}`;
     const { at = [], ended } = runs.entries.get(name) ?? {};
     runs.entries.set(name, { at: [...at, now], run, ended });
+    runs.begun += 1;
     runs.all.push(run);
     runs.passOver(run);
     runs.arrive(run, node, now);

@@ -156,13 +156,25 @@ export interface FlowData {
 export type Payload = Readonly<Record<string, string | number>>;
 
 /** What happens, in its order; `at` never goes back. */
-export type Happening = { readonly at: number } &
+export type Happening = {
+  readonly at: number;
+  /** A process dies after so many statements of what it does then; another one goes on at the same time. */
+  readonly dies?: number;
+  /** It is read together with what happens next, as of a bulk act. */
+  readonly isUnread?: boolean;
+} &
   /** `isLate`: it was on its way into the version before when the last one was published. */
   (
     | { readonly do: 'execute'; readonly person: number; readonly payload: Payload; readonly isLate?: boolean }
     | { readonly do: 'set'; readonly person: number; readonly field: string; readonly value: string }
     | { readonly do: 'tag'; readonly person: number; readonly tag: string }
     | { readonly do: 'unsubscribe' | 'delete' | 'suppress'; readonly person: number }
+    /** A campaign's message to the person is handed over. */
+    | { readonly do: 'campaign'; readonly person: number }
+    /** Everybody who is on the list and may enter does. */
+    | { readonly do: 'existing' }
+    /** All who are parked at this node, in any version, try again, or pass over it. */
+    | { readonly do: 'retry' | 'skip'; readonly node: string }
     /** Reported from outside. */
     | { readonly do: 'event'; readonly person: number; readonly name: string; readonly payload: Payload }
     /** Of the last mail to the person from this node; nothing without one. */
@@ -173,10 +185,18 @@ export type Happening = { readonly at: number } &
     | { readonly do: 'move'; readonly isLast?: boolean; readonly killAfter?: number }
     /** Who has finished an earlier version is sent to this node of the live one. */
     | { readonly do: 'send'; readonly node: string }
-    | { readonly do: 'pause' | 'activate' }
+    | { readonly do: 'pause' }
+    /** `late`: what is chosen for who is late by more than an hour; absent: they go on at once. */
+    | { readonly do: 'activate'; readonly late?: LateChoice }
     /** The worker works until nothing is due; with `killAfter` it dies after so many statements first. */
     | { readonly do: 'work'; readonly killAfter?: number }
   );
+
+export interface LateChoice {
+  readonly mode: 'spread' | 'skip_mails' | 'wait_anew';
+  /** To spread them over; or how old mails are that are skipped. */
+  readonly hours: number;
+}
 
 /** From nodes of earlier versions to those of the new one. */
 export type Targets = Readonly<Record<string, string>>;
@@ -196,6 +216,7 @@ export interface HistoryData {
   readonly happenings: readonly Happening[];
   /** Of the list. */
   readonly quiet?: QuietHours;
+  readonly cap?: FrequencyCap;
   /** The same addresses on the other list, to which people are copied; undefined: they are not there. */
   readonly there?: readonly (PersonThere | undefined)[];
 }
@@ -203,6 +224,13 @@ export interface HistoryData {
 export interface QuietHours {
   readonly from: string;
   readonly to: string;
+}
+
+/** Of the list: so many messages within so many days; what would wait for longer than `holdDays` is not sent. */
+export interface FrequencyCap {
+  readonly messages: number;
+  readonly days: number;
+  readonly holdDays: number;
 }
 
 export interface PersonThere {

@@ -1,22 +1,24 @@
 /**
  * Flows against a reference: random flows, people and histories (time zones, changes of clocks, deaths of the worker between any two
- * statements, new versions with and without moves of people, pauses; mails, opens, clicks, events, changed dates, other lists) take each person the same way at the same times in the product and in a short interpreter that shares no
- * code with it. `FUZZ_RUNS=5000` plays as many histories.
+ * statements, new versions with and without moves of people, pauses and late people, bulk acts, failed nodes, quiet hours and caps; mails, opens,
+ * clicks, events, changed dates, other lists) take each person the same way at the same times in the product and in a short interpreter that shares no
+ * code with it. Not in them: plugins, API calls and webhooks, flows that start one another, notifications, taking one person out, custom zones of quiet hours. `FUZZ_RUNS=5000` plays as many histories.
  */
 import { expect, test } from 'vitest';
 import { drawn, SEED } from '../support/property.ts';
 import { differenceOf } from './compare.ts';
 import type { HistoryData } from './flow-data.ts';
 import { movedHistories } from './moved-histories.ts';
+import { pausedHistories } from './paused-histories.ts';
 import { startPlayer, type Played } from './played-history.ts';
 import { randomHistory } from './random-history.ts';
 import { RULES, type Rules } from './rules.ts';
 import { seldomHistories } from './seldom-histories.ts';
 import { WRONG_RULES } from './wrong-rules.ts';
 
-const HISTORIES = drawn(100);
+const HISTORIES = drawn(80);
 /** Of flows that change while people are inside. */
-const CHANGED = drawn(60);
+const CHANGED = drawn(50);
 const HISTORY_MS_MAX = 20_000;
 const play = await startPlayer();
 const all: (readonly [HistoryData, Played])[] = [];
@@ -27,7 +29,7 @@ test(
   async () => {
     const drawnOnes = Array.from({ length: HISTORIES }, (_, no) => randomHistory(SEED + no));
     const changedOnes = Array.from({ length: CHANGED }, (_, no) => randomHistory(SEED + no, { moves: true }));
-    const fixed = [...seldomHistories(), ...movedHistories()];
+    const fixed = [...seldomHistories(), ...movedHistories(), ...pausedHistories()];
     for (const [no, history] of [...fixed, ...drawnOnes, ...changedOnes].entries()) {
       const played = await play(history).catch((error: unknown) => {
         throw new Error(`History ${no} could not be played: ${JSON.stringify(history)}`, { cause: error });
@@ -41,6 +43,11 @@ test(
 test.each(Object.entries(WRONG_RULES))('histories notice a wrong rule: %s', (_name, wrong) => {
   const rules = { ...RULES, ...wrong };
   expect(all.some(([history, played]) => isNoticed(history, played, rules))).toBe(true);
+});
+
+test('each rule is made wrong', () => {
+  const wrong = new Set(Object.values(WRONG_RULES).flatMap((rules) => Object.keys(rules)));
+  expect(Object.keys(RULES).filter((name) => !wrong.has(name))).toEqual([]);
 });
 
 function isNoticed(history: HistoryData, played: Played, rules: Rules): boolean {

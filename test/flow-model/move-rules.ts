@@ -11,6 +11,8 @@ const ACTING: readonly NodeData['type'][] = [
 /** How a run ended. */
 export interface Ended {
   readonly at: number;
+  /** Its number. */
+  readonly run: number;
   readonly version: number;
   /** It went through the flow to its end. */
   readonly hasFinished: boolean;
@@ -35,6 +37,10 @@ export const MOVE_RULES = {
   },
   /** Who is on the way into an earlier version meanwhile is moved by the last round. */
   movesLate: true,
+  /** Mails are passed over until the person waits again; all else was asked about the node. */
+  staysAsked(asked: 'skip' | 'skip_mails' | 'wait_anew' | undefined): boolean {
+    return asked === 'skip_mails';
+  },
   /** The time that somebody has waited counts where they wait on. */
   countsOn({ type }: NodeData, isThere: boolean): boolean {
     return isThere || type.startsWith('wait');
@@ -74,9 +80,13 @@ export const MOVE_RULES = {
   isOverOnce: true,
   /** Who has finished is let in by no change. */
   changeLetsIn: false,
-  /** Whoever went through an earlier version to its end has finished. */
-  hasFinished({ hasFinished, version }: Ended, live: number): boolean {
-    return hasFinished && version < live;
+  /** Whoever went through the flow to its end has finished. */
+  hasFinished({ hasFinished }: Ended): boolean {
+    return hasFinished;
+  },
+  /** Who has been in the live version, with any key, is not sent. */
+  isOfLive({ version }: Ended, live: number): boolean {
+    return version >= live;
   },
   /** Who is inside, or may get no mail of the list, is not sent. */
   maySend({ status, isSuppressed }: { readonly status: string; readonly isSuppressed: boolean }, isInside: boolean) {

@@ -17,14 +17,14 @@ interface Scene {
 
 const ONCE: EntryData = { mode: 'once' };
 
-function scene({ versions, happenings, people = [{}], there, quiet }: Scene): HistoryData {
+export function scene({ versions, happenings, people = [{}], there, quiet }: Scene): HistoryData {
   const common = { triggers: [{ type: 'execute' as const }], entry: ONCE, holidays: [], passesMax: 3 };
   const flows = versions.map((one) => ({ ...common, ...one }));
   return { flows, people, happenings, ...(there && { there }), ...(quiet && { quiet }) };
 }
 
 /** Nodes one after the other. */
-const line = (...nodes: readonly NodeData[]): Version => ({
+export const line = (...nodes: readonly NodeData[]): Version => ({
   nodes,
   edges: way(['start', ...nodes.map(({ id }) => id)].join(' > ')),
 });
@@ -35,13 +35,13 @@ const move = (hours: number): Happening => after(hours, { do: 'move' });
 const lastRound = (hours: number): Happening => after(hours, { do: 'move', isLast: true });
 const send = (hours: number, node: string): Happening => after(hours, { do: 'send', node });
 /** Published and moved at once. */
-const change = (hours: number, moves: Partial<MovesData> = {}): readonly Happening[] => [
+export const change = (hours: number, moves: Partial<MovesData> = {}): readonly Happening[] => [
   publish(hours, moves),
   move(hours),
 ];
 
 export function movedHistories(): readonly HistoryData[] {
-  return [...waits(), ...targets(), ...works(), ...rounds(), ...parked(), ...finished(), stillInside()];
+  return [...waits(), ...targets(), ...works(), ...rounds(), ...parked(), ...finished(), byKeys(), stillInside()];
 }
 
 /** The time that somebody has waited counts, and what has not changed waits as it did. */
@@ -322,6 +322,23 @@ function finished(): readonly HistoryData[] {
       ],
     }),
   ];
+}
+
+/** Of several keys the last run counts; who has been in the live version by any of them is not sent. */
+function byKeys(): HistoryData {
+  const entry: EntryData = { mode: 'per_key', key: 'cart' };
+  const ofCart = (hours: number, person: number, cart: string) => enter(hours, person, { cart });
+  return scene({
+    versions: [
+      { ...line(tagged('one', 'vip')), entry },
+      { ...line(tagged('one', 'vip'), tagged('two', 'old')), entry },
+    ],
+    people: [{}, {}],
+    happenings: [
+      ...[ofCart(0, 0, 'a'), ofCart(0, 0, 'b'), ofCart(0, 1, 'a'), work(0), ...change(1), ofCart(2, 1, 'b'), work(2)],
+      ...[send(3, 'one'), work(3)],
+    ],
+  });
 }
 
 /** Who is inside by an earlier entry has not finished, though the last one has ended. */

@@ -1,7 +1,12 @@
 /** Publications of the reference that move people to the new version, and what becomes of each of them (D84). No code of the product is used. */
 import type { MovesData, NodeData, Targets } from './flow-data.ts';
-import type { Means } from './entries.ts';
+import type { Means as EntryMeans } from './entries.ts';
+import type { LatePeople } from './late-people.ts';
 import type { Run } from './runs.ts';
+
+interface Means extends EntryMeans {
+  readonly late: LatePeople;
+}
 
 export class Moves {
   /** Of each publication with moves: the nodes for which a target is missing at first, or why nothing is published. */
@@ -50,12 +55,14 @@ export class Moves {
   }
 
   #move(run: Run, now: number, { version, target }: { readonly version: number; readonly target: NodeData }): void {
-    const { runs, rules } = this.#means;
+    const { runs, rules, late } = this.#means;
     const before = { version: run.version, node: run.node, type: runs.node(run).type };
     const place = () => ({ node: runs.node(run), flow: runs.flow(run) });
     const placeBefore = place();
     const still = run.isParked ? 'parked' : 'waiting';
     const isThere = before.node === target.id && before.type === target.type;
+    if (!isThere && !rules.staysAsked(run.asked)) run.asked = undefined;
+    const turn = late.take(run);
     runs.step(run, now, { what: 'left', reason: 'new_version' });
     runs.count(run)[still] -= 1;
     runs.count(run).left += 1;
@@ -66,7 +73,17 @@ export class Moves {
     runs.passOver(run, before);
     if (runs.isRound(version, target.id))
       run.passes.set(target.id, rules.passesAfter(run.passes.get(target.id) ?? 0, isThere));
-    if (run.isParked || (isThere && rules.isUnchanged(placeBefore, place()))) return;
+    if (run.isParked) return;
+    if (!isThere || !rules.isUnchanged(placeBefore, place())) this.#begin(run, now, isThere);
+    // Who waits in the new version is late no more; who was late when the flow went on keeps the turn (D85).
+    if ((run.wake ?? now) > now) run.asked = undefined;
+    if (turn !== undefined) run.wake = Math.max(run.wake ?? turn, turn);
+  }
+
+  /** At the node of the new version, with the time that the run has waited. */
+  #begin(run: Run, now: number, isThere: boolean): void {
+    const { runs, rules } = this.#means;
+    const target = runs.node(run);
     if (!rules.countsOn(target, isThere)) run.since = now;
     run.hasLooked = false;
     // The person’s own date is looked at once more; who is gone waits for nothing.

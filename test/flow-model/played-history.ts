@@ -9,13 +9,16 @@ import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-sub
 import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts';
 import { advanceDue } from '../../src/domain/automations/advance-due.ts';
 import { FlowFaultsError } from '../../src/domain/automations/automation-errors.ts';
+import { databaseNow } from '../../src/domain/automations/clock-read-model.ts';
 import { createAutomation } from '../../src/domain/automations/create-automation.ts';
 import { deleteAutomation } from '../../src/domain/automations/delete-automation.ts';
+import type { Enrolment } from '../../src/domain/automations/enrolment-read-model.ts';
 import { enterPeople, type EntryAnswer } from '../../src/domain/automations/enter-people.ts';
 import { countFinished } from '../../src/domain/automations/finished-people-store.ts';
 import { followActivity } from '../../src/domain/automations/follow-activity.ts';
 import { followFlow } from '../../src/domain/automations/follow-flow.ts';
 import { liveFlow } from '../../src/domain/automations/live-flow.ts';
+import { resumeNodes } from '../../src/domain/automations/late-run-store.ts';
 import { lookAgain } from '../../src/domain/automations/look-again.ts';
 import { movePeople } from '../../src/domain/automations/move-people.ts';
 import { publishAutomation, publishWithMoves } from '../../src/domain/automations/publish-automation.ts';
@@ -27,7 +30,18 @@ import { inTransaction, type Context } from '../../src/domain/context.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import type { FlowData, Happening, HistoryData, Mail, MovesData, PersonThere, Step, Targets } from './flow-data.ts';
-import { actOnMail, countsOf, daysOf, mailsOf, peopleOf, stepsOf, thereOf, waitsOf } from './played-rows.ts';
+import { beginEnrolment, chooseForLatePeople, enrolPeople, unparkPeople } from './played-operations.ts';
+import {
+  actOnMail,
+  countsOf,
+  daysOf,
+  mailsOf,
+  peopleOf,
+  rememberKeys,
+  stepsOf,
+  thereOf,
+  waitsOf,
+} from './played-rows.ts';
 import { settleTriggers } from '../support/trigger-world.ts';
 import { addPeople, flowOfProduct, startStage, type Stage } from './stage.ts';
 import type { NodeCounts } from './runs.ts';
@@ -35,6 +49,9 @@ import type { DayCounts } from './triggers.ts';
 
 /** PostgreSQL ends what a dead process had begun when it notices: then its rows are free. */
 const DYING = 'mailwright-dying';
+const HOUR_MS = 3_600_000;
+/** The job looks at changes of so long before, too: nobody knows when their transactions began. */
+const LOOKS_BEFORE_MS = HOUR_MS;
 const IN_MOVE = 'PEOPLE_IN_MOVE';
 
 export interface Played {
@@ -92,7 +109,11 @@ class Play {
   /** The version to which people are moved. */
   #moving: number | undefined;
   #draft = 1;
+  #stoppedAt = new Date(0);
+  #enrolment: Enrolment | undefined;
   #acts = 0;
+  /** Of the entries of runs. */
+  readonly #keys = new Map<bigint, string>();
 
   constructor(stage: Stage, history: HistoryData, begun: Begun) {
     this.#stage = stage;
@@ -105,9 +126,11 @@ class Play {
     await settleTriggers(this.#stage.ctx, this.#stage.list.customerId, new Date(this.#history.happenings[0]?.at ?? 0));
     for (const one of this.#history.happenings) {
       await this.#happens(one);
-      if ('killAfter' in one && one.killAfter !== undefined) continue;
-      await this.#fire(new Date(one.at));
-      await this.#follow(new Date(one.at));
+      if (one.isUnread === true || ('killAfter' in one && one.killAfter !== undefined)) continue;
+      await this.#doing(one, async (ctx) => {
+        await this.#fire(ctx, new Date(one.at));
+        await this.#follow(ctx, new Date(one.at));
+      });
       if (one.do === 'work') this.#waits.push(await waitsOf(this.#rows));
     }
     const { steps, names } = await stepsOf(this.#rows);
@@ -132,7 +155,8 @@ class Play {
   }
 
   get #rows() {
-    return { stage: this.#stage, key: this.#key, ids: this.#begun.ids, emails: this.#begun.emails };
+    const { ids, emails } = this.#begun;
+    return { ...{ stage: this.#stage, key: this.#key, ids, emails }, keys: this.#keys };
   }
 
   #idOf(person: number): bigint {
@@ -187,30 +211,47 @@ class Play {
         if (one.killAfter === undefined) return this.#move(ctx, one);
         return this.#die(one.killAfter, (dying) => this.#move(dying, one));
       case 'send':
-        return this.#send(one.node, now);
+        return this.#send(one);
+      case 'existing':
+        return this.#enterExisting(one);
+      case 'campaign':
+        return this.#stage.handOver(this.#idOf(one.person), now);
+      case 'retry':
+      case 'skip':
+        return unparkPeople(ctx, this.#key, {
+          versions: this.#version,
+          node: one.node,
+          isSkip: one.do === 'skip',
+          now,
+        });
       case 'pause':
         await setAutomationStatus(ctx, this.#begun.uid, 'inactive');
+        this.#stoppedAt = await databaseNow(ctx.db);
         return;
       case 'activate':
-        await setAutomationStatus(ctx, this.#begun.uid, 'active', { mode: 'now' });
-        // The job of the activation.
-        return lookAgain(ctx, { ...this.#key, since: now, now }, () => false);
+        return this.#goOn(one);
       case 'work':
         if (one.killAfter === undefined) await advanceDue(ctx, { now: () => now, isStopping: () => false });
         else await this.#die(one.killAfter, (dying) => advanceDue(dying, { now: () => now, isStopping: () => false }));
     }
   }
 
+  /** The process that does it may die first; another one goes on. */
+  async #doing({ dies }: Happening, work: (ctx: Context) => Promise<void>): Promise<void> {
+    if (dies !== undefined) await this.#die(dies, work);
+    await work(this.#stage.ctx);
+  }
+
   /** Dates and timetables bring people in. */
-  async #fire(now: Date): Promise<void> {
+  async #fire(ctx: Context, now: Date): Promise<void> {
     if (this.#history.flows.every(({ triggers }) => triggers.length === 1)) return;
     await settleTriggers(this.#stage.ctx, this.#stage.list.customerId, now);
-    await runTriggers(this.#stage.ctx, { now: () => now, isStopping: () => false });
+    await runTriggers(ctx, { now: () => now, isStopping: () => false });
   }
 
   /** Reads what has happened to people and what they did, as the processes do at once. */
-  async #follow(now: Date): Promise<void> {
-    const { ctx, list } = this.#stage;
+  async #follow(ctx: Context, now: Date): Promise<void> {
+    const { list } = this.#stage;
     const upTo = await lastPersonEventId(ctx.database);
     const behind = { ...this.#key, version: this.#version, listId: list.id };
     let read: string = 'some';
@@ -276,11 +317,34 @@ class Play {
   }
 
   /** The action asks the clock of the database: its count and its job are asked here, at the time of the history. */
-  async #send(node: string, now: Date): Promise<void> {
+  async #send(one: Extract<Happening, { do: 'send' }>): Promise<void> {
     const { ctx, list } = this.#stage;
+    const now = new Date(one.at);
     const question = { ...this.#key, version: this.#version, until: now };
     this.#sent.push(await countFinished(ctx.db, { ...question, listId: list.id }));
-    await sendToFinishedPeople(ctx, { ...question, node, afterId: 0n, now }, () => false);
+    await rememberKeys(this.#rows);
+    const sending = { ...question, node: one.node, afterId: 0n, now };
+    await this.#doing(one, (context) => sendToFinishedPeople(context, sending, () => false));
+  }
+
+  /** The same of what is chosen for late people. The job looks at who was changed since the flow was stopped, which the clock of the database says. */
+  async #goOn(one: Extract<Happening, { do: 'activate' }>): Promise<void> {
+    const { ctx } = this.#stage;
+    const now = new Date(one.at);
+    await inTransaction(ctx, ({ tx }) => resumeNodes(tx, this.#key, now));
+    await setAutomationStatus(ctx, this.#begun.uid, 'active', { mode: 'now' });
+    const { late } = one;
+    if (late) await chooseForLatePeople(ctx, this.#key, { late, now });
+    const since = new Date(this.#stoppedAt.getTime() + LOOKS_BEFORE_MS);
+    await this.#doing(one, (context) => lookAgain(context, { ...this.#key, since, now }, () => false));
+  }
+
+  async #enterExisting(one: Happening): Promise<void> {
+    await this.#doing(one, async (ctx) => {
+      const asked = { ...this.#key, listId: this.#stage.list.id };
+      this.#enrolment = await beginEnrolment(this.#stage.ctx, asked, this.#enrolment);
+      await enrolPeople(ctx, this.#enrolment, new Date(one.at));
+    });
   }
 
   /** Its connections are cut after so many messages to the database: what a killed process leaves. */

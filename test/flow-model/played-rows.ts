@@ -14,22 +14,35 @@ export interface Rows {
   readonly key: { readonly customerId: bigint; readonly automationId: bigint };
   readonly ids: readonly bigint[];
   readonly emails: readonly string[];
+  /** Of entries, by runs. */
+  readonly keys: Map<bigint, string>;
+}
+
+/** An entry knows its last run only: before it gets another one. */
+export async function rememberKeys({ stage: { ctx }, key, keys }: Rows): Promise<void> {
+  const rows = await queryRows<{ run: bigint; key: string }>(
+    ctx.db,
+    sql`SELECT run_id AS run, entry_key AS key FROM hot.flow_entry
+         WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId}`,
+  );
+  for (const { run, key: entryKey } of rows) keys.set(run, entryKey);
 }
 
 /** The history of everybody, and the names of runs by their ids. */
-export async function stepsOf({ stage: { ctx }, key, ids }: Rows) {
+export async function stepsOf(given: Rows) {
+  const { stage, key, ids, keys } = given;
+  await rememberKeys(given);
   const rows = await queryRows<
-    Omit<Step, 'at' | 'person' | 'run'> & { at: Date; person: bigint; key: string; enteredAt: Date; runId: bigint }
+    Omit<Step, 'at' | 'person' | 'run'> & { at: Date; person: bigint; enteredAt: Date; runId: bigint }
   >(
-    ctx.db,
-    sql`SELECT s.at, s.person_id AS person, s.run_id AS "runId", s.node, s.what, s.port, s.reason, coalesce(e.entry_key, '') AS key,
-               min(s.at) OVER (PARTITION BY s.run_id) AS "enteredAt"
-          FROM hot.flow_step s LEFT JOIN hot.flow_entry e USING (customer_id, automation_id, run_id, person_id)
-         WHERE customer_id = ${key.customerId} AND automation_id = ${key.automationId} ORDER BY s.at, s.run_id, s.no`,
+    stage.ctx.db,
+    sql`SELECT s.at, s.person_id AS person, s.run_id AS "runId", s.node, s.what, s.port, s.reason,
+               min(s.at) OVER (PARTITION BY s.run_id) AS "enteredAt" FROM hot.flow_step s
+         WHERE s.customer_id = ${key.customerId} AND s.automation_id = ${key.automationId} ORDER BY s.at, s.run_id, s.no`,
   );
   const names = new Map<bigint, string>();
-  const steps = rows.map(({ at, person, key: entryKey, enteredAt, runId, ...step }): Step => {
-    const run = nameOf({ key: entryKey, enteredAt });
+  const steps = rows.map(({ at, person, enteredAt, runId, ...step }): Step => {
+    const run = nameOf({ key: keys.get(runId) ?? '', enteredAt });
     names.set(runId, run);
     return { ...step, at: at.getTime(), person: ids.indexOf(person), run };
   });

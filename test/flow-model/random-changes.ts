@@ -26,7 +26,6 @@ export class RandomChanges {
     if (this.#isUnderWay && this.#draw.isDrawn(60)) return this.#move(at);
     if (this.#draw.isDrawn(20)) return this.#late(at, person);
     if (this.#live + 1 < this.#flows.length && this.#draw.isDrawn(60)) return this.#publish(at);
-    if (this.#flows[0]?.entry.mode === 'per_key') return this.#late(at, person);
     return [{ at, do: 'send', node: this.#nodeOf(this.#live) }];
   }
 

@@ -2,26 +2,27 @@
  * A reference interpreter of flows with a virtual clock: what must happen to each person, person by person and step by step, without a database
  * and without the code of the product. It is as short as it can be; the rules stand in rules.ts.
  */
-import { Acts, type Act, type Asking } from './acts.ts';
+import { Acts, type Act } from './acts.ts';
 import { Entries } from './entries.ts';
 import type {
-  EventWaitNode,
   FlowData,
   Happening,
   HistoryData,
+  LateChoice,
   Mail,
-  MailNode,
   NodeData,
   PersonThere,
-  QuietHours,
   Step,
   WayOut,
 } from './flow-data.ts';
+import { LatePeople } from './late-people.ts';
+import { MailWork } from './mail-work.ts';
 import { Moves } from './moves.ts';
+import { NodeWork } from './node-work.ts';
 import { People, type Changes, type Person } from './people.ts';
-import { eventWaitEnd, RULES, SETTLED_MS, type Rules } from './rules.ts';
+import { RULES, type Rules } from './rules.ts';
 import { Triggers, type DayCounts } from './triggers.ts';
-import { nameOf, Runs, waitLines, type Draws, type NodeCounts, type Outcome, type Run } from './runs.ts';
+import { Runs, waitLines, type Draws, type NodeCounts, type Outcome, type Run } from './runs.ts';
 
 export interface Expected {
   readonly steps: readonly Step[];
@@ -57,30 +58,33 @@ class Reference implements Expected {
   readonly people: People;
   readonly #acts: Acts;
   readonly #flows: readonly FlowData[];
-  readonly #quiet: QuietHours | undefined;
   readonly #rules: Rules;
-  readonly #draws: Draws;
   readonly #runs: Runs;
   readonly #triggers: Triggers;
   readonly #entries: Entries;
+  readonly #late: LatePeople;
   readonly #moves: Moves;
+  readonly #mails: MailWork;
+  readonly #nodes: NodeWork;
   #status = 'active';
   #begunAt: number | undefined;
 
   constructor(
-    { flows, people, there = [], quiet }: HistoryData,
+    { flows, people, there = [], quiet, cap }: HistoryData,
     { listZone, draws, rules }: { listZone: string; draws: Draws; rules: Rules },
   ) {
     this.#flows = flows;
-    this.#quiet = quiet;
     this.#rules = rules;
-    this.#draws = draws;
     this.#acts = new Acts(rules);
     this.people = new People(people, there, rules);
     this.#runs = new Runs({ flows, people: this.people, listZone, rules });
     const means = { flows, people: this.people, runs: this.#runs, rules };
+    this.#late = new LatePeople(this.#runs, rules);
     this.#entries = new Entries(means);
-    this.#moves = new Moves(means);
+    this.#moves = new Moves({ ...means, late: this.#late });
+    const working = { ...means, acts: this.#acts, draws };
+    this.#mails = new MailWork({ ...working, quiet, cap });
+    this.#nodes = new NodeWork({ ...working, mails: this.#mails });
     const enter = (person: number, reason: string, now: number) =>
       this.#entries.enter(person, { payload: {}, reason }, now);
     this.#triggers = new Triggers({ people: this.people, rules, listZone, enter });
@@ -107,12 +111,13 @@ class Reference implements Expected {
   }
 
   happens(happening: Happening): void {
-    const { at } = happening;
+    const { at, isUnread = false } = happening;
     if (happening.do === 'work') this.#work(at);
     // The next process goes on at the same time.
     if ('killAfter' in happening && happening.killAfter !== undefined) return;
     if (this.#begunAt === undefined) this.#begin(at, true);
     const act = this.#act(happening);
+    if (isUnread) return;
     const changed = new Map([...this.people.changes].map(([no, { fields }]) => [no, fields]));
     if (this.#rules.isMoving(this.#status)) this.#triggers.run(at, changed);
     this.#follow(at, act);
@@ -144,6 +149,16 @@ class Reference implements Expected {
       case 'suppress':
         people.suppress(happening.person);
         return;
+      case 'campaign':
+        this.#mails.addOther(happening.person, at);
+        return;
+      case 'existing':
+        if (this.#rules.isMoving(this.#status)) this.#entries.enterExisting(at);
+        return;
+      case 'retry':
+      case 'skip':
+        this.#unpark(happening.node, at, happening.do);
+        return;
       case 'publish':
         if (this.#moves.publish(happening.moves) && this.#status === 'active') this.#begin(at, false);
         this.#entries.afterChange(at);
@@ -158,7 +173,7 @@ class Reference implements Expected {
         this.#status = 'inactive';
         return;
       case 'activate':
-        this.#goOn(at);
+        this.#goOn(at, happening.late);
         return;
       case 'event': {
         const { person, name, payload } = happening;
@@ -177,10 +192,11 @@ class Reference implements Expected {
   }
 
   /** What happened meanwhile lets nobody in, and ends no wait; but who has gone leaves, and dates are looked at. */
-  #goOn(now: number): void {
+  #goOn(now: number, choice: LateChoice | undefined): void {
     const changes = this.people.takeChanges();
     if (this.#status === 'active') return;
     this.#status = 'active';
+    this.#late.goOn(now, choice);
     this.#begin(now, true);
     this.#entries.unblock();
     if (!this.#rules.looksAgain) return;
@@ -189,6 +205,11 @@ class Reference implements Expected {
       if (gone !== undefined) this.#runs.leave(run, now, gone);
       else if (changes.has(run.person)) this.#moveWake(run, now, changes.get(run.person));
     }
+  }
+
+  #unpark(node: string, now: number, asked: 'retry' | 'skip'): void {
+    for (const run of this.#runs.all)
+      if (run.isParked && run.node === node) this.#runs.unpark(run, now, asked === 'skip' ? asked : undefined);
   }
 
   #begin(now: number, isAnew: boolean): void {
@@ -201,7 +222,9 @@ class Reference implements Expected {
   #work(now: number): void {
     if (!this.#rules.isMoving(this.#status)) return;
     for (;;) {
-      const due = this.#runs.all.find(({ wake }) => wake !== null && this.#rules.isDue(wake, now));
+      const due = this.#runs.all.find(
+        (run) => run.wake !== null && this.#rules.isDue(run.wake, now) && !this.#late.isHeld(run, now),
+      );
       if (!due) return;
       this.#advance(due, now);
     }
@@ -222,7 +245,7 @@ class Reference implements Expected {
     if (gone !== undefined && (!run.isParked || rules.leavesParked(gone) !== undefined))
       return this.#runs.leave(run, now, gone);
     if (run.isParked) return;
-    const asking = this.#asking(run);
+    const asking = this.#nodes.asking(run);
     const way = this.#wayOut(run, ({ event, person }) => {
       if (person) return changes !== undefined && rules.isPerson(person, this.#runs.person(run));
       return event !== undefined && act !== undefined && act.at >= run.enteredAt && this.#acts.isIt(event, act, asking);
@@ -250,29 +273,28 @@ class Reference implements Expected {
     return found && `${found[0]}:${found[1].id}`;
   }
 
-  #asking(run: Run): Asking {
-    const { entry } = this.#runs.flow(run);
-    return {
-      person: run.person,
-      name: nameOf(run),
-      key: run.key,
-      keyOf: (payload) => this.#rules.keyOf(entry, payload),
-    };
-  }
-
   #advance(run: Run, now: number): void {
-    const node = this.#runs.node(run);
-    const isOver = run.over.has(node.id);
-    const gone =
-      this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed) ??
-      (isOver ? undefined : this.#wayOutBeforeMail(run, node));
+    this.#late.take(run);
+    const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
     if (gone !== undefined) return this.#runs.leave(run, now, gone);
-    if (isOver) return this.#passOver(run, node, now);
-    const outcome = this.#workOf(run, node, now);
+    const node = this.#runs.node(run);
+    if (run.over.has(node.id)) return this.#passOver(run, node, now);
+    const asked = this.#nodes.asked(run, node, now);
+    const outcome = asked === undefined ? this.#outcomeOf(run, node, now) : asked;
     if (outcome === null) return;
+    if ('leave' in outcome) return this.#runs.leave(run, now, outcome.leave);
     if ('park' in outcome) return this.#runs.park(run, now, outcome.park);
     if (outcome.port === null) return this.#runs.pass(run, now, { port: null, reason: 'end' });
     this.#runs.pass(run, now, outcome);
+  }
+
+  #outcomeOf(run: Run, node: NodeData, now: number): Outcome {
+    const leave = this.#wayOutBeforeMail(run, node);
+    if (leave !== undefined) return { leave };
+    const outcome = this.#nodes.of(run, node, { now, looks: this.waits.length });
+    // Who waits again gets the mails after that.
+    if (outcome === null) run.asked = undefined;
+    return outcome;
   }
 
   /** Its work was done in an earlier version. */
@@ -283,112 +305,10 @@ class Reference implements Expected {
 
   #wayOutBeforeMail(run: Run, node: NodeData): string | undefined {
     if (node.type !== 'send_mail' || !this.#rules.isJudgedBeforeMail) return undefined;
-    const asking = this.#asking(run);
+    const asking = this.#nodes.asking(run);
     return this.#wayOut(run, ({ event, person }) => {
       if (person) return this.#rules.isPerson(person, this.#runs.person(run));
       return event !== undefined && this.#acts.hasDone(event, asking, { from: run.enteredAt, until: Infinity });
     });
-  }
-
-  #workOf(run: Run, node: NodeData, now: number): Outcome {
-    const rules = this.#rules;
-    const next = { port: 'next', reason: null };
-    switch (node.type) {
-      case 'wait':
-        return next;
-      case 'wait_until': {
-        const end = this.#runs.untilEnd(run, node);
-        if (typeof end === 'string') return { port: end, reason: end };
-        run.wake = end;
-        if (end > now) return null;
-        return node.weekdays === undefined && rules.isLate(end, now) ? { port: 'late', reason: 'late' } : next;
-      }
-      case 'wait_for_event':
-        return this.#lookBack(run, node, now);
-      case 'send_mail':
-        return this.#mail(run, node, now);
-      case 'condition': {
-        const isTrue = rules.isTrue(node.if, this.#runs.person(run), run.payload, (kind, question) =>
-          this.#acts.hasActed(kind, question, { run: nameOf(run), pass: run.passes.get(question.mail) ?? 1 }),
-        );
-        return { port: isTrue ? 'yes' : 'no', reason: null };
-      }
-      case 'split': {
-        const port =
-          this.#draws.variant({ person: run.person, run: nameOf(run), node: run.node }) ?? this.#barred(run, node);
-        return { port: rules.isVariant(node, port) ? port : `no variant: ${port}`, reason: null };
-      }
-      default:
-        return this.#change(run, node);
-    }
-  }
-
-  /** The variant of who left at the split, since they had come to its node too often: it is not written down. */
-  #barred(run: Run, { variants }: Extract<NodeData, { type: 'split' }>): string {
-    const ports = variants.map(({ name }) => `variant:${name}`);
-    return ports.find((port) => this.#runs.isBarred(run, port)) ?? 'nothing';
-  }
-
-  /** The nodes that change the person. */
-  #change(run: Run, node: NodeData): Outcome {
-    const { people } = this;
-    const next = { port: 'next', reason: null };
-    switch (node.type) {
-      case 'add_tag':
-        people.tag(run.person, node.tag);
-        return next;
-      case 'remove_tag':
-        people.untag(run.person, node.tag);
-        return next;
-      case 'set_field':
-        people.setField(run.person, node.field, node.value);
-        return next;
-      case 'unsubscribe':
-        people.leave(run.person, 'unsubscribed');
-        run.hasUnsubscribed = true;
-        return next;
-      case 'copy_to_list':
-      case 'move_to_list': {
-        const refusal = people.copy(run.person, node);
-        if (refusal === undefined) run.hasUnsubscribed ||= node.type === 'move_to_list';
-        else if (this.#runs.next(run, node.id, 'error') === undefined) return { park: refusal };
-        return refusal === undefined ? next : { port: 'error', reason: refusal };
-      }
-      default:
-        return { port: null, reason: 'end' };
-    }
-  }
-
-  #lookBack(run: Run, node: EventWaitNode, now: number): Outcome {
-    const rules = this.#rules;
-    const until = eventWaitEnd(rules, node.for, { since: run.since, zone: this.#runs.zone(run) });
-    const from = rules.countsFrom(node.countsFrom, run);
-    if (this.#acts.hasDone(node.event, this.#asking(run), { from, until }))
-      return { port: 'next', reason: node.event.type };
-    const end = node.event.type === 'event' ? until : until + SETTLED_MS;
-    if (end <= now) return { port: 'timeout', reason: null };
-    run.wake = end;
-    run.hasLooked = true;
-    return null;
-  }
-
-  #mail(run: Run, node: MailNode, now: number): Outcome {
-    const rules = this.#rules;
-    const reason = rules.noMail(this.#runs.person(run), node);
-    if (reason !== undefined) return { port: 'next', reason };
-    const { person } = run;
-    if (rules.isTooSoon(this.#acts.lastOf(person, node.templateUid), now, node))
-      return { port: 'next', reason: 'sent_recently' };
-    const end =
-      this.#quiet && rules.keepsQuiet(node) ? rules.quietEnd(this.#quiet, this.#runs.zone(run), now) : undefined;
-    if (end !== undefined) {
-      const drawn = this.#draws.wake(run, this.waits.length) ?? end;
-      run.wake = rules.isSpread(drawn, end) ? drawn : end;
-      this.#runs.step(run, now, { what: 'stays', reason: 'quiet_hours' });
-      return null;
-    }
-    const pass = rules.passOf(run.passes.get(node.id) ?? 1);
-    this.#acts.sent({ person, run: nameOf(run), node: node.id, pass, template: node.templateUid, at: now });
-    return { port: 'next', reason: null };
   }
 }

@@ -5,11 +5,13 @@
 import { daysLater, firstInstant, shownAt, weekday } from './local-clock.ts';
 import { TEMPLATES } from './flow-data.ts';
 import { MOVE_RULES } from './move-rules.ts';
+import { PAUSE_RULES } from './pause-rules.ts';
 import type {
   AskedAct,
   CopyNode,
   Duration,
   EntryData,
+  FrequencyCap,
   MailNode,
   MailQuestion,
   NodeData,
@@ -72,6 +74,16 @@ function anniversary(day: string, year: number): string {
   return `${year}-${monthDay === '02-29' && !isLeap ? '02-28' : monthDay}`;
 }
 
+/** Values of an event, or of what the run began with. */
+function isInPayload({ path, text, number, isPresent }: NonNullable<Question['payload']>, payload: Payload): boolean {
+  const value = payload[path];
+  if (isPresent !== undefined) return (value !== undefined) === isPresent;
+  if (text) return isText(String(value ?? ''), text);
+  const amount = value === undefined || value === '' ? Number.NaN : Number(value);
+  if (number?.gte !== undefined) return amount >= number.gte;
+  return amount < (number?.lt ?? 0);
+}
+
 export const RULES = {
   /** D70: once, again so many days after the last entry, again after the end, or once for each key. */
   mayEnter(entry: EntryData, last: LastEntry | undefined, now: number): boolean {
@@ -116,8 +128,8 @@ export const RULES = {
   passOf(times: number): number {
     return times;
   },
-  /** D82: transactional mail is exempt. */
-  keepsQuiet({ templateUid }: MailNode): boolean {
+  /** D82: transactional mail is exempt from quiet hours and caps. */
+  isHeldBack({ templateUid }: MailNode): boolean {
     return TEMPLATES[templateUid] !== 'transactional';
   },
   /** D82: when the quiet hours of the person's clock end; undefined: there are none now. */
@@ -132,13 +144,30 @@ export const RULES = {
   isSpread(at: number, end: number): boolean {
     return at >= end && at < end + HOUR_MS;
   },
+  /** D82: when the cap allows the next message; undefined: now. Who has left gets the goodbye in any case. */
+  capEnd(
+    { messages, days }: FrequencyCap,
+    { others, status }: { readonly others: readonly number[]; readonly status: string },
+    now: number,
+  ): number | undefined {
+    const counted = others.filter((at) => at > now - days * DAY_MS && at <= now);
+    const place = counted.at(-messages);
+    return place === undefined || status !== 'subscribed' ? undefined : place + days * DAY_MS;
+  },
+  /** D82: what would wait for longer, from the arrival on, is not sent. */
+  mayWaitForCap(
+    { holdDays }: FrequencyCap,
+    { since, until }: { readonly since: number; readonly until: number },
+  ): boolean {
+    return until <= since + holdDays * DAY_MS;
+  },
   /** D77: by its name, its values, and the key of the entry where that is asked for. */
   isEvent(
     { name, where = [], sameKey = false }: Extract<AskedAct, { type: 'event' }>,
     event: { readonly name: string; readonly payload: Payload },
     { key, keyOf }: { readonly key: string; keyOf(payload: Payload): string },
   ): boolean {
-    const isAll = where.every((one) => RULES.isInPayload(one, event.payload));
+    const isAll = where.every((one) => isInPayload(one, event.payload));
     return event.name === name && isAll && (!sameKey || keyOf(event.payload) === key);
   },
   /** D78: who clicked has opened; machines count only when asked for. */
@@ -202,8 +231,6 @@ export const RULES = {
   triggerGoesOn(isAnew: boolean): boolean {
     return !isAnew;
   },
-  /** D85: what happened while the flow was stopped is looked at when it goes on. */
-  looksAgain: true,
   /** D98: who is not copied, and why. */
   copyRefusal({ status }: Reader, there: PersonThere | undefined): string | undefined {
     if (status !== 'subscribed') return 'not_subscribed';
@@ -255,7 +282,7 @@ export const RULES = {
     if (question.all) return question.all.every(inner);
     if (question.any) return question.any.some(inner);
     if (question.none) return !question.none.some(inner);
-    if (question.payload) return RULES.isInPayload(question.payload, payload);
+    if (question.payload) return isInPayload(question.payload, payload);
     if (question.opened) return mails('opened', question.opened);
     if (question.clicked) return mails('clicked', question.clicked);
     return RULES.isPerson(question.person ?? {}, reader);
@@ -267,15 +294,6 @@ export const RULES = {
     if (tags?.hasAny) return tags.hasAny.some((tag) => own.includes(fold(tag)));
     return !(tags?.hasNone ?? []).some((tag) => own.includes(fold(tag)));
   },
-  /** D78: values of what the run began with. */
-  isInPayload({ path, text, number, isPresent }: NonNullable<Question['payload']>, payload: Payload): boolean {
-    const value = payload[path];
-    if (isPresent !== undefined) return (value !== undefined) === isPresent;
-    if (text) return isText(String(value ?? ''), text);
-    const amount = value === undefined || value === '' ? Number.NaN : Number(value);
-    if (number?.gte !== undefined) return amount >= number.gte;
-    return amount < (number?.lt ?? 0);
-  },
   /** D83: so often a person may come to a node again. */
   mayPass(times: number, max: number): boolean {
     return times <= max;
@@ -285,10 +303,7 @@ export const RULES = {
     return own;
   },
   ...MOVE_RULES,
-  /** D85: nobody moves in a flow that is paused. */
-  isMoving(status: string): boolean {
-    return status === 'active';
-  },
+  ...PAUSE_RULES,
   /** D88: due at the instant, not before. */
   isDue(wake: number, now: number): boolean {
     return wake <= now;

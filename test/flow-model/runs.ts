@@ -6,6 +6,8 @@ import type { People, Person } from './people.ts';
 import { untilEnd, waitEnd, type Rules } from './rules.ts';
 
 export interface Run {
+  /** So many began before it. */
+  readonly no: number;
   readonly person: number;
   readonly key: string;
   readonly enteredAt: number;
@@ -26,12 +28,18 @@ export interface Run {
   isParked: boolean;
   /** At a wait for an event: it has looked back, and waits. */
   hasLooked: boolean;
+  /** Instead of the node's work (D85, D87). */
+  asked: Asked | undefined;
 }
+
+/** To pass over the node, over mails until it waits again, or to wait anew. */
+export type Asked = 'skip' | 'skip_mails' | 'wait_anew';
 
 /** What comes of a node’s work; null: it stays for longer. */
 export type Outcome =
   | { readonly port: string | null; readonly reason: string | null }
   | { readonly park: string }
+  | { readonly leave: string }
   | null;
 
 /** Counts of a node (D90). */
@@ -86,6 +94,7 @@ export class Runs {
   /** By person and key. */
   readonly entries = new Map<string, { at: number[]; run: Run | undefined; ended: Ended | undefined }>();
   all: Run[] = [];
+  begun = 0;
   /** The version that people enter. */
   published = 0;
   readonly #flows: readonly FlowData[];
@@ -128,6 +137,7 @@ export class Runs {
     this.count(run).entered += 1;
     this.count(run).waiting += 1;
     run.wake = this.wakeOf(run);
+    if (run.wake > now) run.asked = undefined;
   }
 
   /** When something is to be done for who has come to the node; work is done at once. */
@@ -180,6 +190,12 @@ export class Runs {
     run.isParked = true;
   }
 
+  unpark(run: Run, now: number, asked: Asked | undefined): void {
+    Object.assign(run, { isParked: false, wake: now, asked });
+    this.count(run).parked -= 1;
+    this.count(run).waiting += 1;
+  }
+
   leave(run: Run, now: number, reason: string): void {
     this.step(run, now, { what: 'left', reason });
     this.count(run)[run.isParked ? 'parked' : 'waiting'] -= 1;
@@ -188,10 +204,11 @@ export class Runs {
   }
 
   #end(run: Run, at: number, hasFinished: boolean): void {
-    const { version, worked } = run;
+    const { version, worked, no } = run;
     this.all = this.all.filter((one) => one !== run);
     const entry = this.entries.get(`${run.person} ${run.key}`);
-    if (entry?.run === run) Object.assign(entry, { run: undefined, ended: { at, version, hasFinished, worked } });
+    if (entry?.run === run)
+      Object.assign(entry, { run: undefined, ended: { at, run: no, version, hasFinished, worked } });
   }
 
   step(

@@ -5,6 +5,7 @@ import { addListField } from '../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
 import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
 import { updateList } from '../../src/domain/audience/update-list.ts';
+import { SOURCE_KINDS } from '../../src/domain/source-key.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startFlowMailWorld } from '../support/flow-mail-world.ts';
@@ -30,6 +31,7 @@ export async function startStage() {
   for (const [letter, kind] of Object.entries(TEMPLATES))
     templates.set(letter, await world.template({ subject: letter, html: `<p>${letter}</p>`, kind }));
   let made = 0;
+  let handed = 0n;
   return {
     ...{ ctx, list, other, proxy, templates },
     suppress: (personId: bigint) =>
@@ -37,6 +39,13 @@ export async function startStage() {
         sql`INSERT INTO suppression (customer_id, email_key, reason) SELECT customer_id, email_key, 'bounce' FROM subscriber WHERE id = ${personId}
             ON CONFLICT DO NOTHING`,
       ),
+    /** A campaign’s message: it takes a place in the caps. */
+    handOver: async (personId: bigint, at: Date) => {
+      await ctx.db.execute(
+        sql`INSERT INTO hot.capped_message (customer_id, email_key, source_kind, source_id, occurrence, list_id, at)
+            SELECT customer_id, email_key, ${SOURCE_KINDS.campaign}, ${(handed += 1n)}, 0, list_id, ${at} FROM subscriber WHERE id = ${personId}`,
+      );
+    },
     /** Dates of the next history’s flows would bring them in. */
     removePeople: (emails: readonly string[]) =>
       ctx.db.execute(
@@ -52,8 +61,11 @@ export async function startStage() {
 }
 
 /** The people of a history on both lists, and the list's quiet hours. */
-export async function addPeople({ ctx, list, other, newEmail }: Stage, { people, there = [], quiet }: HistoryData) {
-  await updateList(ctx, list.uid, { quietHours: quiet ?? null });
+export async function addPeople(
+  { ctx, list, other, newEmail }: Stage,
+  { people, there = [], quiet, cap }: HistoryData,
+) {
+  await updateList(ctx, list.uid, { quietHours: quiet ?? null, frequencyCap: cap ?? null });
   const ids: bigint[] = [];
   const emails: string[] = [];
   for (const [no, { ...fieldValues }] of people.entries()) {

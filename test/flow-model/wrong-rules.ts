@@ -51,8 +51,8 @@ const WRONG_MOVE_RULES: Readonly<Record<string, Partial<Rules>>> = {
   },
   'D84: on a way round it is passed over always': { isOverOnce: false },
   'D84: a change lets in who has finished': { changeLetsIn: true },
-  'D84: who has left has finished': { hasFinished: ({ version }, live) => version < live },
-  'D84: who has finished the live version is sent': { hasFinished: ({ hasFinished }) => hasFinished },
+  'D84: who has left has finished': { hasFinished: () => true },
+  'D84: who has finished the live version is sent': { isOfLive: () => false },
   'D84: who is inside is sent': { maySend: (person) => RULES.maySend(person, false) },
   'D84: who has left the list is sent': {
     maySend: (person, isInside) => RULES.maySend({ ...person, status: 'subscribed' }, isInside),
@@ -63,8 +63,32 @@ const WRONG_MOVE_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D84: what was done in the last run is done again': { workedBefore: () => new Set<string>() },
 };
 
+const WRONG_PAUSE_RULES: Readonly<Record<string, Partial<Rules>>> = {
+  'D85: a pause stops nobody': { isMoving: () => true },
+  'D85: what happened while it was stopped is not looked at': { looksAgain: false },
+  'D85: who is late by a minute is late': { lateUntil: (choice, now) => RULES.lateUntil(choice, now) + HOUR_MS },
+  'D85: every late mail is old': { lateUntil: (choice, now) => RULES.lateUntil({ ...choice, mode: 'spread' }, now) },
+  'D85: nobody is spread': { turnOf: ({ from }) => from },
+  'D85: the last goes before the end': {
+    turnOf: (late, before) => RULES.turnOf({ ...late, total: late.total + 1 }, before),
+  },
+  'D85: nothing is asked of late people': { askedOfLate: () => undefined },
+  'D85: nothing waits anew': { waitsAnew: () => false },
+  'D85: a wait for an event does not wait anew': { waitsAnew: ({ type }) => type === 'wait' || type === 'wait_until' },
+  'D85: who is moved forgets to skip mails': { staysAsked: () => false },
+  'D87: who is moved skips the next node, too': { staysAsked: () => true },
+  'D87: skipping is a failure': { portToSkip: () => 'error' },
+  'D87: who passes over a condition goes by it': {
+    portToSkip: (node) => (node.type === 'condition' ? 'yes' : RULES.portToSkip(node)),
+  },
+  'D87: who passes over a split gets the first variant': {
+    portToSkip: (node) => (node.type === 'split' ? `variant:${node.variants[0]?.name ?? ''}` : RULES.portToSkip(node)),
+  },
+};
+
 export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   ...WRONG_MOVE_RULES,
+  ...WRONG_PAUSE_RULES,
   'D70: who entered once enters again': {
     mayEnter: (entry, last, now) => entry.mode === 'once' || RULES.mayEnter(entry, last, now),
   },
@@ -75,6 +99,7 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D70: who is inside enters again': {
     mayEnter: (entry, last, now) => entry.mode === 'after_end' || RULES.mayEnter(entry, last, now),
   },
+  'D70: nobody says why an entry is refused': { refusal: () => 'refused' },
   'D70: keys are all the same': { keyOf: (entry) => (entry.mode === 'per_key' ? 'same' : '') },
   'D70: keys may be used again': {
     mayEnter: (entry, last, now) => entry.mode === 'per_key' || RULES.mayEnter(entry, last, now),
@@ -148,7 +173,19 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D82: quiet hours are those of the list': {
     quietEnd: (quiet, _zone, now) => RULES.quietEnd(quiet, 'Asia/Kolkata', now),
   },
-  'D82: transactional mail waits, too': { keepsQuiet: () => true },
+  'D82: transactional mail waits, too': { isHeldBack: () => true },
+  'D82: caps are not kept': { capEnd: () => undefined },
+  'D82: a cap is one message wider': {
+    capEnd: (cap, ...rest) => RULES.capEnd({ ...cap, messages: cap.messages + 1 }, ...rest),
+  },
+  'D82: a cap is one message narrower': {
+    capEnd: (cap, ...rest) => RULES.capEnd({ ...cap, messages: Math.max(1, cap.messages - 1) }, ...rest),
+  },
+  'D82: a goodbye waits for the cap': {
+    capEnd: (cap, asked, now) => RULES.capEnd(cap, { ...asked, status: 'subscribed' }, now),
+  },
+  'D82: a mail waits for a cap, however long': { mayWaitForCap: () => true },
+  'D82: no mail waits for a cap': { mayWaitForCap: () => false },
   'D82: all go when the quiet hours end': { isSpread: (at, end) => at === end },
   'D75: a day fires in every zone': { hasFired: () => false },
   'D76: a changed date fires when the old one comes': {
@@ -198,6 +235,9 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
       RULES.isAct(kind, act, machines) && (kind === 'clicked') === (act.type === 'clicked'),
   },
   'D78: any mail of the node counts': { isOfPass: () => true },
+  'D79: goals and exits do not read tags': {
+    isPerson: (asked, reader) => RULES.isPerson(asked, { ...reader, tags: [] }),
+  },
   'D79: exits come first': { waysOut: (goals, exits) => RULES.waysOut(goals, exits).toReversed() },
   'D79: there are no exits': { waysOut: (goals) => RULES.waysOut(goals, []) },
   'D79: nothing is judged before a mail': { isJudgedBeforeMail: false },
@@ -207,14 +247,12 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D75: a changed zone moves no wake': {
     movesWake: (node, fields) => RULES.movesWake(node, new Set([...fields].filter((field) => field !== 'ZONE'))),
   },
-  'D85: what happened while it was stopped is not looked at': { looksAgain: false },
   'D98: opt-outs there are forgotten': { copyRefusal: (reader) => RULES.copyRefusal(reader, undefined) },
   'D98: own values come first': { merged: (there, own) => RULES.merged(there, own, 'overwrite') },
   'D98: values there come first': { merged: (there, own) => RULES.merged(there, own, 'fill_empty') },
   'D98: nothing there is changed': { merged: (there) => there },
   'D83: one pass fewer': { mayPass: (times, max) => times < max },
   'D84: who is inside moves to the new version': { versionOf: (_own, published) => published },
-  'D85: a pause stops nobody': { isMoving: () => true },
   'D88: due is only who is late': { isDue: (wake, now) => wake < now },
   'a tag in another case stands twice': { withTag: (tags, tag) => (tags.includes(tag) ? tags : [...tags, tag]) },
   'a tag in another case stays': { withoutTag: (tags, tag) => tags.filter((one) => one !== tag) },
