@@ -48,14 +48,15 @@ export async function countAutomations(db: Queryable, customerId: bigint): Promi
   return found?.count ?? 0;
 }
 
-/** Undefined: it is gone. */
+/** Undefined: it is gone. `hold`: nobody pauses it, or publishes another version, until the transaction ends. */
 export async function automationStatus(
   db: Queryable,
   { customerId, automationId }: { readonly customerId: bigint; readonly automationId: bigint },
+  lock: 'none' | 'hold' = 'none',
 ): Promise<AutomationStatus | undefined> {
   const [found] = await db.query(
     { status: typed<AutomationStatus>('text') },
-    sql`SELECT status FROM automation WHERE customer_id = ${customerId} AND id = ${automationId}`,
+    sql`SELECT status FROM automation WHERE customer_id = ${customerId} AND id = ${automationId} ${lock === 'hold' ? sql`FOR SHARE` : empty}`,
   );
   return found?.status;
 }

@@ -47,7 +47,7 @@ async function callVersion(
     if (isStopping()) return 'stopped';
     const batch = { payload, calledAt, personId: null, afterId, max: RUNS_AT_ONCE };
     const called = await inTransaction(ctx, async (tx) => {
-      const status = await automationStatus(tx.db, key);
+      const status = await automationStatus(tx.db, key, 'hold');
       if (status !== 'active') return status === undefined ? 'gone' : 'paused';
       return callRuns(tx, key, batch);
     });

@@ -124,7 +124,7 @@ async function sendSome(
   { node, afterId, until, ...key }: SendingToFinished,
   given: Date | undefined,
 ): Promise<bigint | undefined | 'stopped'> {
-  const status = await automationStatus(ctx.db, key);
+  const status = await automationStatus(ctx.db, key, 'hold');
   // Another version may have been published since it was asked: nobody enters one of the past.
   const version = (await liveVersionOf(ctx.db, key))?.liveVersion ?? key.version;
   const live = status && (await liveFlow(ctx, { ...key, version }));

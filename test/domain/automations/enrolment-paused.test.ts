@@ -1,5 +1,4 @@
 /** An enrolment while its automation is paused: nobody enters, and nobody is asked who would (D71, D85). */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { enrolmentsOf } from '../../../src/domain/automations/cancel-entering.ts';
@@ -9,7 +8,7 @@ import { workEnrolment } from '../../../src/domain/automations/work-enrolment.ts
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
-import { interrupted } from '../../support/interrupted.ts';
+import { pauseMeanwhile } from '../../support/pause-meanwhile.ts';
 
 const world = await startFlowWorld(new Date().toISOString());
 const { ctx, list } = world;
@@ -30,19 +29,8 @@ const work = (as: Context, enrolment: Awaited<ReturnType<typeof begun>>['enrolme
 
 test('a pause waits for those who are entering: nobody enters a paused automation', async () => {
   const { flow, enrolment } = await begun();
-  let isPaused = false;
-  let pausing: Promise<unknown> = Promise.resolve();
-  const isHeldUp = async () =>
-    (await ctx.db.execute(
-      sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%automation%FOR UPDATE%'`,
-    )) > 0;
-  const worker = interrupted(ctx, { statement: 'automations.insert_runs', no: 1 }, async () => {
-    pausing = setAutomationStatus(ctx, flow.uid, 'inactive').then(() => (isPaused = true));
-    while (!isPaused && !(await isHeldUp())) await sleep(20);
-    expect(isPaused).toBe(false);
-  });
-  await work(worker, enrolment);
-  await pausing;
+  const moment = { uid: flow.uid, statement: 'automations.insert_runs' };
+  await pauseMeanwhile(ctx, moment, (worker) => work(worker, enrolment));
   expect(await world.counts(flow)).toEqual({ rest: 'entered 3, waiting 3' });
   expect(await enrolmentsOf(ctx, flow.uid)).toMatchObject([{ status: 'done', entered: 3 }]);
 });

@@ -10,6 +10,7 @@ import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 import { interrupted } from '../../support/interrupted.ts';
+import { pauseMeanwhile } from '../../support/pause-meanwhile.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
 const world = await startFlowWorld(new Date().toISOString());
@@ -68,6 +69,21 @@ test.each([1, 2])('a call for everybody finds who is moved before its transactio
   await callEverybody(caller, asked, () => false);
   await world.run(new Date().toISOString());
   for (const person of [old, fresh]) expect((await world.personRow(person))?.tags).toEqual(['called']);
+});
+
+test('a pause waits for those who are being called: nobody goes on in a paused automation', async () => {
+  const flow = await world.publish({
+    triggers,
+    nodes: [{ id: 'call', type: 'api_call' }, rest],
+    edges: line('start', 'call', 'rest'),
+  });
+  const person = await world.person();
+  await world.enter(flow, [person]);
+  const { customerId, automationId } = flow.key;
+  const asked = { customerId, automationId, node: 'call', payload: null, calledAt: new Date() };
+  const moment = { uid: flow.uid, statement: 'automations.move' };
+  await pauseMeanwhile(ctx, moment, (worker) => callEverybody(worker, asked, () => false));
+  expect(await placeOf(person)).toEqual([expect.stringContaining('1 rest waiting')]);
 });
 
 test('a call for one person finds them when they are moved meanwhile', async () => {

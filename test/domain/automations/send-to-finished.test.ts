@@ -18,6 +18,7 @@ import { startFlowWorld } from '../../support/flow-world.ts';
 import { interrupted } from '../../support/interrupted.ts';
 import { lineFlow as flowOf, stop, tag, wait } from '../../support/line-flows.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';
+import { pauseMeanwhile } from '../../support/pause-meanwhile.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
 // Entries that ended are compared with the clock of the database.
@@ -172,6 +173,18 @@ test('a flow that is stopped lets nobody in, and the job waits for it', async ()
   expect(await jobsOf(first), 'it is tried again later').toHaveLength(2);
   await setAutomationStatus(ctx, first.uid, 'active');
   await work(job);
+  expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
+});
+
+test('a pause waits for those who are being let in: nobody enters a paused automation', async () => {
+  const first = await world.publish(flowOf(stop));
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run();
+  const second = await publishAgain(first, flowOf(rest));
+  const sending = { ...second.key, node: 'rest', until: new Date(), afterId: 0n };
+  const moment = { uid: first.uid, statement: 'automations.insert_runs' };
+  await pauseMeanwhile(ctx, moment, (worker) => sendToFinishedPeople(worker, sending, () => false));
   expect(await placeOf(person)).toEqual([expect.stringContaining('2 rest waiting')]);
 });
 
