@@ -76,7 +76,8 @@ BEGIN
            email = n.email
       FROM (SELECT x.*, m.snapshot_on, m.source_kind, m.source_id, m.recipient_id, m.status, m.kind, m.purpose
               FROM unnest(next_ids, next_customers, next_epochs, next_emails, next_servers) AS x(id, customer_id, epoch, email, server_id)
-              JOIN hot.message m ON m.customer_id = x.customer_id AND m.id = x.id) n
+              -- First, so that all of the ledger's key is known: else all of the customer's ledger is looked through for each.
+              JOIN hot.message m ON m.customer_id = x.customer_id AND m.id = x.id OFFSET 0) n
      WHERE d.snapshot_on = n.snapshot_on AND d.customer_id = n.customer_id AND d.source_kind = n.source_kind AND d.source_id = n.source_id
        AND d.recipient_id = n.recipient_id AND d.occurrence = n.id
        AND (CASE d.state WHEN 'queued' THEN d.epoch = n.epoch - 1 WHEN 'sending' THEN d.epoch = n.epoch AND d.owner = worker ELSE false END)

@@ -37,11 +37,13 @@ BEGIN
 
   -- Somebody may still be handing over these: the lease says so, even if the worker is dead. They come again when it has ended.
   WITH held AS (
-    SELECT q.message_id, d.lease_expires_at FROM hot.message_queue q
-      JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+    -- First the messages, so that all of the ledger's key is known: else all of the customer's ledger is looked through for each.
+    SELECT m.id AS message_id, d.lease_expires_at
+      FROM (SELECT m.* FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+             WHERE q.message_id = ANY (taken) OFFSET 0) m
       JOIN hot.delivery d ON d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
        AND d.source_id = m.source_id AND d.recipient_id = m.recipient_id AND d.occurrence = m.id
-     WHERE q.message_id = ANY (taken) AND d.state = 'sending' AND d.lease_expires_at >= now()
+     WHERE d.state = 'sending' AND d.lease_expires_at >= now()
   ), waits AS (
     UPDATE hot.message_queue q SET owner = NULL, not_before = h.lease_expires_at FROM held h WHERE q.message_id = h.message_id
     RETURNING q.message_id
@@ -54,9 +56,9 @@ BEGIN
        SET state = CASE WHEN m.kind IN ('security', 'transactional') AND d.ambiguous_count = 0 THEN 'queued' ELSE 'unknown' END::hot.delivery_state,
            ambiguous_count = d.ambiguous_count + 1, ambiguous_since = coalesce(d.ambiguous_since, d.updated_at),
            attempts = d.attempts + 1, reason = 'worker_lost', lease_expires_at = NULL, not_before = NULL, updated_at = now()
-      FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
-     WHERE q.message_id = ANY (taken)
-       AND d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
+      FROM (SELECT m.* FROM hot.message_queue q JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+             WHERE q.message_id = ANY (taken) OFFSET 0) m
+     WHERE d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
        AND d.source_id = m.source_id AND d.recipient_id = m.recipient_id AND d.occurrence = m.id AND d.state = 'sending'
     RETURNING d.occurrence, d.state, d.customer_id, d.source_kind, d.source_id, m.source_kind = 2 OR (m.source_kind = 3 AND m.priority = 30) AS takes_credits
   ), counted AS (

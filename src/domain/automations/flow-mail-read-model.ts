@@ -2,6 +2,7 @@
 import { row, sql, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { withId } from '../audience/subscriber-store.ts';
 import type { TemplateKind } from '../content/templates/template.ts';
+import { ofCauses } from '../messages/message-store.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 
 /** Undefined: there is no such template. */
@@ -104,13 +105,12 @@ export async function actsOnMails(
     { cause: 'text', opens: 'int', clicks: 'int' },
     sql`SELECT m.cause, CASE WHEN ${machines} THEN a.open_count ELSE a.human_opens END AS opens,
                CASE WHEN ${machines} THEN a.click_count ELSE a.human_clicks END AS clicks
-          FROM hot.message m
+          FROM ${ofCauses(customerId, causes)}
          CROSS JOIN LATERAL (
            SELECT r.* FROM hot.recipient_activity r
             WHERE r.customer_id = m.customer_id AND r.source_kind = m.source_kind AND r.source_id = m.source_id
               AND r.recipient_id = m.recipient_id AND r.occurrence = m.id OFFSET 0) a
-         WHERE m.customer_id = ${customerId} AND m.source_kind = ${SOURCE_KINDS.automation} AND m.source_id = ${automationId}
-           AND m.cause = ANY (${[...causes]}::text[])`,
+         WHERE m.source_kind = ${SOURCE_KINDS.automation} AND m.source_id = ${automationId}`,
     'automations.acts_on_mails',
   );
   return new Map(rows.map(({ cause, ...act }) => [cause, act]));
@@ -125,14 +125,13 @@ export async function clickedLinks(
   const rows = await db.query(
     { cause: 'text' },
     sql`SELECT DISTINCT m.cause
-          FROM hot.message m
+          FROM ${ofCauses(customerId, causes)}
          CROSS JOIN LATERAL (
            SELECT 1 FROM hot.click_event e
             WHERE e.customer_id = m.customer_id AND e.source_kind = m.source_kind AND e.source_id = m.source_id AND e.recipient_id = m.recipient_id
               AND e.occurrence = m.id AND e.at >= m.created_at AND (${machines} OR NOT e.is_machine) AND strpos(hot.fold(e.url), hot.fold(${contains})) > 0
             LIMIT 1) c
-         WHERE m.customer_id = ${customerId} AND m.source_kind = ${SOURCE_KINDS.automation} AND m.source_id = ${automationId}
-           AND m.cause = ANY (${[...causes]}::text[])`,
+         WHERE m.source_kind = ${SOURCE_KINDS.automation} AND m.source_id = ${automationId}`,
     'automations.clicked_links',
   );
   return new Set(rows.map(({ cause }) => cause));

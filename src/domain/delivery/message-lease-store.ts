@@ -31,10 +31,12 @@ export async function renewMessages(
           SELECT q.message_id, q.customer_id FROM hot.message_queue q
            WHERE q.message_id = ANY (${[...ids]}::bigint[]) AND (q.owner = ${owner}::uuid OR q.owner IS NULL) ORDER BY q.message_id FOR UPDATE SKIP LOCKED
         ), renewed AS (
-          UPDATE hot.message_queue q SET owner = ${owner}::uuid, not_before = now() + make_interval(secs => ${leaseSeconds}) FROM mine WHERE q.message_id = mine.message_id
+          UPDATE hot.message_queue q SET owner = ${owner}::uuid, not_before = now() + make_interval(secs => ${leaseSeconds})
+           FROM mine WHERE q.message_id = ANY (${[...ids]}::bigint[]) AND q.message_id = mine.message_id
         )
         UPDATE hot.delivery d SET lease_expires_at = now() + make_interval(secs => ${leaseSeconds})
-          FROM mine JOIN hot.message m ON m.customer_id = mine.customer_id AND m.id = mine.message_id
+          FROM (SELECT m.* FROM mine CROSS JOIN LATERAL (SELECT m.* FROM hot.message m WHERE m.customer_id = mine.customer_id AND m.id = mine.message_id OFFSET 0) m
+                OFFSET 0) m
          WHERE d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind AND d.source_id = m.source_id
            AND d.recipient_id = m.recipient_id AND d.occurrence = m.id AND d.state = 'sending' AND d.owner = ${owner}::uuid`,
     'messages.renew',

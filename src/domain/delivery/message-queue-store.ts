@@ -83,7 +83,7 @@ export async function takeMessages(db: Queryable, taking: Taking): Promise<Taken
                CASE WHEN ${isCapped} THEN (SELECT u.frequency_cap FROM public.customer u WHERE u.id = m.customer_id) END AS "customerCap",
                CASE WHEN ${isCapped} THEN (SELECT l.frequency_cap FROM public.mail_list l WHERE l.customer_id = m.customer_id AND l.id = m.list_id) END AS "listCap"
           FROM hot.message_queue q
-          JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
+         CROSS JOIN LATERAL (SELECT m.* FROM hot.message m WHERE m.customer_id = q.customer_id AND m.id = q.message_id OFFSET 0) m
          CROSS JOIN LATERAL (
            SELECT l.* FROM hot.delivery l
             WHERE l.snapshot_on = m.snapshot_on AND l.customer_id = m.customer_id AND l.source_kind = m.source_kind AND l.source_id = m.source_id

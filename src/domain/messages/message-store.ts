@@ -1,5 +1,5 @@
 /** Writes of messages that wait to be sent: the row, the ledger's row and the place in the queue, by one function of the database. */
-import { sql, row, type Queryable, type RowOf } from '../../db/database.ts';
+import { sql, row, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import { CONTENT_KEPT_DAYS, type NewMessage } from './message.ts';
 
@@ -28,6 +28,13 @@ export async function insertMessages(db: Queryable, messages: readonly NewMessag
   );
 }
 
+/** For FROM: the customer's messages `m` of these causes, one by one: by old statistics all messages of the customer were read for them. */
+export function ofCauses(customerId: bigint, causes: readonly string[]): Sql {
+  return sql`unnest(${[...new Set(causes)]}::text[]) AS k (cause)
+         CROSS JOIN LATERAL (SELECT m.* FROM hot.message m WHERE m.customer_id = ${customerId} AND m.cause BETWEEN k.cause AND k.cause
+                              ORDER BY m.cause LIMIT 1) m`;
+}
+
 /** Ids of the customer's messages by their causes. */
 export async function messageIdsOf(
   db: Queryable,
@@ -36,7 +43,7 @@ export async function messageIdsOf(
 ): Promise<ReadonlyMap<string, bigint>> {
   const rows = await db.query(
     { cause: 'text', id: 'bigint' },
-    sql`SELECT cause, id FROM hot.message WHERE customer_id = ${customerId} AND cause = ANY (${[...causes]}::text[])`,
+    sql`SELECT m.cause, m.id FROM ${ofCauses(customerId, causes)}`,
     'messages.ids_of_causes',
   );
   return new Map(rows.map(({ cause, id }) => [cause, id]));

@@ -62,12 +62,14 @@ export async function chooseActivity(tx: Queryable, max: number): Promise<readon
  * is joined by keys.
  */
 export async function takeActivity(tx: Queryable, keys: readonly ActivityKey[]): Promise<readonly WebhookActivity[]> {
+  const customers = keys.map(({ customerId }) => customerId);
+  const sequences = keys.map(({ sequence }) => sequence);
   return tx.query(
     ACTIVITY_ROW,
     sql`WITH taken AS (
-          DELETE FROM hot.webhook_activity a USING unnest(${keys.map(({ customerId }) => customerId)}::bigint[], ${keys.map(({ sequence }) => sequence)}::bigint[])
-                 AS k(customer_id, id)
-           WHERE a.customer_id = k.customer_id AND a.id = k.id RETURNING a.*
+          DELETE FROM hot.webhook_activity a USING unnest(${customers}::bigint[], ${sequences}::bigint[]) AS k(customer_id, id)
+           WHERE a.customer_id = ANY (${[...new Set(customers)]}::bigint[]) AND a.id = ANY (${sequences}::bigint[])
+             AND a.customer_id = k.customer_id AND a.id = k.id RETURNING a.*
         )
         SELECT a.customer_id AS "customerId", a.id AS sequence, a.event, a.at, a.person_id AS "personId", p.email, p.fields, a.data,
                coalesce(a.list_id, c.list_id, m.list_id) AS "listId", l.uid AS "listUid", c.id AS "campaignId", c.uid AS "campaignUid",
@@ -78,8 +80,9 @@ export async function takeActivity(tx: Queryable, keys: readonly ActivityKey[]):
           LEFT JOIN hot.message m ON a.source_kind <> 1 AND m.customer_id = a.customer_id AND m.id = a.occurrence
           LEFT JOIN mail_list l ON l.customer_id = a.customer_id AND l.id = coalesce(a.list_id, c.list_id, m.list_id)
           LEFT JOIN LATERAL (
-            SELECT s.email, CASE WHEN a.event IN ('subscriber.added', 'subscriber.confirmed', 'subscriber.changed') THEN s.fields END AS fields FROM subscriber s
-             WHERE s.customer_id = a.customer_id AND s.list_id = coalesce(a.list_id, c.list_id, m.list_id) AND s.id = a.person_id
+            (SELECT s.email, CASE WHEN a.event IN ('subscriber.added', 'subscriber.confirmed', 'subscriber.changed') THEN s.fields END AS fields FROM subscriber s
+              WHERE s.customer_id = a.customer_id AND s.list_id = coalesce(a.list_id, c.list_id, m.list_id) AND s.id BETWEEN a.person_id AND a.person_id
+              ORDER BY s.id LIMIT 1)
             UNION ALL
             SELECT r.email, NULL FROM hot.message_recipient r
              WHERE m.list_id IS NULL AND r.customer_id = a.customer_id AND r.id = m.recipient_id) p ON true

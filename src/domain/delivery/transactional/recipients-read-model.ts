@@ -1,5 +1,6 @@
 /** Reads what is known of the recipients of a call, and how many mails of the customer wait. */
 import { sql, type Queryable } from '../../../db/database.ts';
+import { ofCauses } from '../../messages/message-store.ts';
 
 export interface KnownRecipient {
   readonly emailKey: string;
@@ -41,10 +42,7 @@ export function messagesOfCauses(
   customerId: bigint,
   causes: readonly string[],
 ): Promise<{ id: bigint; cause: string }[]> {
-  return db.query(
-    { id: 'bigint', cause: 'text' },
-    sql`SELECT id, cause FROM hot.message WHERE customer_id = ${customerId} AND cause = ANY (${[...causes]}::text[])`,
-  );
+  return db.query({ id: 'bigint', cause: 'text' }, sql`SELECT m.id, m.cause FROM ${ofCauses(customerId, causes)}`);
 }
 
 /** How many mails of the customer with this priority wait, counted up to `max`. */
