@@ -57,6 +57,24 @@ describe('adding', () => {
     for (const answer of answers) expect(answer).toMatchObject({ status: 201, body: { status: 1 } });
   });
 
+  test('starts automations unless it says no', async () => {
+    for (const [given, what] of [
+      [{}, {}],
+      [{ run_automations: '1' }, {}],
+      [{ run_automations: '0' }, { starts_flows: false }],
+    ] as const) {
+      const { uid } = await add(given);
+      const page = await app.rest(`/subscribers/${uid}/timeline?kind=added`, { token: owner.token });
+      expect(page.body).toMatchObject({ timeline: [{ kind: 'added', what }] });
+      expect(Object(page.body).timeline[0].what).toEqual(what);
+    }
+    const wrong = await app.rest(
+      '/subscribers',
+      as('POST', { list_uid: list, EMAIL: address(), run_automations: 'x' }),
+    );
+    expect(wrong).toMatchObject({ status: 422, body: { errors: { run_automations: [expect.any(String)] } } });
+  });
+
   test('takes values of fields whose tag is a number', async () => {
     const list_uid = await newList();
     await app.rest(`/lists/${list_uid}/add-field`, as('POST', { type: 'text', label: 'Year', tag: '2024' }));

@@ -1,5 +1,6 @@
 /** Subscribers over GraphQL: added, found, changed, tagged, asked, deleted; pages; and what is refused. */
 import { describe, expect, test } from 'vitest';
+import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { createList } from '../../src/domain/audience/create-list.ts';
 import { countStatements, NOISE } from '../support/count-statements.ts';
@@ -74,6 +75,18 @@ describe('a subscriber', () => {
       code: 'EMAIL_TAKEN',
       fields: [{ field: 'EMAIL' }],
     });
+  });
+
+  test('starts automations unless it says no', async () => {
+    const starts = async ({ id }: Result) => {
+      const rows = await queryRows<{ starts: boolean }>(
+        app.ctx.db,
+        sql`SELECT starts_flows AS starts FROM hot.person_event WHERE person_id = ${BigInt(id)}`,
+      );
+      return rows.map((one) => one.starts);
+    };
+    expect(await starts(await add())).toEqual([true]);
+    expect(await starts(await add({ runAutomations: false }))).toEqual([false]);
   });
 
   test('waits for its confirmation on a double opt-in list', async () => {

@@ -18,7 +18,13 @@ import { fieldsOfList } from './list-field-store.ts';
 import { enqueuePersonMail } from './mails/person-mail.ts';
 import { lockOwnedList } from './find-owned-list.ts';
 import { emailSuppressed, emailTaken, wrongFields } from './subscriber-errors.ts';
-import { insertConsentEvent, insertSubscriber, rememberTags, type NewSubscriber } from './subscriber-store.ts';
+import {
+  insertConsentEvent,
+  insertSubscriber,
+  rememberTags,
+  startNoFlows,
+  type NewSubscriber,
+} from './subscriber-store.ts';
 import { addSubscriberInput, type Subscriber } from './subscriber.ts';
 
 export interface AddSubscriberInput {
@@ -32,6 +38,8 @@ export interface AddSubscriberInput {
   /** Where the person asked to be added from. */
   readonly ipAddress?: string | null | undefined;
   readonly ignoreUnknownFields?: boolean | null | undefined;
+  /** False: by being added the person enters no automation (D72). */
+  readonly runAutomations?: boolean | null | undefined;
 }
 
 /**
@@ -50,6 +58,7 @@ export async function addSubscriber(ctx: Context, input: AddSubscriberInput): Pr
     const digest = addressDigest(ctx.installation, key);
     // Erased and suppressed are answered alike: the caller need not know that the person existed.
     if (await barOf(inner.db, { customerId: list.customerId, emailKey: key, digest })) throw emailSuppressed();
+    if (input.runAutomations === false) await startNoFlows(inner.tx);
     const isAsked = person.status === 'subscribed' && list.subscribeConfirmation;
     return insert(inner, list, { ...person, status: isAsked ? 'pending' : person.status, source: 'api' });
   });

@@ -9,7 +9,7 @@
  *     that adds, deletes or changes a status
  *  5. tags of the list (`list_tag`), by key; then the import
  */
-import { join, sql, row, type Queryable, type Sql } from '../../db/database.ts';
+import { join, sql, row, type Queryable, type Sql, type Transaction } from '../../db/database.ts';
 import { assignments, insertion, selectList, columnsOf } from '../../db/fields.ts';
 import { emailKey } from '../../lib/text.ts';
 import { lockCountersOf } from './list-counter-store.ts';
@@ -59,6 +59,11 @@ export interface NewSubscriber {
   readonly ipAddress: string | null;
   readonly fields: Readonly<Record<string, string>>;
   readonly tags: readonly string[];
+}
+
+/** What the transaction does to people from now on lets nobody into automations (D72). */
+export async function startNoFlows(tx: Transaction): Promise<void> {
+  await tx.execute(sql`SELECT set_config('mailwright.run_automations', 'off', true)`);
 }
 
 /** Stores a subscriber; undefined when the address is on the list already. */

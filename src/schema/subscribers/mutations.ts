@@ -43,6 +43,9 @@ builder.mutationField('addSubscriber', (t) =>
       status: t.input.field({ type: SettableSubscriberStatus, description: '`subscribed` unless given.' }),
       ipAddress: t.input.string({ description: 'Where the person asked to be added from.' }),
       ignoreUnknownFields: t.input.boolean({ description: IGNORE_UNKNOWN }),
+      runAutomations: t.input.boolean({
+        description: 'Whether the person enters automations by being added; true unless given.',
+      }),
     },
     resolve: (_root, { input }, ctx) => addSubscriber(ctx, input),
   }),

@@ -56,7 +56,7 @@ test('neither a draft nor publishing nor activating lets anybody in: only what h
   await setAutomationStatus(ctx, uid, 'inactive');
 });
 
-test('an import lets people in only if that is asked for, and the timeline of the others says so', async () => {
+test('an import lets people in only if that is asked for, a call unless it says no, and the timeline of the others says so', async () => {
   const flow = await world.publish({ ...byTag, triggers: [{ type: 'subscribed' }] });
   await importFile(ctx, list, 'email\nquiet@import.example\n');
   await importFile(ctx, list, 'email\nloud@import.example\n', { runAutomations: true });
@@ -65,16 +65,17 @@ test('an import lets people in only if that is asked for, and the timeline of th
     await whoIs('loud@import.example'),
     await world.person(),
   ];
+  const moved = await world.person({ runAutomations: false });
   await world.follow();
-  expect(await Promise.all([quiet, loud, single].map(world.steps))).toEqual([
-    ...[[], ['rest entered subscribed'], ['rest entered subscribed']],
+  expect(await Promise.all([quiet, loud, single, moved].map(world.steps))).toEqual([
+    ...[[], ['rest entered subscribed'], ['rest entered subscribed'], []],
   ]);
   const added = async (id: bigint) => {
     const page = { kinds: ['added'], after: undefined, limit: 10 } as const;
     const [entry] = await personTimeline(ctx, { customerId: list.customerId, listId: list.id, id }, page);
     return entry?.what;
   };
-  expect(await added(quiet)).toMatchObject({ starts_flows: false });
+  for (const id of [quiet, moved]) expect(await added(id)).toMatchObject({ starts_flows: false });
   expect(await added(loud)).not.toHaveProperty('starts_flows');
   await setAutomationStatus(ctx, flow.uid, 'inactive');
 });
