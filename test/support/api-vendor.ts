@@ -8,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SettingsInput } from '../../src/plugin-api/index.ts';
 import type { TakenMessage, TestVendor, VendorBehaviour } from '../../src/plugin-testing/test-vendor.ts';
+import { untilCutOff } from './until-cut-off.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -102,25 +103,27 @@ export async function startApiVendor(parts: ApiVendorParts): Promise<ApiVendor> 
     if (next === 'taken and cut') return 'cut';
     return how === 'never answers' ? 'silence' : answer;
   };
-  const server = createServer(async (req, res) => {
-    const url = new URL(req.url ?? '/', 'http://vendor');
-    const body = Buffer.concat(await req.toArray());
-    const request = {
-      method: req.method ?? '',
-      path: url.pathname,
-      query: url.searchParams,
-      headers: req.headers,
-      body,
-    };
-    const refusal = parts.refusalOf(request);
-    if (refusal) return write(res, refusal);
-    if (isKeeping) requests.push(request);
-    const answer = parts.isSend(request) ? await toSend(request) : (chooseOther?.(request) ?? parts.other(request));
-    if (answer === 'silence') return;
-    if (answer === 'cut' || answer === 'taken and cut') return void req.socket.destroy();
-    if ('half' in answer) return writeHalf(res, answer.half);
-    write(res, answer);
-  });
+  const server = createServer(
+    untilCutOff(async (req, res) => {
+      const url = new URL(req.url ?? '/', 'http://vendor');
+      const body = Buffer.concat(await req.toArray());
+      const request = {
+        method: req.method ?? '',
+        path: url.pathname,
+        query: url.searchParams,
+        headers: req.headers,
+        body,
+      };
+      const refusal = parts.refusalOf(request);
+      if (refusal) return write(res, refusal);
+      if (isKeeping) requests.push(request);
+      const answer = parts.isSend(request) ? await toSend(request) : (chooseOther?.(request) ?? parts.other(request));
+      if (answer === 'silence') return;
+      if (answer === 'cut' || answer === 'taken and cut') return void req.socket.destroy();
+      if ('half' in answer) return writeHalf(res, answer.half);
+      write(res, answer);
+    }),
+  );
   server.keepAliveTimeout = 30_000;
   server.on('connection', (socket) => {
     sockets.add(socket.on('close', () => sockets.delete(socket)));

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebhookRequest } from '../../src/plugin-api/index.ts';
 import type { TakenMessage, TestVendor, VendorBehaviour, WebhookCase } from '../../src/plugin-testing/test-vendor.ts';
+import { untilCutOff } from './until-cut-off.ts';
 
 export const API_KEY = 'a-secret-of-the-vendor';
 const SLOW_MS = 200;
@@ -15,18 +16,20 @@ export async function startHttpVendor(): Promise<TestVendor> {
   const sockets = new Set<Socket>();
   const count = { ever: 0, most: 0 };
   const taken = new Map<string, TakenMessage>();
-  const server = createServer(async (request, response) => {
-    const chunks = await request.toArray();
-    if (request.headers.authorization !== `Bearer ${API_KEY}`) return answer(response, 401, {});
-    if (how === 'slow') await sleep(SLOW_MS);
-    if (request.method === 'GET') return answer(response, 200, {});
-    if (how === 'refuses') return answer(response, 400, { reason: 'no such address' });
-    if (how === 'defers') return answer(response, 429, { reason: 'later' });
-    const { to, key } = headersOf(request);
-    const message = taken.get(key) ?? { to, id: `m${taken.size + 1}`, content: Buffer.concat(chunks).toString() };
-    taken.set(key, message);
-    if (how !== 'never answers') answer(response, 200, { id: message.id });
-  });
+  const server = createServer(
+    untilCutOff(async (request, response) => {
+      const chunks = await request.toArray();
+      if (request.headers.authorization !== `Bearer ${API_KEY}`) return answer(response, 401, {});
+      if (how === 'slow') await sleep(SLOW_MS);
+      if (request.method === 'GET') return answer(response, 200, {});
+      if (how === 'refuses') return answer(response, 400, { reason: 'no such address' });
+      if (how === 'defers') return answer(response, 429, { reason: 'later' });
+      const { to, key } = headersOf(request);
+      const message = taken.get(key) ?? { to, id: `m${taken.size + 1}`, content: Buffer.concat(chunks).toString() };
+      taken.set(key, message);
+      if (how !== 'never answers') answer(response, 200, { id: message.id });
+    }),
+  );
   server.on('connection', (socket) => {
     if (how === 'is away') return void socket.destroy();
     sockets.add(socket.on('close', () => sockets.delete(socket)));

@@ -12,6 +12,7 @@ import type {
   TestVerifierVendor,
   VerifierVendorBehaviour,
 } from '../../src/plugin-testing/test-verifier-vendor.ts';
+import { untilCutOff } from './until-cut-off.ts';
 
 export const VERIFIER_KEY = 'a-secret-of-the-verifier';
 export const VENDOR_WAIT_SECONDS = 60;
@@ -31,23 +32,25 @@ export async function startVerifierVendor(): Promise<TestVerifierVendor> {
   const sockets = new Set<Socket>();
   const asked: string[] = [];
   const count = { ever: 0, requests: 0 };
-  const server = createServer(async (request, response) => {
-    count.requests++;
-    const body = Buffer.concat(await request.toArray()).toString();
-    if (how === 'never answers') return;
-    if (how === 'slow') await sleep(SLOW_MS);
-    if (how === 'fails') return answer(response, 500, '<html><body><h1>Oops</h1></body></html>', 'text/html');
-    if (how === 'is busy')
-      return answer(response.setHeader('Retry-After', VENDOR_WAIT_SECONDS), 429, { error: 'too many requests' });
-    const key = request.headers.authorization;
-    if (key !== `Bearer ${VERIFIER_KEY}`) return answer(response, 401, { error: `The key ${key} is unknown.` });
-    if (request.url === '/v1/account') return answer(response, 200, { credits: how === 'refuses' ? 0 : 100 });
-    if (how === 'refuses') return answer(response, 402, { error: 'no credits' });
-    if (request.url !== '/v1/verify') return answer(response, 404, { error: 'not found' });
-    const { emails }: { emails: string[] } = JSON.parse(body);
-    asked.push(...emails);
-    answer(response, 200, { results: emails.toReversed().flatMap(saidOf) });
-  });
+  const server = createServer(
+    untilCutOff(async (request, response) => {
+      count.requests++;
+      const body = Buffer.concat(await request.toArray()).toString();
+      if (how === 'never answers') return;
+      if (how === 'slow') await sleep(SLOW_MS);
+      if (how === 'fails') return answer(response, 500, '<html><body><h1>Oops</h1></body></html>', 'text/html');
+      if (how === 'is busy')
+        return answer(response.setHeader('Retry-After', VENDOR_WAIT_SECONDS), 429, { error: 'too many requests' });
+      const key = request.headers.authorization;
+      if (key !== `Bearer ${VERIFIER_KEY}`) return answer(response, 401, { error: `The key ${key} is unknown.` });
+      if (request.url === '/v1/account') return answer(response, 200, { credits: how === 'refuses' ? 0 : 100 });
+      if (how === 'refuses') return answer(response, 402, { error: 'no credits' });
+      if (request.url !== '/v1/verify') return answer(response, 404, { error: 'not found' });
+      const { emails }: { emails: string[] } = JSON.parse(body);
+      asked.push(...emails);
+      answer(response, 200, { results: emails.toReversed().flatMap(saidOf) });
+    }),
+  );
   server.on('connection', (socket) => {
     if (how === 'is away') return void socket.destroy();
     count.ever++;
