@@ -9,7 +9,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { skippedByPlugin } from '../src/domain/delivery/skipped-by-plugin.ts';
+import { skippedByPlugin } from '../src/domain/delivery/campaigns/skipped-by-plugin.ts';
 import { silentLog } from '../src/lib/log.ts';
 import type { HookRegistration, MenuItem } from '../src/plugin-api/index.ts';
 import { createHookBus, type HookBus } from '../src/plugin-host/hook-bus.ts';

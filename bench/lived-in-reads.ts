@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/database.ts';
 import { refreshCounts } from '../src/domain/audience/segments/refresh-counts.ts';
-import { refreshReceived } from '../src/domain/delivery/refresh-received.ts';
+import { refreshReceived } from '../src/domain/delivery/campaigns/refresh-received.ts';
 import { silentLog as log } from '../src/lib/log.ts';
 import { startBenchDatabase } from './support/bench-database.ts';
 import { livedInLists } from './support/lived-in.ts';

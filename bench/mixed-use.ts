@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../src/db/database.ts';
 import { freePort } from '../src/db/free-port.ts';
-import { refreshReceived } from '../src/domain/delivery/refresh-received.ts';
+import { refreshReceived } from '../src/domain/delivery/campaigns/refresh-received.ts';
 import { silentLog } from '../src/lib/log.ts';
 import { startBenchDatabase, type BenchDatabase } from './support/bench-database.ts';
 import {

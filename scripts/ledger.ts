@@ -4,7 +4,7 @@
  */
 import type { Database } from '../src/db/database.ts';
 import { statusReasonsOf } from '../src/domain/campaigns/campaign-wait.ts';
-import { deliveryStates } from '../src/domain/delivery/delivery.ts';
+import { deliveryStates } from '../src/domain/delivery/ledger/delivery.ts';
 import {
   auditedCampaign,
   auditLedger,
@@ -13,7 +13,7 @@ import {
   type AuditedCampaign,
   type LedgerAudit,
   type StoryRow,
-} from '../src/domain/delivery/ledger-audit-read-model.ts';
+} from '../src/domain/delivery/ledger/ledger-audit-read-model.ts';
 import { deliveryReasonText } from '../src/domain/sending/delivery-reason.ts';
 import { unsubscribeReasonText } from '../src/domain/tracking/unsubscribe-reason.ts';
 import { messageOf } from '../src/lib/errors.ts';

@@ -4,7 +4,7 @@
  * out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises';
-import { flowJsonSchema } from '../src/domain/automations/flow-json-schema.ts';
+import { flowJsonSchema } from '../src/domain/automations/flow/flow-json-schema.ts';
 import { readExamples } from '../src/rest-facade/examples.ts';
 import { openApiOf } from '../src/rest-facade/openapi.ts';
 import { rows } from '../src/rest-facade/rows.ts';

@@ -1,5 +1,5 @@
 /** A plan for the customer that a bench works with, to see what its limits cost. */
-import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
+import { parsePlanOptions } from '../../src/domain/billing/plans/plan-options.ts';
 import { newUid } from '../../src/lib/ids.ts';
 
 /** Runs a statement, whatever runs it. */

@@ -1,7 +1,7 @@
 /** Draws a flow as SVG, for the manual. The same flow gives the same picture, so it can be compared. */
-import { START } from '../../src/domain/automations/flow-parts.ts';
-import type { Flow } from '../../src/domain/automations/flow.ts';
-import type { FlowNode } from '../../src/domain/automations/flow-nodes.ts';
+import { START } from '../../src/domain/automations/flow/flow-parts.ts';
+import type { Flow } from '../../src/domain/automations/flow/flow.ts';
+import type { FlowNode } from '../../src/domain/automations/flow/flow-nodes.ts';
 import { layoutOf, type Placed, type Way } from './flow-layout.ts';
 import { whatHappens, wordsOfNode, wordsOfTrigger, type MailNames, type Words } from './flow-words.ts';
 

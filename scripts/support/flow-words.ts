@@ -1,6 +1,6 @@
 /** What stands in the boxes of a drawn flow: each part in a few words. */
-import type { FlowNode } from '../../src/domain/automations/flow-nodes.ts';
-import type { Flow } from '../../src/domain/automations/flow.ts';
+import type { FlowNode } from '../../src/domain/automations/flow/flow-nodes.ts';
+import type { Flow } from '../../src/domain/automations/flow/flow.ts';
 
 type Trigger = Flow['triggers'][number];
 type Duration = Readonly<Partial<Record<'minutes' | 'hours' | 'days' | 'weeks', number | undefined>>>;

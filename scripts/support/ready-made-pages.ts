@@ -1,5 +1,5 @@
 /** The part of the manual about ready-made flows that is made from them: for each its picture, its needs and its mails. */
-import { checkFlow } from '../../src/domain/automations/check-flow.ts';
+import { checkFlow } from '../../src/domain/automations/flow/check-flow.ts';
 import type { ReadyMadeFlow } from '../../src/domain/automations/ready-made/ready-made-flow.ts';
 import { READY_MADE_FLOWS } from '../../src/domain/automations/ready-made/ready-made-flows.ts';
 import { flowPicture } from './flow-picture.ts';

@@ -1,6 +1,6 @@
 /** The figures of the whole installation for `/metrics`: each scrape reads them from the database. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { secondsOverdue } from '../domain/automations/node-store.ts';
+import { secondsOverdue } from '../domain/automations/runs/node-store.ts';
 import { stalledCampaigns } from '../domain/campaigns/campaign-progress-store.ts';
 import type { Context } from '../domain/context.ts';
 import { campaignsByStatus, queueByTask } from '../domain/installation/monitoring-read-model.ts';

@@ -10,7 +10,7 @@ import type { Log } from '../lib/log.ts';
 import { NO_RIGHTS, type PluginRights, type PluginServices } from '../plugin-api/index.ts';
 import type { ServicesOf } from '../plugin-host/hook-bus.ts';
 import { pluginDatabase } from './plugin-database.ts';
-import { openCheckout, saveReference } from '../domain/billing/open-checkout.ts';
+import { openCheckout, saveReference } from '../domain/billing/payments/open-checkout.ts';
 import { pluginFetch } from './plugin-fetch.ts';
 import { pluginGraphql } from './plugin-graphql.ts';
 import type { ServiceOwner, ServiceTools } from './service-owner.ts';

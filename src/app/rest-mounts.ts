@@ -1,5 +1,5 @@
 /** The REST interface: its rows, its OpenAPI document, the JSON Schema of flows, and its reference with the script that tries requests. */
-import { flowJsonSchema } from '../domain/automations/flow-json-schema.ts';
+import { flowJsonSchema } from '../domain/automations/flow/flow-json-schema.ts';
 import { sessionOf } from '../domain/accounts/session-cookie.ts';
 import { assetMount } from '../http/asset-mount.ts';
 import { crossOrigin } from '../http/cross-origin.ts';

@@ -7,7 +7,7 @@ import { createAuditTrail } from '../domain/accounts/audit-trail.ts';
 import { bootstrapInstallation, type Bootstrapped } from '../domain/installation/bootstrap-installation.ts';
 import { createSecurityEvents } from '../domain/accounts/security-events.ts';
 import type { Context } from '../domain/context.ts';
-import { makePartitions } from '../domain/delivery/make-partitions.ts';
+import { makePartitions } from '../domain/delivery/ledger/make-partitions.ts';
 import { flushAnnouncements } from '../domain/statistics/announce-campaign-change.ts';
 import { startTrackingEventConsumer } from '../domain/tracking/tracking-event-consumer.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -10,7 +10,7 @@ import type { CountRequest } from '../lib/rate-limit.ts';
 import { createKeptCalls } from '../domain/accounts/idempotent-calls.ts';
 import type { Context } from '../domain/context.ts';
 import { readPreviewPage } from '../domain/campaigns/read-preview-page.ts';
-import { webViewOf } from '../domain/delivery/web-view.ts';
+import { webViewOf } from '../domain/delivery/campaigns/web-view.ts';
 import { nowhere, openGeoLocator } from '../domain/tracking/geo-locator.ts';
 import { assetMount } from '../http/asset-mount.ts';
 import { crossOrigin } from '../http/cross-origin.ts';

@@ -3,8 +3,8 @@
  * transfer. GET reads what the vendors say, and shows it. POST, which the buttons send, goes to the checkout of a gateway, or claims the
  * transfer, which an administrator then approves or rejects.
  */
-import { CHECKOUT_PATH } from '../domain/billing/checkout-link.ts';
-import type { CheckoutInvoice } from '../domain/billing/checkout-read-model.ts';
+import { CHECKOUT_PATH } from '../domain/billing/invoices/checkout-link.ts';
+import type { CheckoutInvoice } from '../domain/billing/invoices/checkout-read-model.ts';
 import {
   claimByLink,
   payByLink,
@@ -12,7 +12,7 @@ import {
   type Checkout,
   type CheckoutState,
   type OfferedGateway,
-} from '../domain/billing/checkout.ts';
+} from '../domain/billing/invoices/checkout.ts';
 import { readableMoney } from '../domain/billing/money.ts';
 import type { Context } from '../domain/context.ts';
 import { ExpectedError, PluginFailedError, ValidationError } from '../lib/errors.ts';

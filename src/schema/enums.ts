@@ -9,17 +9,17 @@ import type { FieldType } from '../domain/audience/field-value.ts';
 import type { SETTABLE_STATUSES } from '../domain/audience/subscriber.ts';
 import type { SubscriberStatus as Status } from '../domain/audience/subscriber-fields.ts';
 import type { SuppressionReason as Reason } from '../domain/audience/suppression.ts';
-import type { AllowanceSource as Source } from '../domain/billing/allowance.ts';
+import type { AllowanceSource as Source } from '../domain/billing/plans/allowance.ts';
 import type { HistoryEvent } from '../domain/billing/billing-work.ts';
 import type {
   InvoiceKind as KindOfInvoice,
   InvoiceStatus as StatusOfInvoice,
-} from '../domain/billing/invoice-store.ts';
-import type { PaymentStatus as StatusOfPayment } from '../domain/billing/payment-intent.ts';
-import type { FrequencyUnit as UnitOfPeriod } from '../domain/billing/period.ts';
-import type { PlanStatus as StatusOfPlan } from '../domain/billing/plan-fields.ts';
-import type { LineKind } from '../domain/billing/proration.ts';
-import type { SubscriptionStatus as StatusOfSubscription } from '../domain/billing/subscription.ts';
+} from '../domain/billing/invoices/invoice-store.ts';
+import type { PaymentStatus as StatusOfPayment } from '../domain/billing/payments/payment-intent.ts';
+import type { FrequencyUnit as UnitOfPeriod } from '../domain/billing/subscriptions/period.ts';
+import type { PlanStatus as StatusOfPlan } from '../domain/billing/plans/plan-fields.ts';
+import type { LineKind } from '../domain/billing/subscriptions/proration.ts';
+import type { SubscriptionStatus as StatusOfSubscription } from '../domain/billing/subscriptions/subscription.ts';
 import type { Encryption, Protocol } from '../domain/bounces/bounce-handler-fields.ts';
 import type { CampaignStatus as StatusOfCampaign } from '../domain/campaigns/campaign-state-store.ts';
 import type { TemplateKind as KindOfTemplate } from '../domain/content/templates/template.ts';

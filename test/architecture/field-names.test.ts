@@ -12,7 +12,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 const SNAKE_CASE = /[a-z0-9]_[a-z0-9]/;
 /** Names of a plan's options, and of a warm-up's numbers, are keys of stored data; payloads of webhooks are specified (D42). */
 const KEYS_OF_DATA = [
-  'src/domain/billing/plan-options.ts',
+  'src/domain/billing/plans/plan-options.ts',
   'src/domain/sending/routing/warm-up.ts',
   'src/domain/webhooks/webhook-events.ts',
   'src/domain/webhooks/customer-webhook-events.ts',

@@ -14,6 +14,6 @@ test('two statements write to the ledger', () => {
   const writers = sources.filter(([, text]) => /INSERT INTO hot\.delivery\b(?!_)/.test(text)).map(([path]) => path);
   expect(writers.toSorted()).toEqual([
     'prisma/functions/enqueue_messages.sql',
-    'src/domain/delivery/audience-snapshot-store.ts',
+    'src/domain/delivery/campaigns/audience-snapshot-store.ts',
   ]);
 });

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Sql, type Transaction } from '../../src/db/database.ts';
-import { unparkRuns } from '../../src/domain/automations/parked-run-store.ts';
+import { unparkRuns } from '../../src/domain/automations/runs/parked-run-store.ts';
 import { addDeliveries, resendDeliveries } from '../../src/domain/webhooks/delivery-store.ts';
 import { moveSome } from '../../src/domain/webhooks/waiting-store.ts';
 import { sealWebhookSecret } from '../../src/domain/webhooks/webhook-secret.ts';

@@ -1,11 +1,11 @@
 /** What those who run a flow do in a history: as their actions do it, at its time, where these ask the clock of the database. */
-import { EVERYBODY, PEOPLE_MAX, PER_HOUR_MAX } from '../../src/domain/automations/enrolment.ts';
-import type { Enrolment } from '../../src/domain/automations/enrolment-read-model.ts';
-import { endEnrolment, insertEnrolment } from '../../src/domain/automations/enrolment-store.ts';
-import { chooseForLate, lateNodes } from '../../src/domain/automations/late-run-store.ts';
-import { unparkRuns } from '../../src/domain/automations/parked-run-store.ts';
-import { RUN_REQUESTS } from '../../src/domain/automations/run.ts';
-import { workEnrolment } from '../../src/domain/automations/work-enrolment.ts';
+import { EVERYBODY, PEOPLE_MAX, PER_HOUR_MAX } from '../../src/domain/automations/entries/enrolment.ts';
+import type { Enrolment } from '../../src/domain/automations/entries/enrolment-read-model.ts';
+import { endEnrolment, insertEnrolment } from '../../src/domain/automations/entries/enrolment-store.ts';
+import { chooseForLate, lateNodes } from '../../src/domain/automations/runs/late-run-store.ts';
+import { unparkRuns } from '../../src/domain/automations/runs/parked-run-store.ts';
+import { RUN_REQUESTS } from '../../src/domain/automations/runs/run.ts';
+import { workEnrolment } from '../../src/domain/automations/entries/work-enrolment.ts';
 import { inTransaction, type Context } from '../../src/domain/context.ts';
 import type { LateChoice } from './flow-data.ts';
 

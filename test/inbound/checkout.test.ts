@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { checkoutUrl } from '../../src/domain/billing/checkout-link.ts';
+import { checkoutUrl } from '../../src/domain/billing/invoices/checkout-link.ts';
 import { field } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';
 

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { composedByPlugins } from '../../src/domain/delivery/composed-by-plugins.ts';
-import { skippedByPlugin } from '../../src/domain/delivery/skipped-by-plugin.ts';
+import { composedByPlugins } from '../../src/domain/delivery/campaigns/composed-by-plugins.ts';
+import { skippedByPlugin } from '../../src/domain/delivery/campaigns/skipped-by-plugin.ts';
 import { createAskAboutRow } from '../../src/domain/audience/imports/ask-about-row.ts';
 import { pluginClient } from '../support/plugin-client.ts';
 import { newDataDir, writePlugin } from '../support/plugin-folder.ts';

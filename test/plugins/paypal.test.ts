@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { toMinor, toPayPalMoney } from '../../plugins/mailwright/paypal/amounts.ts';
 import { sql } from '../../src/db/database.ts';
-import { chargeIntent } from '../../src/domain/billing/charge-intent.ts';
-import { syncPayments } from '../../src/domain/billing/sync-payments.ts';
+import { chargeIntent } from '../../src/domain/billing/saved-methods/charge-intent.ts';
+import { syncPayments } from '../../src/domain/billing/payments/sync-payments.ts';
 import { installBundled } from '../support/bundled-plugin.ts';
 import { gatewayCustomers, type DueCustomer } from '../support/gateway-customers.ts';
 import { field } from '../support/mail-world.ts';

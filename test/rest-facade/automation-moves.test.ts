@@ -1,7 +1,7 @@
 /** Changing a live automation over REST, and the same over GraphQL: where people go is shown, asked for and refused, and those who finished are sent on. */
 import { expect, test } from 'vitest';
-import { advanceDue } from '../../src/domain/automations/advance-due.ts';
-import { movePeople } from '../../src/domain/automations/move-people.ts';
+import { advanceDue } from '../../src/domain/automations/engine/advance-due.ts';
+import { movePeople } from '../../src/domain/automations/versions/move-people.ts';
 import { findAutomation } from '../../src/domain/automations/automation-store.ts';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';

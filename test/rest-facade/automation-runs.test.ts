@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { advanceDue } from '../../src/domain/automations/advance-due.ts';
+import { advanceDue } from '../../src/domain/automations/engine/advance-due.ts';
 import { runUid, subscriberIdOf, subscriberUid } from '../../src/lib/ids.ts';
 import { automationRest, errorsOf, line } from '../support/automation-rest.ts';
 import { LIST_BODY } from '../support/list-body.ts';

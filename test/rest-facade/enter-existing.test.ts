@@ -1,6 +1,6 @@
 /** Letting in who matches an automation already, over REST, and the same over GraphQL (decision D71). */
 import { expect, test } from 'vitest';
-import { workEnrolment } from '../../src/domain/automations/work-enrolment.ts';
+import { workEnrolment } from '../../src/domain/automations/entries/work-enrolment.ts';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { automationRest, errorsOf, line } from '../support/automation-rest.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
-import { checkFlow } from '../../src/domain/automations/check-flow.ts';
+import { checkFlow } from '../../src/domain/automations/flow/check-flow.ts';
 import { randomHistory } from '../flow-model/random-history.ts';
 import { startRestApp } from '../support/rest-app.ts';
 

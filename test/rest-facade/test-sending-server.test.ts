@@ -1,7 +1,7 @@
 /** Testing a stored sending server: the connection, one mail through it, its refusals with advice, limits, other customers. */
 import { expect, it } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { SERVER_TESTS_PER_ADDRESS_AND_DAY_MAX } from '../../src/domain/delivery/test-sending-server.ts';
+import { SERVER_TESTS_PER_ADDRESS_AND_DAY_MAX } from '../../src/domain/delivery/messages/test-sending-server.ts';
 import { endHold, hold } from '../../src/domain/installation/restore-guard.ts';
 import { endPlan } from '../support/plans.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';

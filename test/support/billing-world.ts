@@ -1,10 +1,10 @@
 /** A house with plans, customers and a clock that stands still, for tests of money. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { changePlan } from '../../src/domain/billing/change-plan.ts';
-import { createPlan } from '../../src/domain/billing/create-plan.ts';
-import { recordPayment } from '../../src/domain/billing/pay-invoice.ts';
-import type { Plan, PlanInput } from '../../src/domain/billing/plan.ts';
+import { changePlan } from '../../src/domain/billing/subscriptions/change-plan.ts';
+import { createPlan } from '../../src/domain/billing/plans/create-plan.ts';
+import { recordPayment } from '../../src/domain/billing/invoices/pay-invoice.ts';
+import type { Plan, PlanInput } from '../../src/domain/billing/plans/plan.ts';
 import type { Context } from '../../src/domain/context.ts';
 import type { HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { hooksFollower } from '../../src/workers/fire-hooks.ts';

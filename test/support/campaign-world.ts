@@ -5,9 +5,9 @@ import { sql } from '../../src/db/database.ts';
 import { createCampaign } from '../../src/domain/campaigns/create-campaign.ts';
 import type { CreateCampaignInput } from '../../src/domain/campaigns/campaign-fields.ts';
 import type { Context } from '../../src/domain/context.ts';
-import { countLedger, type LedgerBalance } from '../../src/domain/delivery/ledger-read-model.ts';
+import { countLedger, type LedgerBalance } from '../../src/domain/delivery/ledger/ledger-read-model.ts';
 import { newUid } from '../../src/lib/ids.ts';
-import { ledgerOfCampaign } from '../../src/domain/delivery/delivery.ts';
+import { ledgerOfCampaign } from '../../src/domain/delivery/ledger/delivery.ts';
 import { createTenant, newList } from './tenant.ts';
 
 export interface CampaignWorld {

@@ -5,8 +5,8 @@
 import { limitsOf } from '../../src/app/installation.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { advanceDue } from '../../src/domain/automations/advance-due.ts';
-import { startFlowWaker } from '../../src/domain/automations/flow-waker.ts';
+import { advanceDue } from '../../src/domain/automations/engine/advance-due.ts';
+import { startFlowWaker } from '../../src/domain/automations/engine/flow-waker.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLog } from '../../src/lib/log.ts';

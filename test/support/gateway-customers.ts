@@ -1,6 +1,6 @@
 /** Customers with an invoice to pay through a gateway, on a running product. */
 import { sql } from '../../src/db/database.ts';
-import { renewSubscriptions } from '../../src/domain/billing/renew-subscriptions.ts';
+import { renewSubscriptions } from '../../src/domain/billing/subscriptions/renew-subscriptions.ts';
 import { field } from './mail-world.ts';
 import type { RestApp, RestTenant } from './rest-app.ts';
 

@@ -1,11 +1,11 @@
 /** Customers who pay through the gateway of pay-gateway.ts, without a browser. */
 import { expect } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { changePlan } from '../../src/domain/billing/change-plan.ts';
+import { changePlan } from '../../src/domain/billing/subscriptions/change-plan.ts';
 import { createGateway } from '../../src/domain/billing/gateways/save-gateway.ts';
-import { openCheckout, saveReference } from '../../src/domain/billing/open-checkout.ts';
-import { startPayment } from '../../src/domain/billing/start-payment.ts';
-import { refreshInvoice } from '../../src/domain/billing/sync-payments.ts';
+import { openCheckout, saveReference } from '../../src/domain/billing/payments/open-checkout.ts';
+import { startPayment } from '../../src/domain/billing/payments/start-payment.ts';
+import { refreshInvoice } from '../../src/domain/billing/payments/sync-payments.ts';
 import type { Context } from '../../src/domain/context.ts';
 import type { BillingWorld } from './billing-world.ts';
 import { usePayGateway, type PayVendor } from './pay-gateway.ts';

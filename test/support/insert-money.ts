@@ -1,6 +1,6 @@
 /** A tenant's plan, subscription and invoice, straight into the tables, for the tests that walk everything. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
-import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
+import { parsePlanOptions } from '../../src/domain/billing/plans/plan-options.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { takeUnlimitedPlan } from './plans.ts';

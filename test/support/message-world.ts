@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
-import { startMessageSender, type MessageSender } from '../../src/domain/delivery/message-sender.ts';
+import { startMessageSender, type MessageSender } from '../../src/domain/delivery/messages/message-sender.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { proveLiveness } from '../../src/workers/liveness.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { setAutomationStatus } from '../../src/domain/automations/set-automation-status.ts';
+import { setAutomationStatus } from '../../src/domain/automations/stopping/set-automation-status.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { interrupted } from './interrupted.ts';
 

@@ -2,7 +2,7 @@
  * The subscriptions of the PayPal double: begun by the merchant, agreed to by the payer, billed period by period, cancelled, moved to another plan;
  * their payments are listed by time only, as at PayPal.
  */
-import { periodEnd, storedUnit } from '../../src/domain/billing/period.ts';
+import { periodEnd, storedUnit } from '../../src/domain/billing/subscriptions/period.ts';
 import { missing, objectOf, page, PAYER, problem, type Answer, type Values } from './paypal-answers.ts';
 
 interface Request {

@@ -1,7 +1,7 @@
 /** A customer with a plan: what tests of limits stand on. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
-import { parsePlanOptions } from '../../src/domain/billing/plan-options.ts';
+import { parsePlanOptions } from '../../src/domain/billing/plans/plan-options.ts';
 import { newUid } from '../../src/lib/ids.ts';
 
 /** Of the plan that tests give to customers whom no plan is to limit. No plan that the product makes has this uid. */

@@ -1,15 +1,15 @@
 /** Customers whose plans are paid by a vendor's subscription, without a browser. */
 import { sql } from '../../src/db/database.ts';
-import { changePlan } from '../../src/domain/billing/change-plan.ts';
-import { terminateSubscription } from '../../src/domain/billing/control-subscription.ts';
+import { changePlan } from '../../src/domain/billing/subscriptions/change-plan.ts';
+import { terminateSubscription } from '../../src/domain/billing/subscriptions/control-subscription.ts';
 import { createGateway } from '../../src/domain/billing/gateways/save-gateway.ts';
-import { openCheckout, saveReference } from '../../src/domain/billing/open-checkout.ts';
-import { renewSubscriptions } from '../../src/domain/billing/renew-subscriptions.ts';
+import { openCheckout, saveReference } from '../../src/domain/billing/payments/open-checkout.ts';
+import { renewSubscriptions } from '../../src/domain/billing/subscriptions/renew-subscriptions.ts';
 import { cancelRemote } from '../../src/domain/billing/remote/cancel-remote.ts';
 import { changeRemotePlan } from '../../src/domain/billing/remote/change-remote-plan.ts';
 import { linkRemotePlan } from '../../src/domain/billing/remote/link-remote-plan.ts';
-import { startPayment } from '../../src/domain/billing/start-payment.ts';
-import { refreshInvoice, syncPayments } from '../../src/domain/billing/sync-payments.ts';
+import { startPayment } from '../../src/domain/billing/payments/start-payment.ts';
+import { refreshInvoice, syncPayments } from '../../src/domain/billing/payments/sync-payments.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { subscriptionsOf, type BillingWorld } from './billing-world.ts';
 import { useRemoteVendor, type RemoteVendor } from './remote-vendor.ts';

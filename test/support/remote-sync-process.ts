@@ -7,7 +7,7 @@ import { deserialize } from 'node:v8';
 import { limitsOf } from '../../src/app/installation.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openDatabase } from '../../src/db/database.ts';
-import { syncPayments } from '../../src/domain/billing/sync-payments.ts';
+import { syncPayments } from '../../src/domain/billing/payments/sync-payments.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createHookBus } from '../../src/plugin-host/hook-bus.ts';

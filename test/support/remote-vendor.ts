@@ -14,7 +14,7 @@ import {
   type RemoteSubscriptionPage,
   type VendorIntent,
 } from '../../src/plugin-api/index.ts';
-import { periodEnd } from '../../src/domain/billing/period.ts';
+import { periodEnd } from '../../src/domain/billing/subscriptions/period.ts';
 import { withHooks } from './with-hooks.ts';
 
 export interface KeptSubscription {

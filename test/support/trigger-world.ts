@@ -1,7 +1,7 @@
 /** Flows whose triggers look at people by themselves, with a clock that tests move, in years that are over: they begin at its time, and people change at it. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { runTriggers } from '../../src/domain/automations/run-triggers.ts';
+import { runTriggers } from '../../src/domain/automations/triggers/run-triggers.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { startFlowWorld } from './flow-world.ts';
 

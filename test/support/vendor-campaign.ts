@@ -4,7 +4,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/campaigns/active-campaign.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { driverOf } from '../../src/domain/sending/try-settings.ts';
 import { resetHealth } from '../../src/domain/sending/routing/sending-health-store.ts';

@@ -1,11 +1,11 @@
 /** A world of flows that change: the draft is published again, and people are moved as the worker does it. */
 import { updateAutomation } from '../../src/domain/automations/update-automation.ts';
-import { movePeople } from '../../src/domain/automations/move-people.ts';
-import { publishWithMoves, type Publishing } from '../../src/domain/automations/publish-automation.ts';
+import { movePeople } from '../../src/domain/automations/versions/move-people.ts';
+import { publishWithMoves, type Publishing } from '../../src/domain/automations/versions/publish-automation.ts';
 import { findOwnedAutomation } from '../../src/domain/automations/find-owned-automation.ts';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import type { VersionKey } from '../../src/domain/automations/run.ts';
+import type { VersionKey } from '../../src/domain/automations/runs/run.ts';
 import type { startFlowWorld } from './flow-world.ts';
 
 interface Published {

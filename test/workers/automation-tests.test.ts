@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { raw, sql } from '../../src/db/database.ts';
-import { deleteOldFlowTests, endLostFlowTests } from '../../src/domain/automations/old-flow-test-store.ts';
+import { deleteOldFlowTests, endLostFlowTests } from '../../src/domain/automations/live-test/old-flow-test-store.ts';
 import { automationRest, errorsOf, line } from '../support/automation-rest.ts';
 import { field, mailWorld, until } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';

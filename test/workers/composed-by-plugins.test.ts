@@ -2,8 +2,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
-import { SAMPLE_EMAIL } from '../../src/domain/delivery/sample-recipient.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/campaigns/active-campaign.ts';
+import { SAMPLE_EMAIL } from '../../src/domain/delivery/campaigns/sample-recipient.ts';
 import type { ComposedMessage, FilterCallback } from '../../src/plugin-api/index.ts';
 import { field, mailWorld } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';

@@ -7,7 +7,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { join, raw, sql, type Sql } from '../../src/db/database.ts';
 import { insertAuditEntries } from '../../src/domain/accounts/audit-store.ts';
 import { sweepAccounts } from '../../src/domain/accounts/sweep-accounts.ts';
-import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/campaigns/active-campaign.ts';
 import { linkSignerOf } from '../../src/domain/tracking/link-signer.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { startRestApp } from '../support/rest-app.ts';

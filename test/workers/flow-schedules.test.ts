@@ -4,7 +4,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openDatabase, sql } from '../../src/db/database.ts';
 import { addListField } from '../../src/domain/audience/add-list-field.ts';
 import { updateList } from '../../src/domain/audience/update-list.ts';
-import { startFlowWaker } from '../../src/domain/automations/flow-waker.ts';
+import { startFlowWaker } from '../../src/domain/automations/engine/flow-waker.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { createTestContext } from '../support/test-context.ts';
 import { startFlowWorld } from '../support/flow-world.ts';

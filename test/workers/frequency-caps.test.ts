@@ -5,7 +5,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { advanceDue } from '../../src/domain/automations/advance-due.ts';
+import { advanceDue } from '../../src/domain/automations/engine/advance-due.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { automationRest, line } from '../support/automation-rest.ts';
 import { field, mailWorld } from '../support/mail-world.ts';

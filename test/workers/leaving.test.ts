@@ -18,9 +18,9 @@ import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts
 import { decideUnknownDeliveries } from '../../src/domain/campaigns/decide-unknown-deliveries.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import { viewerOf, type Context } from '../../src/domain/context.ts';
-import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
-import { makePartitions } from '../../src/domain/delivery/make-partitions.ts';
-import { startMessageSender } from '../../src/domain/delivery/message-sender.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/campaigns/active-campaign.ts';
+import { makePartitions } from '../../src/domain/delivery/ledger/make-partitions.ts';
+import { startMessageSender } from '../../src/domain/delivery/messages/message-sender.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { recordUnsubscribe } from '../../src/domain/tracking/record-unsubscribe.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';

@@ -9,7 +9,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
 import { enqueueMessages } from '../../src/domain/messages/enqueue-messages.ts';
 import { messageOf } from '../../src/domain/audience/mails/person-message.ts';
-import { enqueueSystemMails } from '../../src/domain/delivery/system-mail.ts';
+import { enqueueSystemMails } from '../../src/domain/delivery/messages/system-mail.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { campaignWorld, copiesByRecipient } from '../support/campaign-world.ts';
 import { messageRows } from '../support/message-world.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
-import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/campaigns/active-campaign.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';

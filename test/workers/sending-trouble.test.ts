@@ -10,8 +10,8 @@ import { snapshotAudience } from '../../src/domain/campaigns/snapshot-audience.t
 import { resumeCampaign } from '../../src/domain/campaigns/resume-campaign.ts';
 import { startCampaign } from '../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../src/domain/context.ts';
-import { createActiveCampaigns } from '../../src/domain/delivery/active-campaign.ts';
-import { sendBatch } from '../../src/domain/delivery/send-batch.ts';
+import { createActiveCampaigns } from '../../src/domain/delivery/campaigns/active-campaign.ts';
+import { sendBatch } from '../../src/domain/delivery/campaigns/send-batch.ts';
 import { createDriverPool } from '../../src/domain/sending/driver-pool.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -23,7 +23,7 @@ import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
 import { afterFile } from '../support/after-file.ts';
 import { balanceOf, campaignWorld, untilStatus, type CampaignWorld } from '../support/campaign-world.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
-import { ledgerOfCampaign } from '../../src/domain/delivery/delivery.ts';
+import { ledgerOfCampaign } from '../../src/domain/delivery/ledger/delivery.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
 
 const RECIPIENTS = 500;

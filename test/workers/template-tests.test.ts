@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { composeTemplateTest } from '../../src/domain/delivery/test-template.ts';
+import { composeTemplateTest } from '../../src/domain/delivery/flow-mails/test-template.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import { field, mailWorld, until } from '../support/mail-world.ts';
 import { startRestApp, type RestTenant } from '../support/rest-app.ts';

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql, type Sql } from '../../src/db/database.ts';
-import { sendToFinished } from '../../src/domain/automations/send-to-finished.ts';
+import { sendToFinished } from '../../src/domain/automations/versions/send-to-finished.ts';
 import { subscriberPeople } from '../support/flow-people.ts';
 import { startFlowWorld } from '../support/flow-world.ts';
 import { startProgram } from '../support/program.ts';

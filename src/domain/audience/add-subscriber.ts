@@ -7,8 +7,8 @@
 import { assert } from '../../lib/errors.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
-import { requireRunningPlan } from '../billing/require-allowed.ts';
-import { requireSubscribersLeft } from '../billing/require-within-limit.ts';
+import { requireRunningPlan } from '../billing/plans/require-allowed.ts';
+import { requireSubscribersLeft } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { sendConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-person-store.ts';

@@ -3,8 +3,8 @@
  * so. A list with double opt-in asks those who are new to it to confirm. Who is moved stays on the old list as unsubscribed, with the
  * history and the consent that belong to it.
  */
-import { hasRunningPlan } from '../billing/require-allowed.ts';
-import { remainingSubscribers } from '../billing/require-within-limit.ts';
+import { hasRunningPlan } from '../billing/plans/require-allowed.ts';
+import { remainingSubscribers } from '../billing/plans/require-within-limit.ts';
 import { recordPersonEvents, setFlowDepths, setRecording } from '../../events/person-event-store.ts';
 import { WrongStateError } from '../../lib/errors.ts';
 import type { TransactionContext } from '../context.ts';

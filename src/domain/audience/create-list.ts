@@ -1,6 +1,6 @@
 /** A new list with its contact and the two fields every list begins with (decisions D14, D16). */
 import { InputFaults } from '../../lib/input-faults.ts';
-import { requireWithinLimit } from '../billing/require-within-limit.ts';
+import { requireWithinLimit } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import {
   createListInput,

@@ -4,7 +4,7 @@
  */
 import { csvLine } from '../../lib/csv.ts';
 import { ValidationError } from '../../lib/errors.ts';
-import { requireAllowed } from '../billing/require-allowed.ts';
+import { requireAllowed } from '../billing/plans/require-allowed.ts';
 import type { Context } from '../context.ts';
 import { fieldsOfList } from './list-field-store.ts';
 import { findOwnedList } from './find-owned-list.ts';

@@ -2,8 +2,8 @@
  * Joining lists on a public page. The link of the page can be forwarded, so a person is always asked by mail, whatever the lists
  * say, and only a click in that mail subscribes.
  */
-import { hasRunningPlan } from '../billing/require-allowed.ts';
-import { listsNotFull } from '../billing/lists-not-full.ts';
+import { hasRunningPlan } from '../billing/plans/require-allowed.ts';
+import { listsNotFull } from '../billing/plans/lists-not-full.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { CONFIRMATIONS_PER_DAY_MAX, enqueueConfirmations, lockAsking } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-person-store.ts';

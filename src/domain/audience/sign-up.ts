@@ -6,7 +6,7 @@ import { ExpectedError, RateLimitedError } from '../../lib/errors.ts';
 import { addressBlock } from '../../lib/address-block.ts';
 import { sha256 } from '../../lib/crypto.ts';
 import { checkInput, emailKey } from '../../lib/text.ts';
-import { hasSubscribersLeft, requireSubscribersLeft } from '../billing/require-within-limit.ts';
+import { hasSubscribersLeft, requireSubscribersLeft } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
 import { sendConfirmation } from './confirmation.ts';
 import { addressDigest, barOf } from './erasing/erased-person-store.ts';

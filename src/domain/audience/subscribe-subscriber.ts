@@ -1,6 +1,6 @@
 /** Asks a person on a list (again) for consent: `pending` and a confirmation mail, whatever the status was (D18). */
 import { emailKey } from '../../lib/text.ts';
-import { requireRunningPlan } from '../billing/require-allowed.ts';
+import { requireRunningPlan } from '../billing/plans/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { sendConfirmation } from './confirmation.ts';
 import { findSubscriber } from './find-subscriber.ts';

@@ -7,8 +7,8 @@ import {
   ValidationError,
   WrongStateError,
 } from '../../lib/errors.ts';
-import type { Refusal } from './enter-people.ts';
-import { faultLine, type FlowFault } from './flow-fault.ts';
+import type { Refusal } from './entries/enter-people.ts';
+import { faultLine, type FlowFault } from './flow/flow-fault.ts';
 
 const NO_AUTOMATION = ['AUTOMATION_NOT_FOUND', 'No automation has this uid.'] as const;
 export const automationNotFound = () => new NotFoundError(...NO_AUTOMATION);

@@ -1,6 +1,6 @@
 /** Reads of automations for their owners: triggers and flows of many at once, and published versions. */
 import { sql, row, typed, type Queryable } from '../../db/database.ts';
-import type { NodeTargets } from './checked-moves.ts';
+import type { NodeTargets } from './versions/checked-moves.ts';
 
 export interface AutomationIds {
   readonly customerId: bigint;

@@ -1,7 +1,7 @@
 /** Reads and writes of automations and their versions. */
 import { empty, sql, row, typed, type Queryable } from '../../db/database.ts';
 import type { Automation, AutomationStatus } from './automation.ts';
-import type { Flow } from './flow.ts';
+import type { Flow } from './flow/flow.ts';
 
 const AUTOMATION_ROW = row({
   customerId: 'bigint',

@@ -1,5 +1,5 @@
 /** An automation: a flow of a list. Its draft is edited; what people go through is its published version. */
-import type { FlowFault } from './flow-fault.ts';
+import type { FlowFault } from './flow/flow-fault.ts';
 
 export const AUTOMATION_STATUSES = ['active', 'inactive'] as const;
 export type AutomationStatus = (typeof AUTOMATION_STATUSES)[number];

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { newUid } from '../../lib/ids.ts';
 import { parseInput, singleLine } from '../../lib/text.ts';
 import { lockOwnedList } from '../audience/find-owned-list.ts';
-import { requireWithinLimit } from '../billing/require-within-limit.ts';
+import { requireWithinLimit } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { tooManyAutomations } from './automation-errors.ts';
 import { countAutomations, insertAutomation } from './automation-store.ts';
 import { AUTOMATION_NAME_MAX, AUTOMATIONS_MAX } from './automation.ts';
-import { checkedDraft } from './checked-draft.ts';
+import { checkedDraft } from './flow/checked-draft.ts';
 
 export const createAutomationInput = z.object({ listUid: z.string().min(1), name: singleLine(AUTOMATION_NAME_MAX) });
 

@@ -7,9 +7,9 @@ import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { automationInUse } from './automation-errors.ts';
 import { deleteAutomationRow, discardActivity, eraseRows, findGoneAutomation } from './erase-automation-store.ts';
-import { deleteOldFlowTests, endLostFlowTests } from './old-flow-test-store.ts';
+import { deleteOldFlowTests, endLostFlowTests } from './live-test/old-flow-test-store.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
-import { flowsStarting } from './started-flow-store.ts';
+import { flowsStarting } from './flow/started-flow-store.ts';
 
 /** Some tens of milliseconds. */
 const ROWS_AT_ONCE = 5_000;

@@ -1,8 +1,8 @@
 /** Erases automations: their rows, and what people left in the tables that grow. */
 import { sql, row, type Queryable } from '../../db/database.ts';
 import type { Automation } from './automation.ts';
-import { FLOWS_IN_QUEUE } from './flow-activity-store.ts';
-import { UNTIL_ACTIVATED } from './flow-follower-store.ts';
+import { FLOWS_IN_QUEUE } from './events/flow-activity-store.ts';
+import { UNTIL_ACTIVATED } from './events/flow-follower-store.ts';
 
 /** The nodes last: by them it is found what is left. */
 const TABLES = [

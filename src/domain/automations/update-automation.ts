@@ -6,7 +6,7 @@ import { inTransaction, type Context } from '../context.ts';
 import { draftChanged } from './automation-errors.ts';
 import { writeAutomation } from './automation-store.ts';
 import { AUTOMATION_NAME_MAX } from './automation.ts';
-import { checkedDraft } from './checked-draft.ts';
+import { checkedDraft } from './flow/checked-draft.ts';
 import { findOwnedAutomation } from './find-owned-automation.ts';
 
 export const updateAutomationInput = z.object({ name: singleLine(AUTOMATION_NAME_MAX).optional() });

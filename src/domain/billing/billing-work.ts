@@ -9,9 +9,9 @@ import { inTransaction, viewerOf, type Context, type TransactionContext } from '
 import { customerNotFound, foreignCustomer, foreignSubscription, subscriptionNotFound } from './billing-errors.ts';
 import { administers } from './billing-rights.ts';
 import type { Money } from './money.ts';
-import { planById } from './plan-store.ts';
-import { findSubscription, findSubscriptionByUid, insertHistory } from './subscription-store.ts';
-import type { Subscription } from './subscription.ts';
+import { planById } from './plans/plan-store.ts';
+import { findSubscription, findSubscriptionByUid, insertHistory } from './subscriptions/subscription-store.ts';
+import type { Subscription } from './subscriptions/subscription.ts';
 
 export interface BillingWork {
   readonly ctx: TransactionContext;

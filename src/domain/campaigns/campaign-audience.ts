@@ -2,7 +2,7 @@
 import { findMailable } from '../audience/mailable-read-model.ts';
 import { ruleOfSegment } from '../audience/segments/segment-store.ts';
 import type { TransactionContext } from '../context.ts';
-import { plannedCount } from '../delivery/delivery-counter-store.ts';
+import { plannedCount } from '../delivery/ledger/delivery-counter-store.ts';
 import { sourceOfCampaign } from '../statistics/source-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { moveCampaign } from './campaign-state-store.ts';

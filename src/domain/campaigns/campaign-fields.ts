@@ -11,7 +11,7 @@ import { emailAddress, optionalLine, singleLine } from '../../lib/text.ts';
 import { localTime, quietHours, type QuietHours } from '../audience/quiet-hours.ts';
 import type { SegmentSnapshot } from '../audience/segments/segment.ts';
 import { given, textChecks } from '../content/text-checks.ts';
-import type { UnknownPolicy } from '../delivery/delivery.ts';
+import type { UnknownPolicy } from '../delivery/ledger/delivery.ts';
 import { sendingRoutes, type SendingRoute } from '../sending/routing/routes.ts';
 import type { CampaignStatus } from './campaign-state-store.ts';
 

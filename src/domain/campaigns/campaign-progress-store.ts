@@ -1,7 +1,7 @@
 /** The progress of campaigns under way (hot.campaign_progress). */
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
-import type { LedgerKey } from '../delivery/delivery.ts';
-import { inLedger } from '../delivery/ledger-read-model.ts';
+import type { LedgerKey } from '../delivery/ledger/delivery.ts';
+import { inLedger } from '../delivery/ledger/ledger-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 

@@ -2,7 +2,7 @@
 import { sql, typed, row, type Queryable } from '../../db/database.ts';
 import { sendAtTimeJob, sendBatchJob, snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
-import type { LedgerRange, UnknownPolicy } from '../delivery/delivery.ts';
+import type { LedgerRange, UnknownPolicy } from '../delivery/ledger/delivery.ts';
 import { CAMPAIGN_KEY_ROW, type CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 

@@ -1,11 +1,11 @@
 /** What a campaign lacks before it can be sent, files included, and whether it may still be changed. */
 import type { Queryable } from '../../db/database.ts';
 import { missingInContact } from '../audience/contact-read-model.ts';
-import { allowanceOf } from '../billing/allowance.ts';
+import { allowanceOf } from '../billing/plans/allowance.ts';
 import type { TransactionContext } from '../context.ts';
-import { faultsOf } from '../delivery/campaign-files.ts';
-import { attachmentsOf } from '../delivery/campaign-files-read-model.ts';
-import { compileCampaign } from '../delivery/campaign-message.ts';
+import { faultsOf } from '../delivery/campaigns/campaign-files.ts';
+import { attachmentsOf } from '../delivery/campaigns/campaign-files-read-model.ts';
+import { compileCampaign } from '../delivery/campaigns/campaign-message.ts';
 import { findSenderFault } from '../sending/addresses/usable-sender.ts';
 import { askVendors, vendorSenderFaults } from '../sending/vendor-senders.ts';
 import type { Context } from '../context.ts';

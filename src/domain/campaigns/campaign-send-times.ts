@@ -1,15 +1,15 @@
 /**
- * The later send times of a campaign (delivery/send-time-store.ts): one job each, which makes batches of the recipients due then.
+ * The later send times of a campaign (delivery/campaigns/send-time-store.ts): one job each, which makes batches of the recipients due then.
  * While all open recipients wait for one, the campaign shows it, and has no other job.
  */
 import type { Queryable } from '../../db/database.ts';
 import { sendAtTimeJob } from '../../jobs/campaign-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { sendTimeBatches } from '../delivery/audience-snapshot-store.ts';
-import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
-import { nextSendTimeIfIdle, passSendTimes } from '../delivery/send-time-store.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
+import { sendTimeBatches } from '../delivery/campaigns/audience-snapshot-store.ts';
+import { peopleTimesOf } from '../delivery/campaigns/people-times-read-model.ts';
+import { nextSendTimeIfIdle, passSendTimes } from '../delivery/campaigns/send-time-store.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { enqueueBatches } from './enqueue-batches.ts';
 import { beginWait, endWait, isIdleUntil } from './campaign-state-store.ts';

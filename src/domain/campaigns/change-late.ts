@@ -3,9 +3,9 @@
  * its content, as long as nobody has got the message.
  */
 import type { Context, TransactionContext } from '../context.ts';
-import { compileCampaign } from '../delivery/campaign-message.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { isUnsent } from '../delivery/ledger-read-model.ts';
+import { compileCampaign } from '../delivery/campaigns/campaign-message.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
+import { isUnsent } from '../delivery/ledger/ledger-read-model.ts';
 import { askVendors } from '../sending/vendor-senders.ts';
 import { registerCampaignLinks } from '../statistics/link-counter-store.ts';
 import { campaignNotReady } from './campaign-errors.ts';

@@ -6,7 +6,7 @@ import { viewerOf, type Context } from '../context.ts';
 import { brokenLinkWarning } from '../content/message-warnings.ts';
 import type { MailData } from '../content/mail-data.ts';
 import type { CompiledMessage, RecipientLinks, TrackedLink } from '../content/message.ts';
-import { sampleLinks, sampleValues, type SampleCampaign } from '../delivery/sample-recipient.ts';
+import { sampleLinks, sampleValues, type SampleCampaign } from '../delivery/campaigns/sample-recipient.ts';
 import { linkAddressFor } from '../sending/identity.ts';
 import { tooManyPreviews } from './campaign-errors.ts';
 

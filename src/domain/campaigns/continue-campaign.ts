@@ -5,8 +5,8 @@
 import { enqueue } from '../../jobs/define-job.ts';
 import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
 import type { Context, TransactionContext } from '../context.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { openBatches } from '../delivery/audience-snapshot-store.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
+import { openBatches } from '../delivery/campaigns/audience-snapshot-store.ts';
 import { enqueueSendTimes } from './campaign-send-times.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import type { Campaign } from './campaign.ts';

@@ -3,8 +3,8 @@
  * them again at the risk of a second copy.
  */
 import { inTransaction, type Context } from '../context.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { decideUnknown, type UnknownDecision } from '../delivery/unknown-outcome-store.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
+import { decideUnknown, type UnknownDecision } from '../delivery/ledger/unknown-outcome-store.ts';
 import { keepInQuota } from '../sending/send-budget-store.ts';
 import { campaignListDeleted, wrongCampaignState } from './campaign-errors.ts';
 import { moveCampaign } from './campaign-state-store.ts';

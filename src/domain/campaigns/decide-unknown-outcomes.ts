@@ -3,7 +3,7 @@
  * jobs decide them, but a paused campaign has none, and the customer's other campaigns must not wait for it.
  */
 import type { Context } from '../context.ts';
-import { recoverAmbiguous } from '../delivery/unknown-outcome-store.ts';
+import { recoverAmbiguous } from '../delivery/ledger/unknown-outcome-store.ts';
 import { unknownRanges } from './campaign-read-model.ts';
 
 /**

@@ -3,7 +3,7 @@ import { sql, type Queryable } from '../../db/database.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import type { AudienceSlice } from '../audience/segments/segment-read-model.ts';
 import { viewerOf, type Context } from '../context.ts';
-import { DRY_PERSON_ROW, type DryPerson } from '../delivery/compose-dry.ts';
+import { DRY_PERSON_ROW, type DryPerson } from '../delivery/campaigns/compose-dry.ts';
 import type { DryRun } from './dry-run-store.ts';
 
 export interface FaultyPerson {

@@ -2,8 +2,8 @@
 import type { Queryable } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { enqueueMany } from '../../jobs/define-job.ts';
-import type { IdRange } from '../delivery/audience-snapshot-store.ts';
-import { jobPayload } from '../delivery/batch.ts';
+import type { IdRange } from '../delivery/campaigns/audience-snapshot-store.ts';
+import { jobPayload } from '../delivery/campaigns/batch.ts';
 import type { Campaign } from './campaign.ts';
 
 /** One sending job per batch. */

@@ -1,8 +1,8 @@
 /** Sets `done` if and only if the snapshot is complete and the ledger balances with nothing open. */
 import { inTransaction, type Context } from '../context.ts';
-import { lockOpenCount, writeBalance } from '../delivery/delivery-counter-store.ts';
-import { countLedger } from '../delivery/ledger-read-model.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
+import { lockOpenCount, writeBalance } from '../delivery/ledger/delivery-counter-store.ts';
+import { countLedger } from '../delivery/ledger/ledger-read-model.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
 import { sourceOfCampaign } from '../statistics/source-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { moveCampaign } from './campaign-state-store.ts';

@@ -1,8 +1,8 @@
 /** Quiet hours or a frequency cap were changed: campaigns look again at the recipients that these hold back (D82). Repeating it is harmless. */
 import type { ChangedHolding } from '../audience/enqueue-held-mails.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { freeHeldRecipients } from '../delivery/held-mail-store.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
+import { freeHeldRecipients } from '../delivery/messages/held-mail-store.ts';
 import { campaignsThatMayHold, type MayHold } from './campaign-wait-read-model.ts';
 import { findCampaignById } from './campaign-store.ts';
 import { enqueueBatches } from './enqueue-batches.ts';

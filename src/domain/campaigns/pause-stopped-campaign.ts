@@ -1,7 +1,7 @@
 /** Pauses a campaign because of its own fault (its template, its sender, its recipients), and records the reason. */
 import { inTransaction, type Context } from '../context.ts';
-import type { CampaignStop } from '../delivery/campaign-stop.ts';
-import { takeBackRefusals } from '../delivery/take-back-refusals.ts';
+import type { CampaignStop } from '../delivery/campaigns/campaign-stop.ts';
+import { takeBackRefusals } from '../delivery/campaigns/take-back-refusals.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { moveCampaign } from './campaign-state-store.ts';
 import { countRefusals } from './campaign-store.ts';

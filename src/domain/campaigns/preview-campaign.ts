@@ -4,7 +4,7 @@ import { requireScope } from '../accounts/require-scope.ts';
 import { findSubscriber } from '../audience/find-subscriber.ts';
 import { uidOfList } from '../audience/list-store.ts';
 import type { Context } from '../context.ts';
-import { compileCampaign } from '../delivery/campaign-message.ts';
+import { compileCampaign } from '../delivery/campaigns/campaign-message.ts';
 import type { Campaign } from './campaign.ts';
 import { campaignListDeleted, campaignNotFound } from './campaign-errors.ts';
 import { composePreview, whenFree, type ComposedPreview } from './compose-preview.ts';

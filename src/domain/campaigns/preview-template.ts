@@ -18,8 +18,8 @@ import {
 import { findOwnedTemplate } from '../content/templates/find-owned-template.ts';
 import { templateFields } from '../content/templates/template-fields.ts';
 import type { Context } from '../context.ts';
-import { compileSource } from '../delivery/campaign-message.ts';
-import { messageSourceOf, readListSource, type SourceRow } from '../delivery/campaign-source-read-model.ts';
+import { compileSource } from '../delivery/campaigns/campaign-message.ts';
+import { messageSourceOf, readListSource, type SourceRow } from '../delivery/campaigns/campaign-source-read-model.ts';
 import { composePreview, whenFree, type ComposedPreview } from './compose-preview.ts';
 import { readerOf } from './preview-campaign.ts';
 

@@ -3,7 +3,7 @@ import { eraseCustomerJob } from '../../jobs/account-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import { isDeleting } from '../accounts/customer-store.ts';
 import { eraseCustomer } from '../accounts/erase-customer.ts';
-import { closePayments } from '../billing/close-payments.ts';
+import { closePayments } from '../billing/payments/close-payments.ts';
 import type { Context } from '../context.ts';
 import { pauseCustomerCampaigns } from './pause-customer-campaigns.ts';
 

@@ -1,7 +1,7 @@
 /** Sends one batch of a campaign, and updates the campaign by the result. */
 import type { Context } from '../context.ts';
-import type { Batch, BatchWorker } from '../delivery/batch.ts';
-import { sendBatch } from '../delivery/send-batch.ts';
+import type { Batch, BatchWorker } from '../delivery/campaigns/batch.ts';
+import { sendBatch } from '../delivery/campaigns/send-batch.ts';
 import { sourceOfCampaign } from '../statistics/source-read-model.ts';
 import { waitForSendTime } from './campaign-send-times.ts';
 import { finishCampaign } from './finish-campaign.ts';

@@ -1,7 +1,7 @@
 /** What prevents sending a campaign: codes with parameters, as a paused one stores them, and their texts by field. */
 import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.ts';
 import type { ContactPart } from '../audience/contact-read-model.ts';
-import { fileFaultTexts, type FileFaultParams } from '../delivery/campaign-files.ts';
+import { fileFaultTexts, type FileFaultParams } from '../delivery/campaigns/campaign-files.ts';
 import { senderFaultTexts, type SenderFaultParams } from '../sending/addresses/usable-sender.ts';
 
 interface SendFaultParams extends FileFaultParams, SenderFaultParams {

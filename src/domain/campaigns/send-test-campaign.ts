@@ -1,11 +1,11 @@
 /** Sends tests of a campaign's message to addresses that the author chooses. */
 import { z } from 'zod';
 import { optionalLine, parseInput, singleLine } from '../../lib/text.ts';
-import { requireRunningPlan } from '../billing/require-allowed.ts';
+import { requireRunningPlan } from '../billing/plans/require-allowed.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { compileCampaign } from '../delivery/campaign-message.ts';
-import { enqueueTestMessages } from '../delivery/test-message.ts';
-import { insertTests, type TestMessage } from '../delivery/test-message-store.ts';
+import { compileCampaign } from '../delivery/campaigns/campaign-message.ts';
+import { enqueueTestMessages } from '../delivery/campaigns/test-message.ts';
+import { insertTests, type TestMessage } from '../delivery/campaigns/test-message-store.ts';
 import { senderFault } from '../sending/addresses/usable-sender.ts';
 import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
 import { campaignNotReady } from './campaign-errors.ts';

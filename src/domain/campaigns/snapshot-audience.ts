@@ -4,11 +4,15 @@
  */
 import { UnavailableConditionError } from '../audience/segments/segment-errors.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
-import { ensurePartitionOf, snapshotSegmentSlice, snapshotSlice } from '../delivery/audience-snapshot-store.ts';
-import { refreshStatistics } from '../delivery/planner-statistics-store.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
+import {
+  ensurePartitionOf,
+  snapshotSegmentSlice,
+  snapshotSlice,
+} from '../delivery/campaigns/audience-snapshot-store.ts';
+import { refreshStatistics } from '../delivery/ledger/planner-statistics-store.ts';
 import { assert } from '../../lib/errors.ts';
-import { peopleTimesOf } from '../delivery/people-times-read-model.ts';
+import { peopleTimesOf } from '../delivery/campaigns/people-times-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { answerSegment, pauseWithoutAnswer } from './answer-segment.ts';
 import { endWithoutAudience } from './campaign-audience.ts';

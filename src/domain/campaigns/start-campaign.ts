@@ -1,9 +1,9 @@
 /** Starts a campaign, or resumes a paused one, or schedules one whose time is still to come (decision D21). */
 import { enqueue } from '../../jobs/define-job.ts';
 import { snapshotAudienceJob } from '../../jobs/campaign-jobs.ts';
-import { hasRunningPlan, requireRunningPlan } from '../billing/require-allowed.ts';
+import { hasRunningPlan, requireRunningPlan } from '../billing/plans/require-allowed.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { compileCampaign } from '../delivery/campaign-message.ts';
+import { compileCampaign } from '../delivery/campaigns/campaign-message.ts';
 import { hasServerToSendThrough } from '../sending/sending-server-read-model.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { registerCampaignLinks } from '../statistics/link-counter-store.ts';

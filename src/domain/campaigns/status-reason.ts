@@ -6,7 +6,7 @@ import type { CodedReason, NoParams, ReasonTexts } from '../../lib/coded-reason.
 import { readableTime } from '../../lib/units.ts';
 import { deliveryReasonText } from '../sending/delivery-reason.ts';
 import { unavailableText, type UnavailableCondition } from '../audience/segments/segment-errors.ts';
-import type { StopParams } from '../delivery/campaign-stop.ts';
+import type { StopParams } from '../delivery/campaigns/campaign-stop.ts';
 import type { ServerWaitParams } from '../sending/server-wait.ts';
 import { sendFaultText, type AudienceFault, type SendFault } from './send-fault.ts';
 

@@ -2,7 +2,7 @@
 import { InputFaults } from '../../lib/input-faults.ts';
 import { lockOwnedList } from '../audience/find-owned-list.ts';
 import { inTransaction, type Context, type TransactionContext } from '../context.ts';
-import { compileCampaign } from '../delivery/campaign-message.ts';
+import { compileCampaign } from '../delivery/campaigns/campaign-message.ts';
 import { checkedRoutes } from '../sending/routing/routes.ts';
 import { appoint } from './campaign-schedule.ts';
 import { moveCampaign, type CampaignStatus } from './campaign-state-store.ts';

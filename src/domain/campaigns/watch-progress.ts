@@ -6,7 +6,7 @@
 import type { Queryable } from '../../db/database.ts';
 import { tryLockUntilCommit } from '../../db/lock.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { ledgerOfCampaign } from '../delivery/delivery.ts';
+import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
 import { dueOf, noteAlarm, noteExcuse, noteProgress, stalledNow, type Stall } from './campaign-progress-store.ts';
 import { clearStalls, reportStall } from './campaign-state-store.ts';
 import { campaignWaits } from './campaign-wait.ts';

@@ -5,7 +5,7 @@
 import { row, sql, type Queryable } from '../../db/database.ts';
 import { emailKey } from '../../lib/text.ts';
 import { capNumbers, HOLD_DAYS_MAX, type FrequencyCaps } from '../audience/frequency-cap.ts';
-import type { LedgerKey, RecipientKey } from './delivery.ts';
+import type { LedgerKey, RecipientKey } from './ledger/delivery.ts';
 
 /** A message that needs a place. */
 export interface CappedMessage extends RecipientKey {

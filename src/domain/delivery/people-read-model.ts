@@ -1,7 +1,7 @@
 /** The people of ledger rows and of links, with the values for messages. */
 import { sql, typed, row, type Queryable } from '../../db/database.ts';
 import { withId } from '../audience/subscriber-store.ts';
-import type { DueDelivery, Lease } from './delivery.ts';
+import type { DueDelivery, Lease } from './ledger/delivery.ts';
 
 export interface Person extends Pick<DueDelivery, 'email' | 'fields' | 'denialReason'> {
   readonly id: bigint;

@@ -3,7 +3,7 @@
  * arrive, and at the end.
  */
 import { fileTypeFromBuffer } from 'file-type';
-import { requireUploadSpace, uploadLimitsOf } from '../billing/require-within-limit.ts';
+import { requireUploadSpace, uploadLimitsOf } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { newUid } from '../../lib/ids.ts';
 import { assert } from '../../lib/errors.ts';

@@ -4,7 +4,7 @@
  */
 import type { Queryable, Transaction } from '../../db/database.ts';
 import { lockUntilCommit } from '../../db/lock.ts';
-import { stopRestoredFlows } from '../automations/stop-restored.ts';
+import { stopRestoredFlows } from '../automations/stopping/stop-restored.ts';
 import { EVERY_CAMPAIGN, moveCampaigns, PAUSABLE } from '../campaigns/campaign-state-store.ts';
 import { HOLD_KEY, RELEASED_KEY } from '../accounts/installation-hold-read-model.ts';
 import { inTransaction, type Context } from '../context.ts';

@@ -2,7 +2,7 @@
 import { newUid } from '../../lib/ids.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { administers } from '../billing/billing-rights.ts';
-import { requireWithinLimit } from '../billing/require-within-limit.ts';
+import { requireWithinLimit } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { requireOwnServers } from './require-own-servers.ts';
 import { tooManyServers } from './sending-server-errors.ts';

@@ -1,8 +1,8 @@
 /** Which own sending servers a plan lets a customer have (decision D29). */
 import type { Queryable } from '../../db/database.ts';
 import { ValidationError } from '../../lib/errors.ts';
-import { notIncluded, withoutRunningPlan } from '../billing/allowance-errors.ts';
-import { allowanceOf, mayPrepare } from '../billing/allowance.ts';
+import { notIncluded, withoutRunningPlan } from '../billing/plans/allowance-errors.ts';
+import { allowanceOf, mayPrepare } from '../billing/plans/allowance.ts';
 
 /**
  * Whether the customer may have an own server of this type. Throws ForbiddenError `PLAN_DOES_NOT_INCLUDE`,

@@ -7,7 +7,7 @@
 import { sql, row, typed, type Queryable, type RowOf } from '../../db/database.ts';
 import { assert } from '../../lib/errors.ts';
 import type { SourceKey } from '../source-key.ts';
-import { limitOf, type Allowance } from '../billing/allowance.ts';
+import { limitOf, type Allowance } from '../billing/plans/allowance.ts';
 
 /** The range of the ledger that a job works on. */
 export interface SendRange extends SourceKey {

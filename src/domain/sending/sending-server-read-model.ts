@@ -5,7 +5,7 @@
  * driver pool, for campaigns that want to start and for servers that somebody wants to delete.
  */
 import { empty, row, sql, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
-import { onlyInForce } from '../billing/subscription-read-model.ts';
+import { onlyInForce } from '../billing/subscriptions/subscription-read-model.ts';
 import { CONNECTIONS_NOW, SENDING_PROCESSES } from './routing/connections-store.ts';
 
 interface RouteQuestion {

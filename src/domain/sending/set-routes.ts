@@ -5,7 +5,7 @@ import { readSendingServers, writeSendingServers, writeSendsPerHour } from '../a
 import { knownCustomer } from '../accounts/known-customer.ts';
 import { planNotFound } from '../billing/billing-errors.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
-import { findPlan, writePlanServers } from '../billing/plan-store.ts';
+import { findPlan, writePlanServers } from '../billing/plans/plan-store.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import {
   checkedRoutes,

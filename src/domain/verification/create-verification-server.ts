@@ -2,8 +2,8 @@
 import { newUid } from '../../lib/ids.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { administers } from '../billing/billing-rights.ts';
-import { requireAllowed } from '../billing/require-allowed.ts';
-import { requireWithinLimit } from '../billing/require-within-limit.ts';
+import { requireAllowed } from '../billing/plans/require-allowed.ts';
+import { requireWithinLimit } from '../billing/plans/require-within-limit.ts';
 import { inTransaction, viewerOf, type Context, type TransactionContext } from '../context.ts';
 import { sealSecrets } from '../sending/server-secrets.ts';
 import { checkVerifierSettings, tryVerifier } from './open-verifier.ts';

@@ -1,7 +1,7 @@
 /** Whether a customer may verify people now, and by which server. */
 import type { Queryable } from '../../db/database.ts';
-import { withoutRunningPlan } from '../billing/allowance-errors.ts';
-import { allowanceOf, mayPrepare } from '../billing/allowance.ts';
+import { withoutRunningPlan } from '../billing/plans/allowance-errors.ts';
+import { allowanceOf, mayPrepare } from '../billing/plans/allowance.ts';
 import { usableVerificationServer } from './usable-server-read-model.ts';
 import { noUsableServer } from './verification-errors.ts';
 import type { VerificationServer } from './verification-server.ts';

@@ -4,7 +4,7 @@ import { isUid } from '../../lib/ids.ts';
 import { parseInput, singleLine } from '../../lib/text.ts';
 import { planNotFound } from '../billing/billing-errors.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
-import { findPlan, writePlanVerificationServers } from '../billing/plan-store.ts';
+import { findPlan, writePlanVerificationServers } from '../billing/plans/plan-store.ts';
 import { inTransaction, type Context } from '../context.ts';
 import { systemVerificationServersAmong } from './usable-server-read-model.ts';
 import { foreignVerificationServer, verificationServerNotFound } from './verification-server-errors.ts';

@@ -1,7 +1,7 @@
 /** Which verification servers a customer may use now, by its plan: one statement for the choice, for lists and for runs. */
 import { empty, sql, type Queryable, type Sql } from '../../db/database.ts';
 import { columnsOf, selectList } from '../../db/fields.ts';
-import { onlyInForce } from '../billing/subscription-read-model.ts';
+import { onlyInForce } from '../billing/subscriptions/subscription-read-model.ts';
 import { verificationServerColumns } from './verification-server-fields.ts';
 import type { VerificationServer } from './verification-server.ts';
 

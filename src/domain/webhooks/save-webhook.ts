@@ -5,7 +5,7 @@ import { ValidationError } from '../../lib/errors.ts';
 import { InputFaults } from '../../lib/input-faults.ts';
 import { parseInput } from '../../lib/text.ts';
 import { requireAdministrator } from '../billing/billing-rights.ts';
-import { requirePreparing } from '../billing/require-allowed.ts';
+import { requirePreparing } from '../billing/plans/require-allowed.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
 import { checkBodyTemplate } from './body-template.ts';
 import { findWebhook } from './find-webhook.ts';

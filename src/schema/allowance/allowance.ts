@@ -1,7 +1,7 @@
 /** What a customer may do, and how much of it is used. */
-import type { Allowance as AllowanceRow } from '../../domain/billing/allowance.ts';
-import type { LimitUsage as LimitUsageRow } from '../../domain/billing/usage-read-model.ts';
-import { limitUsages } from '../../domain/billing/usage-read-model.ts';
+import type { Allowance as AllowanceRow } from '../../domain/billing/plans/allowance.ts';
+import type { LimitUsage as LimitUsageRow } from '../../domain/billing/plans/usage-read-model.ts';
+import { limitUsages } from '../../domain/billing/plans/usage-read-model.ts';
 import { sendUsage, type SendUsage } from '../../domain/sending/send-budget-store.ts';
 import { builder } from '../builder.ts';
 import { AllowanceSource } from '../enums.ts';

@@ -1,5 +1,5 @@
 /** Reading an allowance: one's own, or for administrators a customer's. */
-import { allowanceOf } from '../../domain/billing/allowance.ts';
+import { allowanceOf } from '../../domain/billing/plans/allowance.ts';
 import { knownCustomer } from '../../domain/accounts/known-customer.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';

@@ -1,8 +1,8 @@
 /** Starting the API-call nodes of an automation (decision D27). */
 import { z } from 'zod';
 import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
-import { executeApiCall, type ApiCallAnswer } from '../../domain/automations/execute-api-call.ts';
-import { NODE_ID_MAX } from '../../domain/automations/flow-parts.ts';
+import { executeApiCall, type ApiCallAnswer } from '../../domain/automations/api-calls/execute-api-call.ts';
+import { NODE_ID_MAX } from '../../domain/automations/flow/flow-parts.ts';
 import { runUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 

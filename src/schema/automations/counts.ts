@@ -1,5 +1,5 @@
 /** The counts of an automation's nodes (decision D90): read, or watched. */
-import type { NodeCount } from '../../domain/automations/count-read-model.ts';
+import type { NodeCount } from '../../domain/automations/runs/count-read-model.ts';
 import { automationNotFound } from '../../domain/automations/automation-errors.ts';
 import { findOwnedAutomation } from '../../domain/automations/find-owned-automation.ts';
 import {
@@ -7,8 +7,8 @@ import {
   readCounts,
   type AutomationCounts as Counts,
   type VersionCounts,
-} from '../../domain/automations/read-counts.ts';
-import { placeFilterInput } from '../../domain/automations/seen-run.ts';
+} from '../../domain/automations/runs/read-counts.ts';
+import { placeFilterInput } from '../../domain/automations/runs/seen-run.ts';
 import { parseInput } from '../../lib/text.ts';
 import { builder } from '../builder.ts';
 import '../subscription-type.ts';

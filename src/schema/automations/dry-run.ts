@@ -5,10 +5,10 @@ import {
   DRY_PEOPLE_MAX,
   dryRunAutomation,
   type DryRun,
-} from '../../domain/automations/dry-run-automation.ts';
-import { DRY_ENTRIES_MAX } from '../../domain/automations/dry-run-entries.ts';
-import type { DryPath } from '../../domain/automations/dry-run.ts';
-import type { DryStep } from '../../domain/automations/dry-run-walk.ts';
+} from '../../domain/automations/dry-run/dry-run-automation.ts';
+import { DRY_ENTRIES_MAX } from '../../domain/automations/dry-run/dry-run-entries.ts';
+import type { DryPath } from '../../domain/automations/dry-run/dry-run.ts';
+import type { DryStep } from '../../domain/automations/dry-run/dry-run-walk.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';

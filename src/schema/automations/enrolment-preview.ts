@@ -1,5 +1,5 @@
 /** Who would enter an automation now by what they are already. */
-import type { EnteringPreview } from '../../domain/automations/preview-entering.ts';
+import type { EnteringPreview } from '../../domain/automations/entries/preview-entering.ts';
 import { builder } from '../builder.ts';
 
 const reading = { scope: 'automations:read' } as const;

@@ -1,6 +1,6 @@
 /** Letting people in who matched an automation when it began, with its progress. */
-import type { EnrolmentFault, EnrolmentStatus as Status } from '../../domain/automations/enrolment.ts';
-import type { Enrolment } from '../../domain/automations/enrolment-read-model.ts';
+import type { EnrolmentFault, EnrolmentStatus as Status } from '../../domain/automations/entries/enrolment.ts';
+import type { Enrolment } from '../../domain/automations/entries/enrolment-read-model.ts';
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';
 import { RefusedPeople } from './enrolment-preview.ts';

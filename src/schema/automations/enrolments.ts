@@ -1,7 +1,7 @@
 /** Letting people in who match an automation already (decision D71): a look, the act with its progress, and its end before the time. */
-import { cancelEntering, enrolmentsOf } from '../../domain/automations/cancel-entering.ts';
-import { enterExisting, enterExistingInput } from '../../domain/automations/enter-existing.ts';
-import { previewEntering } from '../../domain/automations/preview-entering.ts';
+import { cancelEntering, enrolmentsOf } from '../../domain/automations/entries/cancel-entering.ts';
+import { enterExisting, enterExistingInput } from '../../domain/automations/entries/enter-existing.ts';
+import { previewEntering } from '../../domain/automations/entries/preview-entering.ts';
 import { builder } from '../builder.ts';
 import { EnrolmentPreview } from './enrolment-preview.ts';
 import { AutomationEnrolment } from './enrolment.ts';

@@ -1,8 +1,8 @@
 /** Flows as documents: exported, imported, and those that come with the product. */
 import { createAutomationInput } from '../../domain/automations/create-automation.ts';
-import { exportAutomation } from '../../domain/automations/export-automation.ts';
-import type { FlowDocument as Document } from '../../domain/automations/flow-document.ts';
-import { importAutomation } from '../../domain/automations/import-automation.ts';
+import { exportAutomation } from '../../domain/automations/documents/export-automation.ts';
+import type { FlowDocument as Document } from '../../domain/automations/documents/flow-document.ts';
+import { importAutomation } from '../../domain/automations/documents/import-automation.ts';
 import { makeReadyMade } from '../../domain/automations/ready-made/make-ready-made.ts';
 import type {
   Need,

@@ -1,5 +1,5 @@
 /** What is wrong with a flow, or may be meant so. */
-import type { FlowFault as Fault } from '../../domain/automations/flow-fault.ts';
+import type { FlowFault as Fault } from '../../domain/automations/flow/flow-fault.ts';
 import { builder } from '../builder.ts';
 
 export const FlowFault = builder.objectRef<Fault>('FlowFault').implement({

@@ -1,5 +1,5 @@
 /** A step of a live test of an automation. */
-import type { FlowTestStep as Step } from '../../domain/automations/flow-test.ts';
+import type { FlowTestStep as Step } from '../../domain/automations/live-test/flow-test.ts';
 import { messageUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';

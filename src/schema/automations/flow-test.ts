@@ -1,6 +1,6 @@
 /** A live test of an automation. */
-import type { FlowTestFault, FlowTestStatus as Status } from '../../domain/automations/flow-test.ts';
-import type { FlowTest } from '../../domain/automations/flow-test-read-model.ts';
+import type { FlowTestFault, FlowTestStatus as Status } from '../../domain/automations/live-test/flow-test.ts';
+import type { FlowTest } from '../../domain/automations/live-test/flow-test-read-model.ts';
 import { flowTestUid, subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';

@@ -1,8 +1,8 @@
 /** Live tests of an automation to a named address (decision D91). */
 import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
-import { cancelFlowTest, flowTestsOf, ownedFlowTest } from '../../domain/automations/find-flow-test.ts';
-import { flowTestInput, WAIT_SECONDS } from '../../domain/automations/flow-test.ts';
-import { testAutomation } from '../../domain/automations/test-automation.ts';
+import { cancelFlowTest, flowTestsOf, ownedFlowTest } from '../../domain/automations/live-test/find-flow-test.ts';
+import { flowTestInput, WAIT_SECONDS } from '../../domain/automations/live-test/flow-test.ts';
+import { testAutomation } from '../../domain/automations/live-test/test-automation.ts';
 import { builder } from '../builder.ts';
 import { AutomationTest } from './flow-test.ts';
 

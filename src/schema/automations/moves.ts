@@ -1,9 +1,9 @@
 /** Moving people who are inside to a version that is published, and sending those who have finished to a node (decision D84). */
-import type { FlowFault as Fault } from '../../domain/automations/flow-fault.ts';
-import { sendToFinishedInput } from '../../domain/automations/finished.ts';
-import type { NodeMove } from '../../domain/automations/occupied-nodes.ts';
-import { previewMoves, type PreviewedMoves } from '../../domain/automations/preview-moves.ts';
-import { finishedPeople, sendToFinished } from '../../domain/automations/send-to-finished.ts';
+import type { FlowFault as Fault } from '../../domain/automations/flow/flow-fault.ts';
+import { sendToFinishedInput } from '../../domain/automations/versions/finished.ts';
+import type { NodeMove } from '../../domain/automations/versions/occupied-nodes.ts';
+import { previewMoves, type PreviewedMoves } from '../../domain/automations/versions/preview-moves.ts';
+import { finishedPeople, sendToFinished } from '../../domain/automations/versions/send-to-finished.ts';
 import { builder } from '../builder.ts';
 import { FlowFault } from './flow-fault.ts';
 

@@ -2,11 +2,11 @@
 import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
 import { copyAutomation } from '../../domain/automations/copy-automation.ts';
 import { createAutomation, createAutomationInput } from '../../domain/automations/create-automation.ts';
-import { letIntoAutomation } from '../../domain/automations/execute-automation.ts';
-import type { FlowFault as Fault } from '../../domain/automations/flow-fault.ts';
-import { publishWithMoves } from '../../domain/automations/publish-automation.ts';
+import { letIntoAutomation } from '../../domain/automations/entries/execute-automation.ts';
+import type { FlowFault as Fault } from '../../domain/automations/flow/flow-fault.ts';
+import { publishWithMoves } from '../../domain/automations/versions/publish-automation.ts';
 import { deleteAutomation } from '../../domain/automations/delete-automation.ts';
-import { setAutomationStatus } from '../../domain/automations/set-automation-status.ts';
+import { setAutomationStatus } from '../../domain/automations/stopping/set-automation-status.ts';
 import { moveArgs } from './moves.ts';
 import { overdueArgs, overdueOf } from './overdue.ts';
 import { updateAutomation, updateAutomationInput } from '../../domain/automations/update-automation.ts';

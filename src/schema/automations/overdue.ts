@@ -1,6 +1,6 @@
 /** What becomes of late steps when an automation goes on. */
 import { z } from 'zod';
-import type { OverdueChoice } from '../../domain/automations/set-automation-status.ts';
+import type { OverdueChoice } from '../../domain/automations/stopping/set-automation-status.ts';
 import { ValidationError } from '../../lib/errors.ts';
 import { builder } from '../builder.ts';
 import { closedSet } from '../enums.ts';

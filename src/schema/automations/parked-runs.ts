@@ -1,7 +1,7 @@
 /** What to do with runs that failed (decision D87), and taking a person out. */
 import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
-import { retryParked, skipParked, takeOut } from '../../domain/automations/parked-runs.ts';
-import { placeInput } from '../../domain/automations/seen-run.ts';
+import { retryParked, skipParked, takeOut } from '../../domain/automations/runs/parked-runs.ts';
+import { placeInput } from '../../domain/automations/runs/seen-run.ts';
 import { builder } from '../builder.ts';
 
 const writing = { scope: 'automations:write' } as const;

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { findOwnedList } from '../../domain/audience/find-owned-list.ts';
 import { AUTOMATION_NAME_MAX } from '../../domain/automations/automation.ts';
-import { checkAutomation } from '../../domain/automations/check-automation.ts';
+import { checkAutomation } from '../../domain/automations/flow/check-automation.ts';
 import { findOwnedAutomation } from '../../domain/automations/find-owned-automation.ts';
-import type { FlowFault as Fault } from '../../domain/automations/flow-fault.ts';
+import type { FlowFault as Fault } from '../../domain/automations/flow/flow-fault.ts';
 import type { Prisma } from '../../generated/prisma/client.ts';
 import { optionalLine, parseInput } from '../../lib/text.ts';
 import { builder } from '../builder.ts';

@@ -9,16 +9,16 @@ import {
   shownPayload,
   stepsOfRun,
   type FoundRun,
-} from '../../domain/automations/read-runs.ts';
-import { countSteps } from '../../domain/automations/run-read-model.ts';
+} from '../../domain/automations/runs/read-runs.ts';
+import { countSteps } from '../../domain/automations/runs/run-read-model.ts';
 import {
   placeFilterInput,
   RUN_STATES,
   type RunPosition,
   type RunState,
   type SeenStep,
-} from '../../domain/automations/seen-run.ts';
-import { messagesById, type LoggedMessage } from '../../domain/delivery/message-log-read-model.ts';
+} from '../../domain/automations/runs/seen-run.ts';
+import { messagesById, type LoggedMessage } from '../../domain/delivery/messages/message-log-read-model.ts';
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { messageUid, runUid, subscriberUid, UID_LENGTH } from '../../lib/ids.ts';

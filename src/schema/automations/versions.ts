@@ -1,7 +1,7 @@
 /** The published versions of an automation. They never change. */
 import { countVersions, versionsPage, type VersionHead } from '../../domain/automations/automation-read-model.ts';
 import { findOwnedAutomation } from '../../domain/automations/find-owned-automation.ts';
-import { readVersion } from '../../domain/automations/version-read-model.ts';
+import { readVersion } from '../../domain/automations/runs/version-read-model.ts';
 import { takeContent } from '../answer-content.ts';
 import { builder } from '../builder.ts';
 import { forwardConnection } from '../key-connection.ts';

@@ -1,7 +1,7 @@
 /** Attachments of a campaign. */
 import { attachFile, attachFileInput, detachFile } from '../../domain/campaigns/attach-file.ts';
 import { viewerOf } from '../../domain/context.ts';
-import { attachmentsOfEach, type Attachment } from '../../domain/delivery/campaign-files-read-model.ts';
+import { attachmentsOfEach, type Attachment } from '../../domain/delivery/campaigns/campaign-files-read-model.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';

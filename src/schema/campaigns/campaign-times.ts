@@ -1,6 +1,6 @@
 /** When the recipients of a campaign get it. */
 import { viewerOf } from '../../domain/context.ts';
-import { sendTimesOf, type SendTime } from '../../domain/delivery/send-time-store.ts';
+import { sendTimesOf, type SendTime } from '../../domain/delivery/campaigns/send-time-store.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { loadBy } from '../loaders/load-by.ts';

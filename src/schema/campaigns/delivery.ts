@@ -1,7 +1,11 @@
 /** Deliveries: the result for each recipient of a campaign, from its ledger, by key. */
-import { ledgerOfCampaign, type deliveryStates } from '../../domain/delivery/delivery.ts';
-import { countDeliveries, deliveryPage, type DeliveryRow } from '../../domain/delivery/delivery-page-read-model.ts';
-import type { LedgerBalance } from '../../domain/delivery/ledger-read-model.ts';
+import { ledgerOfCampaign, type deliveryStates } from '../../domain/delivery/ledger/delivery.ts';
+import {
+  countDeliveries,
+  deliveryPage,
+  type DeliveryRow,
+} from '../../domain/delivery/ledger/delivery-page-read-model.ts';
+import type { LedgerBalance } from '../../domain/delivery/ledger/ledger-read-model.ts';
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
 import { subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';

@@ -2,7 +2,7 @@
 import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
 import { sendTestCampaign, sendTestInput } from '../../domain/campaigns/send-test-campaign.ts';
 import { TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/test-addresses.ts';
-import { latestTestsOfEach, testReply, type TestMessage } from '../../domain/delivery/test-message-store.ts';
+import { latestTestsOfEach, testReply, type TestMessage } from '../../domain/delivery/campaigns/test-message-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';

@@ -1,7 +1,7 @@
 /** Reading campaigns. */
 import { findOwnedCampaign } from '../../domain/campaigns/find-owned-campaign.ts';
-import { ledgerOfCampaign } from '../../domain/delivery/delivery.ts';
-import { countLedger } from '../../domain/delivery/ledger-read-model.ts';
+import { ledgerOfCampaign } from '../../domain/delivery/ledger/delivery.ts';
+import { countLedger } from '../../domain/delivery/ledger/ledger-read-model.ts';
 import { builder } from '../builder.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';
 import { Campaign } from './campaign.ts';

@@ -1,13 +1,13 @@
 /** Changing customers: for administrators. */
 import { RECENT_LOGIN } from '../../domain/accounts/require-recent-login.ts';
-import { limitInput } from '../../domain/billing/plan-options.ts';
+import { limitInput } from '../../domain/billing/plans/plan-options.ts';
 import { changedCustomerInput, newCustomerInput } from '../../domain/accounts/customer.ts';
 import { newPasswordInput } from '../../domain/accounts/new-password.ts';
 import { createCustomer, type CreatedCustomer } from '../../domain/accounts/create-customer.ts';
 import { deleteCustomer } from '../../domain/accounts/delete-customer.ts';
 import { setAdministrator } from '../../domain/accounts/set-administrator.ts';
 import { disableCustomer, enableCustomer } from '../../domain/accounts/set-customer-status.ts';
-import { changeCustomer } from '../../domain/billing/change-customer.ts';
+import { changeCustomer } from '../../domain/billing/subscriptions/change-customer.ts';
 import { chooseCustomerPicture, pictureInput } from '../../domain/files/choose-picture.ts';
 import { Customer, PICTURE_INPUT, User } from '../accounts/user.ts';
 import { contactChanges } from '../../domain/audience/customer-contact.ts';

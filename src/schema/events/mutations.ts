@@ -5,7 +5,7 @@ import {
   recordOutsideEvents,
   type EventAnswer,
   type EventFault,
-} from '../../domain/automations/record-outside-events.ts';
+} from '../../domain/automations/events/record-outside-events.ts';
 import { builder } from '../builder.ts';
 
 const SCOPE = { scope: 'events:write' } as const;

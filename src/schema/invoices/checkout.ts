@@ -1,9 +1,9 @@
 /** Paying invoices through gateways. */
 import { offeredGateways } from '../../domain/billing/gateways/offered-gateways.ts';
 import type { StoredGateway } from '../../domain/billing/gateways/payment-gateway.ts';
-import { startPayment, type StartedPayment } from '../../domain/billing/start-payment.ts';
-import { refreshInvoice } from '../../domain/billing/sync-payments.ts';
-import { visibleInvoice } from '../../domain/billing/visible-invoice.ts';
+import { startPayment, type StartedPayment } from '../../domain/billing/payments/start-payment.ts';
+import { refreshInvoice } from '../../domain/billing/payments/sync-payments.ts';
+import { visibleInvoice } from '../../domain/billing/invoices/visible-invoice.ts';
 import { builder } from '../builder.ts';
 import { Invoice, PaymentIntent, readingMoney } from './invoice.ts';
 

@@ -1,5 +1,5 @@
 /** Invoices and payments in GraphQL. */
-import { checkoutUrl } from '../../domain/billing/checkout-link.ts';
+import { checkoutUrl } from '../../domain/billing/invoices/checkout-link.ts';
 import { builder } from '../builder.ts';
 import { InvoiceKind, InvoiceLineKind, InvoiceStatus, PaymentStatus } from '../enums.ts';
 import { Money } from '../plans/money.ts';

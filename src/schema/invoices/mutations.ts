@@ -6,7 +6,7 @@ import {
   reasonInput,
   recordPayment,
   rejectPayment,
-} from '../../domain/billing/pay-invoice.ts';
+} from '../../domain/billing/invoices/pay-invoice.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { PaymentIntent } from './invoice.ts';

@@ -1,8 +1,8 @@
 /** Reading invoices, payments and credit. */
 import { customerFor } from '../../domain/billing/billing-work.ts';
-import { readCredits } from '../../domain/billing/credit-store.ts';
-import { wantedPaymentStatus } from '../../domain/billing/pay-invoice.ts';
-import { visibleInvoice } from '../../domain/billing/visible-invoice.ts';
+import { readCredits } from '../../domain/billing/invoices/credit-store.ts';
+import { wantedPaymentStatus } from '../../domain/billing/invoices/pay-invoice.ts';
+import { visibleInvoice } from '../../domain/billing/invoices/visible-invoice.ts';
 import { builder } from '../builder.ts';
 import { PaymentStatus } from '../enums.ts';
 import { nounIndex, ownRows } from '../noun-index.ts';

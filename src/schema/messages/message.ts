@@ -1,6 +1,6 @@
 /** Messages that are not of a campaign, with what became of them. */
 import { deliveryReasonText } from '../../domain/sending/delivery-reason.ts';
-import type { LoggedMessage } from '../../domain/delivery/message-log-read-model.ts';
+import type { LoggedMessage } from '../../domain/delivery/messages/message-log-read-model.ts';
 import { messageUid, subscriberUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 import { DeliveryState } from '../campaigns/delivery.ts';

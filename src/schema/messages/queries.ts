@@ -1,5 +1,5 @@
 /** Reading the log of messages that are not of a campaign. */
-import { findOwnedMessage, messageFilterInput, messagePage } from '../../domain/delivery/message-log.ts';
+import { findOwnedMessage, messageFilterInput, messagePage } from '../../domain/delivery/messages/message-log.ts';
 import { singleLine } from '../../lib/text.ts';
 import { builder } from '../builder.ts';
 import { DeliveryState } from '../campaigns/delivery.ts';

@@ -1,7 +1,7 @@
 /** Payment methods that customers have saved with a gateway. What a gateway needs to charge them is never answered. */
-import { paymentMethods } from '../../domain/billing/list-methods.ts';
-import type { ShownMethod } from '../../domain/billing/method-read-model.ts';
-import { removePaymentMethod, type RemovedMethod } from '../../domain/billing/remove-method.ts';
+import { paymentMethods } from '../../domain/billing/saved-methods/list-methods.ts';
+import type { ShownMethod } from '../../domain/billing/saved-methods/method-read-model.ts';
+import { removePaymentMethod, type RemovedMethod } from '../../domain/billing/saved-methods/remove-method.ts';
 import { builder } from '../builder.ts';
 import { readingMoney } from '../invoices/invoice.ts';
 

@@ -1,8 +1,8 @@
 /** Changing plans: administrators. */
-import { createPlanInput, updatePlanInput } from '../../domain/billing/plan.ts';
-import { createPlan } from '../../domain/billing/create-plan.ts';
-import { deletePlan } from '../../domain/billing/delete-plan.ts';
-import { updatePlan } from '../../domain/billing/update-plan.ts';
+import { createPlanInput, updatePlanInput } from '../../domain/billing/plans/plan.ts';
+import { createPlan } from '../../domain/billing/plans/create-plan.ts';
+import { deletePlan } from '../../domain/billing/plans/delete-plan.ts';
+import { updatePlan } from '../../domain/billing/plans/update-plan.ts';
 import { builder } from '../builder.ts';
 import { ActiveStatus, FrequencyUnit } from '../enums.ts';
 import { Plan } from './plan.ts';

@@ -1,6 +1,6 @@
 /** A plan in GraphQL. */
-import { optionsWithoutEffect } from '../../domain/billing/plan-options.ts';
-import { shownPlanOptions } from '../../domain/billing/shown-plan-options.ts';
+import { optionsWithoutEffect } from '../../domain/billing/plans/plan-options.ts';
+import { shownPlanOptions } from '../../domain/billing/plans/shown-plan-options.ts';
 import { builder } from '../builder.ts';
 import { FrequencyUnit, PlanStatus } from '../enums.ts';
 import { SendingRouteType, shownRoutes } from '../sending-servers/sending-route.ts';

@@ -1,6 +1,6 @@
 /** Reading plans: administrators all, others those on offer. */
 import { administers } from '../../domain/billing/billing-rights.ts';
-import { visiblePlan } from '../../domain/billing/visible-plan.ts';
+import { visiblePlan } from '../../domain/billing/plans/visible-plan.ts';
 import { builder } from '../builder.ts';
 import type { GraphqlContext } from '../context.ts';
 import { nounIndex } from '../noun-index.ts';

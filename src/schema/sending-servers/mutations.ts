@@ -1,6 +1,10 @@
 /** Changing sending servers. */
 import { createSendingServerInput, updateSendingServerInput } from '../../domain/sending/sending-server.ts';
-import { type ServerTest, testSendingServer, testServerInput } from '../../domain/delivery/test-sending-server.ts';
+import {
+  type ServerTest,
+  testSendingServer,
+  testServerInput,
+} from '../../domain/delivery/messages/test-sending-server.ts';
 import { createSendingServer } from '../../domain/sending/create-sending-server.ts';
 import { deleteSendingServer } from '../../domain/sending/delete-sending-server.ts';
 import { resetServerHealth } from '../../domain/sending/reset-server-health.ts';

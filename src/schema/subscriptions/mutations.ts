@@ -1,17 +1,17 @@
 /** Changing subscriptions. */
-import { changePlan } from '../../domain/billing/change-plan.ts';
+import { changePlan } from '../../domain/billing/subscriptions/change-plan.ts';
 import {
   activateSubscription,
   cancelSubscription,
   resumeSubscription,
   terminateSubscription,
-} from '../../domain/billing/control-subscription.ts';
-import { assignPlan, createSubscription } from '../../domain/billing/create-subscription.ts';
+} from '../../domain/billing/subscriptions/control-subscription.ts';
+import { assignPlan, createSubscription } from '../../domain/billing/subscriptions/create-subscription.ts';
 import {
   frequencyInput,
   updateCustomerSubscription,
   updateSubscription,
-} from '../../domain/billing/update-subscription.ts';
+} from '../../domain/billing/subscriptions/update-subscription.ts';
 import type { Context } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { FrequencyUnit } from '../enums.ts';

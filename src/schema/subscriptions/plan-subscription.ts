@@ -1,6 +1,6 @@
 /** A customer's subscription to a plan in GraphQL; `Subscription` itself is GraphQL's own word. */
-import { checkoutUrl } from '../../domain/billing/checkout-link.ts';
-import type { PlanChange } from '../../domain/billing/create-subscription.ts';
+import { checkoutUrl } from '../../domain/billing/invoices/checkout-link.ts';
+import type { PlanChange } from '../../domain/billing/subscriptions/create-subscription.ts';
 import { builder } from '../builder.ts';
 import { FrequencyUnit, SubscriptionHistoryEvent, SubscriptionStatus } from '../enums.ts';
 import { Invoice, readingMoney } from '../invoices/invoice.ts';

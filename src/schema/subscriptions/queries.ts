@@ -1,8 +1,8 @@
 /** Reading subscriptions: one's own, or for administrators those of all customers. */
 import { customerFor, visibleSubscription } from '../../domain/billing/billing-work.ts';
 import { planNotFound } from '../../domain/billing/billing-errors.ts';
-import { findPlan } from '../../domain/billing/plan-store.ts';
-import { findPending, findRunning } from '../../domain/billing/subscription-store.ts';
+import { findPlan } from '../../domain/billing/plans/plan-store.ts';
+import { findPending, findRunning } from '../../domain/billing/subscriptions/subscription-store.ts';
 import { viewerOf } from '../../domain/context.ts';
 import { builder } from '../builder.ts';
 import { SubscriptionStatus } from '../enums.ts';

@@ -2,7 +2,7 @@
 import { subscriberRefInput } from '../../domain/audience/subscriber.ts';
 import { sendTestTemplate, sendTestTemplateInput } from '../../domain/campaigns/send-test-template.ts';
 import { TEST_ADDRESSES_MAX, TESTS_PER_HOUR_MAX } from '../../domain/campaigns/test-addresses.ts';
-import type { TemplateTest as Test } from '../../domain/delivery/test-template.ts';
+import type { TemplateTest as Test } from '../../domain/delivery/flow-mails/test-template.ts';
 import { messageUid } from '../../lib/ids.ts';
 import { builder } from '../builder.ts';
 

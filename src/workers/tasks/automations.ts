@@ -1,17 +1,17 @@
 /** Jobs of automations: enrolments, tests, moves to a new version, what goes on after a stop, mails that a changed cap held back, a call for everybody who waits at an API-call node, mails to their owners, jobs that were lost, and erasing what is left of deleted ones. */
-import { callEverybody } from '../../domain/automations/call-everybody.ts';
+import { callEverybody } from '../../domain/automations/api-calls/call-everybody.ts';
 import { eraseGone } from '../../domain/automations/delete-automation.ts';
-import { freeHeldMails } from '../../domain/automations/free-held-mails.ts';
-import { lookAgain } from '../../domain/automations/look-again.ts';
-import { movePeople } from '../../domain/automations/move-people.ts';
-import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/notices.ts';
-import { workEnrolment } from '../../domain/automations/work-enrolment.ts';
-import { workFlowTest } from '../../domain/automations/work-flow-test.ts';
-import { unparkOthers } from '../../domain/automations/parked-runs.ts';
-import { reviveLost } from '../../domain/automations/revive-lost.ts';
-import { resumeMails } from '../../domain/automations/resume-mails.ts';
-import { sendToFinishedPeople } from '../../domain/automations/send-to-finished.ts';
-import { enqueueStoppedMails } from '../../domain/automations/watch-outage.ts';
+import { freeHeldMails } from '../../domain/automations/stopping/free-held-mails.ts';
+import { lookAgain } from '../../domain/automations/stopping/look-again.ts';
+import { movePeople } from '../../domain/automations/versions/move-people.ts';
+import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/runs/notices.ts';
+import { workEnrolment } from '../../domain/automations/entries/work-enrolment.ts';
+import { workFlowTest } from '../../domain/automations/live-test/work-flow-test.ts';
+import { unparkOthers } from '../../domain/automations/runs/parked-runs.ts';
+import { reviveLost } from '../../domain/automations/engine/revive-lost.ts';
+import { resumeMails } from '../../domain/automations/stopping/resume-mails.ts';
+import { sendToFinishedPeople } from '../../domain/automations/versions/send-to-finished.ts';
+import { enqueueStoppedMails } from '../../domain/automations/engine/watch-outage.ts';
 import { freeHeldMailsJob } from '../../jobs/audience-jobs.ts';
 import {
   blockedPeopleMailJob,

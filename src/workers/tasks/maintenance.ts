@@ -7,10 +7,10 @@ import {
   wakeCampaignJob,
 } from '../../jobs/campaign-jobs.ts';
 import { deleteOldPlaces } from '../../domain/delivery/capped-message-store.ts';
-import { dropPartitions } from '../../domain/delivery/drop-partitions.ts';
+import { dropPartitions } from '../../domain/delivery/ledger/drop-partitions.ts';
 import { refreshCounts } from '../../domain/audience/segments/refresh-counts.ts';
-import { makePartitions } from '../../domain/delivery/make-partitions.ts';
-import { refreshReceived } from '../../domain/delivery/refresh-received.ts';
+import { makePartitions } from '../../domain/delivery/ledger/make-partitions.ts';
+import { refreshReceived } from '../../domain/delivery/campaigns/refresh-received.ts';
 import { decideUnknownOutcomes } from '../../domain/campaigns/decide-unknown-outcomes.ts';
 import { reviveCampaigns } from '../../domain/campaigns/revive-campaigns.ts';
 import { eraseOldContents } from '../../domain/messages/message-store.ts';

@@ -1,6 +1,6 @@
 /** Jobs of message tests to a few addresses, and of dry runs. */
 import { workDryRun } from '../../domain/campaigns/dry-run.ts';
-import { enqueueTestMessages } from '../../domain/delivery/test-message.ts';
+import { enqueueTestMessages } from '../../domain/delivery/campaigns/test-message.ts';
 import { dryRunJob, sendTestMessagesJob } from '../../jobs/campaign-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
 

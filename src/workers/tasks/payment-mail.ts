@@ -1,5 +1,5 @@
 /** Mails about charges of saved payment methods. */
-import { enqueuePaymentMails } from '../../domain/delivery/system-mail.ts';
+import { enqueuePaymentMails } from '../../domain/delivery/messages/system-mail.ts';
 import { paymentMailJob } from '../../jobs/billing-jobs.ts';
 import { defineTask } from '../task.ts';
 

@@ -1,14 +1,14 @@
 /** The jobs of payments through gateways. */
-import { cancelIntent } from '../../domain/billing/cancel-intent.ts';
-import { chargeIntent } from '../../domain/billing/charge-intent.ts';
+import { cancelIntent } from '../../domain/billing/payments/cancel-intent.ts';
+import { chargeIntent } from '../../domain/billing/saved-methods/charge-intent.ts';
 import { cancelRemote } from '../../domain/billing/remote/cancel-remote.ts';
 import { changeRemotePlan } from '../../domain/billing/remote/change-remote-plan.ts';
 import { createRemote } from '../../domain/billing/remote/create-remote.ts';
-import { closeGateway } from '../../domain/billing/close-gateway.ts';
+import { closeGateway } from '../../domain/billing/payments/close-gateway.ts';
 import { withdrawRemotesOf } from '../../domain/billing/remote/withdraw-remotes.ts';
-import { removeMethodLater } from '../../domain/billing/remove-method.ts';
-import { retryCharges } from '../../domain/billing/retry-charges.ts';
-import { syncPayments } from '../../domain/billing/sync-payments.ts';
+import { removeMethodLater } from '../../domain/billing/saved-methods/remove-method.ts';
+import { retryCharges } from '../../domain/billing/saved-methods/retry-charges.ts';
+import { syncPayments } from '../../domain/billing/payments/sync-payments.ts';
 import {
   cancelIntentJob,
   cancelRemoteJob,

@@ -1,5 +1,5 @@
 /** The scheduled job of subscriptions. */
-import { renewSubscriptions } from '../../domain/billing/renew-subscriptions.ts';
+import { renewSubscriptions } from '../../domain/billing/subscriptions/renew-subscriptions.ts';
 import { renewSubscriptionsJob } from '../../jobs/billing-jobs.ts';
 import { defineTask } from '../task.ts';
 

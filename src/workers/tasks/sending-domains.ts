@@ -1,5 +1,9 @@
 /** Jobs of sending domains: the daily check, mails about domains and senders' addresses, and mails to their postmaster. */
-import { enqueueAddressMail, enqueueDomainMails, enqueuePostmasterMails } from '../../domain/delivery/system-mail.ts';
+import {
+  enqueueAddressMail,
+  enqueueDomainMails,
+  enqueuePostmasterMails,
+} from '../../domain/delivery/messages/system-mail.ts';
 import { recheckDomains } from '../../domain/sending/domains/recheck-domains.ts';
 import { postmasterMailJob } from '../../jobs/bounce-jobs.ts';
 import { addressMailJob, domainMailJob, recheckDomainsJob } from '../../jobs/sending-jobs.ts';

@@ -1,5 +1,5 @@
 /** Mails the administrators that a plugin was switched off. */
-import { enqueueSwitchedOffMails } from '../../domain/delivery/system-mail.ts';
+import { enqueueSwitchedOffMails } from '../../domain/delivery/messages/system-mail.ts';
 import { switchedOffMailJob } from '../../jobs/plugin-jobs.ts';
 import { defineTask } from '../task.ts';
 

@@ -1,5 +1,5 @@
 /** Jobs of webhooks: mails to the owner that one was paused, and what waits for one that has changed. */
-import { enqueuePausedWebhookMails } from '../../domain/delivery/system-mail.ts';
+import { enqueuePausedWebhookMails } from '../../domain/delivery/messages/system-mail.ts';
 import { moveRest } from '../../domain/webhooks/move-waiting.ts';
 import { moveWaitingJob, pausedWebhookMailJob } from '../../jobs/webhook-jobs.ts';
 import { defineTask, type Task } from '../task.ts';

@@ -4,11 +4,11 @@
  */
 import { beforeAll, expect, test } from 'vitest';
 import { sql, type Transaction } from '../../../src/db/database.ts';
-import { refusedAmong } from '../../../src/domain/automations/entry-refusal-read-model.ts';
-import { addressesOf } from '../../../src/domain/automations/flow-mail-read-model.ts';
-import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
-import { findByKeys } from '../../../src/domain/automations/run-store.ts';
-import { knownPeople, newAmong } from '../../../src/domain/automations/trigger-person-store.ts';
+import { refusedAmong } from '../../../src/domain/automations/entries/entry-refusal-read-model.ts';
+import { addressesOf } from '../../../src/domain/automations/work/flow-mail-read-model.ts';
+import { liveFlow } from '../../../src/domain/automations/runs/live-flow.ts';
+import { findByKeys } from '../../../src/domain/automations/runs/run-store.ts';
+import { knownPeople, newAmong } from '../../../src/domain/automations/triggers/trigger-person-store.ts';
 import { updateCopies, lockPairs } from '../../../src/domain/audience/copy-people-store.ts';
 import { peopleAmong } from '../../../src/domain/audience/segments/segment-read-model.ts';
 import { readValues } from '../../../src/domain/audience/segments/read-values-read-model.ts';
@@ -22,7 +22,7 @@ import {
 } from '../../../src/domain/audience/people-store.ts';
 import { unsubscribePeople } from '../../../src/domain/audience/subscriber-store.ts';
 import { cappedPeople } from '../../../src/domain/delivery/capped-message-read-model.ts';
-import { dueInRange } from '../../../src/domain/delivery/ledger-store.ts';
+import { dueInRange } from '../../../src/domain/delivery/ledger/ledger-store.ts';
 import { peopleBehind } from '../../../src/domain/delivery/people-read-model.ts';
 import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

@@ -2,12 +2,12 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
-import { executeAutomation } from '../../../src/domain/automations/execute-automation.ts';
+import { executeAutomation } from '../../../src/domain/automations/entries/execute-automation.ts';
 import { findOwnedAutomation } from '../../../src/domain/automations/find-owned-automation.ts';
-import { KeptFlows } from '../../../src/domain/automations/kept-flows.ts';
-import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
+import { KeptFlows } from '../../../src/domain/automations/runs/kept-flows.ts';
+import { publishAutomation } from '../../../src/domain/automations/versions/publish-automation.ts';
 import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';

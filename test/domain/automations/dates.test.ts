@@ -5,10 +5,10 @@ import { deleteSubscriber } from '../../../src/domain/audience/delete-subscriber
 import { updateList } from '../../../src/domain/audience/update-list.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
 import { deleteAutomation } from '../../../src/domain/automations/delete-automation.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
-import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
+import { publishAutomation } from '../../../src/domain/automations/versions/publish-automation.ts';
 import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
-import { delayTrigger } from '../../../src/domain/automations/trigger-store.ts';
+import { delayTrigger } from '../../../src/domain/automations/triggers/trigger-store.ts';
 import { sql } from '../../../src/db/database.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { queryRows } from '../../../scripts/support/query-rows.ts';

@@ -5,7 +5,7 @@ import { sql } from '../../../src/db/database.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { createSegment } from '../../../src/domain/audience/segments/create-segment.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
-import { dryRunAutomation } from '../../../src/domain/automations/dry-run-automation.ts';
+import { dryRunAutomation } from '../../../src/domain/automations/dry-run/dry-run-automation.ts';
 import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';

@@ -219,7 +219,7 @@ test('a split is even, and the same for a person however often it is asked', asy
 });
 
 test('a flow that is stopped moves nobody, and goes on afterwards', async () => {
-  const { setAutomationStatus } = await import('../../../src/domain/automations/set-automation-status.ts');
+  const { setAutomationStatus } = await import('../../../src/domain/automations/stopping/set-automation-status.ts');
   const flow = await world.publish({
     triggers,
     nodes: [{ id: 'rest', type: 'wait', for: { hours: 1 } }],

@@ -1,10 +1,10 @@
 /** An enrolment while its automation is paused: nobody enters, and nobody is asked who would (D71, D85). */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { enrolmentsOf } from '../../../src/domain/automations/cancel-entering.ts';
-import { enterExisting } from '../../../src/domain/automations/enter-existing.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
-import { workEnrolment } from '../../../src/domain/automations/work-enrolment.ts';
+import { enrolmentsOf } from '../../../src/domain/automations/entries/cancel-entering.ts';
+import { enterExisting } from '../../../src/domain/automations/entries/enter-existing.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
+import { workEnrolment } from '../../../src/domain/automations/entries/work-enrolment.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';

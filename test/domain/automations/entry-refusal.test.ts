@@ -1,9 +1,9 @@
 /** Whoever lets a portion of people in reads the entries of these people, not those of everybody who has entered the flow. */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { refusedAmong } from '../../../src/domain/automations/entry-refusal-read-model.ts';
-import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
-import { findByKeys } from '../../../src/domain/automations/run-store.ts';
+import { refusedAmong } from '../../../src/domain/automations/entries/entry-refusal-read-model.ts';
+import { liveFlow } from '../../../src/domain/automations/runs/live-flow.ts';
+import { findByKeys } from '../../../src/domain/automations/runs/run-store.ts';
 import { inTransaction } from '../../../src/domain/context.ts';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

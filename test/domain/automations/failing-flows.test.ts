@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { advanceNode } from '../../../src/domain/automations/advance-node.ts';
-import { countBlocked } from '../../../src/domain/automations/entry-store.ts';
-import { retryParked } from '../../../src/domain/automations/parked-runs.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { advanceNode } from '../../../src/domain/automations/engine/advance-node.ts';
+import { countBlocked } from '../../../src/domain/automations/entries/entry-store.ts';
+import { retryParked } from '../../../src/domain/automations/runs/parked-runs.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { blockedPeopleMailJob, pausedNodeMailJob } from '../../../src/jobs/automation-jobs.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

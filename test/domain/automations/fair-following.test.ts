@@ -1,8 +1,8 @@
 /** Followers and wakers take turns: a customer with many events, or with a flow that fails, does not delay another one's (D89). */
 import { expect, test } from 'vitest';
 import { tagSubscriber } from '../../../src/domain/audience/tag-subscriber.ts';
-import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
-import { followPeople } from '../../../src/domain/automations/follow-people.ts';
+import { advanceDue } from '../../../src/domain/automations/engine/advance-due.ts';
+import { followPeople } from '../../../src/domain/automations/events/follow-people.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { createLog } from '../../../src/lib/log.ts';

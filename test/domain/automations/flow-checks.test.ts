@@ -1,6 +1,6 @@
 /** Faults of flows: each is found, at its node and field, and nothing else is said. */
 import { describe, expect, test } from 'vitest';
-import { checkFlow } from '../../../src/domain/automations/check-flow.ts';
+import { checkFlow } from '../../../src/domain/automations/flow/check-flow.ts';
 
 const UID = '0123456789abc';
 const mail = { id: 'hello', type: 'send_mail', templateUid: UID };

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
+import { advanceDue } from '../../../src/domain/automations/engine/advance-due.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 import { mortalProcess } from '../../support/mortal-process.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { readFlowContent } from '../../../src/domain/delivery/flow-source-read-model.ts';
+import { readFlowContent } from '../../../src/domain/delivery/flow-mails/flow-source-read-model.ts';
 import { usersOf } from '../../../src/domain/delivery/people-read-model.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';

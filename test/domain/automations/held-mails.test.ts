@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { resumeMails } from '../../../src/domain/automations/resume-mails.ts';
+import { resumeMails } from '../../../src/domain/automations/stopping/resume-mails.ts';
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
 import { messageRows, runSender } from '../../support/message-world.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';

@@ -6,7 +6,7 @@ import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../../src/domain/audience/add-subscriber.ts';
 import { deleteList } from '../../../src/domain/audience/delete-list.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
-import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
+import { advanceDue } from '../../../src/domain/automations/engine/advance-due.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 import { messageRows } from '../../support/message-world.ts';

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { enrolmentsOf } from '../../../src/domain/automations/cancel-entering.ts';
-import { enterExisting } from '../../../src/domain/automations/enter-existing.ts';
+import { enrolmentsOf } from '../../../src/domain/automations/entries/cancel-entering.ts';
+import { enterExisting } from '../../../src/domain/automations/entries/enter-existing.ts';
 import { enrolJob, movePeopleJob, reviveLostJob } from '../../../src/jobs/automation-jobs.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { crontab } from '../../../src/workers/crontab.ts';

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
-import { callEverybody } from '../../../src/domain/automations/call-everybody.ts';
-import { executeApiCall } from '../../../src/domain/automations/execute-api-call.ts';
-import { followPeople } from '../../../src/domain/automations/follow-people.ts';
+import { callEverybody } from '../../../src/domain/automations/api-calls/call-everybody.ts';
+import { executeApiCall } from '../../../src/domain/automations/api-calls/execute-api-call.ts';
+import { followPeople } from '../../../src/domain/automations/events/follow-people.ts';
 import { sql } from '../../../src/db/database.ts';
 import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Queryable } from '../../../src/db/database.ts';
-import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
-import { movePeople } from '../../../src/domain/automations/move-people.ts';
-import { followPeople } from '../../../src/domain/automations/follow-people.ts';
+import { advanceDue } from '../../../src/domain/automations/engine/advance-due.ts';
+import { movePeople } from '../../../src/domain/automations/versions/move-people.ts';
+import { followPeople } from '../../../src/domain/automations/events/follow-people.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { recordPersonEvents } from '../../../src/events/person-event-store.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

@@ -1,8 +1,8 @@
 /** Local times of dates and timetables, written out by hand for zones whose clocks change, leap days and ends of months. */
 import { expect, test } from 'vitest';
-import { trigger as triggerSchema } from '../../../src/domain/automations/flow-triggers.ts';
-import { nextSlot } from '../../../src/domain/automations/next-slot.ts';
-import { isWatched, type TimedTrigger } from '../../../src/domain/automations/watched-trigger.ts';
+import { trigger as triggerSchema } from '../../../src/domain/automations/flow/flow-triggers.ts';
+import { nextSlot } from '../../../src/domain/automations/triggers/next-slot.ts';
+import { isWatched, type TimedTrigger } from '../../../src/domain/automations/triggers/watched-trigger.ts';
 
 function timed(settings: object): TimedTrigger {
   const parsed = triggerSchema.parse(settings);

@@ -1,7 +1,7 @@
 /** Counts of nodes are written once for each transaction, in one order for all. */
 import { expect, test } from 'vitest';
-import { enterPeople } from '../../../src/domain/automations/enter-people.ts';
-import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
+import { enterPeople } from '../../../src/domain/automations/entries/enter-people.ts';
+import { liveFlow } from '../../../src/domain/automations/runs/live-flow.ts';
 import { inTransaction } from '../../../src/domain/context.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';

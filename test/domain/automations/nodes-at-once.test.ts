@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
-import { advanceNode } from '../../../src/domain/automations/advance-node.ts';
+import { advanceNode } from '../../../src/domain/automations/engine/advance-node.ts';
 import { addListField } from '../../../src/domain/audience/add-list-field.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

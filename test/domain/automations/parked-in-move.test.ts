@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { retryParked } from '../../../src/domain/automations/parked-runs.ts';
+import { retryParked } from '../../../src/domain/automations/runs/parked-runs.ts';
 import { movePeopleJob, unparkJob } from '../../../src/jobs/automation-jobs.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

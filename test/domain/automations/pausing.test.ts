@@ -2,19 +2,19 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { advanceDue } from '../../../src/domain/automations/advance-due.ts';
-import { askedOutcome } from '../../../src/domain/automations/asked-outcome.ts';
+import { advanceDue } from '../../../src/domain/automations/engine/advance-due.ts';
+import { askedOutcome } from '../../../src/domain/automations/engine/asked-outcome.ts';
 import { deleteAutomation, eraseGone } from '../../../src/domain/automations/delete-automation.ts';
-import { node } from '../../../src/domain/automations/flow-nodes.ts';
-import { liveFlow } from '../../../src/domain/automations/live-flow.ts';
-import { requestOf } from '../../../src/domain/automations/late-runs.ts';
-import { nodeState, storeNextRelease } from '../../../src/domain/automations/node-store.ts';
-import { retryParked, skipParked, takeOut, unparkOthers } from '../../../src/domain/automations/parked-runs.ts';
+import { node } from '../../../src/domain/automations/flow/flow-nodes.ts';
+import { liveFlow } from '../../../src/domain/automations/runs/live-flow.ts';
+import { requestOf } from '../../../src/domain/automations/runs/late-runs.ts';
+import { nodeState, storeNextRelease } from '../../../src/domain/automations/runs/node-store.ts';
+import { retryParked, skipParked, takeOut, unparkOthers } from '../../../src/domain/automations/runs/parked-runs.ts';
 import {
   overdueRuns,
   setAutomationStatus,
   type OverdueChoice,
-} from '../../../src/domain/automations/set-automation-status.ts';
+} from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { inTransaction } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';

@@ -1,7 +1,7 @@
 /** Mails of a stopped flow are let go when it is activated, by a job that ends. */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { resumeMails } from '../../../src/domain/automations/resume-mails.ts';
+import { resumeMails } from '../../../src/domain/automations/stopping/resume-mails.ts';
 import { PRIORITIES } from '../../../src/domain/messages/message.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

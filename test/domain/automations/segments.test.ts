@@ -5,7 +5,7 @@ import { createSegment } from '../../../src/domain/audience/segments/create-segm
 import { deleteSegment } from '../../../src/domain/audience/segments/delete-segment.ts';
 import { updateSegment } from '../../../src/domain/audience/segments/update-segment.ts';
 import { updateSubscriber } from '../../../src/domain/audience/update-subscriber.ts';
-import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
+import { publishAutomation } from '../../../src/domain/automations/versions/publish-automation.ts';
 import { deleteAutomation } from '../../../src/domain/automations/delete-automation.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
 import { sql } from '../../../src/db/database.ts';

@@ -2,14 +2,14 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { executeApiCall } from '../../../src/domain/automations/execute-api-call.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { executeApiCall } from '../../../src/domain/automations/api-calls/execute-api-call.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import {
   finishedPeople,
   sendToFinished,
   sendToFinishedPeople,
-} from '../../../src/domain/automations/send-to-finished.ts';
-import { takeOut } from '../../../src/domain/automations/parked-runs.ts';
+} from '../../../src/domain/automations/versions/send-to-finished.ts';
+import { takeOut } from '../../../src/domain/automations/runs/parked-runs.ts';
 import { unsubscribePerson } from '../../../src/domain/audience/unsubscribe-subscriber.ts';
 import { sendToFinishedJob } from '../../../src/jobs/automation-jobs.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';

@@ -1,8 +1,8 @@
 /** A flow starts another one for its people: by that flow's rules of entry, not deeper than allowed, and never in a circle that can be seen. */
 import { expect, test } from 'vitest';
 import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
-import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { publishAutomation } from '../../../src/domain/automations/versions/publish-automation.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { deleteAutomation } from '../../../src/domain/automations/delete-automation.ts';
 import { newList } from '../../support/tenant.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';

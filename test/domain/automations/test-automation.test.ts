@@ -1,6 +1,6 @@
 /** The rights that a live test of a flow needs (D91): its mails can say everything about the person whose values they show. */
 import { expect, test } from 'vitest';
-import { testAutomation } from '../../../src/domain/automations/test-automation.ts';
+import { testAutomation } from '../../../src/domain/automations/live-test/test-automation.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
 import { startFlowMailWorld } from '../../support/flow-mail-world.ts';
 

@@ -5,10 +5,10 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { movePeople } from '../../../src/domain/automations/move-people.ts';
-import { previewMoves } from '../../../src/domain/automations/preview-moves.ts';
-import { publishWithMoves } from '../../../src/domain/automations/publish-automation.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { movePeople } from '../../../src/domain/automations/versions/move-people.ts';
+import { previewMoves } from '../../../src/domain/automations/versions/preview-moves.ts';
+import { publishWithMoves } from '../../../src/domain/automations/versions/publish-automation.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { movePeopleJob } from '../../../src/jobs/automation-jobs.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';

@@ -1,8 +1,8 @@
 /** When waits end: days of the calendar in the person's zone, clocks that change, leap days, dates that have passed. */
 import { describe, expect, test } from 'vitest';
-import { node, type FlowNode } from '../../../src/domain/automations/flow-nodes.ts';
-import { dayAt, instantOf, timeAt } from '../../../src/domain/automations/local-time.ts';
-import { dayOfField, endOfWait, endOfWaitUntil } from '../../../src/domain/automations/wake-time.ts';
+import { node, type FlowNode } from '../../../src/domain/automations/flow/flow-nodes.ts';
+import { dayAt, instantOf, timeAt } from '../../../src/domain/automations/flow/local-time.ts';
+import { dayOfField, endOfWait, endOfWaitUntil } from '../../../src/domain/automations/flow/wake-time.ts';
 
 const VIENNA = 'Europe/Vienna';
 const at = (text: string) => Date.parse(text);

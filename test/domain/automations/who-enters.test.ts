@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { createAutomation } from '../../../src/domain/automations/create-automation.ts';
-import { executeAutomation } from '../../../src/domain/automations/execute-automation.ts';
-import { publishAutomation } from '../../../src/domain/automations/publish-automation.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { executeAutomation } from '../../../src/domain/automations/entries/execute-automation.ts';
+import { publishAutomation } from '../../../src/domain/automations/versions/publish-automation.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { updateAutomation } from '../../../src/domain/automations/update-automation.ts';
 import { personTimeline } from '../../../src/domain/tracking/person-timeline.ts';
 import { recordPersonEvents } from '../../../src/events/person-event-store.ts';

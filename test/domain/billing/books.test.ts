@@ -5,17 +5,22 @@
 import { fc } from '../../support/property.ts';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
 import {
   activateSubscription,
   cancelSubscription,
   resumeSubscription,
   terminateSubscription,
-} from '../../../src/domain/billing/control-subscription.ts';
-import { assignPlan, createSubscription } from '../../../src/domain/billing/create-subscription.ts';
-import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
-import { updateSubscription } from '../../../src/domain/billing/update-subscription.ts';
+} from '../../../src/domain/billing/subscriptions/control-subscription.ts';
+import { assignPlan, createSubscription } from '../../../src/domain/billing/subscriptions/create-subscription.ts';
+import {
+  approvePayment,
+  claimPayment,
+  recordPayment,
+  rejectPayment,
+} from '../../../src/domain/billing/invoices/pay-invoice.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
+import { updateSubscription } from '../../../src/domain/billing/subscriptions/update-subscription.ts';
 import { ExpectedError } from '../../../src/lib/errors.ts';
 import { openBillingWorld } from '../../support/billing-world.ts';
 

@@ -2,12 +2,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { HOLD_KEY } from '../../../src/domain/accounts/installation-hold-read-model.ts';
-import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
-import { closeGateway } from '../../../src/domain/billing/close-gateway.ts';
+import { chargeIntent } from '../../../src/domain/billing/saved-methods/charge-intent.ts';
+import { closeGateway } from '../../../src/domain/billing/payments/close-gateway.ts';
 import { deleteGateway, deletionOf } from '../../../src/domain/billing/gateways/delete-gateway.ts';
 import { createGateway, updateGateway } from '../../../src/domain/billing/gateways/save-gateway.ts';
-import { paymentMethods } from '../../../src/domain/billing/list-methods.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
+import { paymentMethods } from '../../../src/domain/billing/saved-methods/list-methods.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
 import { sealMethod } from '../../../src/domain/billing/gateways/gateway-secrets.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';

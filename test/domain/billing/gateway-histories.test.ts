@@ -6,15 +6,20 @@
  */
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { cancelIntent } from '../../../src/domain/billing/cancel-intent.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
-import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
+import { cancelIntent } from '../../../src/domain/billing/payments/cancel-intent.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
+import { chargeIntent } from '../../../src/domain/billing/saved-methods/charge-intent.ts';
 import { createGateway } from '../../../src/domain/billing/gateways/save-gateway.ts';
-import { openCheckout, saveReference } from '../../../src/domain/billing/open-checkout.ts';
-import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
-import { startPayment } from '../../../src/domain/billing/start-payment.ts';
-import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { openCheckout, saveReference } from '../../../src/domain/billing/payments/open-checkout.ts';
+import {
+  approvePayment,
+  claimPayment,
+  recordPayment,
+  rejectPayment,
+} from '../../../src/domain/billing/invoices/pay-invoice.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
+import { startPayment } from '../../../src/domain/billing/payments/start-payment.ts';
+import { syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { ExpectedError } from '../../../src/lib/errors.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';

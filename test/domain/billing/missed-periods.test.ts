@@ -1,7 +1,7 @@
 /** Several periods of a vendor's subscription that are seen at once: those that were paid count, those that were not do not. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
 import * as books from '../../support/billing-world.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { remoteScene } from '../../support/remote-scene.ts';

@@ -3,8 +3,8 @@ import { fc } from '../../support/property.ts';
 import { describe, expect, test } from 'vitest';
 import { CURRENCIES, currencyByCode, currencyById, storedCurrency } from '../../../src/domain/billing/currencies.ts';
 import { formatAmount, parseAmount } from '../../../src/domain/billing/money.ts';
-import { FREQUENCY_MAX, frequencyUnits, periodEnd } from '../../../src/domain/billing/period.ts';
-import { billFor, unusedPart } from '../../../src/domain/billing/proration.ts';
+import { FREQUENCY_MAX, frequencyUnits, periodEnd } from '../../../src/domain/billing/subscriptions/period.ts';
+import { billFor, unusedPart } from '../../../src/domain/billing/subscriptions/proration.ts';
 
 const euro = storedCurrency('EUR');
 const yen = storedCurrency('JPY');

@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { HOLD_KEY } from '../../../src/domain/accounts/installation-hold-read-model.ts';
 import { createGateway } from '../../../src/domain/billing/gateways/save-gateway.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
-import { refreshInvoice, syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
+import { refreshInvoice, syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import {
   creditOf,

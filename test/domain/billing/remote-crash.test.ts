@@ -7,7 +7,7 @@ import path from 'node:path';
 import { serialize } from 'node:v8';
 import { expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
 import { creditOf, eventsOf, invoicesOf, openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
 import { remoteScene } from '../../support/remote-scene.ts';
 import { RemoteVendor } from '../../support/remote-vendor.ts';

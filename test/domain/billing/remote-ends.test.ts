@@ -1,11 +1,11 @@
 /** Subscriptions at vendors that end: what failed stays shown, what the vendor is said not to know is asked again, and nothing is closed in vain. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { closeGateway } from '../../../src/domain/billing/close-gateway.ts';
+import { closeGateway } from '../../../src/domain/billing/payments/close-gateway.ts';
 import { deleteGateway } from '../../../src/domain/billing/gateways/delete-gateway.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';
-import { startPayment } from '../../../src/domain/billing/start-payment.ts';
-import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { startPayment } from '../../../src/domain/billing/payments/start-payment.ts';
+import { syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { openBillingWorld } from '../../support/billing-world.ts';
 import { remoteScene } from '../../support/remote-scene.ts';

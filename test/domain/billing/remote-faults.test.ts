@@ -1,12 +1,12 @@
 /** Subscriptions at vendors when vendors, keys and plugins are wrong for a while: no money is lost, and nobody is asked without an end. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { closePayments } from '../../../src/domain/billing/close-payments.ts';
-import { cancelSubscription } from '../../../src/domain/billing/control-subscription.ts';
-import { recordPayment } from '../../../src/domain/billing/pay-invoice.ts';
+import { closePayments } from '../../../src/domain/billing/payments/close-payments.ts';
+import { cancelSubscription } from '../../../src/domain/billing/subscriptions/control-subscription.ts';
+import { recordPayment } from '../../../src/domain/billing/invoices/pay-invoice.ts';
 import { createRemote } from '../../../src/domain/billing/remote/create-remote.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';
-import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { creditOf, historyOf, invoicesOf, openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
 import { remoteScene } from '../../support/remote-scene.ts';

@@ -1,7 +1,7 @@
 /** Plans of a vendor are linked with ours by an administrator, when they cost the same. */
 import { expect, test } from 'vitest';
 import { linkRemotePlan, remotePlans, unlinkRemotePlan } from '../../../src/domain/billing/remote/link-remote-plan.ts';
-import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
+import { updatePlan } from '../../../src/domain/billing/plans/update-plan.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { openBillingWorld } from '../../support/billing-world.ts';
 import { remoteScene } from '../../support/remote-scene.ts';

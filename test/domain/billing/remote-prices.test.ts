@@ -1,10 +1,10 @@
 /** What a vendor's period pays for when prices, links and plans changed meanwhile: the period is counted, or its money is credit. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
-import { cancelSubscription } from '../../../src/domain/billing/control-subscription.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
+import { cancelSubscription } from '../../../src/domain/billing/subscriptions/control-subscription.ts';
 import { linkRemotePlan, unlinkRemotePlan } from '../../../src/domain/billing/remote/link-remote-plan.ts';
-import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
+import { updatePlan } from '../../../src/domain/billing/plans/update-plan.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import * as books from '../../support/billing-world.ts';
 import { remoteScene } from '../../support/remote-scene.ts';

@@ -2,22 +2,22 @@
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import { HOLD_KEY } from '../../../src/domain/accounts/installation-hold-read-model.ts';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
-import { closePayments } from '../../../src/domain/billing/close-payments.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
+import { closePayments } from '../../../src/domain/billing/payments/close-payments.ts';
 import {
   cancelSubscription,
   resumeSubscription,
   terminateSubscription,
-} from '../../../src/domain/billing/control-subscription.ts';
+} from '../../../src/domain/billing/subscriptions/control-subscription.ts';
 import { deleteGateway } from '../../../src/domain/billing/gateways/delete-gateway.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
 import { cancelRemote } from '../../../src/domain/billing/remote/cancel-remote.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';
 import { linkRemotePlan, unlinkRemotePlan } from '../../../src/domain/billing/remote/link-remote-plan.ts';
 import { refreshSubscription } from '../../../src/domain/billing/remote/sync-remotes.ts';
-import { startPayment } from '../../../src/domain/billing/start-payment.ts';
-import { syncPayments } from '../../../src/domain/billing/sync-payments.ts';
-import { updateSubscription } from '../../../src/domain/billing/update-subscription.ts';
+import { startPayment } from '../../../src/domain/billing/payments/start-payment.ts';
+import { syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
+import { updateSubscription } from '../../../src/domain/billing/subscriptions/update-subscription.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import {
   creditOf,

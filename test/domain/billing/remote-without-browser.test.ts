@@ -1,13 +1,13 @@
 /** Subscriptions that begin at a vendor without the customer's browser, with a payment method that was saved there. */
 import { beforeEach, expect, test } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
-import { paymentMethods } from '../../../src/domain/billing/list-methods.ts';
+import { paymentMethods } from '../../../src/domain/billing/saved-methods/list-methods.ts';
 import { createRemote } from '../../../src/domain/billing/remote/create-remote.ts';
 import { linkRemotePlan, remotePlans, unlinkRemotePlan } from '../../../src/domain/billing/remote/link-remote-plan.ts';
 import { startRemoteSubscription } from '../../../src/domain/billing/remote/start-remote.ts';
 import { refreshSubscription } from '../../../src/domain/billing/remote/sync-remotes.ts';
-import { removePaymentMethod } from '../../../src/domain/billing/remove-method.ts';
-import { refreshInvoice } from '../../../src/domain/billing/sync-payments.ts';
+import { removePaymentMethod } from '../../../src/domain/billing/saved-methods/remove-method.ts';
+import { refreshInvoice } from '../../../src/domain/billing/payments/sync-payments.ts';
 import { GatewayError } from '../../../src/plugin-api/index.ts';
 import { openBillingWorld, subscriptionsOf } from '../../support/billing-world.ts';
 import { remoteScene } from '../../support/remote-scene.ts';

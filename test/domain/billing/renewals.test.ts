@@ -1,12 +1,12 @@
 /** The clock of subscriptions, with a clock that a test turns: renewals, ends, catching up, crashes. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
-import { cancelSubscription } from '../../../src/domain/billing/control-subscription.ts';
-import { assignPlan } from '../../../src/domain/billing/create-subscription.ts';
-import { claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
-import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
-import { updateSubscription } from '../../../src/domain/billing/update-subscription.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
+import { cancelSubscription } from '../../../src/domain/billing/subscriptions/control-subscription.ts';
+import { assignPlan } from '../../../src/domain/billing/subscriptions/create-subscription.ts';
+import { claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/invoices/pay-invoice.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
+import { updatePlan } from '../../../src/domain/billing/plans/update-plan.ts';
+import { updateSubscription } from '../../../src/domain/billing/subscriptions/update-subscription.ts';
 import { sql } from '../../../src/db/database.ts';
 import { crontab } from '../../../src/workers/crontab.ts';
 import { renewSubscriptionsTask } from '../../../src/workers/tasks/renew-subscriptions.ts';

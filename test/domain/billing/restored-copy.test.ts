@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, inject, test } from 'vitest';
 import { openDatabase, sql } from '../../../src/db/database.ts';
-import { chargeIntent } from '../../../src/domain/billing/charge-intent.ts';
-import { renewSubscriptions } from '../../../src/domain/billing/renew-subscriptions.ts';
-import { retryCharges } from '../../../src/domain/billing/retry-charges.ts';
-import { refreshInvoice, syncPayments } from '../../../src/domain/billing/sync-payments.ts';
+import { chargeIntent } from '../../../src/domain/billing/saved-methods/charge-intent.ts';
+import { renewSubscriptions } from '../../../src/domain/billing/subscriptions/renew-subscriptions.ts';
+import { retryCharges } from '../../../src/domain/billing/saved-methods/retry-charges.ts';
+import { refreshInvoice, syncPayments } from '../../../src/domain/billing/payments/sync-payments.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { endHold, guardRestoredBackup, type AfterHold } from '../../../src/domain/installation/restore-guard.ts';
 import { silentLog } from '../../../src/lib/log.ts';

@@ -1,10 +1,18 @@
 /** Fifty callers at once: one running subscription, one effect of a decision, and books that are right. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
-import { cancelSubscription, resumeSubscription } from '../../../src/domain/billing/control-subscription.ts';
-import { assignPlan } from '../../../src/domain/billing/create-subscription.ts';
-import { deletePlan } from '../../../src/domain/billing/delete-plan.ts';
-import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
+import {
+  cancelSubscription,
+  resumeSubscription,
+} from '../../../src/domain/billing/subscriptions/control-subscription.ts';
+import { assignPlan } from '../../../src/domain/billing/subscriptions/create-subscription.ts';
+import { deletePlan } from '../../../src/domain/billing/plans/delete-plan.ts';
+import {
+  approvePayment,
+  claimPayment,
+  recordPayment,
+  rejectPayment,
+} from '../../../src/domain/billing/invoices/pay-invoice.ts';
 import {
   creditOf,
   customerWith,

@@ -1,19 +1,24 @@
 /** A customer's plan: given, changed, paid for, cancelled. */
 import { eventsAbout } from '../../support/event-followers.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { changePlan } from '../../../src/domain/billing/change-plan.ts';
+import { changePlan } from '../../../src/domain/billing/subscriptions/change-plan.ts';
 import {
   activateSubscription,
   cancelSubscription,
   resumeSubscription,
   terminateSubscription,
-} from '../../../src/domain/billing/control-subscription.ts';
-import { assignPlan, createSubscription } from '../../../src/domain/billing/create-subscription.ts';
-import { deletePlan } from '../../../src/domain/billing/delete-plan.ts';
-import { approvePayment, claimPayment, recordPayment, rejectPayment } from '../../../src/domain/billing/pay-invoice.ts';
-import { updatePlan } from '../../../src/domain/billing/update-plan.ts';
-import { updateSubscription } from '../../../src/domain/billing/update-subscription.ts';
-import { allowanceOf } from '../../../src/domain/billing/allowance.ts';
+} from '../../../src/domain/billing/subscriptions/control-subscription.ts';
+import { assignPlan, createSubscription } from '../../../src/domain/billing/subscriptions/create-subscription.ts';
+import { deletePlan } from '../../../src/domain/billing/plans/delete-plan.ts';
+import {
+  approvePayment,
+  claimPayment,
+  recordPayment,
+  rejectPayment,
+} from '../../../src/domain/billing/invoices/pay-invoice.ts';
+import { updatePlan } from '../../../src/domain/billing/plans/update-plan.ts';
+import { updateSubscription } from '../../../src/domain/billing/subscriptions/update-subscription.ts';
+import { allowanceOf } from '../../../src/domain/billing/plans/allowance.ts';
 import {
   creditOf,
   customerWith,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
-import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/campaigns/active-campaign.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

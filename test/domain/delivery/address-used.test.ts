@@ -13,8 +13,8 @@ import { updateSubscriber } from '../../../src/domain/audience/update-subscriber
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import type { Context } from '../../../src/domain/context.ts';
-import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/campaigns/active-campaign.ts';
+import { sendBatch } from '../../../src/domain/delivery/campaigns/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { reportOnDelivery } from '../../../src/domain/tracking/report-on-delivery.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';

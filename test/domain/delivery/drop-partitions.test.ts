@@ -2,9 +2,9 @@
 import { beforeEach, expect, it } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
-import { countDeliveries } from '../../../src/domain/delivery/delivery-page-read-model.ts';
-import { dropPartitions } from '../../../src/domain/delivery/drop-partitions.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/ledger/delivery.ts';
+import { countDeliveries } from '../../../src/domain/delivery/ledger/delivery-page-read-model.ts';
+import { dropPartitions } from '../../../src/domain/delivery/ledger/drop-partitions.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

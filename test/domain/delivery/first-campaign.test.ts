@@ -5,9 +5,9 @@
 import { expect, test } from 'vitest';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { findRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
-import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { findRecipients } from '../../../src/domain/delivery/campaigns/lease-recipients.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/campaigns/active-campaign.ts';
+import { settle } from '../../../src/domain/delivery/ledger/ledger-store.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { readCounter } from '../../support/read-counter.ts';
 import { createTestContext } from '../../support/test-context.ts';

@@ -7,10 +7,10 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { leaseRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
-import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
-import { recoverAmbiguous } from '../../../src/domain/delivery/unknown-outcome-store.ts';
+import { leaseRecipients } from '../../../src/domain/delivery/campaigns/lease-recipients.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/campaigns/active-campaign.ts';
+import { renewLeases, settle } from '../../../src/domain/delivery/ledger/ledger-store.ts';
+import { recoverAmbiguous } from '../../../src/domain/delivery/ledger/unknown-outcome-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

@@ -1,6 +1,6 @@
 /** Mails with files are large: few at once in a process, and of a customer one, which holds up no other customer. */
 import { expect, it } from 'vitest';
-import { MailsWithFiles } from '../../../src/domain/delivery/mails-with-files.ts';
+import { MailsWithFiles } from '../../../src/domain/delivery/messages/mails-with-files.ts';
 
 it('two go at once, of a customer one, and a failure frees the place', async () => {
   const mails = new MailsWithFiles();

@@ -5,11 +5,11 @@ import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { snapshotAudience } from '../../../src/domain/campaigns/snapshot-audience.ts';
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
-import { findRecipients } from '../../../src/domain/delivery/lease-recipients.ts';
-import type { LeasedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/delivery.ts';
-import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { settle } from '../../../src/domain/delivery/ledger-store.ts';
-import { recoverAmbiguous, resolveUnknownAsSent } from '../../../src/domain/delivery/unknown-outcome-store.ts';
+import { findRecipients } from '../../../src/domain/delivery/campaigns/lease-recipients.ts';
+import type { LeasedDelivery, DeliveryOutcome } from '../../../src/domain/delivery/ledger/delivery.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/campaigns/active-campaign.ts';
+import { settle } from '../../../src/domain/delivery/ledger/ledger-store.ts';
+import { recoverAmbiguous, resolveUnknownAsSent } from '../../../src/domain/delivery/ledger/unknown-outcome-store.ts';
 import { balanceOf, campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
 

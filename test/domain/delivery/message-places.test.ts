@@ -1,6 +1,6 @@
 /** Places of a process for messages outside of campaigns: other messages of a customer never take those of the first priority. */
 import { expect, test } from 'vitest';
-import { MessagePlaces } from '../../../src/domain/delivery/message-places.ts';
+import { MessagePlaces } from '../../../src/domain/delivery/messages/message-places.ts';
 import { PRIORITIES } from '../../../src/domain/messages/message.ts';
 
 function placesWith(count: number, priority: number, customerId = 1n) {

@@ -1,6 +1,6 @@
 /** How long messages are tried: those of flows may have been held back for days before the first try. */
 import { expect, it } from 'vitest';
-import { waitSeconds } from '../../../src/domain/delivery/message-tries.ts';
+import { waitSeconds } from '../../../src/domain/delivery/messages/message-tries.ts';
 import { PRIORITIES } from '../../../src/domain/messages/message.ts';
 
 const HOUR = 3_600;

@@ -5,9 +5,9 @@
 import { beforeAll, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Sql, type Transaction } from '../../../src/db/database.ts';
-import { actsOnMails } from '../../../src/domain/automations/flow-mail-read-model.ts';
-import { renewMessages } from '../../../src/domain/delivery/message-lease-store.ts';
-import { settleMessages, takeMessages } from '../../../src/domain/delivery/message-queue-store.ts';
+import { actsOnMails } from '../../../src/domain/automations/work/flow-mail-read-model.ts';
+import { renewMessages } from '../../../src/domain/delivery/messages/message-lease-store.ts';
+import { settleMessages, takeMessages } from '../../../src/domain/delivery/messages/message-queue-store.ts';
 import { messagesOfCauses } from '../../../src/domain/delivery/transactional/recipients-read-model.ts';
 import { PRIORITIES } from '../../../src/domain/messages/message.ts';
 import { messageIdsOf } from '../../../src/domain/messages/message-store.ts';

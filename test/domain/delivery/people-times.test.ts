@@ -12,13 +12,13 @@ import { sendAtTime, waitForSendTime } from '../../../src/domain/campaigns/campa
 import { startCampaign } from '../../../src/domain/campaigns/start-campaign.ts';
 import { waitForPlan, wakeCampaigns } from '../../../src/domain/campaigns/wait-for-plan.ts';
 import { updateList } from '../../../src/domain/audience/update-list.ts';
-import { createActiveCampaigns } from '../../../src/domain/delivery/active-campaign.ts';
-import { openWorkIn } from '../../../src/domain/delivery/ledger-read-model.ts';
-import { sendBatch } from '../../../src/domain/delivery/send-batch.ts';
+import { createActiveCampaigns } from '../../../src/domain/delivery/campaigns/active-campaign.ts';
+import { openWorkIn } from '../../../src/domain/delivery/ledger/ledger-read-model.ts';
+import { sendBatch } from '../../../src/domain/delivery/campaigns/send-batch.ts';
 import { createDriverPool } from '../../../src/domain/sending/driver-pool.ts';
 import { balanceOf, campaignWorld, statusOf, type CampaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';
-import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/ledger/delivery.ts';
 import { storedReason } from '../../support/stored-reason.ts';
 
 const ctx = await createTestContext();

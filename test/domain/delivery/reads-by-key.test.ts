@@ -5,8 +5,8 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { raw, sql, type Transaction } from '../../../src/db/database.ts';
-import { deliveryPage } from '../../../src/domain/delivery/delivery-page-read-model.ts';
-import { dueInRange, renewLeases, settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { deliveryPage } from '../../../src/domain/delivery/ledger/delivery-page-read-model.ts';
+import { dueInRange, renewLeases, settle } from '../../../src/domain/delivery/ledger/ledger-store.ts';
 import { readTopOpeners } from '../../../src/domain/statistics/campaign-toplists-read-model.ts';
 import { recordRefusals } from '../../../src/domain/bounces/record-refusals.ts';
 import { findReportedDelivery } from '../../../src/domain/tracking/delivery-report-store.ts';
@@ -15,7 +15,7 @@ import { trackingLogPage } from '../../../src/domain/tracking/tracking-log-read-
 import { newUid } from '../../../src/lib/ids.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
 import { readCounter } from '../../support/read-counter.ts';
-import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/ledger/delivery.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const PEOPLE = 20_000;

@@ -1,6 +1,6 @@
 /** What becomes of a recipient after each kind of failure, and how long retries may go on. */
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, retryDelaySeconds, type RetryRule } from '../../../src/domain/delivery/delivery.ts';
+import { outcomeOf, retryDelaySeconds, type RetryRule } from '../../../src/domain/delivery/ledger/delivery.ts';
 import { SendingError, type SendingErrorKind } from '../../../src/plugin-api/index.ts';
 import { judgeReply } from '../../../src/domain/sending/replies/judge-reply.ts';
 import { programReplyTable } from '../sending/program-reply-table.ts';

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { testSendingServer } from '../../../src/domain/delivery/test-sending-server.ts';
+import { testSendingServer } from '../../../src/domain/delivery/messages/test-sending-server.ts';
 import type { SendingDriver } from '../../../src/plugin-api/index.ts';
 import { campaignWorld } from '../../support/campaign-world.ts';
 import { createTestContext } from '../../support/test-context.ts';

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { sql } from '../../../src/db/database.ts';
 import type * as PlanThread from '../../../src/domain/content/plan-thread.ts';
-import { webViewOf } from '../../../src/domain/delivery/web-view.ts';
+import { webViewOf } from '../../../src/domain/delivery/campaigns/web-view.ts';
 import { seedCampaign } from '../../support/audience-rows.ts';
 import { recipientOfCampaign } from '../../../src/domain/tracking/tracking.ts';
 import { createTestContext } from '../../support/test-context.ts';

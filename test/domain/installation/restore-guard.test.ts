@@ -2,12 +2,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { EVERYBODY } from '../../../src/domain/automations/enrolment.ts';
-import { latestEnrolments } from '../../../src/domain/automations/enrolment-read-model.ts';
-import { insertEnrolment } from '../../../src/domain/automations/enrolment-store.ts';
-import { latestFlowTests } from '../../../src/domain/automations/flow-test-read-model.ts';
+import { EVERYBODY } from '../../../src/domain/automations/entries/enrolment.ts';
+import { latestEnrolments } from '../../../src/domain/automations/entries/enrolment-read-model.ts';
+import { insertEnrolment } from '../../../src/domain/automations/entries/enrolment-store.ts';
+import { latestFlowTests } from '../../../src/domain/automations/live-test/flow-test-read-model.ts';
 import { viewerOf } from '../../../src/domain/context.ts';
-import { insertTests } from '../../../src/domain/delivery/test-message-store.ts';
+import { insertTests } from '../../../src/domain/delivery/campaigns/test-message-store.ts';
 import { pauseOverdueCampaigns } from '../../../src/domain/installation/pause-overdue.ts';
 import { restoreReasonOf, type Arrival } from '../../../src/domain/installation/place.ts';
 import { enterProcess, livingProcesses, signOfLife } from '../../../src/domain/installation/process-store.ts';

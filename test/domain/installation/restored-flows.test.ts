@@ -4,7 +4,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { setAutomationStatus } from '../../../src/domain/automations/set-automation-status.ts';
+import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
 import { endHold, guardRestoredBackup, hold, holdOf } from '../../../src/domain/installation/restore-guard.ts';
 import { OBSERVED } from '../../support/check-statements.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';

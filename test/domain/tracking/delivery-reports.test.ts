@@ -6,13 +6,13 @@ import type { Context } from '../../../src/domain/context.ts';
 import { statusCodeIn, type DeliveryReportInput } from '../../../src/domain/tracking/delivery-report.ts';
 import { personEventKind } from '../../../src/events/person-event.ts';
 import { recordDeliveryReport } from '../../../src/domain/tracking/record-delivery-report.ts';
-import { settle } from '../../../src/domain/delivery/ledger-store.ts';
+import { settle } from '../../../src/domain/delivery/ledger/ledger-store.ts';
 import { ForeignResourceError, NotFoundError, ValidationError, WrongStateError } from '../../../src/lib/errors.ts';
 import { newUid } from '../../../src/lib/ids.ts';
 import { underOtherIds, withOtherDigit } from '../../support/forged-reference.ts';
 import { reportedWorld, standingOf } from '../../support/reported-world.ts';
 import { createTenant } from '../../support/tenant.ts';
-import { ledgerOfCampaign } from '../../../src/domain/delivery/delivery.ts';
+import { ledgerOfCampaign } from '../../../src/domain/delivery/ledger/delivery.ts';
 import { createTestContext } from '../../support/test-context.ts';
 
 const root = await createTestContext();

@@ -3,8 +3,8 @@
  * parameters, as they are stored, and the one catalogue of their texts.
  */
 import type { CodedReason, NoParams, ReasonTexts } from '../../../lib/coded-reason.ts';
-import { subscriptionEnded } from '../../billing/allowance-errors.ts';
-import { limitText, type PeopleLimit } from '../../billing/require-within-limit.ts';
+import { subscriptionEnded } from '../../billing/plans/allowance-errors.ts';
+import { limitText, type PeopleLimit } from '../../billing/plans/require-within-limit.ts';
 import { FIELD_VALUE_FAULTS, type FieldValueFault } from '../field-value.ts';
 import { TAG_LENGTH_MAX, TAGS_MAX } from '../subscriber.ts';
 import { RECORD_BYTES_MAX } from './csv-reader.ts';

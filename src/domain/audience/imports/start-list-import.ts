@@ -1,6 +1,6 @@
 /** Starts an import into a list. The file follows in chunks (append-import-chunk), then finish-import-upload. */
 import { parseInput } from '../../../lib/text.ts';
-import { requireAllowed } from '../../billing/require-allowed.ts';
+import { requireAllowed } from '../../billing/plans/require-allowed.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { lockOwnedList } from '../find-owned-list.ts';
 import { insertImport } from './list-import-store.ts';

@@ -1,7 +1,7 @@
 /** Writes one slice of an import in one transaction: new people, changes of known ones, rejected lines, and the progress. */
 import type { Transaction } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
-import { remainingSubscribers, type RemainingSubscribers } from '../../billing/require-within-limit.ts';
+import { remainingSubscribers, type RemainingSubscribers } from '../../billing/plans/require-within-limit.ts';
 import type { Context } from '../../context.ts';
 import { lockCounters } from '../list-counter-store.ts';
 import { TAGS_MAX } from '../subscriber.ts';

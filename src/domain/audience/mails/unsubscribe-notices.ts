@@ -5,7 +5,7 @@
 import type { Queryable } from '../../../db/database.ts';
 import { enqueueKeyed } from '../../../jobs/define-job.ts';
 import { notifyUnsubscribesJob } from '../../../jobs/audience-jobs.ts';
-import { hasRunningPlan } from '../../billing/require-allowed.ts';
+import { hasRunningPlan } from '../../billing/plans/require-allowed.ts';
 import type { Context } from '../../context.ts';
 import { enqueueMessages } from '../../messages/enqueue-messages.ts';
 import { PRIORITIES } from '../../messages/message.ts';

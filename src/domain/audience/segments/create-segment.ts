@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { newUid } from '../../../lib/ids.ts';
 import { parseInput, singleLine } from '../../../lib/text.ts';
 import { inTransaction, type Context } from '../../context.ts';
-import { requireWithinLimit } from '../../billing/require-within-limit.ts';
+import { requireWithinLimit } from '../../billing/plans/require-within-limit.ts';
 import { lockOwnedList } from '../find-owned-list.ts';
 import { checkedRule } from './check-rule.ts';
 import { tooManySegments } from './segment-errors.ts';

@@ -4,8 +4,8 @@ import { sha256 } from '../../../lib/crypto.ts';
 import type { TemplateKind } from '../../content/templates/template.ts';
 import type { FieldType } from '../../audience/field-value.ts';
 import { button, heading, MARKETING_FOOT, note, page, paragraph } from '../../content/templates/built-in/frame.ts';
-import { FLOW_FORMAT, type FlowDocument, type FlowReference } from '../flow-document.ts';
-import type { flow } from '../flow.ts';
+import { FLOW_FORMAT, type FlowDocument, type FlowReference } from '../documents/flow-document.ts';
+import type { flow } from '../flow/flow.ts';
 
 /** How the mails begin. */
 export const HELLO = 'Hello {{ subscriber.first_name | default: "there" }},';

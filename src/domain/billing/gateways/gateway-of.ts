@@ -1,6 +1,6 @@
 /** The gateway through which a payment is made. */
 import type { Context } from '../../context.ts';
-import type { Payment } from '../payment-intent.ts';
+import type { Payment } from '../payments/payment-intent.ts';
 import { openGateway, type OpenGateway } from './open-gateway.ts';
 import { allGateways } from './payment-gateway-store.ts';
 

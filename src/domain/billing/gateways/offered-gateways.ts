@@ -1,8 +1,8 @@
 /** Which gateways an invoice may be paid through: active ones that its plan allows and that take its currency. */
 import { ValidationError } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
-import type { Invoice } from '../invoice-store.ts';
-import { planById } from '../plan-store.ts';
+import type { Invoice } from '../invoices/invoice-store.ts';
+import { planById } from '../plans/plan-store.ts';
 import { findGatewayType, gatewayTypes } from './open-gateway.ts';
 import { gatewayNotOffered } from './payment-gateway-errors.ts';
 import { allGateways } from './payment-gateway-store.ts';

@@ -1,11 +1,11 @@
 /** What a vendor says about a subscription that it keeps becomes the state of ours: paid periods, its end. Under the customer's lock. */
 import { recordEvent, type BillingWork } from '../billing-work.ts';
-import { endSubscription } from '../end-subscription.ts';
-import { findInvoice } from '../invoice-store.ts';
-import { isOpen } from '../payment-intent.ts';
-import { findPayment, writeReference } from '../payment-store.ts';
-import { findSubscription, saveSubscription } from '../subscription-store.ts';
-import { cancelled, type Subscription } from '../subscription.ts';
+import { endSubscription } from '../subscriptions/end-subscription.ts';
+import { findInvoice } from '../invoices/invoice-store.ts';
+import { isOpen } from '../payments/payment-intent.ts';
+import { findPayment, writeReference } from '../payments/payment-store.ts';
+import { findSubscription, saveSubscription } from '../subscriptions/subscription-store.ts';
+import { cancelled, type Subscription } from '../subscriptions/subscription.ts';
 import { applyPaid, begunAt, endsOf } from './count-periods.ts';
 import { awaitsPayment } from './late-periods.ts';
 import type { FoundRemote } from './pay-remote-period.ts';

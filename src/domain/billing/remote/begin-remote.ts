@@ -1,9 +1,9 @@
 /** Which payments of invoices begin a subscription that the vendor keeps, instead of a single payment. */
 import type { Queryable } from '../../../db/database.ts';
 import type { StoredGateway } from '../gateways/payment-gateway.ts';
-import type { Invoice } from '../invoice-store.ts';
-import { planById } from '../plan-store.ts';
-import { findSubscription } from '../subscription-store.ts';
+import type { Invoice } from '../invoices/invoice-store.ts';
+import { planById } from '../plans/plan-store.ts';
+import { findSubscription } from '../subscriptions/subscription-store.ts';
 import { findLink } from './remote-plan-store.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
 

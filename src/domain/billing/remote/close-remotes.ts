@@ -1,7 +1,7 @@
 /** Before a customer or a payment gateway is deleted: no vendor may go on taking money for what nobody here knows any more. */
 import type { Context } from '../../context.ts';
 import { gatewayOf } from '../gateways/gateway-of.ts';
-import type { Payment } from '../payment-intent.ts';
+import type { Payment } from '../payments/payment-intent.ts';
 import { applyFound } from './apply-found-remote.ts';
 import { walkRemotes } from './walk-remotes.ts';
 

@@ -1,7 +1,7 @@
 /** Which periods of a vendor's subscription are counted now, and what becomes of the money of each: the vendor may have got none for some. */
 import type { BillingWork } from '../billing-work.ts';
-import { frequencyOfPlan } from '../plan.ts';
-import { findSubscription } from '../subscription-store.ts';
+import { frequencyOfPlan } from '../plans/plan.ts';
+import { findSubscription } from '../subscriptions/subscription-store.ts';
 import { noteUnpaidPeriod } from './late-periods.ts';
 import { isPeriodPaid, newlyPaid, periodAt, reaches } from './paid-periods.ts';
 import { alignPeriod, keepAsCredit, payPeriod, skipPeriod, type Applying } from './pay-remote-period.ts';

@@ -1,7 +1,7 @@
 /** The renewal of a subscription that a vendor keeps: the vendor takes the money, and the sync finds out. Nothing is charged here. */
 import type { BillingWork } from '../billing-work.ts';
-import { saveSubscription } from '../subscription-store.ts';
-import type { Subscription } from '../subscription.ts';
+import { saveSubscription } from '../subscriptions/subscription-store.ts';
+import type { Subscription } from '../subscriptions/subscription.ts';
 import { noteRemote, type Remote } from './remote-subscription-store.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

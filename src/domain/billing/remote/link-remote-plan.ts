@@ -9,8 +9,8 @@ import { requireAdministrator } from '../billing-rights.ts';
 import { missingGatewayType, openGateway, type OpenGateway } from '../gateways/open-gateway.ts';
 import { knownGateway } from '../gateways/save-gateway.ts';
 import { readableMoney, type Money } from '../money.ts';
-import { findPlan, planById } from '../plan-store.ts';
-import type { Plan } from '../plan.ts';
+import { findPlan, planById } from '../plans/plan-store.ts';
+import type { Plan } from '../plans/plan.ts';
 import { readRemotePlans, REMOTE_ID_LENGTH_MAX } from './remote-answers.ts';
 import {
   keepsNoSubscriptions,

@@ -1,8 +1,8 @@
 /** A vendor says that it does not know a subscription that it kept. That may be wrong: the gateway may have the keys of another account for a while. */
 import type { Context } from '../../context.ts';
 import { workOnCustomer, type BillingWork } from '../billing-work.ts';
-import { findPendingInvoice } from '../invoice-store.ts';
-import { findSubscription, saveSubscription } from '../subscription-store.ts';
+import { findPendingInvoice } from '../invoices/invoice-store.ts';
+import { findSubscription, saveSubscription } from '../subscriptions/subscription-store.ts';
 import { remoteInForce } from './remote-in-force-read-model.ts';
 import { findRemote, writeGone, type Remote } from './remote-subscription-store.ts';
 

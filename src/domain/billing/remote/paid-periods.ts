@@ -1,6 +1,6 @@
 /** Which periods of a vendor's subscription are paid and were not counted here. Pure. */
 import type { RemotePeriod } from '../../../plugin-api/index.ts';
-import { periodEnd, type Frequency } from '../period.ts';
+import { periodEnd, type Frequency } from '../subscriptions/period.ts';
 import type { ReadRemote } from './remote-answers.ts';
 import type { Remote } from './remote-subscription-store.ts';
 

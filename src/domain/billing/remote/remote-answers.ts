@@ -9,7 +9,7 @@ import type {
 } from '../../../plugin-api/index.ts';
 import type { Context } from '../../context.ts';
 import type { OpenGateway } from '../gateways/open-gateway.ts';
-import { frequencyUnits } from '../period.ts';
+import { frequencyUnits } from '../subscriptions/period.ts';
 
 /** Longer ids of vendors do not exist. */
 export const REMOTE_ID_LENGTH_MAX = 255;

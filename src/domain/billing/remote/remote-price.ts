@@ -2,9 +2,9 @@
 import type { Queryable } from '../../../db/database.ts';
 import { currencyByCode } from '../currencies.ts';
 import { readableMoney, type Money } from '../money.ts';
-import { planById } from '../plan-store.ts';
-import type { Plan } from '../plan.ts';
-import type { Subscription } from '../subscription.ts';
+import { planById } from '../plans/plan-store.ts';
+import type { Plan } from '../plans/plan.ts';
+import type { Subscription } from '../subscriptions/subscription.ts';
 import type { ReadRemote } from './remote-answers.ts';
 import { findLinkOf, findRetired, type RetiredRemotePlan } from './remote-plan-store.ts';
 import type { Remote } from './remote-subscription-store.ts';

@@ -7,18 +7,18 @@ import { installationHold } from '../../accounts/installation-hold-read-model.ts
 import type { Context } from '../../context.ts';
 import { invoiceNotPending, onHold } from '../billing-errors.ts';
 import { workOnCustomer, type BillingWork } from '../billing-work.ts';
-import { endOpenTry } from '../end-open-try.ts';
+import { endOpenTry } from '../payments/end-open-try.ts';
 import { requireOffered } from '../gateways/offered-gateways.ts';
 import { openGateway } from '../gateways/open-gateway.ts';
 import { knownGateway } from '../gateways/save-gateway.ts';
 import type { StoredGateway } from '../gateways/payment-gateway.ts';
-import { findInvoice, type Invoice } from '../invoice-store.ts';
-import { leaveOtherTry } from '../leave-other-try.ts';
-import { methodsOf } from '../payment-method-store.ts';
-import { nextSyncAt, type Payment } from '../payment-intent.ts';
-import { findOpenPayment, insertPayment } from '../payment-store.ts';
-import { requireNoFreshDecline, requireTriesLeft } from '../tries-left.ts';
-import { visibleInvoice } from '../visible-invoice.ts';
+import { findInvoice, type Invoice } from '../invoices/invoice-store.ts';
+import { leaveOtherTry } from '../payments/leave-other-try.ts';
+import { methodsOf } from '../saved-methods/payment-method-store.ts';
+import { nextSyncAt, type Payment } from '../payments/payment-intent.ts';
+import { findOpenPayment, insertPayment } from '../payments/payment-store.ts';
+import { requireNoFreshDecline, requireTriesLeft } from '../payments/tries-left.ts';
+import { visibleInvoice } from '../invoices/visible-invoice.ts';
 import { remotePlanFor } from './begin-remote.ts';
 import { noSavedMethod, notRemote } from './remote-errors.ts';
 

@@ -2,7 +2,7 @@
 import type { Queryable } from '../../../db/database.ts';
 import { changeRemotePlanJob } from '../../../jobs/billing-jobs.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
-import { findSubscription } from '../subscription-store.ts';
+import { findSubscription } from '../subscriptions/subscription-store.ts';
 import { PLAN_NOT_CHANGED } from './remote-errors.ts';
 import { findLink } from './remote-plan-store.ts';
 import { planAtVendor } from './remote-price.ts';

@@ -3,7 +3,7 @@ import { cancelRemoteJob } from '../../../jobs/billing-jobs.ts';
 import { enqueue } from '../../../jobs/define-job.ts';
 import type { Context } from '../../context.ts';
 import { workOnCustomer, type BillingWork } from '../billing-work.ts';
-import type { Subscription } from '../subscription.ts';
+import type { Subscription } from '../subscriptions/subscription.ts';
 import { liveRemotes, type RemoteKey } from './remote-subscription-store.ts';
 
 /** The jobs that cancel them at the vendor, in the transaction that changes ours. */

@@ -8,7 +8,7 @@ import { MAIL_DATA_BYTES_MAX, mailData } from '../../content/mail-data.ts';
 import type { Template } from '../../content/templates/template-fields.ts';
 import { viewerOf, type Context } from '../../context.ts';
 import type { NewMessageFile } from '../../messages/transactional-mail-store.ts';
-import type { SourceRow } from '../campaign-source-read-model.ts';
+import type { SourceRow } from '../campaigns/campaign-source-read-model.ts';
 import { mailFiles } from './mail-files.ts';
 import type { MailReads } from './mail-reads.ts';
 import { compiledMail, NONE, type MailHeads } from './mail-source.ts';

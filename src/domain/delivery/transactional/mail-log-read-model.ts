@@ -1,8 +1,8 @@
 /** The log of transactional mails: what became of each, and what its reader did. */
 import { sql, row, typed, type Queryable, type RowOf, type Sql } from '../../../db/database.ts';
 import type { MessageKind } from '../../messages/message.ts';
-import type { DeliveryState } from '../delivery.ts';
-import { isTo, LEDGER, OUTCOME_COLUMNS } from '../message-log-read-model.ts';
+import type { DeliveryState } from '../ledger/delivery.ts';
+import { isTo, LEDGER, OUTCOME_COLUMNS } from '../messages/message-log-read-model.ts';
 
 const LOGGED_MAIL = row({
   id: 'bigint',

@@ -4,7 +4,7 @@
  */
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { onceFor } from '../../../lib/once-for.ts';
-import { requireRunningPlan } from '../../billing/require-allowed.ts';
+import { requireRunningPlan } from '../../billing/plans/require-allowed.ts';
 import { findOwnedList } from '../../audience/find-owned-list.ts';
 import { findOwnedTemplate } from '../../content/templates/find-owned-template.ts';
 import { viewerOf, type Context } from '../../context.ts';

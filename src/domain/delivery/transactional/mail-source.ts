@@ -9,7 +9,7 @@ import { messageKind, messageTexts } from '../../content/templates/compile-templ
 import type { TemplateKind } from '../../content/templates/template.ts';
 import type { Context } from '../../context.ts';
 import type { Queryable } from '../../../db/database.ts';
-import { messageSourceOf, readListSource, type SourceRow } from '../campaign-source-read-model.ts';
+import { messageSourceOf, readListSource, type SourceRow } from '../campaigns/campaign-source-read-model.ts';
 import { customerUidOf, templateHead, templateTexts, type TemplateHead } from './mail-source-read-model.ts';
 import type { MailContent } from './transactional.ts';
 

@@ -1,7 +1,7 @@
 /** Sends a transactional mail again, as a new one with the same content. */
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../../lib/errors.ts';
-import { requireRunningPlan } from '../../billing/require-allowed.ts';
+import { requireRunningPlan } from '../../billing/plans/require-allowed.ts';
 import { holdTemplates } from '../../content/templates/template-store.ts';
 import { inTransaction, viewerOf, type Context } from '../../context.ts';
 import { enqueueWithIds } from '../../messages/enqueue-messages.ts';
@@ -9,7 +9,7 @@ import { CONTENT_KEPT_DAYS } from '../../messages/message.ts';
 import { copyMailEntry } from '../../messages/transactional-mail-store.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
 import { messageUid } from '../../../lib/ids.ts';
-import type { DeliveryState } from '../delivery.ts';
+import type { DeliveryState } from '../ledger/delivery.ts';
 import { findOwnedMail } from './mail-log.ts';
 import { NONE } from './mail-source.ts';
 import { mailToResend, type LoggedMail } from './mail-log-read-model.ts';

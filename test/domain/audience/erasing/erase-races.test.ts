@@ -7,11 +7,11 @@ import { addSubscriber } from '../../../../src/domain/audience/add-subscriber.ts
 import { erasePerson, findOwnedErasure } from '../../../../src/domain/audience/erasing/erase-person.ts';
 import { eraseTraces } from '../../../../src/domain/audience/erasing/erase-traces.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
-import { settle, type Settled } from '../../../../src/domain/delivery/ledger-store.ts';
+import { settle, type Settled } from '../../../../src/domain/delivery/ledger/ledger-store.ts';
 import { viewerOf, type Context } from '../../../../src/domain/context.ts';
 import { newUid, subscriberUid } from '../../../../src/lib/ids.ts';
 import { createTenant, newList } from '../../../support/tenant.ts';
-import { ledgerOfCampaign } from '../../../../src/domain/delivery/delivery.ts';
+import { ledgerOfCampaign } from '../../../../src/domain/delivery/ledger/delivery.ts';
 import { createTestContext } from '../../../support/test-context.ts';
 
 const base = await createTestContext();

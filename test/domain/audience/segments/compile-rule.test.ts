@@ -11,7 +11,7 @@ import { countOf, peopleOf, wordsOf } from '../../../../src/domain/audience/segm
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { refreshCounts } from '../../../../src/domain/audience/segments/refresh-counts.ts';
 import type { RuleScope, SegmentRule } from '../../../../src/domain/audience/segments/segment.ts';
-import { refreshReceived } from '../../../../src/domain/delivery/refresh-received.ts';
+import { refreshReceived } from '../../../../src/domain/delivery/campaigns/refresh-received.ts';
 import { PERSON_EVENT_KINDS, type PersonEventKind } from '../../../../src/events/person-event.ts';
 import { newUid } from '../../../../src/lib/ids.ts';
 import { createTestContext } from '../../../support/test-context.ts';

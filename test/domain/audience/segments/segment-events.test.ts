@@ -7,7 +7,7 @@ import type { MailList } from '../../../../src/domain/audience/list-fields.ts';
 import { parseRule } from '../../../../src/domain/audience/segments/parse-rule.ts';
 import { peopleByKey } from '../../../../src/domain/audience/segments/segment-read-model.ts';
 import { updateSubscriber } from '../../../../src/domain/audience/update-subscriber.ts';
-import { recordOutsideEvents } from '../../../../src/domain/automations/record-outside-events.ts';
+import { recordOutsideEvents } from '../../../../src/domain/automations/events/record-outside-events.ts';
 import type { Context } from '../../../../src/domain/context.ts';
 import { createTenant, newList } from '../../../support/tenant.ts';
 import { createTestContext } from '../../../support/test-context.ts';
