@@ -135,6 +135,22 @@ test('shows what was caused above its cause within one millisecond, of which som
   expect(found).toEqual(['flow', 'tagged', 'added']);
 });
 
+test('shows since when the address is suppressed, until it is no more', async () => {
+  const address = 'unwanted@person.example';
+  const made = await ask('POST', '/subscribers', { list_uid: own.listUid, EMAIL: address });
+  const who = String(field(made, 'subscriber_uid'));
+  const kinds = async (query = '') => (await timelineOf(who, query)).timeline.map(({ kind }) => kind);
+  expect(await kinds()).toEqual(['added']);
+  const suppressed = await ask('POST', '/suppressions', { email: address });
+  expect(suppressed.status, suppressed.text).toBeLessThan(300);
+  const { timeline, next } = await timelineOf(who, 'per_page=1');
+  expect(timeline).toMatchObject([{ kind: 'suppressed', by: null, what: { reason: 'manual' } }]);
+  expect(await kinds(`per_page=1&after=${next}`)).toEqual(['added']);
+  expect(await kinds('kind=suppressed')).toEqual(['suppressed']);
+  await ask('DELETE', `/suppressions/${address}`);
+  expect(await kinds()).toEqual(['added']);
+});
+
 test('refuses what it does not know', async () => {
   expect(errorsOf(await ask('GET', `/subscribers/${uid}/timeline?kind=gone`))).toEqual(['kind']);
   expect(errorsOf(await ask('GET', `/subscribers/${uid}/timeline?after=1`))).toEqual(['after']);

@@ -14,6 +14,7 @@ import {
   timelineEvents,
   timelineMails,
   timelineSteps,
+  timelineSuppressions,
   type PersonKey,
   type TimelineEvent,
   type TimelineMail,
@@ -36,6 +37,7 @@ export async function personTimeline(
   const kinds = new Set(asked ?? TIMELINE_KINDS);
   const entries = [
     ...(await eventEntries(ctx, person, { ...page, kinds })),
+    ...(kinds.has('suppressed') ? await suppressionEntries(ctx, person, page) : []),
     ...(kinds.has('flow') ? await stepEntries(ctx, person, page) : []),
     ...(await mailEntries(ctx, person, { ...page, kinds })),
   ];
@@ -62,7 +64,9 @@ async function eventEntries(
   });
 }
 
-function isEventKind(kind: TimelineKind): kind is Exclude<TimelineKind, 'mail' | 'opened' | 'clicked' | 'flow'> {
+function isEventKind(
+  kind: TimelineKind,
+): kind is Exclude<TimelineKind, 'mail' | 'opened' | 'clicked' | 'flow' | 'suppressed'> {
   return Object.hasOwn(PERSON_EVENT_KINDS, kind);
 }
 
@@ -104,6 +108,20 @@ async function stepEntries(
     ...{ micros, rank: RANKS.step, id, no, at, kind: 'flow', by: 'flow' },
     what: { automation_uid: automationUid, run_uid: runUid(id), ...step },
   }));
+}
+
+const SUPPRESSED_BY: Readonly<Partial<Record<string, string>>> = { bounce: 'server', complaint: 'person' };
+
+async function suppressionEntries(
+  { db }: Pick<Context, 'db'>,
+  person: PersonKey,
+  page: TimelinePage,
+): Promise<TimelineEntry[]> {
+  const [found] = await timelineSuppressions(db, person, page);
+  if (!found) return [];
+  const { at, micros, reason } = found;
+  const place = { micros, rank: RANKS.suppression, id: 0n, no: 0 };
+  return [{ ...place, at, kind: 'suppressed', by: SUPPRESSED_BY[reason] ?? null, what: { reason } }];
 }
 
 async function mailEntries(

@@ -1,5 +1,7 @@
 /** What happened to one person, from each table by itself: the newest entries before a place, as many as a page has. */
 import { row, sql, typed, type Queryable, type RowOf, type Sql } from '../../db/database.ts';
+import { withId } from '../audience/subscriber-store.ts';
+import type { SuppressionReason } from '../audience/suppression.ts';
 import { SOURCE_KINDS } from '../source-key.ts';
 import { MICROS_PER_MS, millisecondOf, RANKS, type TimelinePage, type TimelinePosition } from './timeline.ts';
 
@@ -194,5 +196,23 @@ export function timelineActs(
           AND e.occurrence = k.occurrence AND e.at >= k.since AND ${older}
         ORDER BY e.at DESC, e.id DESC LIMIT ${limit}) e
      ORDER BY e.at DESC, e.id DESC LIMIT ${limit}`,
+  );
+}
+
+const SUPPRESSION_ROW = row({ at: 'timestamptz', micros: 'bigint', reason: typed<SuppressionReason>('text') });
+
+/** Since when the person's address is on the customer's suppression list; nothing of the installation's, which customers do not see. */
+export function timelineSuppressions(
+  db: Queryable,
+  { customerId, listId, id }: PersonKey,
+  { after }: Pick<TimelinePage, 'after'>,
+) {
+  return db.query(
+    SUPPRESSION_ROW,
+    sql`SELECT e.at, ${MICROS}, e.reason
+          FROM (SELECT s.email_key FROM subscriber s WHERE ${withId({ customerId, listId, id: sql`${id}` })}) s
+          JOIN LATERAL (SELECT x.created_at AS at, x.reason FROM suppression x
+                         WHERE x.customer_id = ${customerId} AND x.email_key = s.email_key) e ON true
+         WHERE ${isAfter(after, RANKS.suppression, { id: sql`0::bigint`, no: sql`0` })}`,
   );
 }

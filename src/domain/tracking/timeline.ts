@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** `what` of each kind is described in docs/manual/lists-and-subscribers.md. */
 export const TIMELINE_KINDS = [
   ...(['added', 'confirmed', 'changed', 'tagged', 'untagged', 'moved', 'unsubscribed', 'resubscribed'] as const),
-  ...(['bounced', 'complained', 'event', 'mail', 'opened', 'clicked', 'flow'] as const),
+  ...(['bounced', 'complained', 'suppressed', 'event', 'mail', 'opened', 'clicked', 'flow'] as const),
 ] as const;
 export type TimelineKind = (typeof TIMELINE_KINDS)[number];
 
@@ -40,7 +40,7 @@ export interface TimelinePage {
  * The tables, causes before effects. Some write milliseconds only, so within one the table decides: without this, what an event has caused would
  * seem older than the event.
  */
-export const RANKS = { event: 1, step: 2, mail: 3, open: 4, click: 5 } as const;
+export const RANKS = { event: 1, step: 2, mail: 3, open: 4, click: 5, suppression: 6 } as const;
 
 export const MICROS_PER_MS = 1_000n;
 

@@ -11,7 +11,7 @@ import { restTime } from '../timestamps.ts';
 
 const KINDS = [
   ...(['added', 'confirmed', 'changed', 'tagged', 'untagged', 'moved', 'unsubscribed', 'resubscribed'] as const),
-  ...(['bounced', 'complained', 'event', 'mail', 'opened', 'clicked', 'flow'] as const),
+  ...(['bounced', 'complained', 'suppressed', 'event', 'mail', 'opened', 'clicked', 'flow'] as const),
 ] satisfies readonly TimelineKind[];
 
 const entryShape = z
@@ -31,7 +31,7 @@ export const timelineRows = [
     summary:
       'Lists what happened to a person, the newest first: changes, mails, opens, clicks, steps through automations.',
     details:
-      '`kind`: only these, several with commas: `added`, `confirmed`, `changed`, `tagged`, `untagged`, `moved`, `unsubscribed`, `resubscribed`, `bounced`, `complained`, `event`, `mail`, `opened`, `clicked`, `flow`. ' +
+      '`kind`: only these, several with commas: `added`, `confirmed`, `changed`, `tagged`, `untagged`, `moved`, `unsubscribed`, `resubscribed`, `bounced`, `complained`, `suppressed`, `event`, `mail`, `opened`, `clicked`, `flow`. ' +
       '`list_uid`: needed for an address that is on several lists. Goes on with `after`: the `next` of the answer before.',
     answers: answersBody(cursorShape('timeline', entryShape)),
     isIndex: true,

@@ -28,6 +28,7 @@ const TimelineKind = closedSet<Kind>('TimelineKind', 'What happened to a person.
   resubscribed: 'Joined the list again.',
   bounced: 'A mail came back. `what.type`: `hard`, `soft` or `blocked`.',
   complained: 'Called a mail unwanted.',
+  suppressed: 'The address was added to the suppression list, and is still on it. `what.reason`: why.',
   event: 'An event from outside: `what.name`, and `what.payload` of up to 4 KiB.',
   mail: 'A mail, with its state and the reason for it, at the time since when it is so.',
   opened: 'Opened a mail.',
