@@ -1,5 +1,6 @@
 -- Closes messages that were waiting before a moment, without sending them: after a backup was restored the original installation has
--- sent them. One that was being handed over when the backup was made is `unknown`; one that is being handed over now keeps its course.
+-- sent them. One that was being handed over when the backup was made is `unknown`, and counted so if it takes credits; one that is being
+-- handed over now keeps its course.
 CREATE OR REPLACE FUNCTION hot.drop_messages(before timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   dropped integer;
@@ -15,7 +16,12 @@ BEGIN
      WHERE d.snapshot_on = o.snapshot_on AND d.customer_id = o.customer_id AND d.source_kind = o.source_kind AND d.source_id = o.source_id
        AND d.recipient_id = o.recipient_id AND d.occurrence = o.id
        AND (d.state = 'queued' OR d.state = 'sending' AND d.lease_expires_at < now())
-    RETURNING d.occurrence
+    RETURNING d.occurrence, d.state, d.customer_id, d.source_kind, d.source_id, o.source_kind = 2 OR (o.source_kind = 3 AND o.priority = 30) AS takes_credits
+  ), counted AS (
+    INSERT INTO hot.delivery_counter AS c (customer_id, source_kind, source_id, audience, unknown)
+    SELECT e.customer_id, e.source_kind, e.source_id, count(*), count(*)
+      FROM closed e WHERE e.takes_credits AND e.state = 'unknown' GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (customer_id, source_kind, source_id) DO UPDATE SET audience = c.audience + excluded.audience, unknown = c.unknown + excluded.unknown
   ), gone AS (
     DELETE FROM hot.message_queue q USING closed c WHERE q.message_id = c.occurrence
   )

@@ -5,7 +5,10 @@ import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
 import { setAutomationStatus } from '../../../src/domain/automations/stopping/set-automation-status.ts';
+import { decideUnknownMessage } from '../../../src/domain/delivery/flow-mails/decide-unknown-message.ts';
+import { enqueueFlowMails } from '../../../src/domain/delivery/flow-mails/flow-mail.ts';
 import { endHold, guardRestoredBackup, hold, holdOf } from '../../../src/domain/installation/restore-guard.ts';
+import { messageUid, newUid } from '../../../src/lib/ids.ts';
 import { OBSERVED } from '../../support/check-statements.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
 
@@ -56,6 +59,29 @@ test.each([
   await world.run(inHours(0));
   expect(await world.steps(person)).toEqual([...rested, 'rest passed next', 'mark passed next']);
   await setAutomationStatus(ctx, flow.uid, 'inactive');
+});
+
+test('a mail that was being handed over at the time of the backup is of unknown outcome, and its owner decides', async () => {
+  const { key } = await publish();
+  const personId = await world.person();
+  const [id = 0n] = await enqueueFlowMails(ctx.db, {
+    ...{ ...key, listId: list.id, templateUid: newUid(), subject: null, kind: 'marketing' },
+    mails: [{ runId: 1n, node: 'mail', pass: 1, personId, status: 'subscribed', payload: null }],
+  });
+  await ctx.db.execute(
+    sql`WITH m AS (UPDATE hot.message SET created_at = created_at - interval '1 second' WHERE id = ${id})
+        UPDATE hot.delivery SET state = 'sending', lease_expires_at = now() - interval '1 second' WHERE occurrence = ${id}`,
+  );
+  const counters = () =>
+    queryRows(
+      ctx.db,
+      sql`SELECT audience, sent, unknown FROM hot.delivery_counter WHERE customer_id = ${key.customerId} AND source_kind = 2 AND source_id = ${key.automationId}`,
+    );
+  await hold(ctx.db, 'by hand');
+  await endHold(ctx, 'pause');
+  expect(await counters()).toEqual([{ audience: 1, sent: 0, unknown: 1 }]);
+  expect(await decideUnknownMessage(ctx, messageUid(id), 'accept')).toMatchObject({ state: 'sent' });
+  expect(await counters()).toEqual([{ audience: 1, sent: 1, unknown: 0 }]);
 });
 
 test('an active automation, or a message that waits, puts a restored backup on hold, and the operator sees the automation', async () => {
