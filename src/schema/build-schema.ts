@@ -24,6 +24,7 @@ import './subscribers/mutations.ts';
 import './subscribers/personal-data.ts';
 import './subscribers/timeline.ts';
 import './subscribers/sign-up.ts';
+import './messages/mutations.ts';
 import './messages/queries.ts';
 import './transactional/queries.ts';
 import './transactional/mutations.ts';

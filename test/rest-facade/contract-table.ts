@@ -237,6 +237,7 @@ export const extensions: readonly ContractLine[] = [
     ['POST', '/events', 'token', 201, action('recorded', 'events')],
     ['GET', '/messages', 'token', 200, index],
     ['GET', '/messages/:uid', 'token', 200, object('message')],
+    ['POST', '/messages/:uid/decide', 'token', 200, object('message')],
   ),
   ...section(
     'sending domains',

@@ -21,6 +21,8 @@ const TABLE_OF_STATUSES = new Set([200, 201, 202, 401, 403, 404, 413, 415, 422, 
 const MILLION = 'x'.repeat(1_000_000);
 /** Rows that take a thing in a certain state only. */
 const NEEDS_STATE = new Set([
+  // The world's message is of no automation.
+  '/messages/:uid/decide',
   // The world's payment gateway keeps no subscriptions.
   ...['/payment_gateways/:uid/remote_plans', '/plans/:uid/remote_plan', '/invoices/:uid/remote_subscription'],
   '/campaigns/:uid/pause',

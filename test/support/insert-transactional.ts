@@ -1,7 +1,7 @@
 /** A transactional mail that waits for its time, and one whose outcome is known. */
 import { randomUUID } from 'node:crypto';
 import type { Row } from '../../src/rest-facade/row.ts';
-import { insertMessage, messageFilter } from './insert-message.ts';
+import { insertMessage, messageValues } from './insert-message.ts';
 import { sql, type Queryable } from '../../src/db/database.ts';
 import { enqueueWithIds } from '../../src/domain/messages/enqueue-messages.ts';
 import { PRIORITIES } from '../../src/domain/messages/message.ts';
@@ -63,7 +63,7 @@ export function mailValues(
   { path, method }: Pick<Row, 'path' | 'method'>,
   { subscriberEmail: email, templateUid }: { readonly subscriberEmail: string; readonly templateUid: string },
 ): Record<string, unknown> {
-  if (path !== '/transactional') return messageFilter(path, email);
+  if (path !== '/transactional') return messageValues(path, email);
   if (method === 'GET')
     return { state: 'queued', email, tag: 'receipt', external_id: 'order-1', template_uid: templateUid };
   const send_at = new Date(Date.now() + DAY_MS).toISOString();

@@ -36,6 +36,8 @@ export const NEEDS_STATE: ReadonlySet<string> = new Set([
   // None is under way.
   'cancelCampaignDryRun',
   'decideUnknownDeliveries',
+  // Its outcome is known.
+  'decideUnknownMessage',
   'revokeApiToken',
   'rotateApiToken',
   'cancelListImport',

@@ -4,6 +4,7 @@ import { sql } from '../../src/db/database.ts';
 import type { Dialect } from '../../src/rest-facade/dialects.ts';
 import type { Method, Row } from '../../src/rest-facade/row.ts';
 import { parametersIn } from './known-in.ts';
+import { doubtMessage } from './insert-message.ts';
 import { nameTemplate, refuseTransactional } from './insert-transactional.ts';
 import type { RestAnswer, RestApp } from './rest-app.ts';
 import { letVendorKeep } from './remote-rows.ts';
@@ -115,6 +116,7 @@ async function bringIntoState(app: RestApp, world: World, { path, method }: Row)
     );
   if (path === '/transactional' && method === 'GET') await nameTemplate(db, world);
   if (path === '/transactional/:uid/resend') await refuseTransactional(db, world.transactionalUid);
+  if (path === '/messages/:uid/decide') await doubtMessage(db, world);
   const campaignStatus = CAMPAIGN_STATUS[path];
   if (campaignStatus !== undefined)
     await db.execute(

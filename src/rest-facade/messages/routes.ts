@@ -55,6 +55,19 @@ export const messageLogRows = [
     variables: (input) => ({ uid: input.param('uid') }),
     present: ({ message }) => ok({ message: presentMessage(message) }),
   }),
+  endpoint({
+    method: 'POST',
+    path: '/messages/:uid/decide',
+    access: 'token',
+    summary: 'Decides about a mail of an automation whose outcome is unknown.',
+    details:
+      '`decision`: `accept` counts it as sent; `resend` sends it again, maybe for the second time. The text of a mail is kept for 7 days: after that it cannot be sent again.',
+    answers: answersBody(z.strictObject({ message: messageShape })),
+    required: ['decision'],
+    operation: 'DecideUnknownMessage',
+    variables: (input) => ({ uid: input.param('uid'), decision: input.text('decision') ?? '' }),
+    present: ({ decideUnknownMessage: message }) => ok({ message: presentMessage(message) }),
+  }),
 ];
 
 function presentMessage(message: LoggedMessageFragment) {

@@ -9,6 +9,7 @@ import { scheduleCampaign } from '../../domain/campaigns/schedule-campaign.ts';
 import { startCampaign } from '../../domain/campaigns/start-campaign.ts';
 import { updateCampaign } from '../../domain/campaigns/update-campaign.ts';
 import { builder } from '../builder.ts';
+import { UnknownDecision } from './unknown-decision.ts';
 import { optionalFields } from './campaign-fields.ts';
 import { Campaign } from './campaign.ts';
 import { readBack } from './read-back.ts';
@@ -90,15 +91,6 @@ builder.mutationField('resumeCampaign', (t) =>
     resolve: async (query, _root, { uid }, ctx) => readBack(ctx, query, await resumeCampaign(ctx, uid)),
   }),
 );
-
-const UnknownDecision = builder.enumType('UnknownDecision', {
-  description:
-    'accept: the server did take the messages. resend: they go out again, to some maybe for the second time.',
-  values: {
-    accept: { description: 'The server did take the messages.' },
-    resend: { description: 'They go out again, to some maybe for the second time.' },
-  },
-});
 
 const DecidedDeliveries = builder.objectRef<{ uid: string; decided: number }>('DecidedDeliveries').implement({
   authScopes: writing,

@@ -82,7 +82,7 @@ export async function resolveUnknownAsSent(
   );
 }
 
-const BY_HAND: Readonly<Record<UnknownDecision, DeliveryReason>> = {
+export const BY_HAND: Readonly<Record<UnknownDecision, DeliveryReason>> = {
   accept: 'accepted_by_hand',
   resend: 'resent_by_hand',
 };
