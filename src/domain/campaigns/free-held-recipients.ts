@@ -1,6 +1,7 @@
 /** Quiet hours or a frequency cap were changed: campaigns look again at the recipients that these hold back (D82). Repeating it is harmless. */
 import type { ChangedHolding } from '../audience/enqueue-held-mails.ts';
 import { inTransaction, type Context } from '../context.ts';
+import type { IdRange } from '../delivery/campaigns/audience-snapshot-store.ts';
 import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';
 import { freeHeldRecipients } from '../delivery/messages/held-mail-store.ts';
 import { campaignsThatMayHold, type MayHold } from './campaign-wait-read-model.ts';
@@ -10,6 +11,8 @@ import { wakeCampaign } from './wait-for-plan.ts';
 
 /** Of one transaction: a few hundred milliseconds. */
 const RECIPIENTS_AT_ONCE = 10_000;
+/** A job sends to all who are due between its first and its last recipient. Few who were held among a million must not become one job for all of them. */
+const IDS_FOR_EACH = 10n;
 
 /** Of campaigns under way and paused ones. False: the process stops, and some are left. */
 export async function freeHeldRecipientsOf(
@@ -44,9 +47,14 @@ async function freeSome(ctx: Context, given: MayHold, afterId: bigint): Promise<
   });
 }
 
-function rangesOf(freed: readonly { readonly id: bigint }[], batchSize: number) {
-  return Array.from({ length: Math.ceil(freed.length / batchSize) }, (_, no) => {
-    const batch = freed.slice(no * batchSize, (no + 1) * batchSize);
-    return { fromId: batch[0]?.id ?? 0n, toId: batch.at(-1)?.id ?? 0n };
-  });
+function rangesOf(freed: readonly { readonly id: bigint }[], batchSize: number): readonly IdRange[] {
+  const ranges: { fromId: bigint; toId: bigint; people: number }[] = [];
+  for (const { id } of freed) {
+    const last = ranges.at(-1);
+    if (last && last.people < batchSize && id - last.fromId < BigInt(batchSize) * IDS_FOR_EACH) {
+      last.toId = id;
+      last.people += 1;
+    } else ranges.push({ fromId: id, toId: id, people: 1 });
+  }
+  return ranges;
 }
