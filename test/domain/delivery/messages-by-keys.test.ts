@@ -6,6 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql, type Sql, type Transaction } from '../../../src/db/database.ts';
 import { actsOnMails } from '../../../src/domain/automations/work/flow-mail-read-model.ts';
+import { countHeldMails } from '../../../src/domain/delivery/flow-mails/resumed-mail-store.ts';
 import { renewMessages } from '../../../src/domain/delivery/messages/message-lease-store.ts';
 import { settleMessages, takeMessages } from '../../../src/domain/delivery/messages/message-queue-store.ts';
 import { messagesOfCauses } from '../../../src/domain/delivery/transactional/recipients-read-model.ts';
@@ -103,6 +104,21 @@ test('messages are marked by their keys: the ledger of the customer is not looke
       ...{ id, customerId: whose, epoch, email: email ?? '', serverId: 1n },
     }));
     expect(await pagesOf(tx, (as) => settleMessages(as, holder, { outcomes: [], next }))).toBeLessThan(60 * TAKEN);
+  });
+});
+
+test('mails that are held back are found by their keys', async () => {
+  const held = { customerId, automationId: AUTOMATION };
+  await database.transaction(async (tx) => {
+    await tx.execute(
+      sql`WITH held AS (
+            UPDATE hot.message_queue SET not_before = now() + interval '1 hour'
+             WHERE message_id IN (SELECT q.message_id FROM hot.message_queue q WHERE q.customer_id = ${customerId} AND q.owner IS NULL LIMIT ${TAKEN})
+            RETURNING message_id)
+          UPDATE hot.delivery SET reason = 'flow_stopped' WHERE customer_id = ${customerId} AND occurrence IN (SELECT message_id FROM held)`,
+    );
+    expect(await countHeldMails(tx, held)).toBe(TAKEN);
+    expect(await pagesOf(tx, (as) => countHeldMails(as, held))).toBeLessThan(60 * TAKEN);
   });
 });
 

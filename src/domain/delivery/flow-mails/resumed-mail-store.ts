@@ -4,6 +4,7 @@ import { notify } from '../../../db/listen.ts';
 import { dateByQueue } from '../../messages/message-store.ts';
 import { PRIORITIES } from '../../messages/message.ts';
 import { SOURCE_KINDS } from '../../source-key.ts';
+import { LEDGER } from '../messages/message-log-read-model.ts';
 
 /** On which message senders listen. */
 export const MESSAGES_CHANNEL = 'messages';
@@ -38,11 +39,8 @@ interface FlowKey {
   readonly automationId: bigint;
 }
 
-/** The mail of `q` in the ledger. */
-export const WITH_LEDGER = sql`
-  JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id
-  JOIN hot.delivery d ON d.snapshot_on = m.snapshot_on AND d.customer_id = m.customer_id AND d.source_kind = m.source_kind
-   AND d.source_id = m.source_id AND d.recipient_id = m.recipient_id AND d.occurrence = m.id`;
+/** The mail of `q`, and its row of the ledger. */
+export const WITH_LEDGER = sql`JOIN hot.message m ON m.customer_id = q.customer_id AND m.id = q.message_id ${LEDGER}`;
 
 /** Mails that an earlier choice has spread keep their times when they are spread again. */
 function isHeld({ automationId }: FlowKey, mode: HeldMails['mode']): Sql {
