@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { tagSubscriber } from '../../../src/domain/audience/tag-subscriber.ts';
 import { advanceDue } from '../../../src/domain/automations/engine/advance-due.ts';
+import { followActivity } from '../../../src/domain/automations/events/follow-activity.ts';
 import { followPeople } from '../../../src/domain/automations/events/follow-people.ts';
 import type { Context } from '../../../src/domain/context.ts';
 import { subscriberUid } from '../../../src/lib/ids.ts';
@@ -69,6 +70,22 @@ test('a flow of one customer that cannot read its events holds up no other custo
   await broken.ctx.db.execute(sql`UPDATE automation SET live_version = 99 WHERE uid = ${fails.uid}`);
   await followPeople(failingSlowly(broken.ctx), { isStopping: () => false });
   expect(await sound.counts(works)).toEqual({ rest: 'entered 1, waiting 1' });
+});
+
+test('flows that cannot look at opens and clicks hold up no other one, however many they are', async () => {
+  const { ctx, list } = await startFlowWorld(new Date().toISOString());
+  // One more than a round has.
+  await ctx.db.execute(
+    sql`WITH broken AS (
+          INSERT INTO automation (customer_id, list_id, uid, name, draft, status, live_version)
+          SELECT ${list.customerId}, ${list.id}, 'broken' || n, 'Broken', '{}', 'active', 99 FROM generate_series(1, 101) n RETURNING customer_id, id
+        ), followed AS (INSERT INTO hot.flow_follower (customer_id, automation_id, position) SELECT customer_id, id, 0 FROM broken)
+        INSERT INTO hot.flow_activity (customer_id, automation_id, is_click, source_kind, source_id, person_id, event_id, at, due_at)
+        SELECT customer_id, id, false, 1, 1, 1, 1, now(), now() FROM broken`,
+  );
+  await followActivity(ctx, { isStopping: () => false });
+  const untried = sql`SELECT 1 FROM hot.flow_follower WHERE customer_id = ${list.customerId} AND retry_at IS NULL`;
+  expect(await ctx.db.execute(untried)).toBe(0);
 });
 
 test('a node of one customer that cannot be worked on holds up no other customer', async () => {

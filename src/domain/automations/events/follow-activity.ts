@@ -28,23 +28,23 @@ export interface FollowingActivity {
 /** Ends when no flow has anything to look at, or it is to stop: then true, there may be more. */
 export async function followActivity(ctx: Context, { isStopping, now }: FollowingActivity): Promise<boolean> {
   for (;;) {
-    let taken = 0;
+    let hasMore = false;
     for (const flow of await flowsWithActivity(ctx.db, FLOWS_AT_ONCE)) {
       if (isStopping()) return true;
-      taken += await followed(ctx, flow, now ?? (() => databaseNow(ctx.db)));
+      if (await followed(ctx, flow, now ?? (() => databaseNow(ctx.db)))) hasMore = true;
     }
-    if (taken === 0) return false;
+    if (!hasMore) return false;
   }
 }
 
-/** A flow that fails is tried again later, and holds up no other. */
-async function followed(ctx: Context, flow: FlowBehind, clock: () => Promise<Date> | Date): Promise<number> {
+/** A flow that fails is tried again later, and holds up no other: they come in the next round. False: another process holds it. */
+async function followed(ctx: Context, flow: FlowBehind, clock: () => Promise<Date> | Date): Promise<boolean> {
   try {
-    return await actOn(ctx, flow, await clock());
+    return (await actOn(ctx, flow, await clock())) > 0;
   } catch (error) {
     ctx.log.warn('automations.activity_postponed', { ...flow, message: messageOf(error) });
     await delayPosition(ctx.db, flow);
-    return 0;
+    return true;
   }
 }
 
