@@ -57,6 +57,22 @@ test('a node of the same id and another type does its work', async () => {
   expect((await world.personRow(person))?.tags).toEqual(['a']);
 });
 
+test('who was not called in time waits for the call when they come there again', async () => {
+  await nextWeeks();
+  const call = { id: 'call', type: 'api_call', for: { days: 1 } };
+  const first = await world.publish({
+    triggers,
+    nodes: [call, wait('rest', 5), stop],
+    edges: [...line('start', 'call', 'stop'), { from: 'call', port: 'timeout', to: 'rest' }],
+  });
+  const person = await world.person();
+  await world.enter(first, [person]);
+  await world.run(day(1));
+  await move(await publishAgain(first, flowOf(wait('again', 1), call, stop), { moves: { rest: 'again' } }));
+  await world.run(day(2));
+  expect(await placeOf(person)).toEqual([`2 call waiting ${day(3)}`]);
+});
+
 test('a way round that comes back in a third version passes over what was done, once', async () => {
   const round = (days: number) => ({
     triggers,

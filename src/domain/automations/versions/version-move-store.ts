@@ -32,7 +32,7 @@ export function lockRunsBefore(
 const PASSED_ROW = row({ runId: 'bigint', version: 'int', nodes: 'text[]' });
 
 /**
- * Through which nodes these runs have gone, of each version. Work that failed is not done. With the people, the index of the people is as good as that
+ * Through which nodes these runs have gone, of each version. Work that failed is not done, nor is a call that nobody made. With the people, the index of the people is as good as that
  * of the runs: by old statistics the database took it, and read all that ever happened to the customer's people.
  */
 export function passedNodes(
@@ -44,7 +44,7 @@ export function passedNodes(
     PASSED_ROW,
     sql`SELECT t.run_id AS "runId", t.version, array_agg(DISTINCT t.node) AS nodes FROM hot.flow_step t
          WHERE t.customer_id = ${customerId} AND t.automation_id = ${automationId} AND t.run_id = ANY (${runs.map(({ id }) => id)}::bigint[])
-           AND t.person_id = ANY (${runs.map(({ personId }) => personId)}::bigint[]) AND t.what = 'passed' AND t.port IS DISTINCT FROM 'error' GROUP BY t.run_id, t.version`,
+           AND t.person_id = ANY (${runs.map(({ personId }) => personId)}::bigint[]) AND t.what = 'passed' AND coalesce(t.port, '') <> ALL ('{error,timeout}') GROUP BY t.run_id, t.version`,
   );
 }
 
