@@ -124,7 +124,7 @@ export class Entries {
         over: new Set(),
       },
       ...{ node: '', since: now, wake: now, hasUnsubscribed: false, isParked: false, hasLooked: false },
-      asked: undefined,
+      ...{ isAtWork: false, asked: undefined },
     };
     const name = `${run.person} ${run.key}`;
     const { at = [], ended } = runs.entries.get(name) ?? {};

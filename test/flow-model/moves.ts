@@ -91,5 +91,6 @@ export class Moves {
     const wake = looks ? now : runs.wakeOf(run);
     // Who is late stays late (D85).
     run.wake = wake > now ? wake : Math.min(now, run.wake ?? now);
+    run.isAtWork = wake <= now;
   }
 }

@@ -43,7 +43,7 @@ export class NodeWork {
     const next = { port: 'next', reason: null };
     switch (node.type) {
       case 'wait':
-        return next;
+        return this.#hasToWait(run, now) ? null : next;
       case 'wait_until': {
         const end = this.#means.runs.untilEnd(run, node);
         if (typeof end === 'string') return { port: end, reason: end };
@@ -82,10 +82,20 @@ export class NodeWork {
     if (asked === undefined || !rules.waitsAnew(node)) return undefined;
     run.since = now;
     run.hasLooked = true;
+    run.isAtWork = false;
     run.wake = node.type === 'wait_for_event' ? this.#eventEnd(run, node) : runs.wakeOf(run);
     if (run.wake <= now) return undefined;
     runs.step(run, now, { what: 'stays', reason: 'wait_anew' });
     return null;
+  }
+
+  /** Whether who was parked, and moved to the wait, has to wait still: since they came to the node before it. */
+  #hasToWait(run: Run, now: number): boolean {
+    if (!run.isAtWork) return false;
+    const end = this.#means.runs.wakeOf(run);
+    if (end <= now) return false;
+    Object.assign(run, { wake: end, isAtWork: false });
+    return true;
   }
 
   #eventEnd(run: Run, node: EventWaitNode): number {

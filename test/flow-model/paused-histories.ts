@@ -149,6 +149,15 @@ function failed(): readonly HistoryData[] {
     asked('skip'),
     // Somebody else gets their place: what was asked was asked about the node.
     asked('skip', change(1, { whenAsked: { go: 'mark' } }), line(tagged('mark', 'vip'), waitFor('rest', 5))),
+    // Moved to a wait, they wait there; the time since they came to the node before it counts.
+    scene({
+      versions: [first, line(waitFor('rest', 5), mail('one'))],
+      there,
+      happenings: [
+        ...[enter(0), work(0), ...change(1, { whenAsked: { go: 'rest' } }), work(1)],
+        ...[after(2, { do: 'retry', node: 'rest' }), ...works(2, 4, 5, 8)],
+      ],
+    }),
     away(ask, way('start > ask', 'ask.yes > yes', 'ask.no > no')),
     away(split, way('start > part', 'part.variant:a > yes', 'part.variant:b > no')),
   ];

@@ -28,6 +28,8 @@ export interface Run {
   isParked: boolean;
   /** At a wait for an event: it has looked back, and waits. */
   hasLooked: boolean;
+  /** It has not waited at its node: it was parked, or moved there when the wait was over. */
+  isAtWork: boolean;
   /** Instead of the node's work (D85, D87). */
   asked: Asked | undefined;
 }
@@ -133,6 +135,7 @@ export class Runs {
     run.node = node;
     run.since = now;
     run.hasLooked = false;
+    run.isAtWork = false;
     if (this.isRound(run.version, node)) run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
     this.count(run).entered += 1;
     this.count(run).waiting += 1;
@@ -191,7 +194,7 @@ export class Runs {
   }
 
   unpark(run: Run, now: number, asked: Asked | undefined): void {
-    Object.assign(run, { isParked: false, wake: now, asked });
+    Object.assign(run, { isParked: false, isAtWork: true, wake: now, asked });
     this.count(run).parked -= 1;
     this.count(run).waiting += 1;
   }

@@ -1,4 +1,4 @@
-/** Many parked runs that are tried again while people are moved to another version: nobody stays behind (D84, D87). */
+/** Parked runs that are tried again while people are moved to another version, and after that: nobody stays behind, or passes over a wait (D84, D87). */
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
@@ -69,4 +69,36 @@ test('while people are moved, so many that a job would follow are refused, and f
   expect(await retryParked(ctx, few.uid, place)).toBe(2);
   await move(moved);
   expect(await retryParked(ctx, many.uid, { ...place, version: 2 })).toBe(1_001);
+});
+
+/** Somebody who came a day ago and is parked, is moved to this node, and is tried again there. */
+async function triedAgainAt(node: { readonly id: string; readonly type: string }) {
+  const first = await parked(1);
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_run SET since = since - interval '1 day' WHERE automation_id = ${first.key.automationId}`,
+  );
+  const second = await publishAgain(first, lineFlow(node, tag('after')), { moves: { mark: node.id } });
+  await move(second);
+  expect(await retryParked(ctx, first.uid, { version: 2, node: node.id })).toBe(1);
+  const begun = Date.now();
+  await world.run(new Date(begun).toISOString());
+  expect(await world.counts(second)).toEqual({ [node.id]: 'entered 1, waiting 1' });
+  return { second, inDays: (days: number) => new Date(begun + days * 86_400_000).toISOString() };
+}
+
+test('who was moved to an API call while parked waits for it when tried again', async () => {
+  const { second } = await triedAgainAt({ id: 'call', type: 'api_call' });
+  const [run] = await queryRows(
+    ctx.db,
+    sql`SELECT state::text, wake_at FROM hot.flow_run WHERE automation_id = ${second.key.automationId}`,
+  );
+  expect(run).toEqual({ state: 'waiting', wake_at: null });
+});
+
+test('who was moved to a wait while parked waits there when tried again: the time since they came counts', async () => {
+  const { second, inDays } = await triedAgainAt(wait('rest', 3));
+  await world.run(inDays(1.5));
+  expect(await world.counts(second)).toEqual({ rest: 'entered 1, waiting 1' });
+  await world.run(inDays(2.5));
+  expect(await world.counts(second)).toEqual({ rest: 'entered 1, passed 1', after: 'entered 1, passed 1' });
 });

@@ -34,7 +34,7 @@ export const RUN_ROW = row({
 });
 export const RUN_COLUMNS = sql`r.id, r.person_id AS "personId", r.entered_at AS "enteredAt", coalesce(r.event_at, r.entered_at) AS "eventsFrom", coalesce(r.event_id, 0) AS "eventsAfter", r.since, r.depth, r.failures, r.has_left AS "hasLeft", r.entry_key AS "entryKey", r.reason, r.passes, r.steps, r.done`;
 
-const DUE_ROW = row({ ...RUN_ROW, wakeAt: 'timestamptz' });
+const DUE_ROW = row({ ...RUN_ROW, wakeAt: 'timestamptz', isAtWork: 'bool' });
 
 export interface DueQuestion {
   readonly listId: bigint;
@@ -57,7 +57,7 @@ export async function lockDue(tx: Transaction, key: NodeKey, question: DueQuesti
   const behind = after ? sql`(r.wake_at, r.id) > (${after.wakeAt}, ${after.id})` : sql`true`;
   const runs = await tx.query(
     DUE_ROW,
-    sql`SELECT ${RUN_COLUMNS}, r.wake_at AS "wakeAt" FROM hot.flow_run r
+    sql`SELECT ${RUN_COLUMNS}, r.wake_at AS "wakeAt", r.state = 'due' AS "isAtWork" FROM hot.flow_run r
          WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.version = ${key.version}
            AND r.node = ${key.node} AND r.wake_at <= ${until} AND ${behind}
          ORDER BY r.wake_at, r.id LIMIT ${max} FOR NO KEY UPDATE SKIP LOCKED`,

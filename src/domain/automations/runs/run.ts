@@ -66,6 +66,8 @@ export function passOf({ passes }: Pick<Run, 'passes'>, node: string): number {
 /** A run whose node has work to do now, with the person; null: the person is not on the list any more. */
 export interface DueRun extends Run {
   readonly wakeAt: Date;
+  /** It has not waited at its node until now: it was parked, or was moved there from another version. */
+  readonly isAtWork?: boolean;
   readonly person: RunPerson | null;
   /** What the run began with; null: nothing, or the node does not read it. */
   readonly payload: FlowPayload | null;

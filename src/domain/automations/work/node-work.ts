@@ -15,8 +15,8 @@ export type Outcome =
       readonly reason?: string;
       readonly details?: Readonly<Record<string, unknown>>;
     }
-  /** With a reason it is in the history. */
-  | { readonly waitUntil: Date; readonly reason?: string }
+  /** Null: without end. With a reason it is in the history. */
+  | { readonly waitUntil: Date | null; readonly reason?: string }
   | { readonly leave: string }
   | { readonly park: string };
 

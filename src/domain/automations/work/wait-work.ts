@@ -1,16 +1,27 @@
 /** Nodes that wait: what is due here has waited long enough, unless a date has changed meanwhile (D76). */
-import type { Outcome, NodeWork } from './node-work.ts';
+import type { Outcome, NodeWork, PresentRun } from './node-work.ts';
 import { NEXT } from './node-work.ts';
+import { placeAt } from '../runs/place-at.ts';
 import { zoneOf } from '../runs/zones.ts';
 import { endOfWaitUntil, LATE_MS } from '../flow/wake-time.ts';
 
-export async function endWaits({ runs }: NodeWork<'wait'>): Promise<readonly Outcome[]> {
-  return runs.map(() => NEXT);
+export async function endWaits(work: NodeWork<'wait'>): Promise<readonly Outcome[]> {
+  return work.runs.map((run) => restOfWait(work, run) ?? NEXT);
 }
 
 /** Nothing came in time. */
-export async function endWaitsForEvents({ runs }: NodeWork<'api_call'>): Promise<readonly Outcome[]> {
-  return runs.map(() => ({ go: 'timeout' }));
+export async function endWaitsForEvents(work: NodeWork<'api_call'>): Promise<readonly Outcome[]> {
+  return work.runs.map((run) => restOfWait(work, run) ?? { go: 'timeout' });
+}
+
+/** Who was parked, was moved to a wait (D84), and is tried again, has not waited there yet. Undefined: the wait is over. */
+function restOfWait(
+  { live, node, zones, now }: Pick<NodeWork, 'live' | 'node' | 'zones' | 'now'>,
+  { isAtWork = false, person, since }: PresentRun,
+): Outcome | undefined {
+  if (!isAtWork) return undefined;
+  const { wakeAt } = placeAt(node, { live, zones, person, now: since });
+  return wakeAt === null || wakeAt > now ? { waitUntil: wakeAt } : undefined;
 }
 
 export async function endWaitsForDates({
