@@ -63,6 +63,21 @@ const exported = async () => (await ask('GET', `/automations/${await make()}/exp
 const load = (body: object, token = own.token) =>
   ask('POST', '/automations/import', { list_uid: own.listUid, ...body }, token);
 
+test('a published version has the layout of its draft', async () => {
+  const nodes = [{ id: 'tag', type: 'add_tag', tag: 'drawn' }];
+  const drawn = {
+    triggers: [{ type: 'execute' }],
+    nodes,
+    edges: [{ from: 'start', to: 'tag' }],
+    layout: { tag: { x: 3, y: 4 } },
+  };
+  const uid = await make({ flow: JSON.stringify(drawn) });
+  await ask('POST', `/automations/${uid}/publish`, { draft_version: 1 });
+  expect((await ask('GET', `/automations/${uid}/versions`)).body).toMatchObject({
+    versions: [{ flow: { layout: { tag: { x: 3, y: 4 } } } }],
+  });
+});
+
 describe('a document', () => {
   test('has the graph and the names of what it refers to, over both entry points', async () => {
     const uid = await make();
