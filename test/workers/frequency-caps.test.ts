@@ -54,6 +54,15 @@ async function capWorld() {
       const statistics = field(await call('GET', `/campaigns/${uid}`), 'statistics') as Record<string, number>;
       return ['pending', 'sent', 'skipped'].map((name) => `${name} ${statistics[`${name}_count`]}`).join(', ');
     },
+    /** Steps and mails of automations on which somebody works. */
+    async underWay(): Promise<number> {
+      const [found] = await queryRows<{ count: number }>(
+        db,
+        sql`SELECT (SELECT count(*) FROM hot.flow_run r WHERE r.customer_id = ${customerId} AND r.wake_at <= now())::int
+                 + (SELECT count(*) FROM hot.message_queue q WHERE q.customer_id = ${customerId} AND (q.owner IS NOT NULL OR q.not_before <= now()))::int AS count`,
+      );
+      return found?.count ?? 0;
+    },
     /** Reasons in its ledger, and the hours until the next look. */
     ledger: (uid: string) =>
       queryRows<{ state: string; reason: string | null; hours: number | null }>(
@@ -182,6 +191,8 @@ test('without the cap, or with another one, whoever waits gets the mail at once:
   await world.customerCap({ messages: 2, days: 3 });
   await vi.waitFor(() => expect(sentTo(address('bea'))).toEqual(['First', 'Second']), WAIT);
   await vi.waitFor(() => expect(sentTo(address('ann'))).toHaveLength(2), WAIT);
+  // What is under way was judged by the cap of before, and is looked at again some seconds later.
+  await vi.waitFor(async () => expect(await world.underWay()).toBe(0), WAIT);
   await world.customerCap('');
   await world.done(second);
   await vi.waitFor(() => expect(new Set(sentTo(address('ann')))).toEqual(new Set(['First', 'Second', 'Flow'])), WAIT);

@@ -9,13 +9,13 @@ export interface ChangedHolding {
   readonly listId: bigint | null;
 }
 
-/** By then, what was being held back as it was set before is held back. */
-const AGAIN_SECONDS = 60;
+/** By then, what was being held back as it was set before is held back: mostly after some seconds, of a busy process after a minute. */
+const LOOKS_AFTER_SECONDS = [0, 5, 60];
 
 /** In the transaction of the change. */
 export async function enqueueHeldMails(db: Queryable, { customerId, listId }: ChangedHolding): Promise<void> {
   const payload = { customerId: String(customerId), listId: listId === null ? null : String(listId) };
-  for (const delaySeconds of [0, AGAIN_SECONDS])
+  for (const delaySeconds of LOOKS_AFTER_SECONDS)
     await enqueue(db, freeHeldMailsJob, payload, {
       delaySeconds,
       key: `${freeHeldMailsJob.name} ${customerId} ${payload.listId ?? 'all'} ${delaySeconds}`,
