@@ -32,8 +32,8 @@ export function lockRunsBefore(
 const PASSED_ROW = row({ runId: 'bigint', version: 'int', nodes: 'text[]' });
 
 /**
- * Through which nodes these runs have gone, of each version. Work that failed is not done, nor is a call that nobody made. With the people, the index of the people is as good as that
- * of the runs: by old statistics the database took it, and read all that ever happened to the customer's people.
+ * Through which nodes these runs have gone, of each version. Work that failed is not done, nor is a call that nobody made. With the people, the index of
+ * the people is as good as that of the runs: by old statistics the database took it, and read all that ever happened to the customer's people.
  */
 export function passedNodes(
   db: Queryable,
