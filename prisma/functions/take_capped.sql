@@ -1,4 +1,4 @@
--- Takes a place within the frequency caps for messages of one source to these addresses; a cap is {messages, days, days of holding}.
+-- Takes a place within the frequency caps for messages of one source to these addresses; a cap is {messages, days, hours of holding}.
 -- A message with a place has `taken_at`. One without waits for `delay_seconds`; if these are null, too, it would wait for longer than the
 -- cap holds messages, and is not sent. Calls of one customer run one after the other, so that two sources never both take the last
 -- place. A message that comes again takes no second place.
@@ -24,7 +24,7 @@ BEGIN
        AND m.source_id = source AND m.occurrence = k.occurrence
   ), judged AS MATERIALIZED (
     SELECT a.no, a.key, a.occurrence, coalesce(a.held_since, moment) AS since, greatest(a.customer_until, a.list_until) AS free_at,
-           coalesce(a.held_since, moment) + make_interval(hours => 24 * least(
+           coalesce(a.held_since, moment) + make_interval(hours => least(
              CASE WHEN a.customer_until IS NOT NULL THEN customer_cap[3] END, CASE WHEN a.list_until IS NOT NULL THEN list_cap[3] END)) AS deadline
       FROM asked a
   ), written AS (

@@ -154,12 +154,12 @@ export const RULES = {
     const place = counted.at(-messages);
     return place === undefined || status !== 'subscribed' ? undefined : place + days * DAY_MS;
   },
-  /** D82: what would wait for longer, from the arrival on, is not sent. */
+  /** D82: what would wait for longer, from the arrival on, is not sent; an hour more is allowed. */
   mayWaitForCap(
     { holdDays }: FrequencyCap,
     { since, until }: { readonly since: number; readonly until: number },
   ): boolean {
-    return until <= since + holdDays * DAY_MS;
+    return until <= since + holdDays * DAY_MS + HOUR_MS;
   },
   /** D77: by its name, its values, and the key of the entry where that is asked for. */
   isEvent(

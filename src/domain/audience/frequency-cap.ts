@@ -39,9 +39,17 @@ export function parseFrequencyCap(stored: unknown): FrequencyCap | null {
   return parsed.success ? parsed.data : null;
 }
 
+/** Another message of the same moment counts from its hand-over: what came with it waits until then, too, where a cap holds for as long as it counts. */
+const HOLD_HOURS_MORE = 1;
+
+/** For so many hours the cap holds a message back. */
+export function holdHours({ holdDays }: Pick<FrequencyCap, 'holdDays'>): number {
+  return holdDays * 24 + HOLD_HOURS_MORE;
+}
+
 /** As the functions of the database take it. */
 export function capNumbers(cap: FrequencyCap | null): number[] | null {
-  return cap && [cap.messages, cap.days, cap.holdDays];
+  return cap && [cap.messages, cap.days, holdHours(cap)];
 }
 
 /** Those that count for a message to a person of a list. */

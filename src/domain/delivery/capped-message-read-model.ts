@@ -1,7 +1,7 @@
 /** Until when frequency caps forbid messages to people of a list. Only a look: the place is taken when the message is handed over. */
 import { sql, type Queryable } from '../../db/database.ts';
 import { withId } from '../audience/subscriber-store.ts';
-import { capNumbers, type FrequencyCaps } from '../audience/frequency-cap.ts';
+import { capNumbers, holdHours, type FrequencyCaps } from '../audience/frequency-cap.ts';
 
 interface AskedPeople {
   readonly customerId: bigint;
@@ -15,8 +15,8 @@ interface AskedPeople {
 export interface CappedTime {
   /** When the caps allow the next message. */
   readonly until: Date;
-  /** A message waits for at most so many days. */
-  readonly holdDays: number;
+  /** A message waits for at most so many hours. */
+  readonly holdHours: number;
 }
 
 /** Those of the people who may get no message now. */
@@ -35,12 +35,12 @@ export async function cappedPeople(
   return new Map(
     rows.flatMap(({ id, customer, list }): [bigint, CappedTime][] => {
       const reached = [
-        ...(customer && caps.customer ? [{ until: customer, holdDays: caps.customer.holdDays }] : []),
-        ...(list && caps.list ? [{ until: list, holdDays: caps.list.holdDays }] : []),
+        ...(customer && caps.customer ? [{ until: customer, holdHours: holdHours(caps.customer) }] : []),
+        ...(list && caps.list ? [{ until: list, holdHours: holdHours(caps.list) }] : []),
       ];
       if (reached.length === 0) return [];
       const until = new Date(Math.max(...reached.map((one) => one.until.getTime())));
-      return [[id, { until, holdDays: Math.min(...reached.map((one) => one.holdDays)) }]];
+      return [[id, { until, holdHours: Math.min(...reached.map((one) => one.holdHours)) }]];
     }),
   );
 }

@@ -115,6 +115,19 @@ test('a message that comes again after its process was killed has one place, and
   expect(await takePlaces(ctx.db, third)).toEqual([place.taken]);
 });
 
+test('of two messages of the same moment one waits for as long as the other counts, whichever is handed over first', async () => {
+  const email = 'twice@example.org';
+  const caps = { customer: { messages: 1, days: 3, holdDays: 3 }, list: null };
+  expect(await takePlaces(ctx.db, messagesOf(311n, [email], caps))).toEqual([place.taken]);
+  const second = messagesOf(312n, [email], caps);
+  expect(await takePlaces(ctx.db, second)).toEqual([{ delaySeconds: expect.any(Number) }]);
+  // The first counts from its hand-over, which is later than the second's first look.
+  await ctx.db.execute(
+    sql`UPDATE hot.capped_message SET at = at + interval '30 seconds' WHERE customer_id = ${customerId} AND email_key = ${email} AND at IS NOT NULL`,
+  );
+  expect(await takePlaces(ctx.db, second)).toEqual([{ delaySeconds: expect.any(Number) }]);
+});
+
 test('what is held back waits from its first look on, to the end of the minute in which the cap allows it', async () => {
   const email = 'held@example.org';
   expect(await takePlaces(ctx.db, messagesOf(301n, [email]))).toEqual([place.taken]);

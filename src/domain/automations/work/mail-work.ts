@@ -14,7 +14,8 @@ import { endOfQuiet } from '../flow/quiet-time.ts';
 import { passOf } from '../runs/run.ts';
 import { zoneOf } from '../runs/zones.ts';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 type Mail = NodeWork<'send_mail'>;
 
@@ -95,7 +96,7 @@ async function cappedTimes(
   return ({ personId, person, since }) => {
     const capped = person.status === 'subscribed' ? people.get(personId) : undefined;
     if (!capped) return undefined;
-    const isTooLong = capped.until.getTime() > since.getTime() + capped.holdDays * DAY_MS;
+    const isTooLong = capped.until.getTime() > since.getTime() + capped.holdHours * HOUR_MS;
     return isTooLong ? { go: 'next', reason: 'frequency_cap' } : { waitUntil: capped.until, reason: 'frequency_cap' };
   };
 }
