@@ -85,7 +85,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     const page = await openPage({ javaScriptEnabled: true });
     await page.goto(`${program.baseUrl}/inbox`);
     await page.getByRole('link', { name: /Hi/ }).click();
-    expect(await page.title()).toContain('Hi <b>Ann</b>');
+    await expect.poll(() => page.title()).toContain('Hi <b>Ann</b>');
     const mail = page.frameLocator('iframe');
     expect(await mail.locator('h1').textContent()).toBe('Hello <b>Ann</b>');
     for (const [tab, shown] of Object.entries({
@@ -94,7 +94,8 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
       Source: 'MIME-Version: 1.0',
     })) {
       await page.getByRole('link', { name: tab, exact: true }).click();
-      expect((await page.locator('main').textContent())?.toLowerCase()).toContain(shown.toLowerCase());
+      const text = async () => (await page.locator('main').textContent())?.toLowerCase();
+      await expect.poll(text).toContain(shown.toLowerCase());
     }
     expect(await page.title()).not.toContain('broken');
   });
@@ -183,7 +184,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     expect(cookies[0]).toContain('mailwright_session=');
     expect((await (await sent).response())?.status()).toBe(401);
     await other.getByRole('button', { name: 'Go' }).click();
-    expect(await other.locator('body').textContent()).toContain('Unauthenticated');
+    await expect.poll(() => other.locator('body').textContent()).toContain('Unauthenticated');
     expect(await names()).toEqual([{ name: 'good.txt' }]);
     evil.close();
   });
@@ -205,7 +206,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser', () => {
     };
     expect(await status()).toBe('subscribed');
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
-    expect(await page.locator('main').textContent()).toMatch(/unsubscribed|no more/i);
+    await expect.poll(() => page.locator('main').textContent()).toMatch(/unsubscribed|no more/i);
     expect(await status()).toBe('unsubscribed');
   });
 

@@ -216,7 +216,7 @@ describe.skipIf(CHROMIUM === undefined)('in a frame', async () => {
     await page.goto(viewUrl);
     await page.frameLocator('main > iframe').locator('#leave').click();
     await page.getByRole('button', { name: 'Unsubscribe' }).click();
-    await page.waitForLoadState();
-    expect(field(await call('GET', `/subscribers/${annUid}`), 'subscriber', 'status')).toBe('unsubscribed');
+    const status = async () => field(await call('GET', `/subscribers/${annUid}`), 'subscriber', 'status');
+    await expect.poll(status).toBe('unsubscribed');
   });
 });

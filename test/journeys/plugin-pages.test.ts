@@ -48,7 +48,11 @@ describe.skipIf(CHROMIUM === undefined)('pages of a plugin', async () => {
     return { page, elsewhere };
   }
 
-  const dataOf = (page: Page) => page.evaluate(() => ({ ...document.documentElement.dataset }));
+  /** What scripts have written on the page. A script of the page runs after its text is shown, and before it is loaded. */
+  async function dataOf(page: Page) {
+    await page.waitForLoadState();
+    return page.evaluate(() => ({ ...document.documentElement.dataset }));
+  }
 
   it('a form is sent by keyboard, and the files of the plugin are loaded, not those for administrators', async () => {
     const { page, elsewhere } = await newPage();
@@ -83,8 +87,10 @@ describe.skipIf(CHROMIUM === undefined)('pages of a plugin', async () => {
     await page.goto(`${base}/settings`);
     for (const text of HOSTILE) {
       await page.getByLabel('Name').fill(text.slice(0, 40));
+      const answered = page.waitForEvent('load');
       await page.getByRole('button').click();
-      await page.getByRole('status').waitFor();
+      await answered;
+      expect(await page.getByRole('status').count()).toBe(1);
       expect(await page.getByLabel('Name').inputValue()).toBe(text.slice(0, 40));
     }
     expect(await dataOf(page)).toEqual({ app: 'ran' });
