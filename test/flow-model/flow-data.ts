@@ -169,6 +169,8 @@ export type Happening = {
     | { readonly do: 'set'; readonly person: number; readonly field: string; readonly value: string }
     | { readonly do: 'tag'; readonly person: number; readonly tag: string }
     | { readonly do: 'unsubscribe' | 'delete' | 'suppress'; readonly person: number }
+    /** Those who run the flow take the person out of it. */
+    | { readonly do: 'take_out'; readonly person: number }
     /** A campaign's message to the person is handed over. */
     | { readonly do: 'campaign'; readonly person: number }
     /** Everybody who is on the list and may enter does. */

@@ -1,4 +1,4 @@
-/** The rules of flows that go on after a pause (D85), and of nodes that failed (D87), one function each. No code of the product is used. */
+/** The rules of flows that go on after a pause (D85), of nodes that failed (D87), and of taking people out, one function each. No code of the product is used. */
 import type { LateChoice, NodeData } from './flow-data.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,5 +34,9 @@ export const PAUSE_RULES = {
   portToSkip(node: NodeData): string {
     if (node.type === 'split') return `variant:${node.variants.at(-1)?.name ?? ''}`;
     return node.type === 'condition' ? 'no' : 'next';
+  },
+  /** Who is taken out by hand leaves wherever they are, with every key, also a flow that is stopped. */
+  isTakenOut(_run: { readonly isParked: boolean; readonly key: string }, _status: string): boolean {
+    return true;
   },
 };

@@ -1,4 +1,4 @@
-/** Short histories of late people (D85), of nodes that failed (D87), of caps (D82) and of acts on many people (D71): each shows one rule. */
+/** Short histories of late people (D85), of nodes that failed (D87), of who is taken out, of caps (D82) and of acts on many people (D71): each shows one rule. */
 import type { FlowData, Happening, HistoryData, LateChoice, NodeData, PersonThere } from './flow-data.ts';
 import { change, line, scene } from './moved-histories.ts';
 import { after, enter, mail, tagged, waitFor, way, work } from './seldom-histories.ts';
@@ -12,7 +12,7 @@ const waitAnew: LateChoice = { mode: 'wait_anew', hours: 1 };
 const works = (...hours: readonly number[]) => hours.map(work);
 
 export function pausedHistories(): readonly HistoryData[] {
-  return [...late(), ...movedLate(), ...failed(), ...capped(), ...many()];
+  return [...late(), ...movedLate(), ...failed(), ...takenOut(), ...capped(), ...many()];
 }
 
 /** Their waits end in the fifth, sixth and seventh hour; in the eighth the flow goes on. */
@@ -160,6 +160,50 @@ function failed(): readonly HistoryData[] {
     }),
     away(ask, way('start > ask', 'ask.yes > yes', 'ask.no > no')),
     away(split, way('start > part', 'part.variant:a > yes', 'part.variant:b > no')),
+  ];
+}
+
+/** By hand: who is parked, waits, is late, or is held back until the morning. In a flow that is stopped, too. */
+function takenOut(): readonly HistoryData[] {
+  const out = (hours: number, person = 0): Happening => after(hours, { do: 'take_out', person });
+  const resting = line(waitFor('rest', 5), mail('one'));
+  const isOut: PersonThere = { status: 'unsubscribed', tags: [], level: '' };
+  return [
+    scene({
+      versions: [line({ id: 'go', type: 'copy_to_list', onConflict: 'keep' }, waitFor('rest', 5), mail('one'))],
+      people: [{}, {}, {}],
+      there: [isOut],
+      happenings: [
+        ...[enter(0), enter(0, 1), enter(0, 2), work(0), out(1), out(1, 1), after(1, { do: 'retry', node: 'go' })],
+        ...[after(2, { do: 'delete', person: 2 }), out(2, 2), ...works(2, 8)],
+      ],
+    }),
+    scene({
+      versions: [{ ...resting, entry: { mode: 'after_end' } }],
+      happenings: [enter(0), work(0), pause(1), out(2), activate(3), work(3), enter(4), ...works(4, 8, 10)],
+    }),
+    scene({
+      versions: [{ ...resting, entry: { mode: 'per_key', key: 'cart' } }],
+      happenings: [
+        ...[enter(0, 0, { cart: 'a' }), enter(0, 0, { cart: 'b' }), work(0), out(1), enter(2, 0, { cart: 'a' })],
+        ...works(2, 8),
+      ],
+    }),
+    // The others keep their turns.
+    scene({
+      versions: [resting],
+      people: [{}, {}, {}],
+      happenings: [
+        ...[enter(0), enter(1, 1), enter(2, 2), work(3), pause(4), activate(10, spread), work(10), out(11, 1)],
+        ...works(14, 16, 20, 30),
+      ],
+    }),
+    scene({
+      versions: [line(mail('one'))],
+      people: [{ ZONE: 'Pacific/Apia' }],
+      quiet: { from: '22:00', to: '07:00' },
+      happenings: [enter(0), work(0), out(1), ...works(1, 20)],
+    }),
   ];
 }
 

@@ -18,6 +18,7 @@ import { countFinished } from '../../src/domain/automations/versions/finished-pe
 import { followActivity } from '../../src/domain/automations/events/follow-activity.ts';
 import { followFlow } from '../../src/domain/automations/events/follow-flow.ts';
 import { liveFlow } from '../../src/domain/automations/runs/live-flow.ts';
+import { takeOut } from '../../src/domain/automations/runs/parked-runs.ts';
 import { resumeNodes } from '../../src/domain/automations/runs/late-run-store.ts';
 import { lookAgain } from '../../src/domain/automations/stopping/look-again.ts';
 import { movePeople } from '../../src/domain/automations/versions/move-people.ts';
@@ -30,7 +31,7 @@ import { inTransaction, type Context } from '../../src/domain/context.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import type { FlowData, Happening, HistoryData, Mail, MovesData, PersonThere, Step, Targets } from './flow-data.ts';
-import { beginEnrolment, chooseForLatePeople, enrolPeople, unparkPeople } from './played-operations.ts';
+import { beginEnrolment, chooseForLatePeople, enrolPeople, moveTakingOut, unparkPeople } from './played-operations.ts';
 import {
   actOnMail,
   countsOf,
@@ -188,6 +189,9 @@ class Play {
       case 'delete':
         await ignoringGone(deleteSubscriber(ctx, this.#refOf(one.person)));
         return;
+      case 'take_out':
+        await this.#doing(one, (context) => ignoringGone(takeOut(context, this.#begun.uid, this.#refOf(one.person))));
+        return moveTakingOut(ctx, this.#key, now);
       case 'suppress':
         await this.#stage.suppress(this.#idOf(one.person));
         return;

@@ -1,4 +1,5 @@
 /** What those who run a flow do in a history: as their actions do it, at its time, where these ask the clock of the database. */
+import { sql } from '../../src/db/database.ts';
 import { EVERYBODY, PEOPLE_MAX, PER_HOUR_MAX } from '../../src/domain/automations/entries/enrolment.ts';
 import type { Enrolment } from '../../src/domain/automations/entries/enrolment-read-model.ts';
 import { endEnrolment, insertEnrolment } from '../../src/domain/automations/entries/enrolment-store.ts';
@@ -40,6 +41,18 @@ export async function unparkPeople(
   await inTransaction(ctx, async ({ tx }) => {
     for (let version = 1; version <= versions; version += 1) await unparkRuns(tx, { ...key, version, node }, unparking);
   });
+}
+
+/** Taking a person out asks the clock of the database: what it has written is moved to its time. */
+export async function moveTakingOut({ db }: Context, { customerId, automationId }: FlowKey, now: Date): Promise<void> {
+  const ofFlow = sql`customer_id = ${customerId} AND automation_id = ${automationId}`;
+  await db.execute(
+    sql`UPDATE hot.flow_step SET at = ${now}, happened_on = (${now}::timestamptz AT TIME ZONE 'UTC')::date
+         WHERE ${ofFlow} AND reason = 'taken_out' AND at > now() - interval '1 hour'`,
+  );
+  await db.execute(
+    sql`UPDATE hot.flow_entry SET ended_at = ${now} WHERE ${ofFlow} AND end_reason = 'taken_out' AND ended_at > now() - interval '1 hour'`,
+  );
 }
 
 /** Lets everybody on the list in. Goes on with the one before if its process has died. */

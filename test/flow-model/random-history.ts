@@ -144,6 +144,7 @@ class Draw extends FlowDraw {
       () => ({ at, do: 'suppress', person }),
       () => ({ at, do: 'unsubscribe', person }),
       () => ({ at, do: 'delete', person }),
+      () => ({ at, do: 'take_out', person }),
       () => (isPaused ? activate : { at, do: 'pause' }),
     ])();
   }

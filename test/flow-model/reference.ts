@@ -149,6 +149,9 @@ class Reference implements Expected {
       case 'suppress':
         people.suppress(happening.person);
         return;
+      case 'take_out':
+        this.#takeOut(happening.person, at);
+        return;
       case 'campaign':
         this.#mails.addOther(happening.person, at);
         return;
@@ -210,6 +213,11 @@ class Reference implements Expected {
   #unpark(node: string, now: number, asked: 'retry' | 'skip'): void {
     for (const run of this.#runs.all)
       if (run.isParked && run.node === node) this.#runs.unpark(run, now, asked === 'skip' ? asked : undefined);
+  }
+
+  #takeOut(person: number, now: number): void {
+    for (const run of [...this.#runs.all])
+      if (run.person === person && this.#rules.isTakenOut(run, this.#status)) this.#runs.leave(run, now, 'taken_out');
   }
 
   #begin(now: number, isAnew: boolean): void {

@@ -77,6 +77,9 @@ const WRONG_PAUSE_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D85: a wait for an event does not wait anew': { waitsAnew: ({ type }) => type === 'wait' || type === 'wait_until' },
   'D85: who is moved forgets to skip mails': { staysAsked: () => false },
   'D87: who is moved skips the next node, too': { staysAsked: () => true },
+  'who is parked is not taken out': { isTakenOut: ({ isParked }) => !isParked },
+  'who came with a key is not taken out': { isTakenOut: ({ key }) => key === '' },
+  'nobody is taken out of a flow that is stopped': { isTakenOut: (_run, status) => status === 'active' },
   'D87: skipping is a failure': { portToSkip: () => 'error' },
   'D87: who passes over a condition goes by it': {
     portToSkip: (node) => (node.type === 'condition' ? 'yes' : RULES.portToSkip(node)),
