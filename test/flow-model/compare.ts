@@ -1,5 +1,6 @@
 /** Compares what the product did with what the reference expects: the first difference in words, or undefined. */
 import type { HistoryData, Mail, PersonThere, Step } from './flow-data.ts';
+import type { FlowTrace } from './flow-reference.ts';
 import type { Played } from './played-history.ts';
 import { expectedOf } from './reference.ts';
 import type { Rules } from './rules.ts';
@@ -7,15 +8,15 @@ import { placeOf, type Draws } from './runs.ts';
 import { LIST_ZONE } from './stage.ts';
 
 export function differenceOf(history: HistoryData, played: Played, rules?: Rules): string | undefined {
-  const expected = expectedOf(history, { listZone: LIST_ZONE, draws: drawsOf(played), ...(rules && { rules }) });
-  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+  const draws = (flow: number) => drawsOf(played.flows[flow]);
+  const expected = expectedOf(history, { listZone: LIST_ZONE, draws, ...(rules && { rules }) });
+  const pairs: readonly Pair[] = [
     ['answers to execute', expected.refusals.map(String), played.refusals.map(String)],
     ['answers to publications', expected.publications, played.publications],
     ['how many have finished', expected.sent, played.sent],
-    ...history.people.map(
-      (_, no) => [`steps of person ${no}`, linesOf(expected.steps, no), linesOf(played.steps, no)] as const,
+    ...expected.flows.flatMap((flow, no) =>
+      pairsOf(no === 0 ? '' : ` of started flow ${no - 1}`, flow, played.flows[no]),
     ),
-    ['waits', expected.waits, played.waits],
     [
       'people',
       expected.people.all.map(({ status, tags, fields }) =>
@@ -24,14 +25,29 @@ export function differenceOf(history: HistoryData, played: Played, rules?: Rules
       played.people.map(({ status, tags, level }) => (status === 'deleted' ? status : [status, ...tags, level])),
     ],
     ['people on the other list', expected.people.there.map(lineOfPerson), played.there.map(lineOfPerson)],
-    ['mails', linesOfMails(expected.mails), linesOfMails(played.mails)],
     ['days', byName(expected.days), byName(played.days)],
-    ['counts', byName(expected.counts), byName(played.counts)],
   ];
   const different = pairs.find(([, one, other]) => JSON.stringify(one) !== JSON.stringify(other));
   if (!different) return undefined;
   const [name, one, other] = different;
   return `${name}\nexpected ${JSON.stringify(one, null, 1)}\nplayed ${JSON.stringify(other, null, 1)}`;
+}
+
+/** What is compared, expected and played. */
+type Pair = readonly [string, unknown, unknown];
+
+function pairsOf(of: string, expected: FlowTrace, played: FlowTrace | undefined): readonly Pair[] {
+  const people = new Set([...expected.steps, ...(played?.steps ?? [])].map(({ person }) => person));
+  return [
+    ...[...people].map((no): Pair => [
+      `steps of person ${no}${of}`,
+      linesOf(expected.steps, no),
+      linesOf(played?.steps ?? [], no),
+    ]),
+    [`waits${of}`, expected.waits, played?.waits],
+    [`mails${of}`, linesOfMails(expected.mails), linesOfMails(played?.mails ?? [])],
+    [`counts${of}`, byName(expected.counts), byName(played?.counts ?? new Map())],
+  ];
 }
 
 function byName(counts: ReadonlyMap<string, unknown>): unknown {
@@ -58,7 +74,9 @@ function linesOfMails(mails: readonly Mail[]): string[] {
     .toSorted();
 }
 
-function drawsOf({ steps, waits }: Played): Draws {
+const NOTHING: FlowTrace = { steps: [], waits: [], mails: [], counts: new Map() };
+
+function drawsOf({ steps, waits }: FlowTrace = NOTHING): Draws {
   const left = steps.filter(({ port }) => port?.startsWith('variant:'));
   return {
     variant({ person, run, node }) {

@@ -12,10 +12,17 @@ export interface Means {
   readonly rules: Rules;
 }
 
-interface Beginning extends Pick<Run, 'person' | 'key' | 'version' | 'payload'> {
+interface Beginning extends Pick<Run, 'person' | 'key' | 'version' | 'payload' | 'depth'> {
   readonly node: string;
   readonly reason: string;
   readonly worked?: ReadonlySet<string>;
+}
+
+interface Entrant {
+  readonly payload: Payload;
+  readonly reason: string;
+  readonly depth?: number;
+  readonly version?: number;
 }
 
 export class Entries {
@@ -38,16 +45,13 @@ export class Entries {
   }
 
   /** Why the person may not; undefined: they have entered. */
-  enter(
-    no: number,
-    { payload, reason, version }: { readonly payload: Payload; readonly reason: string; readonly version?: number },
-    now: number,
-  ): string | undefined {
+  enter(no: number, { payload, reason, depth = 0, version }: Entrant, now: number): string | undefined {
     const { flows, people, runs, rules } = this.#means;
     const to = version ?? runs.published;
     const flow = flows[to];
     const person = people.get(no);
     if (!flow || person.status === 'deleted') return 'SUBSCRIBER_NOT_FOUND';
+    if (rules.isTooDeep(depth)) return 'too_deep';
     const key = rules.keyOf(flow.entry, payload);
     if (flow.entry.mode === 'per_key' && key === '') return 'no_key';
     if (person.status !== 'subscribed') return 'not_subscribed';
@@ -62,7 +66,7 @@ export class Entries {
     const last: LastEntry | undefined =
       lastAt === undefined ? undefined : { at: lastAt, hasEnded: entry?.run === undefined };
     if (!rules.mayEnter(flow.entry, last, now)) return rules.refusal(flow.entry);
-    this.#begin({ person: no, key, version: to, payload, node: firstOf(flow), reason }, now);
+    this.#begin({ person: no, key, version: to, payload, depth, node: firstOf(flow), reason }, now);
     return undefined;
   }
 
@@ -91,7 +95,7 @@ export class Entries {
     if (!isNode || !isActive) return found.length;
     for (const { person, key, ended } of found) {
       const worked = rules.workedBefore(ended);
-      this.#begin({ person, key, version, payload: {}, node, reason: 'finished', worked }, now);
+      this.#begin({ person, key, version, payload: {}, depth: 0, node, reason: 'finished', worked }, now);
     }
     return found.length;
   }

@@ -114,7 +114,9 @@ export type NodeData =
     })
   | (Rest & { readonly type: 'add_tag' | 'remove_tag'; readonly tag: string })
   | (Rest & { readonly type: 'set_field'; readonly field: string; readonly value: string })
-  | (Rest & { readonly type: 'unsubscribe' | 'end' });
+  | (Rest & { readonly type: 'unsubscribe' | 'end' })
+  /** `flow`: which of the others. */
+  | (Rest & { readonly type: 'start_flow'; readonly flow: number });
 
 export type EntryData =
   | { readonly mode: 'once' | 'after_end' }
@@ -188,6 +190,8 @@ export type Happening = {
     /** Who has finished an earlier version is sent to this node of the live one. */
     | { readonly do: 'send'; readonly node: string }
     | { readonly do: 'pause' }
+    /** All flows that this one starts are stopped. */
+    | { readonly do: 'stop' }
     /** `late`: what is chosen for who is late by more than an hour; absent: they go on at once. */
     | { readonly do: 'activate'; readonly late?: LateChoice }
     /** The worker works until nothing is due; with `killAfter` it dies after so many statements first. */
@@ -213,6 +217,8 @@ export interface MovesData {
 
 export interface HistoryData {
   readonly flows: readonly FlowData[];
+  /** Other flows, of one version each, that nodes start; each may start those behind it. */
+  readonly started?: readonly FlowData[];
   /** The fields that each person begins with. */
   readonly people: readonly Readonly<Record<string, string>>[];
   readonly happenings: readonly Happening[];

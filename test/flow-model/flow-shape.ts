@@ -61,6 +61,7 @@ export function portsOf(node: NodeData): readonly string[] {
       return ['next', 'timeout'];
     case 'copy_to_list':
     case 'move_to_list':
+    case 'start_flow':
       return ['next', 'error'];
     default:
       return ['next'];

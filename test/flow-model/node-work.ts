@@ -6,7 +6,15 @@ import type { People } from './people.ts';
 import { eventWaitEnd, SETTLED_MS, type Rules } from './rules.ts';
 import { nameOf, type Draws, type Outcome, type Run, type Runs } from './runs.ts';
 
+/** Why nobody can enter the other flow; or else why this person may not. */
+export interface Started {
+  readonly fault?: string;
+  readonly refusal?: string | undefined;
+}
+export type StartFlow = (flow: number, run: Run, now: number) => Started;
+
 interface Means {
+  readonly start: StartFlow;
   readonly runs: Runs;
   readonly people: People;
   readonly acts: Acts;
@@ -66,6 +74,10 @@ export class NodeWork {
           this.#means.draws.variant({ person: run.person, run: nameOf(run), node: run.node }) ??
           this.#barred(run, node);
         return { port: rules.isVariant(node, port) ? port : `no variant: ${port}`, reason: null };
+      }
+      case 'start_flow': {
+        const { refusal = null, fault = rules.faultOfStart(refusal) } = this.#means.start(node.flow, run, now);
+        return fault === undefined ? { port: 'next', reason: refusal } : this.#failed(run, fault);
       }
       default:
         return this.#change(run, node);
@@ -129,13 +141,19 @@ export class NodeWork {
       case 'copy_to_list':
       case 'move_to_list': {
         const refusal = people.copy(run.person, node);
-        if (refusal === undefined) run.hasUnsubscribed ||= node.type === 'move_to_list';
-        else if (this.#means.runs.next(run, node.id, 'error') === undefined) return { park: refusal };
-        return refusal === undefined ? next : { port: 'error', reason: refusal };
+        if (refusal !== undefined) return this.#failed(run, refusal);
+        run.hasUnsubscribed ||= node.type === 'move_to_list';
+        return next;
       }
       default:
         return { port: null, reason: 'end' };
     }
+  }
+
+  /** By `error` where it leads on. */
+  #failed(run: Run, reason: string): Outcome {
+    const isCaught = this.#means.runs.next(run, run.node, 'error') !== undefined;
+    return isCaught ? { port: 'error', reason } : { park: reason };
   }
 
   #lookBack(run: Run, node: EventWaitNode, now: number): Outcome {

@@ -1,5 +1,5 @@
 /** The people of the reference: what flows and others do to them, and what of it the flow is told. No code of the product is used. */
-import type { CopyNode, PersonThere } from './flow-data.ts';
+import type { CopyNode, Happening, PersonThere } from './flow-data.ts';
 import type { Reader, Rules } from './rules.ts';
 
 export interface Person extends Reader {
@@ -22,7 +22,8 @@ export class People {
   readonly all: readonly Person[];
   readonly there: (PersonThere | undefined)[];
   readonly #rules: Rules;
-  #changes = new Map<number, Changes>();
+  /** Of each flow that reads it. */
+  readonly #changes: Map<number, Changes>[] = [];
 
   constructor(
     fields: readonly Readonly<Record<string, string>>[],
@@ -40,21 +41,45 @@ export class People {
     return found;
   }
 
-  /** What happened to people since it was taken last. */
-  get changes(): ReadonlyMap<number, Changes> {
-    return this.#changes;
+  /** One more flow reads what happens to people. */
+  addReader(): number {
+    return this.#changes.push(new Map()) - 1;
+  }
+
+  /** What happened to people since this flow took it last. */
+  changes(reader: number): ReadonlyMap<number, Changes> {
+    return this.#changes[reader] ?? new Map();
   }
 
   /** The same, which is read then. */
-  takeChanges(): ReadonlyMap<number, Changes> {
-    const taken = this.#changes;
-    this.#changes = new Map();
+  takeChanges(reader: number): ReadonlyMap<number, Changes> {
+    const taken = this.changes(reader);
+    this.#changes[reader] = new Map();
     return taken;
+  }
+
+  /** What others do to a person. */
+  happens(happening: Happening): void {
+    switch (happening.do) {
+      case 'set':
+        return this.setField(happening.person, happening.field, happening.value);
+      case 'tag':
+        return this.tag(happening.person, happening.tag);
+      case 'unsubscribe':
+        return this.leave(happening.person, 'unsubscribed');
+      case 'delete':
+        return this.leave(happening.person, 'deleted');
+      case 'suppress':
+        this.get(happening.person).isSuppressed = true;
+        return;
+      default:
+        return;
+    }
   }
 
   setField(no: number, field: string, value: string): void {
     const { fields } = this.get(no);
-    if ((fields[field] ?? '') !== value) this.#changed(no).fields.add(field);
+    if ((fields[field] ?? '') !== value) this.#changed(no, ({ fields: changed }) => changed.add(field));
     fields[field] = value;
   }
 
@@ -74,11 +99,7 @@ export class People {
   leave(no: number, status: 'unsubscribed' | 'deleted'): void {
     if (this.get(no).status === status) return;
     this.get(no).status = status;
-    this.#changed(no).hasEnded = true;
-  }
-
-  suppress(no: number): void {
-    this.get(no).isSuppressed = true;
+    this.#changed(no, (changes) => (changes.hasEnded = true));
   }
 
   /** Copies the person to the other list, or moves them; returns why not. */
@@ -93,9 +114,11 @@ export class People {
     return undefined;
   }
 
-  #changed(no: number): Changes {
-    const known = this.#changes.get(no) ?? { hasEnded: false, hasChanged: true, fields: new Set<string>() };
-    this.#changes.set(no, known);
-    return known;
+  #changed(no: number, add: (changes: Changes) => unknown = () => undefined): void {
+    for (const all of this.#changes) {
+      const known = all.get(no) ?? { hasEnded: false, hasChanged: true, fields: new Set<string>() };
+      all.set(no, known);
+      add(known);
+    }
   }
 }

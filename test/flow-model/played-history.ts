@@ -10,7 +10,6 @@ import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts
 import { advanceDue } from '../../src/domain/automations/engine/advance-due.ts';
 import { FlowFaultsError } from '../../src/domain/automations/automation-errors.ts';
 import { databaseNow } from '../../src/domain/automations/runs/clock-read-model.ts';
-import { createAutomation } from '../../src/domain/automations/create-automation.ts';
 import { deleteAutomation } from '../../src/domain/automations/delete-automation.ts';
 import type { Enrolment } from '../../src/domain/automations/entries/enrolment-read-model.ts';
 import { enterPeople, type EntryAnswer } from '../../src/domain/automations/entries/enter-people.ts';
@@ -30,22 +29,12 @@ import { updateAutomation } from '../../src/domain/automations/update-automation
 import { inTransaction, type Context } from '../../src/domain/context.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
-import type { FlowData, Happening, HistoryData, Mail, MovesData, PersonThere, Step, Targets } from './flow-data.ts';
+import type { FlowData, Happening, HistoryData, MovesData, PersonThere, Targets } from './flow-data.ts';
+import type { FlowTrace } from './flow-reference.ts';
 import { beginEnrolment, chooseForLatePeople, enrolPeople, moveTakingOut, unparkPeople } from './played-operations.ts';
-import {
-  actOnMail,
-  countsOf,
-  daysOf,
-  mailsOf,
-  peopleOf,
-  rememberKeys,
-  stepsOf,
-  thereOf,
-  waitsOf,
-} from './played-rows.ts';
+import { actOnMail, daysOf, peopleOf, rememberKeys, thereOf, traceOf, waitsOf } from './played-rows.ts';
 import { settleTriggers } from '../support/trigger-world.ts';
-import { addPeople, flowOfProduct, startStage, type Stage } from './stage.ts';
-import type { NodeCounts } from './runs.ts';
+import { addPeople, flowOfProduct, publishFlows, startStage, type PublishedFlow, type Stage } from './stage.ts';
 import type { DayCounts } from './triggers.ts';
 
 /** PostgreSQL ends what a dead process had begun when it notices: then its rows are free. */
@@ -56,17 +45,14 @@ const LOOKS_BEFORE_MS = HOUR_MS;
 const IN_MOVE = 'PEOPLE_IN_MOVE';
 
 export interface Played {
-  readonly steps: readonly Step[];
+  /** The flow of the history, and those that it starts. */
+  readonly flows: readonly FlowTrace[];
   readonly refusals: readonly (string | undefined)[];
   readonly publications: readonly string[];
   readonly sent: readonly number[];
-  /** After each work: who waits where until when. */
-  readonly waits: readonly (readonly string[])[];
   readonly people: readonly { readonly status: string; readonly tags: readonly string[]; readonly level: string }[];
   readonly there: readonly (PersonThere | undefined)[];
-  readonly mails: readonly Mail[];
   readonly days: ReadonlyMap<string, DayCounts>;
-  readonly counts: ReadonlyMap<string, NodeCounts>;
 }
 
 export type Player = (history: HistoryData) => Promise<Played>;
@@ -75,27 +61,20 @@ export type Player = (history: HistoryData) => Promise<Played>;
 export async function startPlayer(): Promise<Player> {
   const stage = await startStage();
   return async (history) => {
-    const { ids, emails } = await addPeople(stage, history);
-    const { uid } = await createAutomation(stage.ctx, {
-      ...{ listUid: stage.list.uid, name: 'Model', flow: flowOfProduct(stage, history.flows[0]) },
-    });
-    const { number: version } = await publishAutomation(stage.ctx, uid, 1);
-    await setAutomationStatus(stage.ctx, uid, 'active');
-    const automationId = await stage.idOf(uid);
-    const play = new Play(stage, history, { uid, automationId, ids, emails, version });
+    const people = await addPeople(stage, history);
+    const { main, others } = await publishFlows(stage, history);
+    const play = new Play(stage, history, { ...main, ...people, others });
     const played = await play.all();
-    await deleteAutomation(stage.ctx, uid);
-    await stage.removePeople(emails);
+    for (const { uid } of [main, ...others]) await deleteAutomation(stage.ctx, uid);
+    await stage.removePeople(people.emails);
     return played;
   };
 }
 
-interface Begun {
-  readonly uid: string;
-  readonly automationId: bigint;
+interface Begun extends PublishedFlow {
   readonly ids: readonly bigint[];
   readonly emails: readonly string[];
-  readonly version: number;
+  readonly others: readonly PublishedFlow[];
 }
 
 class Play {
@@ -105,7 +84,8 @@ class Play {
   readonly #refusals: (string | undefined)[] = [];
   readonly #publications: string[] = [];
   readonly #sent: number[] = [];
-  readonly #waits: (readonly string[])[] = [];
+  /** Of each flow. */
+  readonly #waits: (readonly string[])[][];
   #version: number;
   /** The version to which people are moved. */
   #moving: number | undefined;
@@ -121,6 +101,7 @@ class Play {
     this.#history = history;
     this.#begun = begun;
     this.#version = begun.version;
+    this.#waits = this.#flows.map(() => []);
   }
 
   async all(): Promise<Played> {
@@ -132,32 +113,34 @@ class Play {
         await this.#fire(ctx, new Date(one.at));
         await this.#follow(ctx, new Date(one.at));
       });
-      if (one.do === 'work') this.#waits.push(await waitsOf(this.#rows));
+      if (one.do !== 'work') continue;
+      for (const [no, flow] of this.#flows.entries()) this.#waits[no]?.push(await waitsOf(this.#rowsOf(flow)));
     }
-    const { steps, names } = await stepsOf(this.#rows);
+    const flows: FlowTrace[] = [];
+    for (const [no, flow] of this.#flows.entries())
+      flows.push({ ...(await traceOf(this.#rowsOf(flow))), waits: this.#waits[no] ?? [] });
     return {
-      ...{
-        steps,
-        ...{ refusals: this.#refusals, publications: this.#publications, sent: this.#sent },
-        waits: this.#waits,
-        counts: await countsOf(this.#rows),
-        days: await daysOf(this.#rows),
-      },
-      ...{
-        people: await peopleOf(this.#rows),
-        there: await thereOf(this.#rows),
-        mails: await mailsOf(this.#rows, names),
-      },
+      ...{ flows, refusals: this.#refusals, publications: this.#publications, sent: this.#sent },
+      ...{ days: await daysOf(this.#rows), people: await peopleOf(this.#rows), there: await thereOf(this.#rows) },
     };
   }
 
   get #key() {
-    return { customerId: this.#stage.list.customerId, automationId: this.#begun.automationId };
+    return this.#begun.key;
+  }
+
+  /** The version of the first is another one from time to time. */
+  get #flows(): readonly PublishedFlow[] {
+    return [{ ...this.#begun, version: this.#version }, ...this.#begun.others];
   }
 
   get #rows() {
+    return this.#rowsOf(this.#begun);
+  }
+
+  #rowsOf({ key }: PublishedFlow) {
     const { ids, emails } = this.#begun;
-    return { ...{ stage: this.#stage, key: this.#key, ids, emails }, keys: this.#keys };
+    return { stage: this.#stage, key, ids, emails, keys: this.#keys };
   }
 
   #idOf(person: number): bigint {
@@ -232,6 +215,9 @@ class Play {
         await setAutomationStatus(ctx, this.#begun.uid, 'inactive');
         this.#stoppedAt = await databaseNow(ctx.db);
         return;
+      case 'stop':
+        for (const { uid } of this.#begun.others) await setAutomationStatus(ctx, uid, 'inactive');
+        return;
       case 'activate':
         return this.#goOn(one);
       case 'work':
@@ -257,9 +243,11 @@ class Play {
   async #follow(ctx: Context, now: Date): Promise<void> {
     const { list } = this.#stage;
     const upTo = await lastPersonEventId(ctx.database);
-    const behind = { ...this.#key, version: this.#version, listId: list.id };
-    let read: string = 'some';
-    while (read === 'some') read = await followFlow(ctx, behind, { upTo, now });
+    for (const { key, version } of this.#flows) {
+      const behind = { ...key, version, listId: list.id };
+      let read: string = 'some';
+      while (read === 'some') read = await followFlow(ctx, behind, { upTo, now });
+    }
     if (this.#acts === 0) return;
     await ctx.db.execute(sql`UPDATE hot.flow_activity SET due_at = now() WHERE customer_id = ${list.customerId}`);
     await followActivity(ctx, { isStopping: () => false, now: () => now });
@@ -284,8 +272,8 @@ class Play {
 
   async #publish(flow: FlowData | undefined, moves: MovesData | undefined): Promise<void> {
     const { ctx } = this.#stage;
-    const { uid } = this.#begun;
-    await updateAutomation(ctx, uid, { flow: flowOfProduct(this.#stage, flow), draftVersion: this.#draft });
+    const { uid, others } = this.#begun;
+    await updateAutomation(ctx, uid, { flow: flowOfProduct(this.#stage, flow, others), draftVersion: this.#draft });
     this.#draft += 1;
     if (!moves) {
       ({ number: this.#version } = await publishAutomation(ctx, uid, this.#draft));

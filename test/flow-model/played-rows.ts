@@ -5,6 +5,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { SOURCE_KINDS } from '../../src/domain/source-key.ts';
 import { recordTrackingEvents } from '../support/record-tracking-events.ts';
 import type { Mail, PersonThere, Step } from './flow-data.ts';
+import type { FlowTrace } from './flow-reference.ts';
 import type { DayCounts } from './triggers.ts';
 import { nameOf, waitLines, type NodeCounts, type Waiting } from './runs.ts';
 import type { Stage } from './stage.ts';
@@ -28,8 +29,14 @@ export async function rememberKeys({ stage: { ctx }, key, keys }: Rows): Promise
   for (const { run, key: entryKey } of rows) keys.set(run, entryKey);
 }
 
+/** What became of people in the flow. */
+export async function traceOf(rows: Rows): Promise<Omit<FlowTrace, 'waits'>> {
+  const { steps, names } = await stepsOf(rows);
+  return { steps, mails: await mailsOf(rows, names), counts: await countsOf(rows) };
+}
+
 /** The history of everybody, and the names of runs by their ids. */
-export async function stepsOf(given: Rows) {
+async function stepsOf(given: Rows) {
   const { stage, key, ids, keys } = given;
   await rememberKeys(given);
   const rows = await queryRows<
@@ -78,7 +85,7 @@ export async function thereOf({ stage: { ctx, other }, key, emails }: Rows): Pro
   return emails.map((email) => byEmail.get(email));
 }
 
-export async function mailsOf(
+async function mailsOf(
   { stage: { ctx, templates }, key, ids }: Rows,
   names: ReadonlyMap<bigint, string>,
 ): Promise<Mail[]> {
@@ -95,7 +102,7 @@ export async function mailsOf(
   });
 }
 
-export async function countsOf({ stage: { ctx }, key }: Rows): Promise<Map<string, NodeCounts>> {
+async function countsOf({ stage: { ctx }, key }: Rows): Promise<Map<string, NodeCounts>> {
   const rows = await queryRows<NodeCounts & { version: number; node: string }>(
     ctx.db,
     sql`SELECT version::int, node, entered::int, waiting::int, passed::int, "left"::int, parked::int FROM hot.flow_node

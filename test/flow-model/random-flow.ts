@@ -21,6 +21,9 @@ const EDGE_SHARE = 85;
 /** Without one people are parked. */
 const ERROR_SHARE = 30;
 const BACK_SHARE = 30;
+/** Of histories in which flows start another one, and of nodes that do. */
+const OTHERS_SHARE = 30;
+const START_SHARE = 20;
 /** How often a flow changes. */
 const LATER_VERSIONS = [1, 1, 2];
 /** Of the nodes that change, how many do other work then. */
@@ -30,6 +33,8 @@ export class FlowDraw {
   readonly #random: Random;
   /** Nodes of later versions. */
   #made = 0;
+  /** Flows that nodes may start. */
+  #others = 0;
 
   constructor(random: Random) {
     this.#random = random;
@@ -64,6 +69,19 @@ export class FlowDraw {
     };
   }
 
+  /** Other flows that this one may start: of two entries of one person at once it is not promised which comes first. */
+  others(main: EntryData): readonly FlowData[] {
+    if (main.mode === 'after_days' || !this.isDrawn(OTHERS_SHARE)) return [];
+    const byKey: EntryData = { mode: 'per_key', key: 'cart' };
+    const entry =
+      main.mode === 'per_key'
+        ? byKey
+        : this.among<EntryData>([byKey, { mode: 'once' }, { mode: 'after_days', days: 1 }]);
+    const flow = { ...this.flow(entry, undefined, false), triggers: [{ type: 'execute' as const }] };
+    this.#others = 1;
+    return [flow];
+  }
+
   /** A flow and what becomes of it. */
   versions(entry: EntryData): readonly FlowData[] {
     const all = [this.flow(entry)];
@@ -71,10 +89,11 @@ export class FlowDraw {
     return all;
   }
 
-  /** `before`: the version before. */
-  flow(entry: EntryData, before?: FlowData): FlowData {
-    // Several runs of one person see each other's changes: which of them comes first is not promised.
-    const isAlone = entry.mode === 'once' || entry.mode === 'after_end';
+  /**
+   * `before`: the version before. `isAlone`: one person has one run at a time. Several see each other's changes, and which of them comes first is
+   * not promised.
+   */
+  flow(entry: EntryData, before?: FlowData, isAlone = entry.mode === 'once' || entry.mode === 'after_end'): FlowData {
     const drawn = before
       ? this.#changed(before, isAlone)
       : Array.from({ length: this.between(1, 8) }, (_, no) => this.#node(`n${no}`, isAlone));
@@ -123,6 +142,8 @@ export class FlowDraw {
   }
 
   #node(id: string, isAlone: boolean): NodeData {
+    if (this.#others > 0 && this.isDrawn(START_SHARE))
+      return { id, type: 'start_flow', flow: this.between(0, this.#others - 1) };
     const draws: readonly (() => NodeData)[] = [
       () => ({ id, type: 'wait', for: this.among([{ minutes: 30 }, { minutes: 90 }, { hours: 5 }, { hours: 30 }]) }),
       () => ({
@@ -154,9 +175,10 @@ export class FlowDraw {
       () => ({ id, type: 'add_tag', tag: 'vip' }),
       () => ({ id, type: 'remove_tag', tag: 'VIP' }),
       () => ({ id, type: 'set_field', field: 'LEVEL', value: this.among(LEVELS) }),
-      () => ({ id, type: this.isDrawn(50) ? 'end' : 'unsubscribe' }),
+      // Who leaves the list leaves other flows, too, before or after what is due there.
+      () => ({ id, type: this.#others > 0 || this.isDrawn(50) ? 'end' : 'unsubscribe' }),
       ...Array.from({ length: 2 }, () => (): NodeData => ({
-        ...{ id, type: this.among(['copy_to_list', 'copy_to_list', 'move_to_list'] as const) },
+        ...{ id, type: this.#others === 0 && this.isDrawn(33) ? 'move_to_list' : 'copy_to_list' },
         onConflict: this.among(['keep', 'overwrite', 'fill_empty'] as const),
       })),
     ];

@@ -1,4 +1,5 @@
 /** Random flows, people and what happens to them, from a seed: the same seed gives the same history. */
+import { isDeepStrictEqual } from 'node:util';
 import { seededRandom } from '../chaos/random.ts';
 import type { Happening, HistoryData, LateChoice, Payload } from './flow-data.ts';
 import { RandomChanges } from './random-changes.ts';
@@ -23,11 +24,14 @@ const KILLED_WITHIN = 60;
 export function randomHistory(seed: number, { moves = false }: { readonly moves?: boolean } = {}): HistoryData {
   const draw = new Draw(seededRandom(seed));
   const entry = draw.entry();
-  const flows = moves ? draw.versions(entry) : Array.from({ length: draw.among([1, 1, 2]) }, () => draw.flow(entry));
+  const started = draw.others(entry);
+  const drawn = moves ? draw.versions(entry) : Array.from({ length: draw.among([1, 1, 2]) }, () => draw.flow(entry));
+  // A flow that is published already is no new version.
+  const flows = drawn.filter((flow, no) => !isDeepStrictEqual(flow, drawn[no - 1]));
   const people = Array.from({ length: draw.between(1, 5) }, () => draw.fields());
   const mails = flows.flatMap(({ nodes }) => nodes.filter(({ type }) => type === 'send_mail').map(({ id }) => id));
   return {
-    ...{ flows, people },
+    ...{ flows, people, ...(started.length > 0 && { started }) },
     happenings: draw.happenings({
       ...{ people: people.length, publications: moves ? 0 : flows.length - 1, mails },
       changes: moves ? new RandomChanges(draw, flows) : undefined,

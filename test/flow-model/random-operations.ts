@@ -17,6 +17,7 @@ export class RandomOperations {
   readonly #draw: Draw;
   readonly #people: number;
   readonly #isKeyed: boolean;
+  readonly #startsOthers: boolean;
   /** People are parked at some of them. */
   readonly #nodes: readonly string[];
 
@@ -25,8 +26,9 @@ export class RandomOperations {
     this.#people = people;
     this.#isKeyed = flows[0]?.entry.mode === 'per_key';
     const nodes = flows.flatMap((flow) => flow.nodes);
-    const copies = nodes.filter(({ type }) => type === 'copy_to_list' || type === 'move_to_list');
-    this.#nodes = (copies.length > 0 ? copies : nodes).map(({ id }) => id);
+    const failing = nodes.filter(({ type }) => ['copy_to_list', 'move_to_list', 'start_flow'].includes(type));
+    this.#nodes = (failing.length > 0 ? failing : nodes).map(({ id }) => id);
+    this.#startsOthers = nodes.some(({ type }) => type === 'start_flow');
   }
 
   next(at: number, isPaused: boolean): Happening[] {
@@ -35,6 +37,7 @@ export class RandomOperations {
       () => [{ at, do: this.#draw.among(['retry', 'skip'] as const), node: this.#draw.among(this.#nodes) }],
       () => (this.#isKeyed ? this.#bulk(at) : [{ at, do: 'existing' }]),
       () => this.#campaign(at),
+      () => (this.#startsOthers ? [{ at, do: 'stop' }] : this.#campaign(at)),
       ...Array.from({ length: 2 }, () => () => (isPaused ? this.#campaign(at) : this.#stop(at))),
     ])();
   }

@@ -2,321 +2,68 @@
  * A reference interpreter of flows with a virtual clock: what must happen to each person, person by person and step by step, without a database
  * and without the code of the product. It is as short as it can be; the rules stand in rules.ts.
  */
-import { Acts, type Act } from './acts.ts';
-import { Entries } from './entries.ts';
-import type {
-  FlowData,
-  Happening,
-  HistoryData,
-  LateChoice,
-  Mail,
-  NodeData,
-  PersonThere,
-  Step,
-  WayOut,
-} from './flow-data.ts';
-import { LatePeople } from './late-people.ts';
-import { MailWork } from './mail-work.ts';
-import { Moves } from './moves.ts';
-import { NodeWork } from './node-work.ts';
-import { People, type Changes, type Person } from './people.ts';
+import type { Happening, HistoryData, PersonThere } from './flow-data.ts';
+import { FlowReference, type FlowTrace } from './flow-reference.ts';
+import type { StartFlow } from './node-work.ts';
+import { People, type Person } from './people.ts';
 import { RULES, type Rules } from './rules.ts';
-import { Triggers, type DayCounts } from './triggers.ts';
-import { Runs, waitLines, type Draws, type NodeCounts, type Outcome, type Run } from './runs.ts';
+import type { Draws } from './runs.ts';
+import type { DayCounts } from './triggers.ts';
 
 export interface Expected {
-  readonly steps: readonly Step[];
+  /** The flow of the history, and those that it starts. */
+  readonly flows: readonly FlowTrace[];
   /** Of each `execute`: undefined is an entry. */
   readonly refusals: readonly (string | undefined)[];
   /** Of each publication with moves: the nodes without a target, or why nothing was published. */
   readonly publications: readonly string[];
   /** Of each sending: how many had finished. */
   readonly sent: readonly number[];
-  /** After each work: who waits where until when. */
-  readonly waits: readonly (readonly string[])[];
   readonly people: { readonly all: readonly Person[]; readonly there: readonly (PersonThere | undefined)[] };
-  readonly mails: readonly Mail[];
   /** What came of dates and timetables, by days. */
   readonly days: ReadonlyMap<string, DayCounts>;
-  /** By version and node. */
-  readonly counts: ReadonlyMap<string, NodeCounts>;
 }
 
+/** `draws`: of each flow. */
 export function expectedOf(
   history: HistoryData,
-  { listZone, draws, rules = RULES }: { listZone: string; draws: Draws; rules?: Rules },
+  { listZone, draws, rules = RULES }: { listZone: string; draws: (flow: number) => Draws; rules?: Rules },
 ): Expected {
-  const reference = new Reference(history, { listZone, draws, rules });
-  for (const happening of history.happenings) reference.happens(happening);
-  return reference;
+  const { flows: versions, started = [], there = [], quiet, cap } = history;
+  const people = new People(history.people, there, rules);
+  const means = { people, rules, listZone, ...(quiet && { quiet }), ...(cap && { cap }) };
+  const others: FlowReference[] = [];
+  const start: StartFlow = (no, run, now) => {
+    const { person, payload, depth } = run;
+    const flow = others[no];
+    if (!flow) throw new Error('No such flow.');
+    return flow.letIn(person, { payload: rules.payloadOfStarted(payload), depth: rules.depthOfStarted(depth) }, now);
+  };
+  const main = new FlowReference(versions, { ...means, start, draws: draws(0), isMain: true });
+  for (const [no, flow] of started.entries())
+    others.push(new FlowReference([flow], { ...means, start, draws: draws(no + 1), isMain: false }));
+  const flows = [main, ...others];
+  for (const happening of history.happenings) happens(happening, { people, flows });
+  const { refusals, publications, sent, days } = main;
+  return { flows, refusals, publications, sent, people, days };
 }
 
-class Reference implements Expected {
-  readonly refusals: (string | undefined)[] = [];
-  readonly sent: number[] = [];
-  readonly waits: (readonly string[])[] = [];
-  readonly people: People;
-  readonly #acts: Acts;
-  readonly #flows: readonly FlowData[];
-  readonly #rules: Rules;
-  readonly #runs: Runs;
-  readonly #triggers: Triggers;
-  readonly #entries: Entries;
-  readonly #late: LatePeople;
-  readonly #moves: Moves;
-  readonly #mails: MailWork;
-  readonly #nodes: NodeWork;
-  #status = 'active';
-  #begunAt: number | undefined;
-
-  constructor(
-    { flows, people, there = [], quiet, cap }: HistoryData,
-    { listZone, draws, rules }: { listZone: string; draws: Draws; rules: Rules },
-  ) {
-    this.#flows = flows;
-    this.#rules = rules;
-    this.#acts = new Acts(rules);
-    this.people = new People(people, there, rules);
-    this.#runs = new Runs({ flows, people: this.people, listZone, rules });
-    const means = { flows, people: this.people, runs: this.#runs, rules };
-    this.#late = new LatePeople(this.#runs, rules);
-    this.#entries = new Entries(means);
-    this.#moves = new Moves({ ...means, late: this.#late });
-    const working = { ...means, acts: this.#acts, draws };
-    this.#mails = new MailWork({ ...working, quiet, cap });
-    this.#nodes = new NodeWork({ ...working, mails: this.#mails });
-    const enter = (person: number, reason: string, now: number) =>
-      this.#entries.enter(person, { payload: {}, reason }, now);
-    this.#triggers = new Triggers({ people: this.people, rules, listZone, enter });
-  }
-
-  get publications(): readonly string[] {
-    return this.#moves.answers;
-  }
-
-  get steps(): readonly Step[] {
-    return this.#runs.steps;
-  }
-
-  get counts(): ReadonlyMap<string, NodeCounts> {
-    return this.#runs.counts;
-  }
-
-  get days(): ReadonlyMap<string, DayCounts> {
-    return this.#triggers.days;
-  }
-
-  get mails(): readonly Mail[] {
-    return this.#acts.mails;
-  }
-
-  happens(happening: Happening): void {
-    const { at, isUnread = false } = happening;
-    if (happening.do === 'work') this.#work(at);
-    // The next process goes on at the same time.
-    if ('killAfter' in happening && happening.killAfter !== undefined) return;
-    if (this.#begunAt === undefined) this.#begin(at, true);
-    const act = this.#act(happening);
-    if (isUnread) return;
-    const changed = new Map([...this.people.changes].map(([no, { fields }]) => [no, fields]));
-    if (this.#rules.isMoving(this.#status)) this.#triggers.run(at, changed);
-    this.#follow(at, act);
-    if (happening.do === 'work') this.waits.push(waitLines(this.#runs.all));
-  }
-
-  /** What happens besides work; a person's act if it is one. */
-  #act(happening: Happening): Act | undefined {
-    const { people } = this;
-    const { at } = happening;
-    if ('person' in happening && happening.do !== 'execute' && people.get(happening.person).status === 'deleted')
-      return;
-    switch (happening.do) {
-      case 'execute':
-        this.refusals.push(this.#entries.execute(happening));
-        return;
-      case 'set':
-        people.setField(happening.person, happening.field, happening.value);
-        return;
-      case 'tag':
-        people.tag(happening.person, happening.tag);
-        return;
-      case 'unsubscribe':
-        people.leave(happening.person, 'unsubscribed');
-        return;
-      case 'delete':
-        people.leave(happening.person, 'deleted');
-        return;
-      case 'suppress':
-        people.suppress(happening.person);
-        return;
-      case 'take_out':
-        this.#takeOut(happening.person, at);
-        return;
-      case 'campaign':
-        this.#mails.addOther(happening.person, at);
-        return;
-      case 'existing':
-        if (this.#rules.isMoving(this.#status)) this.#entries.enterExisting(at);
-        return;
-      case 'retry':
-      case 'skip':
-        this.#unpark(happening.node, at, happening.do);
-        return;
-      case 'publish':
-        if (this.#moves.publish(happening.moves) && this.#status === 'active') this.#begin(at, false);
-        this.#entries.afterChange(at);
-        return;
-      case 'move':
-        this.#moves.move(at, happening.isLast === true);
-        return;
-      case 'send':
-        this.sent.push(this.#entries.send(happening.node, at, this.#rules.isMoving(this.#status)));
-        return;
-      case 'pause':
-        this.#status = 'inactive';
-        return;
-      case 'activate':
-        this.#goOn(at, happening.late);
-        return;
-      case 'event': {
-        const { person, name, payload } = happening;
-        return this.#acts.add({ person, at, type: 'event', name, payload });
-      }
-      case 'open':
-      case 'click': {
-        const mail = this.#acts.lastMail(happening.person, happening.node);
-        const type = happening.do === 'open' ? 'opened' : 'clicked';
-        const { person, isMachine } = happening;
-        return mail && this.#acts.add({ person, at, type, mail, isMachine });
-      }
-      default:
-        return;
-    }
-  }
-
-  /** What happened meanwhile lets nobody in, and ends no wait; but who has gone leaves, and dates are looked at. */
-  #goOn(now: number, choice: LateChoice | undefined): void {
-    const changes = this.people.takeChanges();
-    if (this.#status === 'active') return;
-    this.#status = 'active';
-    this.#late.goOn(now, choice);
-    this.#begin(now, true);
-    this.#entries.unblock();
-    if (!this.#rules.looksAgain) return;
-    for (const run of [...this.#runs.all]) {
-      const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
-      if (gone !== undefined) this.#runs.leave(run, now, gone);
-      else if (changes.has(run.person)) this.#moveWake(run, now, changes.get(run.person));
-    }
-  }
-
-  #unpark(node: string, now: number, asked: 'retry' | 'skip'): void {
-    for (const run of this.#runs.all)
-      if (run.isParked && run.node === node) this.#runs.unpark(run, now, asked === 'skip' ? asked : undefined);
-  }
-
-  #takeOut(person: number, now: number): void {
-    for (const run of [...this.#runs.all])
-      if (run.person === person && this.#rules.isTakenOut(run, this.#status)) this.#runs.leave(run, now, 'taken_out');
-  }
-
-  #begin(now: number, isAnew: boolean): void {
-    this.#begunAt = now;
-    const flow = this.#flows[this.#runs.published];
-    if (flow) this.#triggers.begin(flow, now, isAnew);
-  }
-
-  /** Moves everybody who is due, until nobody is. */
-  #work(now: number): void {
-    if (!this.#rules.isMoving(this.#status)) return;
-    for (;;) {
-      const due = this.#runs.all.find(
-        (run) => run.wake !== null && this.#rules.isDue(run.wake, now) && !this.#late.isHeld(run, now),
-      );
-      if (!due) return;
-      this.#advance(due, now);
-    }
-  }
-
-  /** Reads what has happened to people. */
-  #follow(now: number, act?: Act): void {
-    if (!this.#rules.isMoving(this.#status)) return;
-    const changes = this.people.takeChanges();
-    for (const run of [...this.#runs.all])
-      if (changes.has(run.person) || act?.person === run.person)
-        this.#read(run, now, { changes: changes.get(run.person), act });
-  }
-
-  #read(run: Run, now: number, { changes, act }: { changes: Changes | undefined; act: Act | undefined }): void {
-    const rules = this.#rules;
-    const gone = changes?.hasEnded === true ? rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed) : undefined;
-    if (gone !== undefined && (!run.isParked || rules.leavesParked(gone) !== undefined))
-      return this.#runs.leave(run, now, gone);
-    if (run.isParked) return;
-    const asking = this.#nodes.asking(run);
-    const way = this.#wayOut(run, ({ event, person }) => {
-      if (person) return changes !== undefined && rules.isPerson(person, this.#runs.person(run));
-      return event !== undefined && act !== undefined && act.at >= run.enteredAt && this.#acts.isIt(event, act, asking);
-    });
-    if (way !== undefined) return this.#runs.leave(run, now, way);
-    const node = this.#runs.node(run);
-    if (act && node.type === 'wait_for_event' && run.hasLooked && this.#acts.isIt(node.event, act, asking)) {
-      const within = { from: rules.countsFrom(node.countsFrom, run), until: run.wake ?? 0 };
-      if (rules.isWithin(act.at, within)) return this.#runs.pass(run, now, { port: 'next', reason: node.event.type });
-    }
-    if (changes) this.#moveWake(run, now, changes);
-  }
-
-  #moveWake(run: Run, now: number, changes: Changes | undefined): void {
-    const node = this.#runs.node(run);
-    const isWaiting = run.wake !== null && run.wake > now;
-    if (changes && isWaiting && node.type === 'wait_until' && this.#rules.movesWake(node, changes.fields))
-      run.wake = now;
-  }
-
-  /** The first goal or exit that is true, as the history names it. */
-  #wayOut(run: Run, isTrue: (way: WayOut) => boolean): string | undefined {
-    const { goals = [], exits = [] } = this.#runs.flow(run);
-    const found = this.#rules.waysOut(goals, exits).find(([, way]) => isTrue(way));
-    return found && `${found[0]}:${found[1].id}`;
-  }
-
-  #advance(run: Run, now: number): void {
-    this.#late.take(run);
-    const gone = this.#rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
-    if (gone !== undefined) return this.#runs.leave(run, now, gone);
-    const node = this.#runs.node(run);
-    if (run.over.has(node.id)) return this.#passOver(run, node, now);
-    const asked = this.#nodes.asked(run, node, now);
-    const outcome = asked === undefined ? this.#outcomeOf(run, node, now) : asked;
-    if (outcome === null) return;
-    if ('leave' in outcome) return this.#runs.leave(run, now, outcome.leave);
-    if ('park' in outcome) return this.#runs.park(run, now, outcome.park);
-    if (outcome.port === null) return this.#runs.pass(run, now, { port: null, reason: 'end' });
-    this.#runs.pass(run, now, outcome);
-  }
-
-  #outcomeOf(run: Run, node: NodeData, now: number): Outcome {
-    const leave = this.#wayOutBeforeMail(run, node);
-    if (leave !== undefined) return { leave };
-    const outcome = this.#nodes.of(run, node, { now, looks: this.waits.length });
-    // Who waits again gets the mails after that.
-    if (outcome === null) run.asked = undefined;
-    return outcome;
-  }
-
-  /** Its work was done in an earlier version. */
-  #passOver(run: Run, { id }: NodeData, now: number): void {
-    if (this.#rules.isOverOnce) run.over.delete(id);
-    this.#runs.pass(run, now, { port: 'next', reason: 'done_before' });
-  }
-
-  #wayOutBeforeMail(run: Run, node: NodeData): string | undefined {
-    if (node.type !== 'send_mail' || !this.#rules.isJudgedBeforeMail) return undefined;
-    const asking = this.#nodes.asking(run);
-    return this.#wayOut(run, ({ event, person }) => {
-      if (person) return this.#rules.isPerson(person, this.#runs.person(run));
-      return event !== undefined && this.#acts.hasDone(event, asking, { from: run.enteredAt, until: Infinity });
-    });
-  }
+function happens(
+  happening: Happening,
+  { people, flows }: { readonly people: People; readonly flows: readonly FlowReference[] },
+): void {
+  const { at, isUnread = false } = happening;
+  // Who is let into another flow is due there.
+  for (let isWorking = happening.do === 'work'; isWorking;)
+    isWorking = flows.map((flow) => flow.work(at)).includes(true);
+  // The next process goes on at the same time.
+  if ('killAfter' in happening && happening.killAfter !== undefined) return;
+  for (const flow of flows) flow.begin(at);
+  const isGone =
+    'person' in happening && happening.do !== 'execute' && people.get(happening.person).status === 'deleted';
+  if (!isGone) people.happens(happening);
+  const acts = flows.map((flow) => (isGone ? undefined : flow.act(happening)));
+  if (isUnread) return;
+  for (const [no, flow] of flows.entries()) flow.read(at, acts[no]);
+  if (happening.do === 'work') for (const flow of flows) flow.look();
 }

@@ -4,6 +4,7 @@
  */
 import { daysLater, firstInstant, shownAt, weekday } from './local-clock.ts';
 import { TEMPLATES } from './flow-data.ts';
+import { CALL_RULES } from './call-rules.ts';
 import { MOVE_RULES } from './move-rules.ts';
 import { PAUSE_RULES } from './pause-rules.ts';
 import type {
@@ -302,6 +303,7 @@ export const RULES = {
   versionOf(own: number, _published: number): number {
     return own;
   },
+  ...CALL_RULES,
   ...MOVE_RULES,
   ...PAUSE_RULES,
   /** D88: due at the instant, not before. */

@@ -11,6 +11,8 @@ export interface Run {
   readonly person: number;
   readonly key: string;
   readonly enteredAt: number;
+  /** So many flows started one another before. */
+  readonly depth: number;
   readonly payload: Payload;
   /** Of nodes on a way round. */
   readonly passes: Map<string, number>;

@@ -21,6 +21,7 @@ export const after = (hours: number, one: Change): Happening => Object.assign({ 
 export const enter = (hours: number, person = 0, payload = {}): Happening =>
   after(hours, { do: 'execute', person, payload });
 export const work = (hours: number): Happening => after(hours, { do: 'work' });
+export const works = (...hours: readonly number[]) => hours.map(work);
 
 /** `a > b.port > c`: an edge for each arrow. */
 export const way = (...ways: readonly string[]) =>
@@ -350,7 +351,6 @@ function dates(): readonly HistoryData[] {
       people,
       happenings,
     });
-  const works = (...hours: readonly number[]) => hours.map(work);
   const onEnds = { type: 'date_field', field: 'ENDS', at: '09:00' } as const;
   const set = (hours: number, field: string, value: string): Happening =>
     after(hours, { do: 'set', person: 0, field, value });

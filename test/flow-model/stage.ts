@@ -5,6 +5,9 @@ import { addListField } from '../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
 import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
 import { updateList } from '../../src/domain/audience/update-list.ts';
+import { createAutomation } from '../../src/domain/automations/create-automation.ts';
+import { setAutomationStatus } from '../../src/domain/automations/stopping/set-automation-status.ts';
+import { publishAutomation } from '../../src/domain/automations/versions/publish-automation.ts';
 import { SOURCE_KINDS } from '../../src/domain/source-key.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
@@ -82,11 +85,43 @@ export async function addPeople(
   return { ids, emails };
 }
 
-/** With the uids of templates and of the other list. */
-export function flowOfProduct({ templates, other }: Stage, flow: FlowData | undefined): object {
+/** A flow of a history in the product. */
+export interface PublishedFlow {
+  readonly uid: string;
+  readonly key: { readonly customerId: bigint; readonly automationId: bigint };
+  readonly version: number;
+}
+
+/** The flow of the history and those that it starts, which are active then: each may start those behind it. */
+export async function publishFlows(stage: Stage, { flows: [first], started = [] }: HistoryData) {
+  const others: PublishedFlow[] = [];
+  for (const [no, flow] of [...started.entries()].toReversed()) others[no] = await publishFlow(stage, flow, others);
+  return { main: await publishFlow(stage, first, others), others };
+}
+
+async function publishFlow(
+  stage: Stage,
+  flow: FlowData | undefined,
+  others: readonly PublishedFlow[],
+): Promise<PublishedFlow> {
+  const { ctx, list } = stage;
+  const made = { listUid: list.uid, name: 'Model', flow: flowOfProduct(stage, flow, others) };
+  const { uid } = await createAutomation(ctx, made);
+  const { number: version } = await publishAutomation(ctx, uid, 1);
+  await setAutomationStatus(ctx, uid, 'active');
+  return { uid, key: { customerId: list.customerId, automationId: await stage.idOf(uid) }, version };
+}
+
+/** With the uids of templates, of the other list and of the other flows. */
+export function flowOfProduct(
+  { templates, other }: Stage,
+  flow: FlowData | undefined,
+  others: readonly PublishedFlow[],
+): object {
   if (!flow) throw new Error('The history has no such flow.');
   const nodes = flow.nodes.map((node): object => {
     if (node.type === 'send_mail') return { ...node, templateUid: templates.get(node.templateUid) };
+    if (node.type === 'start_flow') return { id: node.id, type: node.type, automationUid: others[node.flow]?.uid };
     return node.type === 'copy_to_list' || node.type === 'move_to_list' ? { ...node, listUid: other.uid } : node;
   });
   return { ...flow, nodes };

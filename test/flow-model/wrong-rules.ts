@@ -89,7 +89,15 @@ const WRONG_PAUSE_RULES: Readonly<Record<string, Partial<Rules>>> = {
   },
 };
 
+const WRONG_CALL_RULES: Readonly<Record<string, Partial<Rules>>> = {
+  'D83: flows start one another without end': { depthOfStarted: (depth) => depth },
+  'D83: flows start one another four deep': { isTooDeep: (depth) => RULES.isTooDeep(depth + 1) },
+  'D70: a started flow gets no payload': { payloadOfStarted: () => ({}) },
+  'D70: a refused entry is a fault': { faultOfStart: (refusal) => refusal ?? undefined },
+};
+
 export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
+  ...WRONG_CALL_RULES,
   ...WRONG_MOVE_RULES,
   ...WRONG_PAUSE_RULES,
   'D70: who entered once enters again': {
