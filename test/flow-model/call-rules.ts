@@ -1,7 +1,13 @@
-/** The rules of flows that start one another (D70, D83), one function each. No code of the product is used. */
+/** The rules of flows that start one another (D70, D83), and of API calls (D27), one function each. No code of the product is used. */
 import type { Payload } from './flow-data.ts';
 
 const DEPTH_MAX = 5;
+
+interface Called {
+  readonly isParked: boolean;
+  readonly isAtWork: boolean;
+  readonly isOver: boolean;
+}
 
 export const CALL_RULES = {
   /** D83: how deep the flow is that a run of this depth starts. */
@@ -20,4 +26,18 @@ export const CALL_RULES = {
   faultOfStart(_refusal: string | null): string | undefined {
     return undefined;
   },
+  /** D27: of one person, or of everybody. */
+  isMeant(person: number, asked: number | undefined): boolean {
+    return asked === undefined || asked === person;
+  },
+  /** D27: who waits there; not who was parked and is tried again, or passes over the node. */
+  isCalled({ isParked, isAtWork, isOver }: Called): boolean {
+    return !isParked && !isAtWork && !isOver;
+  },
+  /** D27: what the call brings is added, and replaces what has the same name. */
+  payloadAfterCall(own: Payload, brought: Payload): Payload {
+    return { ...own, ...brought };
+  },
+  /** Whom nobody calls in time. */
+  portOfUncalled: 'timeout',
 };

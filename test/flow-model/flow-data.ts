@@ -115,6 +115,8 @@ export type NodeData =
   | (Rest & { readonly type: 'add_tag' | 'remove_tag'; readonly tag: string })
   | (Rest & { readonly type: 'set_field'; readonly field: string; readonly value: string })
   | (Rest & { readonly type: 'unsubscribe' | 'end' })
+  /** Without `for` it waits without end. */
+  | (Rest & { readonly type: 'api_call'; readonly for?: Duration })
   /** `flow`: which of the others. */
   | (Rest & { readonly type: 'start_flow'; readonly flow: number });
 
@@ -173,6 +175,9 @@ export type Happening = {
     | { readonly do: 'unsubscribe' | 'delete' | 'suppress'; readonly person: number }
     /** Those who run the flow take the person out of it. */
     | { readonly do: 'take_out'; readonly person: number }
+    /** A program calls the API-call node, for who waits there: for the person, or for everybody. */
+    | { readonly do: 'call'; readonly person: number; readonly node: string; readonly payload: Payload }
+    | { readonly do: 'call_all'; readonly node: string; readonly payload: Payload }
     /** A campaign's message to the person is handed over. */
     | { readonly do: 'campaign'; readonly person: number }
     /** Everybody who is on the list and may enter does. */

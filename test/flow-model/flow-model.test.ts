@@ -1,12 +1,13 @@
 /**
  * Flows against a reference: random flows, people and histories (time zones, changes of clocks, deaths of the worker between any two
  * statements, new versions with and without moves of people, pauses and late people, bulk acts, failed nodes, people who are taken out, flows that
- * start others, quiet hours and caps; mails, opens, clicks, events, changed dates, other lists) take each person the same way at the same times in
- * the product and in a short interpreter that shares no code with it. Not in them: plugins, API calls and webhooks, notifications, custom zones of
+ * start others, API calls, quiet hours and caps; mails, opens, clicks, events, changed dates, other lists) take each person the same way at the same times in
+ * the product and in a short interpreter that shares no code with it. Not in them: plugins, webhooks, notifications, custom zones of
  * quiet hours. `FUZZ_RUNS=5000` plays as many histories.
  */
 import { expect, test } from 'vitest';
 import { drawn, SEED } from '../support/property.ts';
+import { calledHistories } from './called-histories.ts';
 import { differenceOf } from './compare.ts';
 import type { HistoryData } from './flow-data.ts';
 import { movedHistories } from './moved-histories.ts';
@@ -31,7 +32,13 @@ test(
   async () => {
     const drawnOnes = Array.from({ length: HISTORIES }, (_, no) => randomHistory(SEED + no));
     const changedOnes = Array.from({ length: CHANGED }, (_, no) => randomHistory(SEED + no, { moves: true }));
-    const fixed = [...seldomHistories(), ...movedHistories(), ...pausedHistories(), ...startedHistories()];
+    const fixed = [
+      ...seldomHistories(),
+      ...movedHistories(),
+      ...pausedHistories(),
+      ...startedHistories(),
+      ...calledHistories(),
+    ];
     for (const [no, history] of [...fixed, ...drawnOnes, ...changedOnes].entries()) {
       const played = await play(history).catch((error: unknown) => {
         throw new Error(`History ${no} could not be played: ${JSON.stringify(history)}`, { cause: error });

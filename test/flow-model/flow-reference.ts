@@ -126,6 +126,12 @@ export class FlowReference implements FlowTrace {
       case 'take_out':
         this.#takeOut(happening.person, at);
         return;
+      case 'call':
+        this.#call(happening, happening.person);
+        return;
+      case 'call_all':
+        this.#call(happening, undefined);
+        return;
       case 'campaign':
         this.#mails.addOther(happening.person, at);
         return;
@@ -206,6 +212,21 @@ export class FlowReference implements FlowTrace {
   #takeOut(person: number, now: number): void {
     for (const run of [...this.#runs.all])
       if (run.person === person && this.#rules.isTakenOut(run, this.#status)) this.#runs.leave(run, now, 'taken_out');
+  }
+
+  /** Who waits there goes on, or leaves if they are gone. */
+  #call({ node, payload, at: now }: Extract<Happening, { do: 'call' | 'call_all' }>, asked: number | undefined): void {
+    const rules = this.#rules;
+    if (!rules.isMoving(this.#status)) return;
+    for (const run of [...this.#runs.all]) {
+      const isThere = run.node === node && this.#runs.node(run).type === 'api_call';
+      if (!isThere || !rules.isMeant(run.person, asked)) continue;
+      if (!rules.isCalled({ ...run, isOver: run.over.has(node) })) continue;
+      run.payload = rules.payloadAfterCall(run.payload, payload);
+      const gone = rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
+      if (gone !== undefined) this.#runs.leave(run, now, gone);
+      else this.#runs.pass(run, now, { port: 'next', reason: 'called' });
+    }
   }
 
   #begin(now: number, isAnew: boolean): void {
@@ -296,6 +317,7 @@ export class FlowReference implements FlowTrace {
   /** Its work was done in an earlier version. */
   #passOver(run: Run, { id }: NodeData, now: number): void {
     if (this.#rules.isOverOnce) run.over.delete(id);
+    if (run.asked !== 'skip_mails') run.asked = undefined;
     this.#runs.pass(run, now, { port: 'next', reason: 'done_before' });
   }
 

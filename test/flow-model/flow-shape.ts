@@ -59,6 +59,8 @@ export function portsOf(node: NodeData): readonly string[] {
       return node.field === undefined ? ['next', 'late'] : ['next', 'late', 'no_date'];
     case 'wait_for_event':
       return ['next', 'timeout'];
+    case 'api_call':
+      return node.for ? ['next', 'timeout'] : ['next'];
     case 'copy_to_list':
     case 'move_to_list':
     case 'start_flow':
@@ -66,6 +68,11 @@ export function portsOf(node: NodeData): readonly string[] {
     default:
       return ['next'];
   }
+}
+
+/** People stay there until a time, or until something happens. */
+export function isWait(type: NodeData['type']): boolean {
+  return type.startsWith('wait') || type === 'api_call';
 }
 
 /** Only behind such a wait an edge may lead back (D83). */

@@ -1,11 +1,12 @@
 /** The rules of changes of a live flow (D84), one function each. No code of the product is used. */
 import { isDeepStrictEqual } from 'node:util';
+import { isWait } from './flow-shape.ts';
 import type { FlowData, MovesData, NodeData, Targets } from './flow-data.ts';
 
 /** Others notice their work. */
 const ACTING: readonly NodeData['type'][] = [
   ...(['send_mail', 'add_tag', 'remove_tag', 'set_field'] as const),
-  ...(['copy_to_list', 'move_to_list', 'unsubscribe', 'start_flow'] as const),
+  ...(['copy_to_list', 'move_to_list', 'unsubscribe', 'start_flow', 'api_call'] as const),
 ];
 
 /** How a run ended. */
@@ -43,7 +44,7 @@ export const MOVE_RULES = {
   },
   /** The time that somebody has waited counts where they wait on. */
   countsOn({ type }: NodeData, isThere: boolean): boolean {
-    return isThere || type.startsWith('wait');
+    return isThere || isWait(type);
   },
   /** What has not changed waits as it did. Holidays are part of a wait. */
   isUnchanged(before: Place, now: Place): boolean {
@@ -56,9 +57,9 @@ export const MOVE_RULES = {
   passesAfter(times: number, isThere: boolean): number {
     return isThere ? Math.max(1, times) : times + 1;
   },
-  /** What others notice is done once; waits and questions are no work, and what failed is not done. */
+  /** What others notice is done once; waits and questions are no work, and neither what failed nor a call that nobody made is done. */
   isWork(type: NodeData['type'], port: string | null): boolean {
-    return ACTING.includes(type) && port !== 'error';
+    return ACTING.includes(type) && port !== 'error' && port !== 'timeout';
   },
   /** Nothing done is done again, but on a way round that both versions have, it goes on. */
   isPassedOver({

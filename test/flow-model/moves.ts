@@ -2,7 +2,7 @@
 import type { MovesData, NodeData, Targets } from './flow-data.ts';
 import type { Means as EntryMeans } from './entries.ts';
 import type { LatePeople } from './late-people.ts';
-import type { Run } from './runs.ts';
+import { isLater, type Run } from './runs.ts';
 
 interface Means extends EntryMeans {
   readonly late: LatePeople;
@@ -76,8 +76,8 @@ export class Moves {
     if (run.isParked) return;
     if (!isThere || !rules.isUnchanged(placeBefore, place())) this.#begin(run, now, isThere);
     // Who waits in the new version is late no more; who was late when the flow went on keeps the turn (D85).
-    if ((run.wake ?? now) > now) run.asked = undefined;
-    if (turn !== undefined) run.wake = Math.max(run.wake ?? turn, turn);
+    if (isLater(run.wake, now)) run.asked = undefined;
+    if (turn !== undefined && run.wake !== null) run.wake = Math.max(run.wake, turn);
   }
 
   /** At the node of the new version, with the time that the run has waited. */
@@ -86,11 +86,14 @@ export class Moves {
     const target = runs.node(run);
     if (!rules.countsOn(target, isThere)) run.since = now;
     run.hasLooked = false;
-    // The person’s own date is looked at once more; who is gone waits for nothing.
-    const looks = (target.type === 'wait_until' && target.field !== undefined) || runs.person(run).status === 'deleted';
-    const wake = looks ? now : runs.wakeOf(run);
+    // The person’s own date is looked at once more; who is gone, or passes over the node, waits for nothing.
+    const isDue =
+      (target.type === 'wait_until' && target.field !== undefined) ||
+      runs.person(run).status === 'deleted' ||
+      run.over.has(target.id);
+    const wake = isDue ? now : runs.wakeOf(run);
+    run.isAtWork = !isLater(wake, now);
     // Who is late stays late (D85).
-    run.wake = wake > now ? wake : Math.min(now, run.wake ?? now);
-    run.isAtWork = wake <= now;
+    run.wake = run.isAtWork ? Math.min(now, run.wake ?? now) : wake;
   }
 }

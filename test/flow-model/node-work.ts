@@ -4,7 +4,7 @@ import type { EventWaitNode, NodeData } from './flow-data.ts';
 import type { MailWork } from './mail-work.ts';
 import type { People } from './people.ts';
 import { eventWaitEnd, SETTLED_MS, type Rules } from './rules.ts';
-import { nameOf, type Draws, type Outcome, type Run, type Runs } from './runs.ts';
+import { isLater, nameOf, type Draws, type Outcome, type Run, type Runs } from './runs.ts';
 
 /** Why nobody can enter the other flow; or else why this person may not. */
 export interface Started {
@@ -52,6 +52,8 @@ export class NodeWork {
     switch (node.type) {
       case 'wait':
         return this.#hasToWait(run, now) ? null : next;
+      case 'api_call':
+        return this.#hasToWait(run, now) ? null : { port: rules.portOfUncalled, reason: null };
       case 'wait_until': {
         const end = this.#means.runs.untilEnd(run, node);
         if (typeof end === 'string') return { port: end, reason: end };
@@ -96,7 +98,7 @@ export class NodeWork {
     run.hasLooked = true;
     run.isAtWork = false;
     run.wake = node.type === 'wait_for_event' ? this.#eventEnd(run, node) : runs.wakeOf(run);
-    if (run.wake <= now) return undefined;
+    if (!isLater(run.wake, now)) return undefined;
     runs.step(run, now, { what: 'stays', reason: 'wait_anew' });
     return null;
   }
@@ -105,7 +107,7 @@ export class NodeWork {
   #hasToWait(run: Run, now: number): boolean {
     if (!run.isAtWork) return false;
     const end = this.#means.runs.wakeOf(run);
-    if (end <= now) return false;
+    if (!isLater(end, now)) return false;
     Object.assign(run, { wake: end, isAtWork: false });
     return true;
   }

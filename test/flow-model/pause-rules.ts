@@ -1,4 +1,5 @@
 /** The rules of flows that go on after a pause (D85), of nodes that failed (D87), and of taking people out, one function each. No code of the product is used. */
+import { isWait } from './flow-shape.ts';
 import type { LateChoice, NodeData } from './flow-data.ts';
 
 const HOUR_MS = 3_600_000;
@@ -28,7 +29,7 @@ export const PAUSE_RULES = {
   },
   /** Which nodes wait anew; the others do their work. */
   waitsAnew({ type }: NodeData): boolean {
-    return type.startsWith('wait');
+    return isWait(type);
   },
   /** As if the node had done its work; a choice that nobody makes goes the last way. */
   portToSkip(node: NodeData): string {

@@ -7,6 +7,7 @@ import { deleteSubscriber } from '../../src/domain/audience/delete-subscriber.ts
 import { tagSubscriber } from '../../src/domain/audience/tag-subscriber.ts';
 import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
 import { updateSubscriber } from '../../src/domain/audience/update-subscriber.ts';
+import { callEverybody } from '../../src/domain/automations/api-calls/call-everybody.ts';
 import { advanceDue } from '../../src/domain/automations/engine/advance-due.ts';
 import { FlowFaultsError } from '../../src/domain/automations/automation-errors.ts';
 import { databaseNow } from '../../src/domain/automations/runs/clock-read-model.ts';
@@ -31,7 +32,14 @@ import { subscriberUid } from '../../src/lib/ids.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import type { FlowData, Happening, HistoryData, MovesData, PersonThere, Targets } from './flow-data.ts';
 import type { FlowTrace } from './flow-reference.ts';
-import { beginEnrolment, chooseForLatePeople, enrolPeople, moveTakingOut, unparkPeople } from './played-operations.ts';
+import {
+  beginEnrolment,
+  callPerson,
+  chooseForLatePeople,
+  enrolPeople,
+  moveTakingOut,
+  unparkPeople,
+} from './played-operations.ts';
 import { actOnMail, daysOf, peopleOf, rememberKeys, thereOf, traceOf, waitsOf } from './played-rows.ts';
 import { settleTriggers } from '../support/trigger-world.ts';
 import { addPeople, flowOfProduct, publishFlows, startStage, type PublishedFlow, type Stage } from './stage.ts';
@@ -175,6 +183,9 @@ class Play {
       case 'take_out':
         await this.#doing(one, (context) => ignoringGone(takeOut(context, this.#begun.uid, this.#refOf(one.person))));
         return moveTakingOut(ctx, this.#key, now);
+      case 'call':
+      case 'call_all':
+        return this.#doing(one, (context) => this.#call(context, one));
       case 'suppress':
         await this.#stage.suppress(this.#idOf(one.person));
         return;
@@ -268,6 +279,16 @@ class Play {
     const entrant = { personId: this.#idOf(person), entryKey, payload, depth: 0, reason: 'execute' };
     const [answer] = await inTransaction(ctx, (tx) => enterPeople(tx, live, { entrants: [entrant], now }));
     return answer && refusalOf(answer);
+  }
+
+  async #call(ctx: Context, one: Extract<Happening, { do: 'call' | 'call_all' }>): Promise<void> {
+    const payload = Object.keys(one.payload).length === 0 ? null : one.payload;
+    const [key, call] = [
+      { ...this.#key, node: one.node },
+      { payload, calledAt: new Date(one.at) },
+    ];
+    if (one.do === 'call_all') return callEverybody(ctx, { ...key, ...call }, () => false);
+    return callPerson(ctx, key, { ...call, versions: this.#version, personId: this.#idOf(one.person) });
   }
 
   async #publish(flow: FlowData | undefined, moves: MovesData | undefined): Promise<void> {

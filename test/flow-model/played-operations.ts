@@ -1,5 +1,7 @@
 /** What those who run a flow do in a history: as their actions do it, at its time, where these ask the clock of the database. */
 import { sql } from '../../src/db/database.ts';
+import { callRuns, type Call } from '../../src/domain/automations/api-calls/call-runs.ts';
+import { automationStatus } from '../../src/domain/automations/automation-store.ts';
 import { EVERYBODY, PEOPLE_MAX, PER_HOUR_MAX } from '../../src/domain/automations/entries/enrolment.ts';
 import type { Enrolment } from '../../src/domain/automations/entries/enrolment-read-model.ts';
 import { endEnrolment, insertEnrolment } from '../../src/domain/automations/entries/enrolment-store.ts';
@@ -53,6 +55,19 @@ export async function moveTakingOut({ db }: Context, { customerId, automationId 
   await db.execute(
     sql`UPDATE hot.flow_entry SET ended_at = ${now} WHERE ${ofFlow} AND end_reason = 'taken_out' AND ended_at > now() - interval '1 hour'`,
   );
+}
+
+/** One person who waits at the node, in every version so far. Of a flow that is stopped nobody is called. */
+export async function callPerson(
+  ctx: Context,
+  key: FlowKey & { readonly node: string },
+  { versions, ...given }: Pick<Call, 'payload' | 'calledAt'> & { readonly versions: number; readonly personId: bigint },
+): Promise<void> {
+  await inTransaction(ctx, async (tx) => {
+    if ((await automationStatus(tx.db, key, 'hold')) !== 'active') return;
+    for (let version = 1; version <= versions; version += 1)
+      await callRuns(tx, { ...key, version }, { ...given, afterId: 0n, max: 1_000 });
+  });
 }
 
 /** Lets everybody on the list in. Goes on with the one before if its process has died. */

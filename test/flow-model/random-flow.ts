@@ -155,6 +155,7 @@ export class FlowDraw {
       () => this.#until(id),
       ...Array.from({ length: 3 }, () => () => this.#mail(id, isAlone)),
       () => this.#eventWait(id, isAlone),
+      () => this.#apiCall(id),
       () => ({ id, type: 'condition', if: this.#question(2, isAlone) }),
       () => ({
         id,
@@ -182,7 +183,7 @@ export class FlowDraw {
         onConflict: this.among(['keep', 'overwrite', 'fill_empty'] as const),
       })),
     ];
-    return this.among(isAlone ? draws : draws.slice(0, 9))();
+    return this.among(isAlone ? draws : draws.slice(0, 10))();
   }
 
   #mail(id: string, isAlone: boolean): NodeData {
@@ -192,6 +193,11 @@ export class FlowDraw {
       ...(isAlone && this.isDrawn(40) && { notAgainWithinDays: this.between(1, 4) }),
       ...(isAlone && this.isDrawn(30) && { isGoodbye: true }),
     };
+  }
+
+  #apiCall(id: string): NodeData {
+    if (this.isDrawn(25)) return { id, type: 'api_call' };
+    return { id, type: 'api_call', for: this.among([{ minutes: 90 }, { hours: 24 }, { days: 2 }, { weeks: 1 }]) };
   }
 
   #eventWait(id: string, isAlone: boolean): NodeData {

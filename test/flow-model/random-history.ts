@@ -1,7 +1,7 @@
 /** Random flows, people and what happens to them, from a seed: the same seed gives the same history. */
 import { isDeepStrictEqual } from 'node:util';
 import { seededRandom } from '../chaos/random.ts';
-import type { Happening, HistoryData, LateChoice, Payload } from './flow-data.ts';
+import type { Happening, HistoryData, LateChoice, NodeData, Payload } from './flow-data.ts';
 import { RandomChanges } from './random-changes.ts';
 import { DATES, FlowDraw, LEVELS, TAGS } from './random-flow.ts';
 import { RandomOperations } from './random-operations.ts';
@@ -20,6 +20,12 @@ const CAPS = [
 ];
 const KILLED_WITHIN = 60;
 
+/** Nodes about which something happens. */
+interface NodesByWork {
+  readonly mails: readonly string[];
+  readonly calls: readonly string[];
+}
+
 /** `moves`: the flow changes while people are inside, who are moved (D84). */
 export function randomHistory(seed: number, { moves = false }: { readonly moves?: boolean } = {}): HistoryData {
   const draw = new Draw(seededRandom(seed));
@@ -29,11 +35,13 @@ export function randomHistory(seed: number, { moves = false }: { readonly moves?
   // A flow that is published already is no new version.
   const flows = drawn.filter((flow, no) => !isDeepStrictEqual(flow, drawn[no - 1]));
   const people = Array.from({ length: draw.between(1, 5) }, () => draw.fields());
-  const mails = flows.flatMap(({ nodes }) => nodes.filter(({ type }) => type === 'send_mail').map(({ id }) => id));
+  const named = (type: NodeData['type']) =>
+    flows.flatMap(({ nodes }) => nodes.filter((node) => node.type === type).map(({ id }) => id));
+  const nodes = { mails: named('send_mail'), calls: named('api_call') };
   return {
     ...{ flows, people, ...(started.length > 0 && { started }) },
     happenings: draw.happenings({
-      ...{ people: people.length, publications: moves ? 0 : flows.length - 1, mails },
+      ...{ people: people.length, publications: moves ? 0 : flows.length - 1, nodes },
       changes: moves ? new RandomChanges(draw, flows) : undefined,
       operations: new RandomOperations(draw, flows, people.length),
     }),
@@ -47,13 +55,13 @@ class Draw extends FlowDraw {
   happenings({
     people,
     publications,
-    mails,
+    nodes,
     changes,
     operations,
   }: {
     readonly people: number;
     readonly publications: number;
-    readonly mails: readonly string[];
+    readonly nodes: NodesByWork;
     readonly changes: RandomChanges | undefined;
     readonly operations: RandomOperations;
   }): Happening[] {
@@ -81,7 +89,7 @@ class Draw extends FlowDraw {
         toPublish -= 1;
         all.push({ at, do: 'publish' });
       } else {
-        const next = this.#other(at, { person, isPaused, mails, late: operations.late() });
+        const next = this.#other(at, { person, isPaused, nodes, late: operations.late() });
         if (next.do === 'pause' || next.do === 'activate') isPaused = next.do === 'pause';
         all.push(next);
       }
@@ -121,12 +129,12 @@ class Draw extends FlowDraw {
     {
       person,
       isPaused,
-      mails,
+      nodes: { mails, calls },
       late,
     }: {
       readonly person: number;
       readonly isPaused: boolean;
-      readonly mails: readonly string[];
+      readonly nodes: NodesByWork;
       readonly late: LateChoice | undefined;
     },
   ): Happening {
@@ -143,6 +151,7 @@ class Draw extends FlowDraw {
       };
     };
     return this.among<() => Happening>([
+      ...Array.from({ length: calls.length === 0 ? 0 : 4 }, () => () => this.#call(at, person, calls)),
       ...[act, act, () => this.#event(at, person), () => this.#event(at, person)],
       ...Array.from({ length: 4 }, () => () => Object.assign({ at, person }, this.change())),
       () => ({ at, do: 'suppress', person }),
@@ -166,6 +175,11 @@ class Draw extends FlowDraw {
       () => set('ZONE', ZONES),
       () => ({ do: 'tag' as const, tag: this.among([...TAGS, 'VIP', 'SILVER']) }),
     ])();
+  }
+
+  #call(at: number, person: number, calls: readonly string[]): Happening {
+    const call = { at, node: this.among(calls), payload: this.payload() };
+    return this.isDrawn(70) ? { ...call, do: 'call', person } : { ...call, do: 'call_all' };
   }
 
   #event(at: number, person: number): Happening {

@@ -3,7 +3,7 @@ import type { FlowData, NodeData, Payload, Step } from './flow-data.ts';
 import { follows } from './flow-shape.ts';
 import type { Ended } from './move-rules.ts';
 import type { People, Person } from './people.ts';
-import { untilEnd, waitEnd, type Rules } from './rules.ts';
+import { eventWaitEnd, untilEnd, waitEnd, type Rules } from './rules.ts';
 
 export interface Run {
   /** So many began before it. */
@@ -13,7 +13,7 @@ export interface Run {
   readonly enteredAt: number;
   /** So many flows started one another before. */
   readonly depth: number;
-  readonly payload: Payload;
+  payload: Payload;
   /** Of nodes on a way round. */
   readonly passes: Map<string, number>;
   /** What was done for the person in any version: type and id of the node. */
@@ -73,6 +73,11 @@ export function waitLines(waiting: readonly Waiting[]): readonly string[] {
   return waiting
     .map(({ wake, ...place }) => `${placeOf(place)} until ${wake === null ? 'ever' : new Date(wake).toISOString()}`)
     .toSorted();
+}
+
+/** Whether a wait goes on; null: without end. */
+export function isLater(wake: number | null, now: number): boolean {
+  return wake === null || wake > now;
 }
 
 /** Of one person there may be runs at nodes of the same name: on other versions, too. */
@@ -141,16 +146,17 @@ export class Runs {
     if (this.isRound(run.version, node)) run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
     this.count(run).entered += 1;
     this.count(run).waiting += 1;
-    run.wake = this.wakeOf(run);
-    if (run.wake > now) run.asked = undefined;
+    run.wake = run.over.has(node) ? now : this.wakeOf(run);
+    if (isLater(run.wake, now)) run.asked = undefined;
   }
 
-  /** When something is to be done for who has come to the node; work is done at once. */
-  wakeOf(run: Run): number {
-    const { since } = run;
+  /** When something is to be done for who has come to the node; work is done at once. Null: never. */
+  wakeOf(run: Run): number | null {
+    const from = { since: run.since, zone: this.zone(run) };
     const at = this.node(run);
-    if (at.type === 'wait') return waitEnd(this.#rules, at, { since, zone: this.zone(run) }, this.flow(run).holidays);
-    return at.type === 'wait_until' ? Number(this.untilEnd(run, at)) || since : since;
+    if (at.type === 'wait') return waitEnd(this.#rules, at, from, this.flow(run).holidays);
+    if (at.type === 'api_call') return at.for ? eventWaitEnd(this.#rules, at.for, from) : null;
+    return at.type === 'wait_until' ? Number(this.untilEnd(run, at)) || from.since : from.since;
   }
 
   /** Whether a person may come to the node again. */

@@ -41,7 +41,10 @@ const WRONG_MOVE_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D84: staying at a node is a pass': { passesAfter: (times) => times + 1 },
   'D84: what was done is done again': { isPassedOver: () => false },
   'D84: waits are work': { isWork: () => true },
-  'D84: what failed is done': { isWork: (type) => RULES.isWork(type, null) },
+  'D84: what failed is done': { isWork: (type, port) => RULES.isWork(type, port === 'error' ? null : port) },
+  'D84: a call that nobody made is done': {
+    isWork: (type, port) => RULES.isWork(type, port === 'timeout' ? null : port),
+  },
   'D84: who is at a node has done its work': {
     isPassedOver: (asked) => RULES.isPassedOver({ ...asked, isThere: false }),
   },
@@ -93,6 +96,15 @@ const WRONG_CALL_RULES: Readonly<Record<string, Partial<Rules>>> = {
   'D83: flows start one another without end': { depthOfStarted: (depth) => depth },
   'D83: flows start one another four deep': { isTooDeep: (depth) => RULES.isTooDeep(depth + 1) },
   'D70: a started flow gets no payload': { payloadOfStarted: () => ({}) },
+  'D27: a call is for everybody': { isMeant: () => true },
+  'D27: a call is for one person': { isMeant: (person, asked) => person === (asked ?? 0) },
+  'D27: who does not wait is called': { isCalled: () => true },
+  'D27: who is tried again is called': { isCalled: (run) => RULES.isCalled({ ...run, isAtWork: false }) },
+  'D27: who passes over the node is called': { isCalled: (run) => RULES.isCalled({ ...run, isOver: false }) },
+  'D27: what a call brings is not read': { payloadAfterCall: (own) => own },
+  'D27: what a call brings replaces all': { payloadAfterCall: (_own, brought) => brought },
+  'D27: what a run has stays': { payloadAfterCall: (own, brought) => ({ ...brought, ...own }) },
+  'D27: who was not called goes on': { portOfUncalled: 'next' },
   'D70: a refused entry is a fault': { faultOfStart: (refusal) => refusal ?? undefined },
 };
 
