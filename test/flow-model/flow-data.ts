@@ -178,8 +178,8 @@ export type Happening = {
     /** A program calls the API-call node, for who waits there: for the person, or for everybody. */
     | { readonly do: 'call'; readonly person: number; readonly node: string; readonly payload: Payload }
     | { readonly do: 'call_all'; readonly node: string; readonly payload: Payload }
-    /** A campaign's message to the person is handed over. */
-    | { readonly do: 'campaign'; readonly person: number }
+    /** A campaign's message to the person is handed over; `isElsewhere`: as to a reader of another list. */
+    | { readonly do: 'campaign'; readonly person: number; readonly isElsewhere?: boolean }
     /** Everybody who is on the list and may enter does. */
     | { readonly do: 'existing' }
     /** All who are parked at this node, in any version, try again, or pass over it. */
@@ -230,6 +230,8 @@ export interface HistoryData {
   /** Of the list. */
   readonly quiet?: QuietHours;
   readonly cap?: FrequencyCap;
+  /** Of all lists of the customer together. */
+  readonly customerCap?: FrequencyCap;
   /** The same addresses on the other list, to which people are copied; undefined: they are not there. */
   readonly there?: readonly (PersonThere | undefined)[];
 }
@@ -239,7 +241,7 @@ export interface QuietHours {
   readonly to: string;
 }
 
-/** Of the list: so many messages within so many days; what would wait for longer than `holdDays` is not sent. */
+/** So many messages within so many days; what would wait for longer than `holdDays` is not sent. */
 export interface FrequencyCap {
   readonly messages: number;
   readonly days: number;

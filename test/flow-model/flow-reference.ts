@@ -31,7 +31,7 @@ export interface FlowTrace {
   readonly counts: ReadonlyMap<string, NodeCounts>;
 }
 
-interface Means extends Pick<HistoryData, 'quiet' | 'cap'> {
+interface Means extends Pick<HistoryData, 'quiet' | 'cap' | 'customerCap'> {
   readonly people: People;
   readonly rules: Rules;
   readonly listZone: string;
@@ -65,7 +65,7 @@ export class FlowReference implements FlowTrace {
   #begunAt: number | undefined;
 
   /** `flows`: its versions. */
-  constructor(flows: readonly FlowData[], { quiet, cap, isMain, ...given }: Means) {
+  constructor(flows: readonly FlowData[], { quiet, cap, customerCap, isMain, ...given }: Means) {
     const { people, rules, listZone } = given;
     this.#flows = flows;
     this.#rules = rules;
@@ -78,7 +78,7 @@ export class FlowReference implements FlowTrace {
     this.#late = new LatePeople(this.#runs, rules);
     this.#entries = new Entries(means);
     this.#moves = new Moves({ ...means, late: this.#late });
-    this.#mails = new MailWork({ ...means, quiet, cap });
+    this.#mails = new MailWork({ ...means, quiet, cap, customerCap });
     this.#nodes = new NodeWork({ ...means, mails: this.#mails });
     const enter = (person: number, reason: string, now: number) =>
       this.#entries.enter(person, { payload: {}, reason }, now);
@@ -133,7 +133,7 @@ export class FlowReference implements FlowTrace {
         this.#call(happening, undefined);
         return;
       case 'campaign':
-        this.#mails.addOther(happening.person, at);
+        this.#mails.addOther(happening);
         return;
       case 'existing':
         if (this.#rules.isMoving(this.#status)) this.#entries.enterExisting(at);

@@ -1,12 +1,13 @@
 /** Which mails of the reference go, which wait, and which are not sent (D80 to D82). No code of the product is used. */
 import type { Acts } from './acts.ts';
-import type { HistoryData, MailNode } from './flow-data.ts';
+import type { Happening, HistoryData, MailNode } from './flow-data.ts';
 import type { Rules } from './rules.ts';
 import { nameOf, type Draws, type Outcome, type Run, type Runs } from './runs.ts';
 
 interface Means {
   readonly quiet: HistoryData['quiet'];
   readonly cap: HistoryData['cap'];
+  readonly customerCap: HistoryData['customerCap'];
   readonly runs: Runs;
   readonly acts: Acts;
   readonly draws: Draws;
@@ -16,15 +17,15 @@ interface Means {
 export class MailWork {
   readonly #means: Means;
   /** When messages of others were handed over to each person. */
-  readonly #others = new Map<number, number[]>();
+  readonly #others = new Map<number, { readonly at: number; readonly isElsewhere: boolean }[]>();
 
   constructor(means: Means) {
     this.#means = means;
   }
 
   /** A campaign’s message to the person was handed over. */
-  addOther(person: number, at: number): void {
-    this.#others.set(person, [...(this.#others.get(person) ?? []), at]);
+  addOther({ person, at, isElsewhere = false }: Extract<Happening, { do: 'campaign' }>): void {
+    this.#others.set(person, [...(this.#others.get(person) ?? []), { at, isElsewhere }]);
   }
 
   /** `looks`: how often all waits were looked at by now. */
@@ -65,13 +66,19 @@ export class MailWork {
 
   /** `until` undefined: it would wait for too long. */
   #cappedTime(run: Run, now: number) {
-    const { cap, runs, rules } = this.#means;
+    const { cap, customerCap, runs, rules } = this.#means;
     const { status } = runs.person(run);
-    if (!cap) return undefined;
-    const until = rules.capEnd(cap, { others: this.#others.get(run.person) ?? [], status }, now);
-    if (until === undefined) return undefined;
+    const others = this.#others.get(run.person) ?? [];
+    const reached = [cap, customerCap].flatMap((one, no) => {
+      const counted = others.filter(({ isElsewhere }) => rules.countsFor(no === 1, isElsewhere)).map(({ at }) => at);
+      const until = one && rules.capEnd(one, { others: counted, status }, now);
+      return one && until !== undefined ? [{ until, holdDays: one.holdDays }] : [];
+    });
+    const [first, ...more] = reached;
+    if (!first) return undefined;
+    const { until, ...holding } = more.reduce(rules.capsTogether, first);
     return {
-      until: rules.mayWaitForCap(cap, { since: run.since, until }) ? until : undefined,
+      until: rules.mayWaitForCap(holding, { since: run.since, until }) ? until : undefined,
       reason: 'frequency_cap',
     };
   }

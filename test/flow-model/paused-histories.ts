@@ -211,20 +211,26 @@ function takenOut(): readonly HistoryData[] {
 function capped(): readonly HistoryData[] {
   const campaign = (hours: number): Happening => after(hours, { do: 'campaign', person: 0 });
   const leave: NodeData = { id: 'out', type: 'unsubscribe' };
+  const elsewhere = (hours: number): Happening => after(hours, { do: 'campaign', person: 0, isElsewhere: true });
   const capOf = (messages: number, days: number, holdDays: number) => ({ messages, days, holdDays });
-  const mailed = (cap: HistoryData['cap'], ...before: readonly Happening[]) => ({
+  const mailed = (caps: Pick<HistoryData, 'cap' | 'customerCap'>, ...before: readonly Happening[]) => ({
     ...scene({
       versions: [line(mail('two', { templateUid: 'B' }), mail('one'))],
       happenings: [...before, enter(20), ...works(20, 30, 60, 100)],
     }),
-    ...(cap && { cap }),
+    ...caps,
   });
+  const both = { cap: capOf(1, 2, 3), customerCap: capOf(1, 3, 3) };
   return [
-    mailed(capOf(1, 1, 1), campaign(10)),
-    mailed(capOf(2, 1, 1), campaign(10)),
-    mailed(capOf(2, 1, 1), campaign(10), campaign(11)),
+    mailed({ cap: capOf(1, 1, 1) }, campaign(10)),
+    mailed({ cap: capOf(2, 1, 1) }, campaign(10)),
+    mailed({ cap: capOf(2, 1, 1) }, campaign(10), campaign(11)),
     // It would wait for too long.
-    mailed(capOf(1, 3, 1), campaign(10)),
+    mailed({ cap: capOf(1, 3, 1) }, campaign(10)),
+    // What readers of other lists get counts for the customer's cap.
+    ...[{ cap: capOf(1, 1, 1) }, { customerCap: capOf(1, 1, 1) }, both].map((caps) => mailed(caps, elsewhere(10))),
+    mailed(both, elsewhere(5), campaign(10)),
+    mailed({ cap: capOf(1, 2, 3), customerCap: capOf(1, 2, 1) }, campaign(5), elsewhere(10)),
     {
       ...scene({
         versions: [line(leave, mail('bye', { isGoodbye: true }))],

@@ -213,7 +213,7 @@ class Play {
       case 'existing':
         return this.#enterExisting(one);
       case 'campaign':
-        return this.#stage.handOver(this.#idOf(one.person), now);
+        return this.#stage.handOver(this.#idOf(one.person), one);
       case 'retry':
       case 'skip':
         return unparkPeople(ctx, this.#key, {

@@ -47,7 +47,8 @@ export function randomHistory(seed: number, { moves = false }: { readonly moves?
     }),
     there: people.map(() => draw.personThere()),
     ...(draw.isDrawn(30) && { quiet: draw.among(QUIET) }),
-    ...(draw.isDrawn(60) && { cap: draw.among(CAPS) }),
+    ...(draw.isDrawn(50) && { cap: draw.among(CAPS) }),
+    ...(draw.isDrawn(40) && { customerCap: draw.among(CAPS) }),
   };
 }
 

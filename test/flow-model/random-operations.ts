@@ -57,7 +57,8 @@ export class RandomOperations {
 
   /** It takes a place in each reader's cap. */
   #campaign(at: number): Happening[] {
-    return this.#some().map((person) => ({ at, do: 'campaign', person }));
+    const isElsewhere = this.#draw.isDrawn(40);
+    return this.#some().map((person) => ({ at, do: 'campaign', person, ...(isElsewhere && { isElsewhere }) }));
   }
 
   #some(): readonly number[] {

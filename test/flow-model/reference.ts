@@ -29,9 +29,16 @@ export function expectedOf(
   history: HistoryData,
   { listZone, draws, rules = RULES }: { listZone: string; draws: (flow: number) => Draws; rules?: Rules },
 ): Expected {
-  const { flows: versions, started = [], there = [], quiet, cap } = history;
+  const { flows: versions, started = [], there = [], quiet, cap, customerCap } = history;
   const people = new People(history.people, there, rules);
-  const means = { people, rules, listZone, ...(quiet && { quiet }), ...(cap && { cap }) };
+  const means = {
+    people,
+    rules,
+    listZone,
+    ...(quiet && { quiet }),
+    ...(cap && { cap }),
+    ...(customerCap && { customerCap }),
+  };
   const others: FlowReference[] = [];
   const start: StartFlow = (no, run, now) => {
     const { person, payload, depth } = run;

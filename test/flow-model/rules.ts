@@ -5,6 +5,7 @@
 import { daysLater, firstInstant, shownAt, weekday } from './local-clock.ts';
 import { TEMPLATES } from './flow-data.ts';
 import { CALL_RULES } from './call-rules.ts';
+import { HOLDING_RULES } from './holding-rules.ts';
 import { MOVE_RULES } from './move-rules.ts';
 import { PAUSE_RULES } from './pause-rules.ts';
 import type {
@@ -157,7 +158,7 @@ export const RULES = {
   },
   /** D82: what would wait for longer, from the arrival on, is not sent; an hour more is allowed. */
   mayWaitForCap(
-    { holdDays }: FrequencyCap,
+    { holdDays }: Pick<FrequencyCap, 'holdDays'>,
     { since, until }: { readonly since: number; readonly until: number },
   ): boolean {
     return until <= since + holdDays * DAY_MS + HOUR_MS;
@@ -304,6 +305,7 @@ export const RULES = {
     return own;
   },
   ...CALL_RULES,
+  ...HOLDING_RULES,
   ...MOVE_RULES,
   ...PAUSE_RULES,
   /** D88: due at the instant, not before. */

@@ -3,6 +3,7 @@ import { sql } from '../../src/db/database.ts';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { addListField } from '../../src/domain/audience/add-list-field.ts';
 import { addSubscriber } from '../../src/domain/audience/add-subscriber.ts';
+import { setFrequencyCap } from '../../src/domain/audience/customer-frequency-cap.ts';
 import { unsubscribeSubscriber } from '../../src/domain/audience/unsubscribe-subscriber.ts';
 import { updateList } from '../../src/domain/audience/update-list.ts';
 import { createAutomation } from '../../src/domain/automations/create-automation.ts';
@@ -14,7 +15,7 @@ import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startFlowMailWorld } from '../support/flow-mail-world.ts';
 import { givePlan } from '../support/plans.ts';
 import { newList } from '../support/tenant.ts';
-import { TEMPLATES, type FlowData, type HistoryData } from './flow-data.ts';
+import { TEMPLATES, type FlowData, type Happening, type HistoryData } from './flow-data.ts';
 
 export const LIST_ZONE = 'Asia/Kolkata';
 export type Stage = Awaited<ReturnType<typeof startStage>>;
@@ -43,10 +44,10 @@ export async function startStage() {
             ON CONFLICT DO NOTHING`,
       ),
     /** A campaign’s message: it takes a place in the caps. */
-    handOver: async (personId: bigint, at: Date) => {
+    handOver: async (personId: bigint, { at, isElsewhere = false }: Extract<Happening, { do: 'campaign' }>) => {
       await ctx.db.execute(
         sql`INSERT INTO hot.capped_message (customer_id, email_key, source_kind, source_id, occurrence, list_id, at)
-            SELECT customer_id, email_key, ${SOURCE_KINDS.campaign}, ${(handed += 1n)}, 0, list_id, ${at} FROM subscriber WHERE id = ${personId}`,
+            SELECT customer_id, email_key, ${SOURCE_KINDS.campaign}, ${(handed += 1n)}, 0, ${isElsewhere ? other.id : list.id}::bigint, ${new Date(at)} FROM subscriber WHERE id = ${personId}`,
       );
     },
     /** Dates of the next history’s flows would bring them in. */
@@ -63,12 +64,13 @@ export async function startStage() {
   };
 }
 
-/** The people of a history on both lists, and the list's quiet hours. */
+/** The people of a history on both lists, the list's quiet hours, and the caps of both. */
 export async function addPeople(
   { ctx, list, other, newEmail }: Stage,
-  { people, there = [], quiet, cap }: HistoryData,
+  { people, there = [], quiet, cap, customerCap }: HistoryData,
 ) {
   await updateList(ctx, list.uid, { quietHours: quiet ?? null, frequencyCap: cap ?? null });
+  await setFrequencyCap(ctx, { frequencyCap: customerCap ?? null });
   const ids: bigint[] = [];
   const emails: string[] = [];
   for (const [no, { ...fieldValues }] of people.entries()) {

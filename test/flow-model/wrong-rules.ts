@@ -209,6 +209,17 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   },
   'D82: a mail waits for a cap, however long': { mayWaitForCap: () => true },
   'D82: no mail waits for a cap': { mayWaitForCap: () => false },
+  'D82: what others get counts for no cap': { countsFor: (_isCustomers, isElsewhere) => !isElsewhere },
+  'D82: what others get counts for each cap': { countsFor: () => true },
+  'D82: the first cap that allows a message is enough': {
+    capsTogether: (one, other) => ({ ...RULES.capsTogether(one, other), until: Math.min(one.until, other.until) }),
+  },
+  'D82: a message waits for as long as one cap holds it': {
+    capsTogether: (one, other) => ({
+      ...RULES.capsTogether(one, other),
+      holdDays: Math.max(one.holdDays, other.holdDays),
+    }),
+  },
   'D82: all go when the quiet hours end': { isSpread: (at, end) => at === end },
   'D75: a day fires in every zone': { hasFired: () => false },
   'D76: a changed date fires when the old one comes': {
