@@ -239,6 +239,8 @@ export interface HistoryData {
 export interface QuietHours {
   readonly from: string;
   readonly to: string;
+  /** For everybody; absent: each person's own. */
+  readonly timezone?: string;
 }
 
 /** So many messages within so many days; what would wait for longer than `holdDays` is not sent. */

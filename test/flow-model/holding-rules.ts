@@ -1,4 +1,5 @@
-/** The rules of caps of a list and of its customer (D82), one function each. No code of the product is used. */
+/** The rules of quiet hours with a zone, and of caps of a list and of its customer (D82), one function each. No code of the product is used. */
+import type { QuietHours } from './flow-data.ts';
 
 /** A cap that is reached. */
 interface Reached {
@@ -7,6 +8,10 @@ interface Reached {
 }
 
 export const HOLDING_RULES = {
+  /** By which clock the hours are quiet. */
+  quietZone({ timezone }: Pick<QuietHours, 'timezone'>, own: string): string {
+    return timezone ?? own;
+  },
   /** What readers of other lists get counts for the customer’s cap only. */
   countsFor(isCustomers: boolean, isElsewhere: boolean): boolean {
     return isCustomers || !isElsewhere;

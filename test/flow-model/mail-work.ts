@@ -58,7 +58,7 @@ export class MailWork {
 
   #quietTime(run: Run, { now, looks }: { readonly now: number; readonly looks: number }) {
     const { quiet, runs, draws, rules } = this.#means;
-    const end = quiet && rules.quietEnd(quiet, runs.zone(run), now);
+    const end = quiet && rules.quietEnd(quiet, rules.quietZone(quiet, runs.zone(run)), now);
     if (end === undefined) return undefined;
     const drawn = draws.wake(run, looks) ?? end;
     return { until: rules.isSpread(drawn, end) ? drawn : end, reason: 'quiet_hours' };

@@ -12,7 +12,7 @@ const waitAnew: LateChoice = { mode: 'wait_anew', hours: 1 };
 const works = (...hours: readonly number[]) => hours.map(work);
 
 export function pausedHistories(): readonly HistoryData[] {
-  return [...late(), ...movedLate(), ...failed(), ...takenOut(), ...capped(), ...many()];
+  return [...late(), ...movedLate(), ...failed(), ...takenOut(), ...capped(), quiet(), ...many()];
 }
 
 /** Their waits end in the fifth, sixth and seventh hour; in the eighth the flow goes on. */
@@ -239,6 +239,16 @@ function capped(): readonly HistoryData[] {
       cap: capOf(1, 1, 1),
     },
   ];
+}
+
+/** In New York the night ends two hours after the entry, whatever the time of the people is. */
+function quiet(): HistoryData {
+  return scene({
+    versions: [line(mail('one'))],
+    people: [{}, { ZONE: 'Europe/Berlin' }, { ZONE: 'Pacific/Apia' }],
+    quiet: { from: '22:00', to: '07:00', timezone: 'America/New_York' },
+    happenings: [...[0, 1, 2].map((person) => enter(0, person)), ...works(0, 1, 2.5, 4)],
+  });
 }
 
 /** Everybody at once: who is on the list already, and a bulk act that is read in one go while the process dies. */

@@ -12,6 +12,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 const QUIET = [
   { from: '22:00', to: '07:00' },
   { from: '02:00', to: '12:30' },
+  { from: '22:00', to: '07:00', timezone: 'America/New_York' },
+  { from: '02:00', to: '12:30', timezone: 'Asia/Kolkata' },
 ];
 const CAPS = [
   { messages: 1, days: 2, holdDays: 3 },
@@ -46,7 +48,7 @@ export function randomHistory(seed: number, { moves = false }: { readonly moves?
       operations: new RandomOperations(draw, flows, people.length),
     }),
     there: people.map(() => draw.personThere()),
-    ...(draw.isDrawn(30) && { quiet: draw.among(QUIET) }),
+    ...(draw.isDrawn(40) && { quiet: draw.among(QUIET) }),
     ...(draw.isDrawn(50) && { cap: draw.among(CAPS) }),
     ...(draw.isDrawn(40) && { customerCap: draw.among(CAPS) }),
   };

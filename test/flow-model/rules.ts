@@ -134,7 +134,7 @@ export const RULES = {
   isHeldBack({ templateUid }: MailNode): boolean {
     return TEMPLATES[templateUid] !== 'transactional';
   },
-  /** D82: when the quiet hours of the person's clock end; undefined: there are none now. */
+  /** D82: when the quiet hours of this clock end; undefined: there are none now. */
   quietEnd({ from, to }: QuietHours, zone: string, now: number): number | undefined {
     const today = shownAt(zone, now).slice(0, DAY);
     const time = shownAt(zone, now).slice(DAY + 1);

@@ -209,6 +209,7 @@ export const WRONG_RULES: Readonly<Record<string, Partial<Rules>>> = {
   },
   'D82: a mail waits for a cap, however long': { mayWaitForCap: () => true },
   'D82: no mail waits for a cap': { mayWaitForCap: () => false },
+  'D82: the zone of quiet hours is not read': { quietZone: (_quiet, own) => own },
   'D82: what others get counts for no cap': { countsFor: (_isCustomers, isElsewhere) => !isElsewhere },
   'D82: what others get counts for each cap': { countsFor: () => true },
   'D82: the first cap that allows a message is enough': {
