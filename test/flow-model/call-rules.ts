@@ -1,13 +1,7 @@
-/** The rules of flows that start one another (D70, D83), and of API calls (D27), one function each. No code of the product is used. */
-import type { Payload } from './flow-data.ts';
+/** The rules of flows that start one another (D70, D83), and of API calls and webhooks (D27), one function each. No code of the product is used. */
+import type { NodeData, Payload } from './flow-data.ts';
 
 const DEPTH_MAX = 5;
-
-interface Called {
-  readonly isParked: boolean;
-  readonly isAtWork: boolean;
-  readonly isOver: boolean;
-}
 
 export const CALL_RULES = {
   /** D83: how deep the flow is that a run of this depth starts. */
@@ -31,13 +25,19 @@ export const CALL_RULES = {
     return asked === undefined || asked === person;
   },
   /** D27: who waits there; not who was parked and is tried again, or passes over the node. */
-  isCalled({ isParked, isAtWork, isOver }: Called): boolean {
-    return !isParked && !isAtWork && !isOver;
+  isCalled({ isParked, isAtWork }: { readonly isParked: boolean; readonly isAtWork: boolean }): boolean {
+    return !isParked && !isAtWork;
   },
   /** D27: what the call brings is added, and replaces what has the same name. */
   payloadAfterCall(own: Payload, brought: Payload): Payload {
     return { ...own, ...brought };
   },
+  /** D27: webhooks are fired for who begins to wait for a call: not for who passes over it, or whose wait is over already. */
+  firesForCall(type: NodeData['type'], isAtWork: boolean): boolean {
+    return type === 'api_call' && !isAtWork;
+  },
+  /** D27: by a webhook node, too. */
+  firesForHook: true,
   /** Whom nobody calls in time. */
   portOfUncalled: 'timeout',
 };

@@ -15,7 +15,7 @@ const callAll = (hours: number, payload: Payload = {}): Happening =>
 const waitAnew: LateChoice = { mode: 'wait_anew', hours: 1 };
 
 export function calledHistories(): readonly HistoryData[] {
-  return [called(), everybody(), byKeys(), ...stopped(), ...moved(), ...doneBefore(), ...parked()];
+  return [called(), everybody(), byKeys(), ...stopped(), ...moved(), ...doneBefore(), ...parked(), fired()];
 }
 
 const asking = (node: NodeData) => ({
@@ -132,6 +132,14 @@ function doneBefore(): readonly HistoryData[] {
         ...[callAll(11), ...works(11, 40)],
       ],
     }),
+    // A call brings them there, and nobody has worked.
+    scene({
+      versions: [before, line({ id: 'first', type: 'api_call' }, paid(30), mail('one'))],
+      happenings: [
+        ...[enter(0), work(0), call(1), work(1), ...change(10, { whenAsked: { rest: 'first' } })],
+        ...[after(11, { do: 'call', node: 'first', person: 0, payload: {} }), callAll(11), ...works(11, 50)],
+      ],
+    }),
   ];
 }
 
@@ -154,4 +162,14 @@ function parked(): readonly HistoryData[] {
     again('retry', works(30)),
     again('skip', works(4, 30)),
   ];
+}
+
+/** Webhooks are fired for each person at a webhook node, and for who begins to wait for a call. */
+function fired(): HistoryData {
+  const hook: NodeData = { id: 'hook', type: 'webhook' };
+  return scene({
+    versions: [line(hook, waitFor('rest', 5), paid(5)), line(waitFor('rest', 8), hook, paid(5), tagged('end', 'vip'))],
+    people: [{}, {}],
+    happenings: [enter(0), work(0), ...change(2), enter(2, 1), work(2), ...works(9, 11, 20)],
+  });
 }

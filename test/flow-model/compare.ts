@@ -1,5 +1,5 @@
 /** Compares what the product did with what the reference expects: the first difference in words, or undefined. */
-import type { HistoryData, Mail, PersonThere, Step } from './flow-data.ts';
+import type { HistoryData, Mail, PersonThere, Step, Firing } from './flow-data.ts';
 import type { FlowTrace } from './flow-reference.ts';
 import type { Played } from './played-history.ts';
 import { expectedOf } from './reference.ts';
@@ -46,6 +46,7 @@ function pairsOf(of: string, expected: FlowTrace, played: FlowTrace | undefined)
     ]),
     [`waits${of}`, expected.waits, played?.waits],
     [`mails${of}`, linesOfMails(expected.mails), linesOfMails(played?.mails ?? [])],
+    [`webhooks that were fired${of}`, linesOfFired(expected.fired), linesOfFired(played?.fired ?? [])],
     [`counts${of}`, byName(expected.counts), byName(played?.counts ?? new Map())],
   ];
 }
@@ -68,13 +69,17 @@ function lineOfPerson(person: PersonThere | undefined): string {
   return person ? [person.status, ...person.tags, person.level].join(' ') : 'nobody';
 }
 
+function linesOfFired(fired: readonly Firing[]): string[] {
+  return fired.map(({ person, node }) => `${person} ${node}`).toSorted();
+}
+
 function linesOfMails(mails: readonly Mail[]): string[] {
   return mails
     .map(({ person, run, node, pass, template }) => `${person} ${run} ${node} ${pass}: ${template}`)
     .toSorted();
 }
 
-const NOTHING: FlowTrace = { steps: [], waits: [], mails: [], counts: new Map() };
+const NOTHING: FlowTrace = { steps: [], waits: [], mails: [], fired: [], counts: new Map() };
 
 function drawsOf({ steps, waits }: FlowTrace = NOTHING): Draws {
   const left = steps.filter(({ port }) => port?.startsWith('variant:'));

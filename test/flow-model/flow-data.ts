@@ -114,7 +114,7 @@ export type NodeData =
     })
   | (Rest & { readonly type: 'add_tag' | 'remove_tag'; readonly tag: string })
   | (Rest & { readonly type: 'set_field'; readonly field: string; readonly value: string })
-  | (Rest & { readonly type: 'unsubscribe' | 'end' })
+  | (Rest & { readonly type: 'unsubscribe' | 'webhook' | 'end' })
   /** Without `for` it waits without end. */
   | (Rest & { readonly type: 'api_call'; readonly for?: Duration })
   /** `flow`: which of the others. */
@@ -264,6 +264,9 @@ export interface Mail {
   readonly pass: number;
   readonly template: string;
 }
+
+/** Webhooks were fired for the person at the node. */
+export type Firing = Pick<Mail, 'person' | 'node'>;
 
 /** One step of one person, as the history of the product shows it. */
 export interface Step {

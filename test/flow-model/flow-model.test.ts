@@ -1,8 +1,8 @@
 /**
  * Flows against a reference: random flows, people and histories (time zones, changes of clocks, deaths of the worker between any two
  * statements, new versions with and without moves of people, pauses and late people, bulk acts, failed nodes, people who are taken out, flows that
- * start others, API calls, quiet hours, caps of lists and of customers; mails, opens, clicks, events, changed dates, other lists) take each person
- * the same way at the same times in the product and in a short interpreter that shares no code with it. Not in them: plugins, webhooks,
+ * start others, API calls, webhooks, quiet hours, caps of lists and of customers; mails, opens, clicks, events, changed dates, other lists) take
+ * each person the same way at the same times in the product and in a short interpreter that shares no code with it. Not in them: plugins,
  * notifications. `FUZZ_RUNS=5000` plays as many histories.
  */
 import { expect, test } from 'vitest';

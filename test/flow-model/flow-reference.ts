@@ -10,6 +10,7 @@ import type {
   NodeData,
   Payload,
   Step,
+  Firing,
   WayOut,
 } from './flow-data.ts';
 import { LatePeople } from './late-people.ts';
@@ -27,6 +28,7 @@ export interface FlowTrace {
   /** After each work: who waits where until when. */
   readonly waits: readonly (readonly string[])[];
   readonly mails: readonly Mail[];
+  readonly fired: readonly Firing[];
   /** By version and node. */
   readonly counts: ReadonlyMap<string, NodeCounts>;
 }
@@ -91,6 +93,10 @@ export class FlowReference implements FlowTrace {
 
   get steps(): readonly Step[] {
     return this.#runs.steps;
+  }
+
+  get fired(): readonly Firing[] {
+    return this.#runs.fired;
   }
 
   get counts(): ReadonlyMap<string, NodeCounts> {
@@ -221,7 +227,7 @@ export class FlowReference implements FlowTrace {
     for (const run of [...this.#runs.all]) {
       const isThere = run.node === node && this.#runs.node(run).type === 'api_call';
       if (!isThere || !rules.isMeant(run.person, asked)) continue;
-      if (!rules.isCalled({ ...run, isOver: run.over.has(node) })) continue;
+      if (!rules.isCalled(run)) continue;
       run.payload = rules.payloadAfterCall(run.payload, payload);
       const gone = rules.leavesBy(this.#runs.person(run), run.hasUnsubscribed);
       if (gone !== undefined) this.#runs.leave(run, now, gone);

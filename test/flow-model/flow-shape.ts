@@ -64,6 +64,7 @@ export function portsOf(node: NodeData): readonly string[] {
     case 'copy_to_list':
     case 'move_to_list':
     case 'start_flow':
+    case 'webhook':
       return ['next', 'error'];
     default:
       return ['next'];

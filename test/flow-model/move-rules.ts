@@ -6,7 +6,7 @@ import type { FlowData, MovesData, NodeData, Targets } from './flow-data.ts';
 /** Others notice their work. */
 const ACTING: readonly NodeData['type'][] = [
   ...(['send_mail', 'add_tag', 'remove_tag', 'set_field'] as const),
-  ...(['copy_to_list', 'move_to_list', 'unsubscribe', 'start_flow', 'api_call'] as const),
+  ...(['copy_to_list', 'move_to_list', 'unsubscribe', 'start_flow', 'api_call', 'webhook'] as const),
 ];
 
 /** How a run ended. */

@@ -75,6 +75,7 @@ export class Moves {
       run.passes.set(target.id, rules.passesAfter(run.passes.get(target.id) ?? 0, isThere));
     if (run.isParked) return;
     if (!isThere || !rules.isUnchanged(placeBefore, place())) this.#begin(run, now, isThere);
+    if (!isThere && rules.firesForCall(target.type, run.isAtWork)) runs.fire(run);
     // Who waits in the new version is late no more; who was late when the flow went on keeps the turn (D85).
     if (isLater(run.wake, now)) run.asked = undefined;
     if (turn !== undefined && run.wake !== null) run.wake = Math.max(run.wake, turn);

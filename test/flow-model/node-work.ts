@@ -53,7 +53,12 @@ export class NodeWork {
       case 'wait':
         return this.#hasToWait(run, now) ? null : next;
       case 'api_call':
-        return this.#hasToWait(run, now) ? null : { port: rules.portOfUncalled, reason: null };
+        if (!this.#hasToWait(run, now)) return { port: rules.portOfUncalled, reason: null };
+        if (rules.firesForCall(node.type, false)) this.#means.runs.fire(run);
+        return null;
+      case 'webhook':
+        if (rules.firesForHook) this.#means.runs.fire(run);
+        return next;
       case 'wait_until': {
         const end = this.#means.runs.untilEnd(run, node);
         if (typeof end === 'string') return { port: end, reason: end };

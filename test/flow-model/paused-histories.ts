@@ -1,7 +1,7 @@
 /** Short histories of late people (D85), of nodes that failed (D87), of who is taken out, of caps (D82) and of acts on many people (D71): each shows one rule. */
 import type { FlowData, Happening, HistoryData, LateChoice, NodeData, PersonThere } from './flow-data.ts';
 import { change, line, scene } from './moved-histories.ts';
-import { after, enter, mail, tagged, waitFor, way, work } from './seldom-histories.ts';
+import { after, enter, mail, tagged, waitFor, way, work, works } from './seldom-histories.ts';
 
 const pause = (hours: number): Happening => after(hours, { do: 'pause' });
 const activate = (hours: number, late?: LateChoice): Happening =>
@@ -9,7 +9,6 @@ const activate = (hours: number, late?: LateChoice): Happening =>
 const spread: LateChoice = { mode: 'spread', hours: 10 };
 const skipMails: LateChoice = { mode: 'skip_mails', hours: 3 };
 const waitAnew: LateChoice = { mode: 'wait_anew', hours: 1 };
-const works = (...hours: readonly number[]) => hours.map(work);
 
 export function pausedHistories(): readonly HistoryData[] {
   return [...late(), ...movedLate(), ...failed(), ...takenOut(), ...capped(), quiet(), ...many()];

@@ -3,8 +3,9 @@ import { performance } from 'node:perf_hooks';
 import { sql } from '../../src/db/database.ts';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { SOURCE_KINDS } from '../../src/domain/source-key.ts';
+import { subscriberUid } from '../../src/lib/ids.ts';
 import { recordTrackingEvents } from '../support/record-tracking-events.ts';
-import type { Mail, PersonThere, Step } from './flow-data.ts';
+import type { Mail, PersonThere, Step, Firing } from './flow-data.ts';
 import type { FlowTrace } from './flow-reference.ts';
 import type { DayCounts } from './triggers.ts';
 import { nameOf, waitLines, type NodeCounts, type Waiting } from './runs.ts';
@@ -32,7 +33,7 @@ export async function rememberKeys({ stage: { ctx }, key, keys }: Rows): Promise
 /** What became of people in the flow. */
 export async function traceOf(rows: Rows): Promise<Omit<FlowTrace, 'waits'>> {
   const { steps, names } = await stepsOf(rows);
-  return { steps, mails: await mailsOf(rows, names), counts: await countsOf(rows) };
+  return { steps, mails: await mailsOf(rows, names), fired: await firedOf(rows), counts: await countsOf(rows) };
 }
 
 /** The history of everybody, and the names of runs by their ids. */
@@ -100,6 +101,18 @@ async function mailsOf(
     const run = names.get(BigInt(runId)) ?? 'nobody';
     return { person: ids.indexOf(person), run, node, pass: Number(pass), template: letters.get(template) ?? template };
   });
+}
+
+async function firedOf({ stage: { ctx }, key, ids }: Rows): Promise<Firing[]> {
+  const rows = await queryRows<{ node: string; subscriber: string }>(
+    ctx.db,
+    sql`SELECT d.body ->> 'node' AS node, d.body ->> 'subscriber_uid' AS subscriber
+          FROM (SELECT convert_from(payload, 'UTF8')::jsonb AS body FROM hot.webhook_delivery
+                 WHERE customer_id = ${key.customerId} AND event = 'automation_webhook') d
+         WHERE (d.body ->> 'automation_id')::bigint = ${key.automationId}`,
+  );
+  const uids = ids.map(subscriberUid);
+  return rows.map(({ node, subscriber }) => ({ node, person: uids.indexOf(subscriber) }));
 }
 
 async function countsOf({ stage: { ctx }, key }: Rows): Promise<Map<string, NodeCounts>> {

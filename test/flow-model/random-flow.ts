@@ -196,6 +196,7 @@ export class FlowDraw {
   }
 
   #apiCall(id: string): NodeData {
+    if (this.isDrawn(25)) return { id, type: 'webhook' };
     if (this.isDrawn(25)) return { id, type: 'api_call' };
     return { id, type: 'api_call', for: this.among([{ minutes: 90 }, { hours: 24 }, { days: 2 }, { weeks: 1 }]) };
   }

@@ -1,5 +1,5 @@
 /** Where the runs of the reference stand, and what their histories and counts say. No code of the product is used. */
-import type { FlowData, NodeData, Payload, Step } from './flow-data.ts';
+import type { FlowData, NodeData, Payload, Step, Firing } from './flow-data.ts';
 import { follows } from './flow-shape.ts';
 import type { Ended } from './move-rules.ts';
 import type { People, Person } from './people.ts';
@@ -30,7 +30,7 @@ export interface Run {
   isParked: boolean;
   /** At a wait for an event: it has looked back, and waits. */
   hasLooked: boolean;
-  /** It has not waited at its node: it was parked, or moved there when the wait was over. */
+  /** It does not wait at its node: it was parked, was moved there when the wait was over, or passes over it. */
   isAtWork: boolean;
   /** Instead of the node's work (D85, D87). */
   asked: Asked | undefined;
@@ -99,6 +99,7 @@ interface Flows {
 
 export class Runs {
   readonly steps: Step[] = [];
+  readonly fired: Firing[] = [];
   readonly counts = new Map<string, NodeCounts>();
   /** By person and key. */
   readonly entries = new Map<string, { at: number[]; run: Run | undefined; ended: Ended | undefined }>();
@@ -142,12 +143,18 @@ export class Runs {
     run.node = node;
     run.since = now;
     run.hasLooked = false;
-    run.isAtWork = false;
+    run.isAtWork = run.over.has(node);
     if (this.isRound(run.version, node)) run.passes.set(node, (run.passes.get(node) ?? 0) + 1);
     this.count(run).entered += 1;
     this.count(run).waiting += 1;
-    run.wake = run.over.has(node) ? now : this.wakeOf(run);
+    run.wake = run.isAtWork ? now : this.wakeOf(run);
     if (isLater(run.wake, now)) run.asked = undefined;
+    if (this.#rules.firesForCall(this.node(run).type, run.isAtWork)) this.fire(run);
+  }
+
+  /** For the person at the node. */
+  fire({ person, node }: Run): void {
+    this.fired.push({ person, node });
   }
 
   /** When something is to be done for who has come to the node; work is done at once. Null: never. */

@@ -13,6 +13,7 @@ import { SOURCE_KINDS } from '../../src/domain/source-key.ts';
 import { subscriberUid } from '../../src/lib/ids.ts';
 import { startCuttingProxy } from '../support/cutting-proxy.ts';
 import { startFlowMailWorld } from '../support/flow-mail-world.ts';
+import { insertAutomationWebhook } from '../support/insert-webhook.ts';
 import { givePlan } from '../support/plans.ts';
 import { newList } from '../support/tenant.ts';
 import { TEMPLATES, type FlowData, type Happening, type HistoryData } from './flow-data.ts';
@@ -31,6 +32,7 @@ export async function startStage() {
   await updateList(ctx, list.uid, { timezone: LIST_ZONE, timezoneTag: 'ZONE' });
   await ctx.db.execute(sql`SELECT hot.ensure_partitions('2026-02-15', '2026-06-15')`);
   const proxy = await startCuttingProxy(ctx.database.url);
+  await insertAutomationWebhook(ctx, list.customerId);
   const templates = new Map<string, string>();
   for (const [letter, kind] of Object.entries(TEMPLATES))
     templates.set(letter, await world.template({ subject: letter, html: `<p>${letter}</p>`, kind }));

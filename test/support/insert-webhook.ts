@@ -1,6 +1,7 @@
-/** A webhook of a customer, with a delivery that failed. */
+/** Webhooks of a customer: one with a delivery that failed, and one that nodes of automations fire. */
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
+import type { Context } from '../../src/domain/context.ts';
 import { sealWebhookSecret } from '../../src/domain/webhooks/webhook-secret.ts';
 import { newUid } from '../../src/lib/ids.ts';
 import type { RestApp } from './rest-app.ts';
@@ -8,6 +9,16 @@ import type { RestApp } from './rest-app.ts';
 export interface WebhookUids {
   readonly webhookUid: string;
   readonly webhookDeliveryUid: string;
+}
+
+/** Nodes of the customer's automations fire it. */
+export async function insertAutomationWebhook({ db, installation }: Context, customerId: bigint): Promise<void> {
+  const uid = newUid();
+  const secret = sealWebhookSecret(installation.secret, uid, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
+  await db.execute(
+    sql`INSERT INTO webhook (customer_id, uid, name, event, url, receiver, sealed_secret)
+        VALUES (${customerId}, ${uid}, 'Flows', 'automation_webhook', 'http://127.0.0.1:1/', 'http://127.0.0.1:1', ${secret})`,
+  );
 }
 
 export async function insertWebhook({ ctx }: RestApp, customerId: bigint): Promise<WebhookUids> {

@@ -7,6 +7,7 @@ import { movePeopleJob, unparkJob } from '../../../src/jobs/automation-jobs.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { subscriberPeople } from '../../support/flow-people.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { insertAutomationWebhook } from '../../support/insert-webhook.ts';
 import { lineFlow, tag, wait } from '../../support/line-flows.ts';
 import { versionMoves } from '../../support/version-moves.ts';
 
@@ -86,13 +87,19 @@ async function triedAgainAt(node: { readonly id: string; readonly type: string }
   return { second, inDays: (days: number) => new Date(begun + days * 86_400_000).toISOString() };
 }
 
-test('who was moved to an API call while parked waits for it when tried again', async () => {
+test('who was moved to an API call while parked waits for it when tried again, and its webhook is fired once', async () => {
+  await insertAutomationWebhook(ctx, list.customerId);
   const { second } = await triedAgainAt({ id: 'call', type: 'api_call' });
   const [run] = await queryRows(
     ctx.db,
     sql`SELECT state::text, wake_at FROM hot.flow_run WHERE automation_id = ${second.key.automationId}`,
   );
   expect(run).toEqual({ state: 'waiting', wake_at: null });
+  const fired = await queryRows(
+    ctx.db,
+    sql`SELECT convert_from(payload, 'UTF8')::jsonb ->> 'node' AS node FROM hot.webhook_delivery WHERE customer_id = ${list.customerId}`,
+  );
+  expect(fired).toEqual([{ node: 'call' }]);
 });
 
 test('who was moved to a wait while parked waits there when tried again: the time since they came counts', async () => {

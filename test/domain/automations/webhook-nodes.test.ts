@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
-import { sealWebhookSecret } from '../../../src/domain/webhooks/webhook-secret.ts';
-import { newUid, subscriberUid } from '../../../src/lib/ids.ts';
+import { subscriberUid } from '../../../src/lib/ids.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { insertAutomationWebhook } from '../../support/insert-webhook.ts';
 
 const world = await startFlowWorld();
 const { ctx, list } = world;
@@ -22,15 +22,6 @@ const flow = {
     { from: 'rest', to: 'ask' },
   ],
 };
-
-async function listen(): Promise<void> {
-  const uid = newUid();
-  const secret = sealWebhookSecret(ctx.installation.secret, uid, 'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA');
-  await ctx.db.execute(
-    sql`INSERT INTO webhook (customer_id, uid, name, event, url, receiver, sealed_secret)
-        VALUES (${list.customerId}, ${uid}, 'Flows', 'automation_webhook', 'http://127.0.0.1:1/', 'http://127.0.0.1:1', ${secret})`,
-  );
-}
 
 const told = async (automationId?: bigint) => {
   const rows = await queryRows<{ body: { automation_id: number; subscriber_uid: string } }>(
@@ -59,7 +50,7 @@ test('without a webhook nothing is written, and the flow goes on', async () => {
 });
 
 test('a webhook hears of the webhook node, then of who waits for a call, and of who begins with it', async () => {
-  await listen();
+  await insertAutomationWebhook(ctx, list.customerId);
   const published = await world.publish(flow);
   const line = (person: bigint, { key } = published) => `${key.automationId} ${subscriberUid(person)}`;
   const [ann, ben] = [await world.person(), await world.person()];

@@ -19,6 +19,7 @@ interface Arriving {
   readonly to: Place | null;
   /** Absent: an entry. */
   readonly what?: Move['what'];
+  readonly reason?: string | null;
 }
 
 /** Of those who come to API-call nodes: they wait there for the answer. */
@@ -27,10 +28,10 @@ export async function fireForArrivals(
   live: LiveFlow,
   arriving: readonly Arriving[],
 ): Promise<void> {
-  const calls = arriving.flatMap(({ run, to, what = 'passed' }) => {
-    // Who was there before the flow changed does not wait there again.
-    if (to === null || to.state === 'due' || what !== 'passed' || live.graph.nodes.get(to.node)?.type !== 'api_call')
-      return [];
+  const calls = arriving.flatMap(({ run, to, what = 'passed', reason }) => {
+    // Who stays without a reason was moved there while parked, and begins to wait only now.
+    const isNew = what === 'passed' || (what === 'stays' && reason === null);
+    if (!isNew || to === null || to.state === 'due' || live.graph.nodes.get(to.node)?.type !== 'api_call') return [];
     return [{ ...automationOf(live), node: to.node, personId: run.personId }];
   });
   await fireAutomationWebhook(db, calls);
