@@ -8,7 +8,7 @@ import { startRestApp, type RestAnswer } from '../support/rest-app.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
 const owner = await app.newTenant();
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 
 async function mailsTo(address: string, count: number) {
   const deadline = performance.now() + DEADLINE_MS;
@@ -107,9 +107,17 @@ test('single opt-in is welcomed at once; an import, or a status set by hand, is 
 test('who leaves gets a goodbye, and the owner one notice for many', async () => {
   const list = await newList({ send_goodbye_email: 1, unsubscribe_notification: 1 });
   const people = Array.from({ length: 60 }, (_, n) => `leaver${n}@person.example`);
-  await Promise.all(people.map((email) => add(list, email)));
-  await Promise.all(people.map((email) => call('PATCH', `/lists/${list}/subscribers/email/${email}/unsubscribe`)));
-  await call('PATCH', `/lists/${list}/subscribers/email/${people[0]}/unsubscribe`);
+  await app.ctx.db.execute(
+    sql`INSERT INTO subscriber (customer_id, list_id, email, email_key, status, tags)
+        SELECT l.customer_id, l.id, e, e, 'subscribed', '{}' FROM mail_list l, unnest(${people}::text[]) e WHERE l.uid = ${list}`,
+  );
+  const leave = async (email = '') => {
+    const answer = await call('PATCH', `/lists/${list}/subscribers/email/${email}/unsubscribe`);
+    expect(answer.status, answer.text).toBe(200);
+  };
+  // Some at once: a busy machine refuses requests that wait for too long.
+  for (let n = 0; n < people.length; n += 10) await Promise.all(people.slice(n, n + 10).map(leave));
+  await leave(people[0]);
   expect((await mailsTo(people[0] ?? '', 1)).map(({ subject }) => subject)).toEqual(['You have left Friends']);
   const contact = await contactOf(list);
   await hurryNotices();
@@ -120,14 +128,18 @@ test('who leaves gets a goodbye, and the owner one notice for many', async () =>
   expect(await mailsTo(people[0] ?? '', 1)).toHaveLength(1);
   // The next one comes an hour later at the earliest.
   await add(list, 'late@person.example');
-  await call('PATCH', `/lists/${list}/subscribers/email/late@person.example/unsubscribe`);
-  const [job] = await queryRows<{ seconds: number }>(
-    app.ctx.db,
-    sql`
-    SELECT extract(epoch FROM run_at - now())::float8 AS seconds FROM graphile_worker.jobs
-     WHERE task_identifier = 'audience.notify-unsubscribes'`,
-  );
-  expect(job?.seconds).toBeGreaterThan(3_000);
+  await leave('late@person.example');
+  const jobs = async () => {
+    const rows = await queryRows<{ seconds: number }>(
+      app.ctx.db,
+      sql`
+      SELECT extract(epoch FROM run_at - now())::float8 AS seconds FROM graphile_worker.jobs
+       WHERE task_identifier = 'audience.notify-unsubscribes'`,
+    );
+    return rows.map(({ seconds }) => seconds > 3_000);
+  };
+  // The one before is there until its end is written, a moment after its notice was sent.
+  await expect.poll(jobs).toEqual([true]);
 });
 
 describe('words that cannot be sent', () => {
