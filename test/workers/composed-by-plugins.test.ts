@@ -10,7 +10,8 @@ import { startRestApp } from '../support/rest-app.ts';
 import { framedMessage } from '../support/web-view.ts';
 import { withHooks } from '../support/with-hooks.ts';
 
-const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
+// Without the clock, which would give jobs to a campaign that a test has set to `sending` by hand.
+const app = await startRestApp({ ROLES: 'web,worker', INBOX: 'on', INBOX_SMTP_PORT: '0' });
 const owner = await app.newTenant();
 const { call, mailTo, newList, newCampaign, add, done, preview, here, begin } = mailWorld(app, owner);
 
