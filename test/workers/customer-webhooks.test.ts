@@ -122,7 +122,7 @@ test('a campaign reports opens, clicks and unsubscribes to several webhooks in e
     'x-service-signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
   });
   expect(receiver.at('/click/other')).toEqual([]);
-  expect(await queryRows(db, sql`SELECT 1 FROM hot.webhook_activity`)).toEqual([]);
+  await expect.poll(() => queryRows(db, sql`SELECT 1 FROM hot.webhook_activity`), WAIT).toEqual([]);
   for (const one of [...made, elsewhere]) await call('DELETE', `/webhooks/${one.webhook_uid}`);
 });
 

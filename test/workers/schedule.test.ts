@@ -120,9 +120,8 @@ it('a process that only keeps the clock has no tasks and works all the same', as
       await sleep(200);
       expect([worker.isWorking(), worker.queueProblem()]).toEqual([true, undefined]);
     }
-    expect(await queryRows(ctx.db, sql`SELECT identifier FROM graphile_worker._private_known_crontabs`)).toEqual([
-      { identifier: 'campaigns.revive' },
-    ]);
+    const known = sql`SELECT identifier FROM graphile_worker._private_known_crontabs`;
+    await expect.poll(() => queryRows(ctx.db, known)).toEqual([{ identifier: 'campaigns.revive' }]);
   } finally {
     await worker.stop(2_000);
   }
