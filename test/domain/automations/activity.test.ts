@@ -65,18 +65,19 @@ async function ofMail(personId: bigint): Promise<TrackedRecipient> {
   };
 }
 
-/** Ten seconds ago. */
-const act = (recipient: TrackedRecipient, { url = null, linkNo = 0, isMachine = false }: Partial<Act> = {}) =>
+const tenSecondsAgo = () => performance.now() - 10_000;
+const act = (
+  recipient: TrackedRecipient,
+  { url = null, linkNo = 0, isMachine = false, cameAt = tenSecondsAgo() }: Partial<Act> = {},
+) =>
   recordTrackingEvents(ctx, [
-    {
-      ...{ recipient, visitor: { ...visitor, isMachine }, url, linkNo: url === null ? null : linkNo },
-      cameAt: performance.now() - 10_000,
-    },
+    { recipient, visitor: { ...visitor, isMachine }, url, linkNo: url === null ? null : linkNo, cameAt },
   ]);
 interface Act {
   url: string | null;
   linkNo: number;
   isMachine: boolean;
+  cameAt: number;
 }
 const isDue = () => ctx.db.execute(sql`UPDATE hot.flow_activity SET due_at = now()`);
 async function follow(as = ctx) {
@@ -128,7 +129,8 @@ test('clicks of many links at once are a machine’s, also when that is known on
   const triggers = [{ type: 'campaign_clicked', campaignUid: uid }];
   const flow = await world.publish({ triggers, nodes: [rest], edges: line('start', 'rest') });
   const person = await world.person();
-  for (const linkNo of [0, 1, 2]) await act(ofCampaign({ id }, person), { url: `${OFFER}${linkNo}`, linkNo });
+  const cameAt = tenSecondsAgo();
+  for (const linkNo of [0, 1, 2]) await act(ofCampaign({ id }, person), { url: `${OFFER}${linkNo}`, linkNo, cameAt });
   await follow();
   expect(await world.counts(flow)).toEqual({});
   expect(await queryRows(ctx.db, sql`SELECT 1 FROM hot.flow_activity`)).toEqual([]);
