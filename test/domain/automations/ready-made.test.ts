@@ -14,7 +14,7 @@ import { runSender } from '../../support/message-world.ts';
 import { scriptedSmtpServer } from '../../support/scripted-smtp-server.ts';
 
 const smtp = await scriptedSmtpServer({ extensions: ['PIPELINING'] });
-const world = await startFlowMailWorld({ smtpPort: smtp.port });
+const world = await startFlowMailWorld({ smtpPort: smtp.port, beginsAt: new Date().toISOString() });
 const { ctx, list } = world;
 afterAll(() => smtp[Symbol.asyncDispose]());
 
