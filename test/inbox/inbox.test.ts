@@ -39,7 +39,7 @@ const web = await startHttpServer({
 });
 const settings = validateSettings({ host: '127.0.0.1', port: receiver.port, encryption: 'none' });
 if (!settings.ok) throw new Error('settings');
-const driver = connectSmtp(settings.settings, { connectionsMax: 5, clientName: 'client.test', replyTimeoutMs: 5000 });
+const driver = connectSmtp(settings.settings, { connectionsMax: 5, clientName: 'client.test', replyTimeoutMs: 60_000 });
 
 afterAll(async () => {
   await driver.close();

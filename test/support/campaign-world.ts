@@ -35,7 +35,7 @@ interface WorldOptions {
 }
 
 /** Less than a test may take: who waits in vain is to read the figures. */
-const ANSWER_DEADLINE_MS = 100_000;
+const ANSWER_DEADLINE_MS = 240_000;
 const HTML = '<p>Hello {FIRST_NAME}, <a href="https://example.com/offer?for={EMAIL}">an offer</a>.</p>';
 
 /** People are `p<n>@example.org` with FIRST_NAME `Name<n>`. */

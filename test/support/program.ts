@@ -26,7 +26,7 @@ export interface Program {
 }
 
 export const PROGRAM_TOKEN = 'T'.repeat(60);
-const READY_TIMEOUT_MS = 100_000;
+const READY_TIMEOUT_MS = 240_000;
 const SOURCES = path.resolve(import.meta.dirname, '../../src');
 
 /** Starts it with its parent process; `process` is the parent. */

@@ -8,7 +8,7 @@ import { startRestApp } from '../support/rest-app.ts';
 
 const app = await startRestApp({ ROLES: 'web,worker,cron', INBOX: 'on', INBOX_SMTP_PORT: '0' });
 const owner = await app.newTenant();
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 
 interface Mail {
   readonly subject: string;

@@ -16,7 +16,6 @@ import { loadPlugins } from '../../src/plugin-host/load-plugins.ts';
 import { runWorker } from '../../src/workers/run-worker.ts';
 import { snapshotTask, startScheduledCampaignTask } from '../../src/workers/tasks/plan-campaign.ts';
 import { sendBatchTask } from '../../src/workers/tasks/send-batch.ts';
-import { onBusyMachine } from '../support/busy-machine.ts';
 import { balanceOf, campaignWorld, copiesByRecipient, statusOf, untilStatus } from '../support/campaign-world.ts';
 import { scriptedSmtpServer, type ScriptedOptions } from '../support/scripted-smtp-server.ts';
 import { createTestContext, testInstallation } from '../support/test-context.ts';
@@ -104,7 +103,7 @@ describe('a campaign', () => {
     expect(rows[0]?.reply).toContain('550 5.1.1 no such user');
   });
 
-  it('pauses within a second, sends nothing while paused, and goes on where it stopped', async () => {
+  it('pauses at once, sends nothing while paused, and goes on where it stopped', async () => {
     await using server = await sink();
     const world = await campaignWorld(ctx, {
       recipients: 1_500,
@@ -116,9 +115,7 @@ describe('a campaign', () => {
       while (server.accepted.length < 200 * (cycle + 1)) await sleep(2);
       await pauseCampaign(world.ctx, world.campaignUid);
       const atPause = server.accepted.length;
-      await expect
-        .poll(() => balanceOf(world), { timeout: onBusyMachine(1_000) })
-        .toMatchObject({ sending: 0, leased: 0 });
+      await expect.poll(() => balanceOf(world)).toMatchObject({ sending: 0, leased: 0 });
       await sleep(500);
       // Connections × window may be in flight when the answer comes.
       expect(server.accepted.length - atPause).toBeLessThanOrEqual(4);

@@ -24,7 +24,7 @@ import { createTestContext, testInstallation } from '../support/test-context.ts'
 /** At least one of each fault. */
 const RECIPIENTS = Number(process.env['SENDMAIL_RECIPIENTS'] ?? 200);
 const PROCESSES = 4;
-const TIMEOUT_MS = Math.max(90_000, RECIPIENTS * 200);
+const TIMEOUT_MS = Math.max(300_000, RECIPIENTS * 200);
 /** By the number of the recipient, modulo 200. A fault that may be repaired is met once a recipient. Every fiftieth process is killed. */
 const FAULTS = `n=\${5%%@*}; n=\${n#p};
 first() { if [ -e "$here/met.$n" ]; then return 1; fi; : > "$here/met.$n"; };

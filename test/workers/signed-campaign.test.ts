@@ -24,7 +24,7 @@ const app = await startRestApp(
 afterAll(() => dns.close());
 dns.zone.set('A mail.test', ['127.0.0.1']);
 
-const DEADLINE_MS = 60_000;
+const DEADLINE_MS = 120_000;
 const tenant = await app.newTenant();
 const call = (method: string, path: string, body: object = {}, token = tenant.token) =>
   app.rest(path, { method, body, token });

@@ -156,7 +156,7 @@ test.concurrent('wrong certificates, handshakes that hang and names that nobody 
 async function untilTroubled({ ctx: { viewer } }: CampaignWorld, reason: RegExp): Promise<void> {
   const troubles = sql`SELECT h.last_error AS message FROM hot.sending_health h JOIN sending_server s ON s.id = h.server_id
                         WHERE s.customer_id = ${viewer?.customerId ?? 0n}`;
-  for (let waits = 0; waits < 600; waits++) {
+  for (let waits = 0; waits < 2_400; waits++) {
     const found = await queryRows<{ message: string | null }>(ctx.db, troubles);
     if (found.some(({ message }) => reason.test(message ?? ''))) return;
     await sleep(50);
