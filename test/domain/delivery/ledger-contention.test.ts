@@ -65,6 +65,9 @@ describe('the ledger', () => {
       next: [first],
     });
     const { client, take } = await rowHolder(world.campaignId, first.recipientId);
+    // Whoever looks for a circle and finds one is undone: not this one.
+    await client.query(`SET deadlock_timeout = '1h'`);
+    const other = await rowHolder(world.campaignId, second.recipientId);
     const recorded = campaign.recorder(ctx, { serverId: 1n, holder }).record({
       contentVersion: edition.contentVersion,
       outcomes: [{ ...first, ...sent }],
@@ -73,8 +76,12 @@ describe('the ledger', () => {
     recorded.catch(() => undefined);
     const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
     await expect.poll(() => queryRows(ctx.db, waiting)).toHaveLength(1);
-    // The write holds the second row and waits for the first: the database sees the circle and undoes the write.
-    await take(second.recipientId);
+    const taken = take(second.recipientId);
+    await expect.poll(() => queryRows(ctx.db, waiting)).toHaveLength(2);
+    await other.client.query('ROLLBACK');
+    await other.client.end();
+    // Then the write has the second row and waits for the first: the database sees the circle and undoes the write.
+    await taken;
     await client.query('ROLLBACK');
     await client.end();
     expect((await recorded).notMarked.size).toBe(0);
