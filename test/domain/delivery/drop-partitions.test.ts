@@ -13,7 +13,10 @@ const world = await campaignWorld(ctx, { recipients: 1, smtpPort: 1 });
 
 beforeEach(async () => {
   await queryRows(ctx.db, sql`SELECT hot.ensure_partitions('2020-01-15', '2020-03-15')`);
-  await queryRows(ctx.db, sql`SELECT hot.ensure_partitions(current_date - 31, current_date + 31)`);
+  await queryRows(
+    ctx.db,
+    sql`SELECT hot.ensure_partitions((current_date - interval '1 month')::date, current_date + 31)`,
+  );
 });
 
 const left = async (parent: string) => {
