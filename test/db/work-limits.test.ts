@@ -31,8 +31,13 @@ const settingsOf = async (db: typeof database): Promise<string[]> => {
 };
 
 it('ends a statement, a wait for a lock and an idle transaction, and undoes them', async () => {
-  const limits = { statementMsMax: 1_500, lockMsMax: 300, idleMsMax: 300 };
+  const limits = { statementMsMax: 1_500, lockMsMax: 300, idleMsMax: 60_000 };
   const limited = database.besides({ poolSize: 2, applicationName: 'mailwright-test', limits });
+  const hurried = database.besides({
+    poolSize: 1,
+    applicationName: 'mailwright-test',
+    limits: { ...limits, idleMsMax: 300 },
+  });
   const slow = await failureOf(queryRows(limited, sql`SELECT pg_sleep(60)`));
   const waiting = await database.transaction(async (tx) => {
     await tx.execute(sql`UPDATE shelf SET n = n + 1 WHERE id = 1`);
@@ -44,7 +49,7 @@ it('ends a statement, a wait for a lock and an idle transaction, and undoes them
     );
   });
   const idle = await failureOf(
-    limited.transaction(async (tx) => {
+    hurried.transaction(async (tx) => {
       await tx.execute(sql`UPDATE shelf SET n = 100 WHERE id = 2`);
       await sleep(900);
       await tx.execute(sql`UPDATE shelf SET n = 100 WHERE id = 1`);
