@@ -19,7 +19,7 @@ afterEach(async () => {
   await Promise.all(drivers.splice(0).map((driver) => driver.close()));
 });
 
-function driverFor(port: number, overrides: Record<string, unknown> = {}, replyTimeoutMs = 3000): SendingDriver {
+function driverFor(port: number, overrides: Record<string, unknown> = {}, replyTimeoutMs = 30_000): SendingDriver {
   const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', max_connections: 1, ...overrides });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   const driver = connectSmtp(checked.settings, { connectionsMax: 10, clientName: 'client.test', replyTimeoutMs });
@@ -137,7 +137,7 @@ describe.each(MODES)('%s', (mode, extensions) => {
           return isDeaf ? null : undefined;
         },
       });
-      expect(await fate(driverFor(server.port, {}, 150).send(message('p0')))).toBe(
+      expect(await fate(driverFor(server.port, {}, 1_000).send(message('p0')))).toBe(
         deaf === 'MAIL' ? 'unavailable' : 'unknown',
       );
       await expect.poll(() => server.openSockets()).toBe(0);
@@ -196,7 +196,7 @@ describe('connections', () => {
       /^(MAIL|RCPT|RSET|DATA)/.test(chunk.toString()) ? chunk.subarray(0, chunk.indexOf('\n') + 1) : chunk;
     for (const extensions of [PIPELINED, CHUNKED]) {
       await using server = await serve({ extensions, filter: firstCommandOnly });
-      const driver = driverFor(server.port, {}, 500);
+      const driver = driverFor(server.port, {}, 1_500);
       expect(await fate(driver.send(message('p0')))).toBe('unavailable');
       expect(await fates(driver, ['p1', 'p2', 'p3'])).toEqual(['sent', 'sent', 'sent']);
     }
