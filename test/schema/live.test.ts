@@ -139,11 +139,15 @@ describe('campaignChanges', () => {
     const figures = await watched.until((event) => event.changed[0]?.statistics.sentCount === 5);
     expect(figures.changed).toMatchObject([{ uid: one.campaignUid, statistics: { subscriberCount: 5 } }]);
     await setStatus(second, 'scheduled');
-    expect((await watched.until(about(second.campaignUid))).changed).toMatchObject([
-      { uid: second.campaignUid, name: 'Campaign', status: 'scheduled' },
-    ]);
+    // With what this process has just begun to listen to the same figures may come once more, by themselves or with the next change.
+    expect((await watched.until(about(second.campaignUid))).changed).toContainEqual(
+      expect.objectContaining({ uid: second.campaignUid, name: 'Campaign', status: 'scheduled' }),
+    );
     const third = await seedCampaign(ctx.db, { subscribers: 1, customerId: one.customerId });
-    expect(await watched.next()).toMatchObject({ isGap: false, changed: [{ uid: third.campaignUid, status: 'new' }] });
+    expect(await watched.until(about(third.campaignUid))).toMatchObject({
+      isGap: false,
+      changed: [{ uid: third.campaignUid, status: 'new' }],
+    });
     const REMOVE = 'mutation ($uid: String!) { deleteCampaign(uid: $uid) { __typename } }';
     await app.run(REMOVE, { uid: third.campaignUid }, one.token);
     expect(await watched.next()).toEqual({ isGap: false, changed: [], deletedUids: [third.campaignUid] });
@@ -224,12 +228,14 @@ describe('campaignChanges', () => {
 describe('installationQueue', () => {
   const addJob = (name: string, runAt: string) =>
     queryRows(ctx.db, sql`SELECT graphile_worker.add_job(${name}, run_at => now() + ${runAt}::interval)`);
-  beforeAll(() =>
-    enterProcess(ctx.db, {
+  beforeAll(async () => {
+    await enterProcess(ctx.db, {
       id: '00000000-0000-4000-8000-000000000001',
       ...{ host: 'worker-1', pid: 7, roles: ['worker'], version: '1', memoryMb: 80, isWorking: true },
-    }),
-  );
+    });
+    // Nobody gives further signs of its life.
+    await ctx.db.execute(sql`UPDATE hot.process SET seen_at = now() + interval '1 hour' WHERE host = 'worker-1'`);
+  });
 
   test('gives the figures, then changes, as the query has them; read once for all who watch', async () => {
     await addJob('test.one', '-1 minute');
@@ -241,6 +247,7 @@ describe('installationQueue', () => {
       expect(state.processes).toEqual([{ host: 'worker-1', isWorking: true }]);
       expect(state.oldestDueSeconds).toBeGreaterThanOrEqual(60);
     }
+    const startedAt = performance.now();
     const { statements } = await countStatements(async () => {
       await addJob('test.later', '1 hour');
       const fits = ({ tasks }: Queue) => tasks.some((one) => one.task === 'test.later' && one.later === 1);
@@ -248,7 +255,8 @@ describe('installationQueue', () => {
     });
     const readings = statements.filter((text) => text.includes('"oldestDueSeconds"')).length;
     expect(readings).toBeGreaterThan(0);
-    expect(readings).toBeLessThanOrEqual(2);
+    // One in two seconds, and not one for each of them.
+    expect(readings).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 2_000);
     const { data } = await app.run(
       '{ installation { ... on Installation { queue { later workersWorking tasks { task later } } } } }',
     );
