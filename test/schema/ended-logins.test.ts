@@ -54,7 +54,8 @@ async function openSocket({ token, cookie }: { token?: string; cookie?: string }
   const socket = new WebSocket(URL_.replace('http', 'ws'), 'graphql-transport-ws', {
     ...(cookie ? { origin: app.baseUrl, headers: { cookie } } : {}),
   });
-  const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+  /** Resolves to the time of its end. */
+  const closed = new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now())));
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'connection_init', ...(token ? { payload: { apiToken: token } } : {}) }));
   expect(String((await once(socket, 'message'))[0])).toContain('connection_ack');
@@ -80,9 +81,9 @@ async function expectEnded({ login, cookie, link, sockets }: Logins, since: numb
   expect(await isIn({ token: login })).toBe(false);
   expect(await isIn({ cookie })).toBe(false);
   expect((await browse(link)).status).toBe(404);
-  await Promise.all(sockets.map(({ closed }) => closed));
+  const ends = await Promise.all(sockets.map(({ closed }) => closed));
   // The watch looks every second.
-  expect(performance.now() - since).toBeLessThan(onBusyMachine(CLOSED_WITHIN_MS));
+  expect(Math.max(...ends) - since).toBeLessThan(onBusyMachine(CLOSED_WITHIN_MS));
 }
 
 describe('every other login ends', () => {
@@ -99,8 +100,8 @@ describe('every other login ends', () => {
     expect((await change('wrong', NEW_PASSWORD)).data.changePassword.fields).toEqual([{ field: 'currentPassword' }]);
     expect((await change(tenant.password, 'short')).data.changePassword.fields).toEqual([{ field: 'newPassword' }]);
     expect(await isIn({ token: one.login })).toBe(true);
-    const since = performance.now();
     expect((await change(tenant.password, NEW_PASSWORD)).data.changePassword.__typename).toBe('User');
+    const since = performance.now();
     await expectEnded(one, since);
     expect([await isIn({ cookie: asking.cookie }), await isIn({ token: tenant.token })]).toEqual([true, true]);
     expect(await isIn({ token: asking.login })).toBe(false);
@@ -111,16 +112,16 @@ describe('every other login ends', () => {
 
   test('when an administrator sets the password', async () => {
     const logins = await loginsOf(await app.newTenant());
-    const since = performance.now();
     await app.rest(`/customers/${logins.customerUid}`, { method: 'PATCH', body: { password: NEW_PASSWORD } });
+    const since = performance.now();
     await expectEnded(logins, since);
     expect(await isIn({ token: logins.token })).toBe(true);
   });
 
   test('when the customer is disabled, and does not come back with it', async () => {
     const logins = await loginsOf(await app.newTenant());
-    const since = performance.now();
     await app.rest(`/customers/${logins.customerUid}/disable`, { method: 'PATCH' });
+    const since = performance.now();
     await expectEnded(logins, since);
     expect(await isIn({ token: logins.token })).toBe(false);
     await app.rest(`/customers/${logins.customerUid}/enable`, { method: 'PATCH' });
@@ -130,8 +131,8 @@ describe('every other login ends', () => {
 
   test('when the customer is deleted', async () => {
     const logins = await loginsOf(await app.newTenant());
-    const since = performance.now();
     await app.rest(`/customers/${logins.customerUid}`, { method: 'DELETE' });
+    const since = performance.now();
     await expectEnded(logins, since);
     expect(await isIn({ token: logins.token })).toBe(false);
   });
@@ -149,8 +150,8 @@ describe('every other login ends', () => {
     for (const isAdmin of [true, false]) {
       const logins = await loginsOf(tenant);
       const byToken = await openSocket({ token: tenant.token });
-      const since = performance.now();
       expect(await set(isAdmin, logins.userUid)).toEqual({ __typename: 'User' });
+      const since = performance.now();
       await expectEnded(logins, since);
       // The API token goes on with the new rights; what was open under it with the old ones does not.
       await byToken.closed;
@@ -205,8 +206,8 @@ test('with the second factor switched on, switched off and taken away by an admi
   const expectToEnd = async (login: string, change: () => Promise<{ __typename: string }>, changed: string) => {
     const socket = await openSocket({ token: login });
     const stream = await watch(login, world.campaignUid);
-    const since = performance.now();
     expect((await change()).__typename).toBe(changed);
+    const since = performance.now();
     expect(await isIn({ token: login })).toBe(false);
     await Promise.all([socket.closed, stream.ended]);
     expect(performance.now() - since).toBeLessThan(onBusyMachine(CLOSED_WITHIN_MS));
