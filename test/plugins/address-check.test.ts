@@ -201,7 +201,7 @@ describe('the name server', () => {
   });
 
   test.each<[string, number, (verifier: EmailVerifier, ending: AbortController) => unknown]>([
-    ['the time of the call ends', 1_000, () => undefined],
+    ['the time of the call ends', 3_000, () => undefined],
     ['the verifier is closed', 60_000, (verifier) => verifier.close()],
     ['nobody waits any more', 60_000, (_, ending) => ending.abort()],
     ['nobody ever waited', 60_000, () => undefined],
@@ -216,7 +216,7 @@ describe('the name server', () => {
     if (how === 'nobody ever waited') ending.abort();
     const began = performance.now();
     const asked = verifier.verify(['ada@deaf.example'], { signal: ending.signal });
-    const timer = setTimeout(() => end(verifier, ending), 1_000);
+    const timer = setTimeout(() => end(verifier, ending), 3_000);
     expect(await asked).toEqual([{ result: 'unknown', reasons: ['dns_failed'] }]);
     clearTimeout(timer);
     // One question alone takes its time at each name server, and there are six.

@@ -31,14 +31,20 @@ const ROUNDS_MAX = 10;
 const CONNECTIONS = 2;
 /** Slow answers end here; the others need a few milliseconds. */
 const REPLY_TIMEOUT_MS = 1_500;
+/** Where nothing is slow. */
+const LONG_REPLY_TIMEOUT_MS = 30_000;
 /** No two sockets of this machine hold as much in their buffers. */
 const LARGE_BYTES = 7 * 1_048_576;
 
-function open(driver: SendingDriverRegistration, vendor: ApiVendor, endpoint: string): SendingDriver {
+function open(
+  driver: SendingDriverRegistration,
+  vendor: Pick<ApiVendor, 'settings'>,
+  { endpoint, replyTimeoutMs = REPLY_TIMEOUT_MS }: { readonly endpoint: string; readonly replyTimeoutMs?: number },
+): SendingDriver {
   const checked = driver.validate({ ...vendor.settings, endpoint });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   return driver.connect(checked.settings, {
-    ...{ connectionsMax: CONNECTIONS, clientName: 'client.test', replyTimeoutMs: REPLY_TIMEOUT_MS },
+    ...{ connectionsMax: CONNECTIONS, clientName: 'client.test', replyTimeoutMs },
     openHttp: openOutboundPool,
   });
 }
@@ -76,7 +82,7 @@ async function play(
   fault: ApiFault,
 ): Promise<string[]> {
   const front = await startFaultyFront(vendor.origin);
-  const live = open(driver, vendor, front.origin);
+  const live = open(driver, vendor, { endpoint: front.origin });
   const first = vendor.taken().length;
   let [requests, played] = [0, 0];
   front.playBy(() => (++requests % 3 === 0 ? (played++, fault.deed) : undefined));
@@ -159,7 +165,7 @@ describe.each(vendors)('$type', ({ type, driver, start, vendor }) => {
     const front = await startFaultyFront(vendor.origin);
     let requests = 0;
     front.playBy(() => (requests++ === 0 ? LATE_SECOND_ANSWER : undefined));
-    const live = open(driver, vendor, front.origin);
+    const live = open(driver, vendor, { endpoint: front.origin, replyTimeoutMs: LONG_REPLY_TIMEOUT_MS });
     expect(await fate(live, messageTo(100))).toBe('sent');
     await sleep(150);
     const end = await fate(live, messageTo(101));
@@ -193,7 +199,7 @@ test('a name that nobody knows, a wrong certificate and a handshake that hangs a
   const ends = await Promise.all(
     vendors.flatMap(({ driver, vendor }) =>
       endpoints.map(async (endpoint) => {
-        const live = open(driver, vendor, endpoint);
+        const live = open(driver, vendor, { endpoint });
         const end = await fate(live, messageTo(200));
         await live.close();
         return end;
