@@ -144,6 +144,9 @@ test.for([
       } };`,
   });
   expect(await pluginClient(first).activate('watch/life')).toMatchObject({ status: 'ACTIVE' });
+  // The hook is fired in one of them.
+  for (const program of both)
+    await expect.poll(async () => (await pluginClient(program).plugin('watch/life')).isLive).toBe(true);
   if (!existsSync(folderOf(dataDir, 'acme/life'))) addPlugin();
   await pluginClient(second).activate('acme/life');
   await pluginClient(first).deactivate('acme/life');
