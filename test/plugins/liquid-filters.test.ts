@@ -95,12 +95,12 @@ test('faults of filters are counted for the plugin, those of templates are not',
   // Those of the tests before; the heartbeat writes them.
   await expect.poll(counted, { timeout: 120_000 }).toBeGreaterThanOrEqual(3);
   const before = await counted();
-  for (let time = 0; time < 20; time += 1)
+  for (let time = 0; time < 40; time += 1)
     expect(await shown('<p>{{ FIRST_NAME | no_such_filter }}</p>')).toContain('undefined filter');
   expect(await shown('<p>{{ FIRST_NAME | acme_throws }}</p>')).toContain('failed');
   await expect.poll(counted, { timeout: 120_000 }).toBeGreaterThan(before);
-  // A preview runs the template more than once.
-  expect((await counted()) - before).toBeLessThan(10);
+  // A preview runs the template more than once, and faults of the tests before may have been written after the first few.
+  expect((await counted()) - before).toBeLessThan(40);
 });
 
 test('a module that cannot be loaded, or does not end loading, stops only templates that use it', async () => {
