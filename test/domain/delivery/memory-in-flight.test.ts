@@ -50,13 +50,17 @@ function addDriver(type: string, answered: () => Promise<void>): Traffic {
   return traffic;
 }
 
-/** It answers all that it has when for so long nothing more was handed over. */
+/**
+ * It answers all that it has when for so long nothing more was handed over; the first time not before it has more than one campaign
+ * may have alone, however long a busy machine takes to compose that.
+ */
 const QUIET_MS = 300;
 const held: (() => void)[] = [];
 let quiet: NodeJS.Timeout | undefined;
 const slow = addDriver('slow', () => {
   clearTimeout(quiet);
   quiet = setTimeout(() => {
+    if (slow.bytesMax <= IN_FLIGHT_BYTES_MAX / 2) return;
     for (const answer of held.splice(0)) answer();
   }, QUIET_MS);
   return new Promise((resolve) => held.push(resolve));
