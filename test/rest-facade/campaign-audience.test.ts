@@ -97,7 +97,7 @@ test('one that is scheduled and finds nobody ends as error with the reason, and 
   expect((await call('POST', `/campaigns/${uid}/run`, { delivery_at: at })).body).toMatchObject({
     campaign: { status: 'scheduled' },
   });
-  const soon = new Date(Date.now() + 1_500).toISOString();
+  const soon = new Date(Date.now() + 4_000).toISOString();
   expect((await call('PATCH', `/campaigns/${uid}`, { delivery_at: soon })).status).toBe(200);
   await until(async () => ((await statusOf(uid)) === 'error' ? true : undefined));
   expect((await call('GET', `/campaigns/${uid}`)).body).toMatchObject({
