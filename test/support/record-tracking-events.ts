@@ -7,7 +7,7 @@ import { roundsOf } from '../../src/domain/tracking/tracking-event-rounds.ts';
 import type { TrackingEvent } from '../../src/domain/tracking/tracking-event.ts';
 
 const STEP_MS = 5;
-const ANSWER_DEADLINE_MS = 60_000;
+const ANSWER_DEADLINE_MS = 120_000;
 
 /** Records them all; what they count is there when it resolves. */
 export async function recordTrackingEvents(ctx: Context, trackingEvents: readonly TrackingEvent[]): Promise<void> {
