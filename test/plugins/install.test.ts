@@ -1,7 +1,6 @@
 /** Installing plugins on the running product: from an address and from a file, versions, going back, and what is refused. */
 import { existsSync, mkdirSync, readdirSync, readlinkSync, rmSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
@@ -172,11 +171,18 @@ test('a new version that wants more says so before it is activated', async () =>
 test('a version that is installed while the one before is being activated does not take its archive away', async () => {
   await install(archive('acme/twice'));
   await client.activate('acme/twice');
-  const slow = `await new Promise((done) => setTimeout(done, 2_000)); export const plugin = { name: 'acme/twice' };`;
+  const gate = { begun: false, ...Promise.withResolvers<void>() };
+  Object.assign(globalThis, { gateOfTwice: gate });
+  const slow = `globalThis.gateOfTwice.begun = true; await globalThis.gateOfTwice.promise; export const plugin = { name: 'acme/twice' };`;
   await install(archive('acme/twice', { version: '2.0.0', code: slow }));
   const activating = client.activate('acme/twice');
-  await sleep(500);
-  expect(await install(archive('acme/twice', { version: '3.0.0' }))).toMatchObject({ status: 201 });
+  await expect.poll(() => gate.begun).toBe(true);
+  // Its answer waits for the activation.
+  const installing = install(archive('acme/twice', { version: '3.0.0' }));
+  const kept = sql`SELECT 1 FROM plugin_package WHERE name = 'twice' AND version = '3.0.0' AND place = 'waiting'`;
+  await expect.poll(() => queryRows(app.ctx.db, kept)).toHaveLength(1);
+  gate.resolve();
+  expect(await installing).toMatchObject({ status: 201 });
   expect(await activating).toMatchObject({ code: 'PLUGIN_ACTIVATION_FAILED' });
   expect(await client.plugin('acme/twice')).toMatchObject({
     ...{ version: '1.0.0', isLive: true, error: expect.stringMatching(/installed meanwhile/) },
