@@ -18,7 +18,7 @@ const FIRST = { '1_a.sql': 'CREATE TABLE acme_a (id int);' };
 const SECOND = {
   ...FIRST,
   '2_b.sql': `ALTER TABLE acme_a ADD COLUMN b int; INSERT INTO acme_a (b) VALUES (7); SELECT pg_sleep(1);`,
-  '3_c.sql': 'CREATE TABLE acme_c (id int); SELECT pg_sleep(1);',
+  '3_c.sql': 'CREATE TABLE acme_c (id int); SELECT pg_sleep(3);',
 };
 
 async function newInstallation() {
@@ -44,18 +44,18 @@ async function stateOf(database: Database) {
   return state;
 }
 
-/** Scripts of the plugin that sleep now. */
+/** Scripts of the plugin that sleep now, by the times at which they began. */
 const sleeping = (database: Database) =>
-  queryRows(
+  queryRows<{ since: string }>(
     database,
-    sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep' AND query LIKE 'DO %'`,
+    sql`SELECT query_start::text AS since FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep' AND query LIKE 'DO %'`,
   );
 
-/** Starts the program and kills it so long after the first script of the plugin has begun to sleep. */
+/** Starts the program and kills it so long after this script of the plugin, its first or its second, has begun to sleep. */
 async function startAndKill(
   settings: Readonly<Record<string, string>>,
   database: Database,
-  afterMs: number,
+  { script, afterMs }: { readonly script: number; readonly afterMs: number },
 ): Promise<void> {
   const { PATH = '' } = process.env;
   const child = spawn(process.execPath, [path.resolve('src/program.ts')], {
@@ -63,7 +63,8 @@ async function startAndKill(
     env: { PATH, PORT: '0', APP_SECRET: testInstallation.secret, INBOX: 'off', LOG_FORMAT: 'json', ...settings },
   });
   const gone = once(child, 'exit');
-  while ((await sleeping(database)).length === 0) await sleep(20);
+  const begun = new Set<string>();
+  for (; begun.size < script; await sleep(20)) for (const { since } of await sleeping(database)) begun.add(since);
   await sleep(afterMs);
   child.kill('SIGKILL');
   await gone;
@@ -95,9 +96,13 @@ test('two processes that start at once activate the new version once, and both r
 test('kill -9 in the middle leaves the old version, and the next start ends it', async () => {
   const { settings, dataDir, database } = await newInstallation();
   writePlugin(dataDir, 'acme/grows', { version: '2.0.0', migrations: SECOND });
-  for (const afterMs of [0, 500, 1_200]) {
-    await startAndKill(settings, database, afterMs);
-    expect(await stateOf(database), `killed after ${afterMs} ms`).toEqual(OLD);
+  for (const moment of [
+    { script: 1, afterMs: 0 },
+    { script: 1, afterMs: 500 },
+    { script: 2, afterMs: 0 },
+  ]) {
+    await startAndKill(settings, database, moment);
+    expect(await stateOf(database), `killed at ${JSON.stringify(moment)}`).toEqual(OLD);
   }
   const last = await startProgram(settings);
   expect(await stateOf(database)).toEqual(NEW);
