@@ -19,8 +19,12 @@ import { createTestContext } from '../support/test-context.ts';
 import { ask, startReleases, untilVersion, upgradeOf } from '../support/upgrade-client.ts';
 
 const RECIPIENTS = 4_000;
-/** How long the mail server takes for a message while a version is staged: the campaign must not end before. */
+/**
+ * How long the mail server takes for a message: the more it has taken, the longer, so that the campaign does not end before a version is
+ * staged and in use, however long that takes.
+ */
 const SLOW_MS = 200;
+const SLOWEST_MS = 1_000;
 /** The promise for ten million rows. */
 const DOWNTIME_MS_MAX = 30_000;
 
@@ -36,13 +40,16 @@ const MIGRATIONS = {
 test('a campaign is sent to its end by the version after', async () => {
   const ctx = await createTestContext();
   await loadPlugins(path.resolve('plugins'), ctx.hooks);
-  let delayMs = SLOW_MS;
+  const sentMax = { beforeStaged: RECIPIENTS / 4, beforeSwitch: (RECIPIENTS * 5) / 8 };
+  const taken = () => smtp.accepted.length;
+  let delay = (): number => (taken() < sentMax.beforeStaged ? SLOW_MS : SLOWEST_MS);
   await using smtp = await scriptedSmtpServer({
     extensions: ['PIPELINING'],
     keepsUnanswered: true,
     answer: ({ verb, session }: SmtpEvent) => {
+      const delayMs = delay();
       if (verb !== 'CONTENT' || delayMs === 0) return undefined;
-      setTimeout(() => session.socket.write('250 2.0.0 taken\r\n'), delayMs);
+      setTimeout(() => session.socket.destroyed || session.socket.write('250 2.0.0 taken\r\n'), delayMs);
       return null;
     },
   });
@@ -58,26 +65,28 @@ test('a campaign is sent to its end by the version after', async () => {
     ...{ SEND_LEASE_SECONDS: '3', SEND_BATCH_SIZE: '100', SEND_RETRY_DELAY_SECONDS: '1', WORKER_CONCURRENCY: '2' },
     ...releases.settings,
   });
+  // Before anything is measured: this process does nothing else meanwhile.
+  const release = packRelease({ version: '0.2.0', migrations: MIGRATIONS });
   const outages = watchOutages(program.baseUrl);
   await startCampaign(world.ctx, world.campaignUid);
-  const staged = await releases.stage(program, packRelease({ version: '0.2.0', migrations: MIGRATIONS }));
+  const staged = await releases.stage(program, release);
   expect(staged).toMatchObject({ state: 'staged', pending_migrations: Object.keys(MIGRATIONS) });
-  const sentWhileStaging = smtp.accepted.length;
+  const sentWhileStaging = taken();
   expect(sentWhileStaging).toBeGreaterThan(0);
   expect(sentWhileStaging).toBeLessThan(RECIPIENTS / 2);
   expect(outages.longest()).toBeLessThan(onBusyMachine(1));
 
-  delayMs = 20;
-  while (smtp.accepted.length < sentWhileStaging + RECIPIENTS / 8) await sleep(5);
+  delay = () => (taken() < sentMax.beforeSwitch ? 20 : SLOWEST_MS);
+  while (taken() < sentWhileStaging + RECIPIENTS / 8) await sleep(5);
   expect(await statusOf(world)).toBe('sending');
   expect(await ask(program, 'POST', '/upgrade/finalize')).toMatchObject({
     ...{ status: 200, body: { upgrade: { state: 'done', pending_migrations: [] } } },
   });
-  const sentAtMigration = smtp.accepted.length;
+  const sentAtMigration = taken();
   await untilVersion(program, '0.2.0');
-  const sentAtSwitch = smtp.accepted.length;
+  const sentAtSwitch = taken();
   expect(await statusOf(world)).toBe('sending');
-  delayMs = 0;
+  delay = () => 0;
   while ((await statusOf(world)) !== 'done') {
     await expectBalanced(world);
     if ((await statusOf(world)) !== 'sending') break;
@@ -98,7 +107,7 @@ test('a campaign is sent to its end by the version after', async () => {
   expect(copies.size).toBe(RECIPIENTS);
   expect(doubled).toBe(0);
   await expectExplained(world, smtp.accepted);
-  expect(downtimeS * 1_000).toBeLessThan(DOWNTIME_MS_MAX);
+  expect(downtimeS * 1_000).toBeLessThan(onBusyMachine(DOWNTIME_MS_MAX));
   expect(await upgradeOf(program)).toMatchObject({ state: 'done', running_version: '0.2.0' });
   // The database of tests is not durable, which each start says.
   const errors = program.output().match(/^\{"time".*"level":"error",(?!"event":"database.not_durable").*$/gm);
