@@ -112,12 +112,9 @@ interface Judging {
 async function judgeOf(ctx: TransactionContext, live: LiveFlow, { inside, followed, zones }: Judging): Promise<Judge> {
   const ended = await whoseSubscriptionEnded(ctx, live, followed);
   const events = Map.groupBy(followed.events, ({ personId }) => personId);
-  const leaves = await Promise.all(
-    waysOut(live).map(async ({ way, reason }) => ({
-      reason,
-      isTrue: await truthOf(ctx, live, way, { inside, followed }),
-    })),
-  );
+  const leaves: { readonly reason: string; readonly isTrue: Truth }[] = [];
+  for (const { way, reason } of waysOut(live))
+    leaves.push({ reason, isTrue: await truthOf(ctx, live, way, { inside, followed }) });
   return (run, isHeld) => {
     const own = events.get(run.personId) ?? [];
     const gone = ended.get(run.personId);

@@ -12,7 +12,7 @@ import type { Flow } from '../flow/flow.ts';
 import { liveFlowOf } from '../runs/live-flow.ts';
 import { walkOn } from './look-at-people.ts';
 import type { VersionKey } from '../runs/run.ts';
-import { beginTriggerRows, readTrigger, triggersOfSegments } from './trigger-store.ts';
+import { beginTriggerRows, readTrigger, triggersOfSegments, type NewTrigger } from './trigger-store.ts';
 import { isWatched, keyOfTrigger, type TriggerKey, type WatchedTrigger } from './watched-trigger.ts';
 
 /** Somebody waits for the answer. */
@@ -37,13 +37,14 @@ export async function beginTriggers(
   const { customerId, automationId } = key;
   const watched = new Map(flow.triggers.filter(isWatched).map((one) => [keyOfTrigger(one), one]));
   const now = await databaseNow(ctx.db);
-  const triggers = await Promise.all(
-    [...watched].map(async ([name, one]) => ({
+  const triggers: NewTrigger[] = [];
+  // One after the other: the transaction has one connection.
+  for (const [name, one] of watched)
+    triggers.push({
       key: name,
       segmentId: await segmentOf(ctx, customerId, one),
       field: one.type === 'date_field' ? one.field : null,
-    })),
-  );
+    });
   await beginTriggerRows(ctx.tx, { customerId, automationId, listId, triggers, now, isAnew, keepsSlots });
   await readActivityFromNow(ctx.tx, key, { ...activityAskedBy(flow), isAnew: isAnew && !keepsSlots });
   const live = liveFlowOf(key, { uid, listId, flow });

@@ -18,9 +18,9 @@ const PERCENT = 100;
 
 export async function chooseByCondition(work: NodeWork<'condition'>): Promise<readonly Outcome[]> {
   const questions = questionsOf(work.node.if);
-  const answers: Answers = new Map(
-    await Promise.all(questions.map(async (question) => [question, await answerTo(question, work)] as const)),
-  );
+  const answers = new Map<FlowQuestion, (run: PresentRun) => boolean>();
+  // One after the other: the transaction has one connection.
+  for (const question of questions) answers.set(question, await answerTo(question, work));
   const values = await valuesOf(questions, work);
   return work.runs.map((run) => {
     const details = detailsOf(questions, { answers, values }, run);
