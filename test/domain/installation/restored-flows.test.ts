@@ -114,4 +114,6 @@ test('an active automation, or a message that waits, puts a restored backup on h
   expect(stdout.split('\n').filter((line) => line.includes(flow.uid))).toEqual([
     expect.stringMatching(/ 2 people inside .*Flow$/),
   ]);
+  await endHold(ctx, 'pause');
+  expect(await holdOf(ctx.db)).toBeNull();
 });
