@@ -69,6 +69,8 @@ class Sender implements MessageSender {
   #wasFull = false;
   #tests: Promise<void> = Promise.resolve();
   readonly #withFiles = new MailsWithFiles();
+  /** Taken while they were under way. */
+  readonly #takenAgain = new Set<bigint>();
   #tick: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
 
@@ -165,10 +167,21 @@ class Sender implements MessageSender {
     this.#isFull ||= taken.length > 0;
     this.#wasFull ||= taken.length >= round.perCustomer;
     for (const message of taken) {
-      // Its lease was lost for a moment, as when the database restarts: the work on it goes on, and it has its lease again.
-      if (this.#places.has(message.id)) continue;
-      void this.#places.hold(message, this.#begin(message)).then(() => this.wake());
+      // Its lease was lost for a moment, as when the database restarts: the work on it goes on, and it has its lease again. Or its outcome has
+      // just been recorded, it waits again, and was made due.
+      if (this.#places.has(message.id)) this.#takenAgain.add(message.id);
+      else void this.#places.hold(message, this.#begin(message)).then(() => this.#ended(message));
     }
+  }
+
+  /** What was taken again while the work on it was ending would wait for the end of a lease under which nobody works. */
+  async #ended({ id }: TakenMessage): Promise<void> {
+    const { ctx } = this.#means;
+    if (this.#takenAgain.delete(id))
+      await returnMessages(ctx.db, this.#holder.owner, [id]).catch((error: unknown) =>
+        this.#complain('messages.not_returned', error),
+      );
+    this.wake();
   }
 
   /** Tests may be as large as a campaign's message with all its files: one at a time. Other mails with files: few. */
