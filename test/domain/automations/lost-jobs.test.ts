@@ -79,7 +79,7 @@ async function inMove() {
   const person = await world.person();
   await world.enter(first, [person]);
   const second = await publishAgain(first, lineFlow(wait('rest', 5), wait('more', 1)), { moves: {} });
-  return { ...second, person };
+  return { ...second, first, person };
 }
 
 test.each([
@@ -102,3 +102,31 @@ test.each([
   expect(await jobsOf(movePeopleJob.name, second.key.automationId), 'they are done').toEqual(before);
   expect((await publishAgain(second, next, { moves: {} })).key.version).toBe(3);
 });
+
+test.each([
+  ['gone', deleteJobs],
+  ['given up', giveUp],
+])(
+  'a last round whose job is %s is made up for, once: who came into the earlier version meanwhile is moved',
+  async (_what, lose) => {
+    const { first, ...second } = await inMove();
+    const jobs = () => jobsOf(movePeopleJob.name, second.key.automationId);
+    const [moving] = await jobs();
+    if (!moving) throw new Error('Nobody is being moved.');
+    await run(movePeopleJob.name, moving.payload);
+    await deleteJobs([moving]);
+    const lost = await jobs();
+    expect(lost).toMatchObject([{ payload: { isLast: true } }]);
+    const late = await world.person();
+    await world.enter(first, [late]);
+    await lose(lost);
+    await run(reviveLostJob.name);
+    const again = (await jobs()).filter(({ id }) => !lost.some((one) => one.id === id));
+    expect(again).toMatchObject([{ payload: { isLast: true } }]);
+    await run(movePeopleJob.name, again[0]?.payload);
+    expect(await placeOf(late)).toEqual([expect.stringContaining('2 rest waiting')]);
+    await deleteJobs(await jobs());
+    await run(reviveLostJob.name);
+    expect(await jobs()).toEqual([]);
+  },
+);

@@ -20,18 +20,19 @@ export function enrolmentsWithoutJobs(db: Queryable) {
   );
 }
 
-const MOVES_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int' });
+const MOVES_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', isLast: 'bool' });
 
-/** Versions to which people are being moved without a job. */
+/** Versions to which people are being moved without a job. `isLast`: all but the last round is done. */
 export function movesWithoutJobs(db: Queryable) {
   return db.query(
     MOVES_ROW,
     sql`WITH j AS MATERIALIZED (
           SELECT j.payload ->> 'automationId' AS automation, j.payload ->> 'version' AS version
             FROM ${queuedJobs} j WHERE j.name = ${movePeopleJob.name} AND (j.is_running OR NOT j.is_given_up))
-        SELECT v.customer_id AS "customerId", v.automation_id AS "automationId", v.number AS version
+        SELECT v.customer_id AS "customerId", v.automation_id AS "automationId", v.number AS version,
+               v.moved_at IS NOT NULL AS "isLast"
           FROM automation_version v
-         WHERE v.moves IS NOT NULL AND v.moved_at IS NULL
+         WHERE v.moves IS NOT NULL AND v.moves_ended_at IS NULL
            AND NOT EXISTS (SELECT 1 FROM j WHERE j.automation = v.automation_id::text AND j.version = v.number::text)`,
     'automations.moves_without_jobs',
   );

@@ -15,8 +15,8 @@ export async function reviveLost(ctx: Context): Promise<void> {
     if (isGivenUp) await endEnrolment(ctx.db, key, { status: 'failed', reason: 'failed' });
     else await enqueueEnrolment(ctx.db, key);
   }
-  for (const key of await movesWithoutJobs(ctx.db)) {
-    ctx.log.warn('automations.moves_lost', key);
-    await enqueueMoves(ctx.db, { ...key, afterId: 0n, isLast: false });
+  for (const moves of await movesWithoutJobs(ctx.db)) {
+    ctx.log.warn('automations.moves_lost', moves);
+    await enqueueMoves(ctx.db, { ...moves, afterId: 0n });
   }
 }

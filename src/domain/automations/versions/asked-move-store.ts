@@ -17,7 +17,7 @@ export async function writeMoves(
   { moves, moveParked }: AskedMoves,
 ): Promise<void> {
   await db.execute(
-    sql`UPDATE automation_version SET moves = ${JSON.stringify(moves)}::jsonb, move_parked = ${moveParked}, moved_at = NULL
+    sql`UPDATE automation_version SET moves = ${JSON.stringify(moves)}::jsonb, move_parked = ${moveParked}, moved_at = NULL, moves_ended_at = NULL
          WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND number = ${version}`,
   );
 }
@@ -55,5 +55,13 @@ export async function endMoves(db: Queryable, { customerId, automationId, versio
   await db.execute(
     sql`UPDATE automation_version SET moved_at = now()
          WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND number = ${version} AND moved_at IS NULL`,
+  );
+}
+
+/** Also those who were on the way into an earlier version meanwhile. */
+export async function endLastRound(db: Queryable, { customerId, automationId, version }: VersionKey): Promise<void> {
+  await db.execute(
+    sql`UPDATE automation_version SET moves_ended_at = now()
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND number = ${version} AND moves_ended_at IS NULL`,
   );
 }

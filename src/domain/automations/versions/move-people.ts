@@ -16,7 +16,7 @@ import { movedRun, type MovedRun, type PlacedRun } from './moved-run.ts';
 import { isUnparking } from '../engine/queued-job-read-model.ts';
 import type { VersionKey } from '../runs/run.ts';
 import { findByKeys } from '../runs/run-store.ts';
-import { askedMoves, endMoves, type AskedMoves } from './asked-move-store.ts';
+import { askedMoves, endLastRound, endMoves, type AskedMoves } from './asked-move-store.ts';
 import { lockRunsBefore, moveToVersion } from './version-move-store.ts';
 import { zonesOfList } from '../runs/version-read-model.ts';
 import { wakeFlows } from '../runs/wake-flows.ts';
@@ -58,7 +58,7 @@ export async function movePeople(
     if (isStopping()) return enqueueMoves(ctx.db, { ...key, afterId: place, isLast });
     after = await inTransaction(ctx, (tx) => moveSome(tx, key, { afterId: place, now }));
   }
-  if (isLast) return;
+  if (isLast) return endLastRound(ctx.db, key);
   await inTransaction(ctx, async (tx) => {
     await endMoves(tx.db, key);
     await enqueueMoves(tx.db, { ...key, afterId: 0n, isLast: true }, LAST_ROUND_SECONDS);
