@@ -8,6 +8,7 @@ import { auditInTransaction } from './audit-trail.ts';
 import { changedContactValue, isEmailConflict, writeCustomer, writeUser } from './customer-store.ts';
 import { changedCustomerInput, customerName, type ContactChanges, type Customer } from './customer.ts';
 import { endOtherLogins } from './end-other-logins.ts';
+import { enqueueHeldMails } from './enqueue-held-mails.ts';
 import { knownCustomer, requireFullTokenFor } from './known-customer.ts';
 import { faultsOfNewPassword, ownerOfPassword } from './new-password.ts';
 import { hashPassword } from './password.ts';
@@ -53,6 +54,8 @@ export async function updateCustomer(ctx: Context, input: UpdateCustomerInput): 
     const { timezone, languageId } = values;
     const tenant = { timezone, languageId, image: image && image.place, contact: changedContactValue(contact) };
     await writeCustomer(db, id, { ...tenant, name: newName(customer, values) });
+    // Lists without a zone of their own have their quiet hours by this one.
+    if (timezone !== undefined) await enqueueHeldMails(db, { customerId: id, listId: null });
     if (values.passwordHash !== undefined)
       await endOtherLogins(db, { customerId: id, userId, ...ownLogin(ctx, userId) });
     await auditInTransaction(inner, { customerId: id, targetUid: uid });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseInput } from '../../lib/text.ts';
 import { readFrequencyCap, writeFrequencyCap } from '../accounts/customer-store.ts';
 import { inTransaction, viewerOf, type Context } from '../context.ts';
-import { enqueueHeldMails } from './enqueue-held-mails.ts';
+import { enqueueHeldMails } from '../accounts/enqueue-held-mails.ts';
 import { frequencyCap, parseFrequencyCap, type FrequencyCap } from './frequency-cap.ts';
 
 export interface CustomerFrequencyCap {

@@ -1,7 +1,7 @@
 /** Changes a list's metadata, sender identity, opt-in settings and contact; absent values stay. */
 import { InputFaults } from '../../lib/input-faults.ts';
 import { inTransaction, type Context } from '../context.ts';
-import { enqueueHeldMails } from './enqueue-held-mails.ts';
+import { enqueueHeldMails } from '../accounts/enqueue-held-mails.ts';
 import { findOwnedList } from './find-owned-list.ts';
 import {
   updateListInput,

@@ -2,7 +2,7 @@
 import { sql, row, typed, type Queryable, type Sql, type RowOf } from '../../db/database.ts';
 import { sendBatchJob } from '../../jobs/campaign-jobs.ts';
 import { queuedJobs } from '../../jobs/queue-internals-store.ts';
-import type { ChangedHolding } from '../audience/enqueue-held-mails.ts';
+import type { ChangedHolding } from '../accounts/enqueue-held-mails.ts';
 import type { CampaignKey } from '../statistics/campaign-key.ts';
 import { CAMPAIGN } from '../statistics/source-read-model.ts';
 import type { StatusReason, WaitReason } from './status-reason.ts';

@@ -1,5 +1,5 @@
 /** Quiet hours or a frequency cap were changed: campaigns look again at the recipients that these hold back (D82). Repeating it is harmless. */
-import type { ChangedHolding } from '../audience/enqueue-held-mails.ts';
+import type { ChangedHolding } from '../accounts/enqueue-held-mails.ts';
 import { inTransaction, type Context } from '../context.ts';
 import type { IdRange } from '../delivery/campaigns/audience-snapshot-store.ts';
 import { ledgerOfCampaign } from '../delivery/ledger/delivery.ts';

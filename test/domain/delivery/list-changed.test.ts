@@ -60,6 +60,19 @@ test('the next batch has the name and the contact of the list as they are then',
   expect(after).toContain('<p>Renamed by Other Ltd</p>');
 });
 
+test('the next batch goes by the time zone that the customer has then', async () => {
+  await using receiver = await scriptedSmtpServer();
+  const { ids, key, sendTo, change } = await planned(ctx, { recipients: 1, smtpPort: receiver.port });
+  const [person = 0n] = ids;
+  const hourIn = (hours: number) => `${String((new Date().getUTCHours() + 24 + hours) % 24).padStart(2, '0')}:00`;
+  // It is quiet for hours yet, whatever the time is.
+  await change({ quietHours: { from: hourIn(-2), to: hourIn(5) } });
+  expect(await sendTo(person)).toMatchObject({ limit: 'hours' });
+  await ctx.db.execute(sql`UPDATE customer SET timezone = 'Pacific/Auckland' WHERE id = ${key.customerId}`);
+  expect(await sendTo(person)).toBe('settled');
+  expect(receiver.accepted).toHaveLength(1);
+});
+
 test('refusals of the campaign count on, however often its list is changed', async () => {
   await using receiver = await scriptedSmtpServer({
     answer: ({ verb }) => (verb === 'MAIL' ? '553 5.7.1 Sender address rejected: not owned by user' : undefined),

@@ -2,7 +2,7 @@
  * Quiet hours or a frequency cap were changed (D82): what they hold back is looked at again, at nodes, in the queue and in the ledgers of campaigns.
  * What is still not allowed waits anew, for as long as is set now. The job; repeating it is harmless.
  */
-import { enqueueHeldMails, type ChangedHolding } from '../../audience/enqueue-held-mails.ts';
+import { enqueueHeldMails, type ChangedHolding } from '../../accounts/enqueue-held-mails.ts';
 import { freeHeldRecipientsOf } from '../../campaigns/free-held-recipients.ts';
 import { freeHeldMessages } from '../../delivery/messages/held-mail-store.ts';
 import { inTransaction, type Context } from '../../context.ts';

@@ -1,6 +1,6 @@
 /** People who wait at a mail, since quiet hours or a frequency cap hold it back: nothing else lets a run wait there. */
 import { row, sql, type Queryable, type Transaction } from '../../../db/database.ts';
-import type { ChangedHolding } from '../../audience/enqueue-held-mails.ts';
+import type { ChangedHolding } from '../../accounts/enqueue-held-mails.ts';
 import { holdNode } from '../runs/node-count-store.ts';
 import type { NodeKey } from '../runs/run.ts';
 

@@ -108,7 +108,7 @@ export async function readEditionHead(
     { status: 'text', version: 'text' },
     // A disabled customer sends nothing more, even before its campaigns are paused.
     sql`SELECT CASE WHEN u.status <> 'active' THEN 'paused' WHEN c.wait_kind IS NOT NULL AND coalesce(c.wait_until > now(), true) THEN 'waiting' ELSE c.status END AS status,
-               concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, u.frequency_cap, (
+               concat_ws('|', c.content_version, coalesce(c.bounce_spike, ''), l.updated_at, u.frequency_cap, u.timezone, (
                  SELECT concat_ws('|', u.id, u.updated_at, p.updated_at) FROM subscription u JOIN plan p ON p.id = u.plan_id
                   WHERE u.customer_id = c.customer_id AND u.status <> 'pending' ORDER BY (u.status = 'ended'), u.id DESC LIMIT 1), ${identityVersion(sql`c.customer_id`)}) AS version
           FROM campaign c JOIN mail_list l ON l.customer_id = c.customer_id AND l.id = c.list_id

@@ -1,7 +1,7 @@
 /** Mails that quiet hours or a frequency cap hold back are looked at again, since these were changed: what holds them still, holds them anew. */
 import { row, sql, type Queryable } from '../../../db/database.ts';
 import { notify } from '../../../db/listen.ts';
-import type { ChangedHolding } from '../../audience/enqueue-held-mails.ts';
+import type { ChangedHolding } from '../../accounts/enqueue-held-mails.ts';
 import { PRIORITIES } from '../../messages/message.ts';
 import type { DeliveryReason } from '../../sending/delivery-reason.ts';
 import type { LedgerKey } from '../ledger/delivery.ts';

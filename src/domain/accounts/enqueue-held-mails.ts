@@ -1,4 +1,4 @@
-/** Quiet hours or a frequency cap were changed: what they hold back is looked at again, and does not wait for the time that was set before (D82). */
+/** Quiet hours, their time zone or a frequency cap were changed: what they hold back is looked at again, and does not wait for the time that was set before (D82). */
 import { freeHeldMailsJob } from '../../jobs/audience-jobs.ts';
 import { enqueue } from '../../jobs/define-job.ts';
 import type { Queryable } from '../../db/database.ts';
