@@ -58,7 +58,7 @@ BEGIN
   ), paused AS (
     -- The time between two looks at a mail whose flow was stopped does not make it older; nor does what ends by itself, frequency caps and
     -- quiet hours.
-    UPDATE hot.message m SET send_at = coalesce(m.send_at, m.created_at) + (now() - o.looked_at)
+    UPDATE hot.message m SET age_from = coalesce(m.age_from, m.send_at, m.created_at) + (now() - o.looked_at)
       FROM outcome o JOIN settled s ON s.occurrence = o.id
      WHERE (o.source_kind = 2 AND o.reason = 'flow_stopped' AND o.reason_before = 'flow_stopped'
             OR o.state = 'queued' AND o.state_before = 'queued' AND o.reason_before IN ('frequency_cap', 'quiet_hours'))

@@ -52,7 +52,7 @@ export async function messageIdsOf(
 /** These messages of a customer count as of the time at which they are in the queue now, and not as of the time at which they were made. */
 export async function dateByQueue(db: Queryable, customerId: bigint, ids: readonly bigint[]): Promise<void> {
   await db.execute(
-    sql`UPDATE hot.message m SET send_at = q.not_before FROM hot.message_queue q
+    sql`UPDATE hot.message m SET send_at = q.not_before, age_from = NULL FROM hot.message_queue q
          WHERE m.customer_id = ${customerId} AND m.id = ANY (${[...ids]}::bigint[]) AND q.message_id = m.id`,
   );
 }

@@ -140,7 +140,7 @@ test('a stopped flow sends nothing more, not even what was enqueued, and a delet
   const ageDays = () =>
     queryRows<{ days: number }>(
       ctx.db,
-      sql`SELECT (extract(epoch FROM now() - coalesce(m.send_at, m.created_at)) / 86400)::int AS days
+      sql`SELECT (extract(epoch FROM now() - coalesce(m.age_from, m.created_at)) / 86400)::int AS days
             FROM hot.message m JOIN hot.message_queue q ON q.message_id = m.id WHERE q.owner IS NULL`,
     );
   await expect.poll(ageDays, { timeout: 120_000 }).toEqual([{ days: 0 }]);

@@ -205,7 +205,7 @@ test('what a cap holds back waits as long as the cap says, and longer than for a
       sql`UPDATE hot.capped_message SET at = at - ${ago}, held_since = held_since - ${ago} WHERE email_key = ${email}`,
     );
     await ctx.db.execute(
-      sql`UPDATE hot.message SET created_at = created_at - ${ago}, send_at = send_at - ${ago} WHERE id IN (${queued})`,
+      sql`UPDATE hot.message SET created_at = created_at - ${ago}, age_from = age_from - ${ago} WHERE id IN (${queued})`,
     );
     await ctx.db.execute(sql`UPDATE hot.message_queue SET not_before = now() WHERE message_id IN (${queued})`);
     await using _sender = await runSender(ctx);
@@ -219,7 +219,7 @@ test('what a cap holds back waits as long as the cap says, and longer than for a
   // By days that did not make it older, nothing else holds it for too short a time, either.
   const [age] = await queryRows<{ hours: number }>(
     ctx.db,
-    sql`SELECT (extract(epoch FROM now() - coalesce(m.send_at, m.created_at)) / 3600)::int AS hours
+    sql`SELECT (extract(epoch FROM now() - coalesce(m.age_from, m.created_at)) / 3600)::int AS hours
           FROM hot.message m JOIN hot.message_queue q ON q.message_id = m.id WHERE m.source_kind = 2 AND m.source_id = ${flow.key.automationId}`,
   );
   expect(age).toEqual({ hours: 0 });

@@ -74,7 +74,7 @@ export async function takeMessages(db: Queryable, taking: Taking): Promise<Taken
   return db.query(
     TAKEN_MESSAGE,
     sql`SELECT m.id, m.customer_id AS "customerId", m.source_kind AS "sourceKind", m.source_id AS "sourceId", m.recipient_id AS "recipientId",
-               m.list_id AS "listId", m.priority, m.kind, m.purpose, m.snapshot_on::text AS "snapshotOn", m.content, extract(epoch FROM now() - coalesce(m.send_at, m.created_at))::float8 AS "ageSeconds",
+               m.list_id AS "listId", m.priority, m.kind, m.purpose, m.snapshot_on::text AS "snapshotOn", m.content, extract(epoch FROM now() - coalesce(m.age_from, m.send_at, m.created_at))::float8 AS "ageSeconds",
                d.epoch + 1 AS epoch, d.attempts, d.ambiguous_count AS "ambiguousCount", d.reason, p.email, p.fields, p.pending_until AS "pendingUntil",
                CASE WHEN p.email IS NULL THEN 'deleted' WHEN p.status <> m.status THEN p.status
                     WHEN hot.is_message_suppressed(m.customer_id, p.email_key, m.kind) THEN 'suppressed'
