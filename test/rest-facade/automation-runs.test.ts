@@ -101,7 +101,7 @@ test('a step that started another automation names the run there; a person who w
   await run();
   const there = (await runsOf(started)).runs[0]?.uid;
   expect((await ask('GET', `/automations/${uid}/runs/${one.run}`)).body).toMatchObject({
-    steps: [{}, { node: 'begin', what: 'passed', details: { automationUid: started, runUid: there } }, {}],
+    steps: [{}, { node: 'begin', what: 'passed', details: { automation_uid: started, run_uid: there } }, {}],
   });
   const { body } = await ask('GET', `/subscribers/${one.email}/timeline?kind=moved&list_uid=${own.listUid}`);
   expect(body).toMatchObject({ timeline: [{ kind: 'moved', what: { list_uid: other } }] });
@@ -123,7 +123,10 @@ test('a run shows every step with its reason, the mail with its delivery, and no
     },
     steps: [
       { no: 1, node: 'hello', node_type: 'send_mail', what: 'entered', reason: 'execute', mail: null },
-      { no: 2, node: 'hello', what: 'passed', port: 'next', mail: { state: 'queued', reason: null, attempts: 0 } },
+      {
+        ...{ no: 2, node: 'hello', what: 'passed', port: 'next', details: { template_uid: own.templateUid } },
+        mail: { state: 'queued', reason: null, attempts: 0 },
+      },
     ],
     next: null,
   });

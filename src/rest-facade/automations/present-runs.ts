@@ -5,6 +5,7 @@ import type {
   RestAutomationStepFragment,
   RestVersionCountsFragment,
 } from '../../generated/operations.ts';
+import { restFieldName } from '../errors.ts';
 import { actionShape, countShape, timeShape, uidShape } from '../shapes.ts';
 import { restTime } from '../timestamps.ts';
 
@@ -24,12 +25,18 @@ export function presentRun(run: RestAutomationRunFragment) {
 export function presentStep(step: RestAutomationStepFragment) {
   const { no, version, node, nodeType, what, port, reason, details, mail } = step;
   return {
-    ...{ no, time: restTime(step.at), version, node, node_type: nodeType, what, port, reason, details },
+    ...{ no, time: restTime(step.at), version, node, node_type: nodeType, what, port, reason },
+    details: details && namedForRest(details),
     mail: mail && {
       ...{ message_uid: mail.uid, state: mail.state, reason: mail.reason, attempts: mail.attempts },
       updated_at: restTime(mail.updatedAt),
     },
   };
+}
+
+/** Only these names are ours: what a condition read has those of its author. */
+function namedForRest(details: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries(Object.entries(details).map(([name, value]) => [restFieldName(name), value]));
 }
 
 export function presentVersionCounts({ version, isLive, nodes, ...sums }: RestVersionCountsFragment) {
