@@ -45,12 +45,21 @@ describe.each(places)('$name', (place) => {
 
 test('an example is the same at each recording', () => {
   const runs = [
-    { link: '65f0c0de00004.tpp9c0.u27WUFdP59sFvSz0EIBeqw', port: 24355, duration_ms: 129 },
-    { link: '76f0c0de00009.tpp9d7.Q03JSZHQzkiTSX5KSGDiA-', port: 26056, duration_ms: 133 },
-  ].map(({ link, port, duration_ms }) => {
+    {
+      ...{ link: '65f0c0de00004.tpp9c0.u27WUFdP59sFvSz0EIBeqw', port: 24355, duration_ms: 129 },
+      ...{ click: '_________________________-AAAAAAAAAAAAAAAAA.WAcuOztKaGjYKbdl', key: `${'Ab0'.repeat(14)}A=` },
+    },
+    {
+      ...{ link: '76f0c0de00009.tpp9d7.Q03JSZHQzkiTSX5KSGDiA-', port: 26056, duration_ms: 133 },
+      ...{ click: '-------------------------_BBBBBBBBBBBBBBBBB.kre7Xb-IZc9VuwC-', key: `${'A+/'.repeat(14)}B=` },
+    },
+  ].map(({ link, click, key, port, duration_ms }) => {
     const baseUrl = `http://127.0.0.1:${port}`;
     const checkout_url = `${baseUrl}/checkout/offline/${link}`;
-    return scrubber(baseUrl)({ checkout_url, uri: `otpauth://totp/X(127.0.0.1%3A${port})`, duration_ms });
+    const html = `<a href="${baseUrl}/c/${click}AgBodHRwczovL3Nob3AuZXhhbXBsZS8">`;
+    const uri = `otpauth://totp/X(127.0.0.1%3A${port})`;
+    const signed = { secret: `whsec_${key}`, signature: `v1,${key}`, timestamp: `17${port}000` };
+    return scrubber(baseUrl)({ checkout_url, html, uri, duration_ms, ...signed });
   });
   expect(runs[0]).toEqual(runs[1]);
 });

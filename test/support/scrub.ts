@@ -6,11 +6,13 @@ const BASE_URL = 'https://mail.example.com';
 const UID_START = 0x65f0c0de00000;
 /** Time of expiry and signature of a checkout link. */
 const CHECKOUT_SIGNATURE = 'tpp9c0.u27WUFdP59sFvSz0EIBeqw';
+/** The beginning of the code of a click: it is about the ids in the link. */
+const CLICK_SIGNATURE = 'kre7Xb-IZc9VuwC1';
 
 /** Numbers that differ from run to run, by the name of their field. */
 const FIXED_NUMBERS: Readonly<Record<string, number>> = {
   ...{ port: 587, duration_ms: 120 },
-  expiresAt: 1_769_846_400,
+  expiresAt: Date.parse(`${DATE}T${TIME}Z`) / 1_000,
 };
 
 /** Scrubs any number of values; the same thing is the same in all of them. */
@@ -28,6 +30,11 @@ export function scrubber(baseUrl: string): (value: unknown) => unknown {
       .replaceAll('127.0.0.1', 'smtp.example.com')
       .replaceAll(/\b(?:user-)?[0-9a-f]{13}@[a-z]+\.example\b/g, people)
       .replaceAll(/(?<=\/preview\/)[\w-]{100,}/g, '<PREVIEW>')
+      .replaceAll(/\b\d+(?= of \d+ connections)/g, '6')
+      .replaceAll(/^1[789]\d{8}$/g, String(FIXED_NUMBERS['expiresAt']))
+      .replaceAll(/\bwhsec_[0-9A-Za-z+/]{43}=/g, 'whsec_<SECRET>')
+      .replaceAll(/\bv1,[0-9A-Za-z+/]{43}=/g, 'v1,<SIGNATURE>')
+      .replaceAll(/(?<=\/c\/[\w-]{43}\.)[\w-]{16}/g, CLICK_SIGNATURE)
       .replaceAll(/(?<![0-9A-Za-z])[0-9A-Za-z]{60}(?![0-9A-Za-z])/g, '<API_TOKEN>')
       .replaceAll(/(?<![0-9A-Za-z_-])[0-9A-Za-z_-]{43}(?![0-9A-Za-z_-])/g, '<TOKEN>')
       .replaceAll(/^(\d{6}|[0-9a-zA-Z]{4}-[0-9a-zA-Z]{4}-[0-9a-zA-Z]{2,4})$/g, '<CODE>')
