@@ -77,12 +77,14 @@ it('kill -9 in the middle loses nothing, and doubles only what was in flight', a
   const copies = copiesByRecipient(smtp.accepted);
   for (const { email, state, ambiguous, purpose } of rows) {
     const got = copies.get(email) ?? 0;
-    expect(got, email).toBeLessThanOrEqual(1 + ambiguous);
     // A welcome in doubt is parked and not sent again; a notice in doubt is sent again once, and parked when that is in doubt, too.
     const isParked = ambiguous > (purpose === 'welcome' ? 0 : 1);
+    expect(got, email).toBeLessThanOrEqual(isParked ? ambiguous : 1 + ambiguous);
     const seen = { email, ambiguous, got, state };
-    expect(seen).toEqual({ ...seen, state: isParked ? 'unknown' : 'sent' });
-    if (!isParked) expect(seen.got, email).toBeGreaterThan(0);
+    // What was taken while its lease ended, on a busy machine, is sent after all when its process says so.
+    const states = isParked ? (got > 0 ? ['unknown', 'sent'] : ['unknown']) : ['sent'];
+    expect(states, JSON.stringify(seen)).toContain(state);
+    if (!isParked) expect(got, email).toBeGreaterThan(0);
   }
   const doubled = [...copies.values()].filter((count) => count > 1).length;
   expect(doubled).toBeLessThanOrEqual(IN_FLIGHT * KILLS);
