@@ -7,6 +7,7 @@ import type { Flow } from './flow.ts';
 import { findOwnedAutomation } from '../find-owned-automation.ts';
 import { referenceFaults } from './flow-references.ts';
 import { mailReferenceFaults } from './mail-references.ts';
+import { pluginEventFaults } from './plugin-event-faults.ts';
 import { startedFlowFaults } from './started-flow-references.ts';
 
 export interface DraftCheck {
@@ -41,6 +42,7 @@ export async function checkDraft(
     ...(await referenceFaults(ctx, { customerId, id: listId }, flow)),
     ...(await startedFlowFaults(ctx, { customerId, listId, uid }, flow)),
     ...(await mailReferenceFaults(ctx, { customerId, listId, automationId }, flow)),
+    ...(await pluginEventFaults(ctx, customerId, flow)),
   ];
   return further.length > 0 ? { faults: further, warnings } : { flow, faults: [], warnings };
 }
