@@ -20,7 +20,8 @@ const PARTS = sql`(
   UNION ALL SELECT 4, no, 'exit ' || (part ->> 'id'), part FROM jsonb_array_elements(v.flow -> 'exits') WITH ORDINALITY t(part, no))`;
 
 interface Search {
-  readonly customerId: bigint;
+  /** Absent: flows of all customers. */
+  readonly customerId?: bigint;
   /** Only flows of this list; absent: of any. */
   readonly listId?: bigint;
   /** Of automations `a` and parts `p`. */
@@ -29,6 +30,7 @@ interface Search {
 
 async function search(db: Queryable, { customerId, listId, isUsed }: Search): Promise<FlowUse[]> {
   const ofList = listId === undefined ? sql`` : sql`AND a.list_id = ${listId}`;
+  const ofCustomer = customerId === undefined ? sql`` : sql`AND a.customer_id = ${customerId}`;
   return db.query(
     FLOW_USE,
     sql`SELECT found.name AS automation, array_agg(found.place ORDER BY found.kind, found.no) AS places
@@ -36,7 +38,7 @@ async function search(db: Queryable, { customerId, listId, isUsed }: Search): Pr
                   FROM automation a
                   JOIN automation_version v ON v.customer_id = a.customer_id AND v.automation_id = a.id
                  CROSS JOIN LATERAL ${PARTS} p
-                 WHERE a.customer_id = ${customerId} ${ofList} AND ${IS_IN_USE} AND ${isUsed}) found
+                 WHERE ${IS_IN_USE} ${ofCustomer} ${ofList} AND ${isUsed}) found
          GROUP BY found.id, found.name ORDER BY found.id LIMIT ${FLOWS_READ_MAX}`,
   );
 }
@@ -58,6 +60,11 @@ export function flowsWithTemplate(db: Queryable, { customerId, uid }: Named): Pr
 /** Flows that begin by the segment. */
 export function flowsWithSegment(db: Queryable, { customerId, uid }: Named): Promise<FlowUse[]> {
   return search(db, { customerId, isUsed: has('$.**.segmentUid ? (@ == $wanted)', uid) });
+}
+
+/** Active flows of all customers that ask the plugin (`vendor/name`), or wait for its events. */
+export function flowsWithPlugin(db: Queryable, plugin: string): Promise<FlowUse[]> {
+  return search(db, { isUsed: sql`a.status = 'active' AND ${has('$.**.plugin ? (@ == $wanted)', plugin)}` });
 }
 
 /** Flows of other lists that copy or move people to the list. */

@@ -1,6 +1,7 @@
 /**
  * Which published flows use a list, a segment, a field, a template or a sender: whoever deletes one of these asks here, and refuses (decision
- * D86). The flows themselves are in `automations`, above; this module only reads them.
+ * D86). A plugin is deactivated all the same, and the flows that use it are named. The flows themselves are in `automations`, above; this module
+ * only reads them.
  */
 export interface FlowUse {
   readonly automation: string;

@@ -46,10 +46,16 @@ export const pluginRows = [
     path: '/plugins/:vendor/:name/deactivate',
     access: 'admin',
     summary: 'Deactivates a plugin: its folder and its tables stay.',
-    answers: answersBody(actionShape({ plugin: pluginShape })),
+    details:
+      '`used_by_automations`: active automations of all customers that ask it or wait for its events, with the places in their flows, the first five. People wait there until it is active again.',
+    answers: answersBody(actionShape({ plugin: pluginShape, used_by_automations: z.array(z.string()) })),
     operation: 'DeactivatePlugin',
     variables: (input) => ({ input: keyOf(input) }),
-    present: ({ deactivatePlugin }) => done('The plugin was deactivated', { plugin: presentPlugin(deactivatePlugin) }),
+    present: ({ deactivatePlugin: { usedByAutomations, ...plugin } }) =>
+      done('The plugin was deactivated', {
+        plugin: presentPlugin(plugin),
+        used_by_automations: usedByAutomations,
+      }),
   }),
   endpoint({
     method: 'DELETE',

@@ -1,4 +1,6 @@
 /** A plugin as administrators see it. */
+import { flowsWithPlugin } from '../../domain/flow-uses/flow-use-read-model.ts';
+import { flowsNamed } from '../../domain/flow-uses/flow-use.ts';
 import type { PluginKey } from '../../domain/plugin-host.ts';
 import { faultOf, hostOf } from '../../domain/plugins/find-plugin.ts';
 import { rightsToGrant } from '../../domain/plugins/grant-rights.ts';
@@ -114,6 +116,14 @@ export const Plugin = builder.objectRef<PluginRow>('Plugin').implement({
     updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
   }),
 });
+
+builder.objectField(Plugin, 'usedByAutomations', (t) =>
+  t.stringList({
+    description:
+      'Active automations of all customers that ask it or wait for its events, with the places in their flows: the first five. While it is not active, people wait there.',
+    resolve: async (plugin, _args, ctx) => [...flowsNamed(await flowsWithPlugin(ctx.db, fullName(plugin)))],
+  }),
+);
 
 export const DeletedPlugin = builder.objectRef<PluginKey>('DeletedPlugin').implement({
   authScopes: forAdministrators,
