@@ -39,6 +39,13 @@ export const blockedPeopleMailJob = defineJob({
   attemptsMax: MAIL_ATTEMPTS_MAX,
 });
 
+/** Mails a customer's users that people in an automation wait for a plugin that has not answered for some time. */
+export const unansweredMailJob = defineJob({
+  name: 'automations.unanswered-mail',
+  payload: z.object({ customerId: id, automationId: id }),
+  attemptsMax: MAIL_ATTEMPTS_MAX,
+});
+
 /** Lets the mails of a flow go that were held back while it was stopped, as was chosen for what is late. */
 export const resumeMailsJob = defineJob({
   name: 'automations.resume-mails',

@@ -1,6 +1,7 @@
 /** How REST shows runs of automations and counts of nodes, and the shapes of its answers. */
 import { z } from 'zod';
 import type {
+  RestAutomationCountsFragment,
   RestAutomationRunFragment,
   RestAutomationStepFragment,
   RestVersionCountsFragment,
@@ -39,7 +40,14 @@ function namedForRest(details: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(Object.entries(details).map(([name, value]) => [restFieldName(name), value]));
 }
 
-export function presentVersionCounts({ version, isLive, nodes, ...sums }: RestVersionCountsFragment) {
+export function presentCounts({ versions, postponedAt, postponedReason }: RestAutomationCountsFragment) {
+  return {
+    versions: versions.map(presentVersionCounts),
+    ...{ postponed_at: restTime(postponedAt), postponed_reason: postponedReason },
+  };
+}
+
+function presentVersionCounts({ version, isLive, nodes, ...sums }: RestVersionCountsFragment) {
   return {
     ...{ version, is_live: isLive },
     ...{ waiting: Number(sums.waiting), parked: Number(sums.parked), left: Number(sums.left) },
@@ -50,6 +58,8 @@ export function presentVersionCounts({ version, isLive, nodes, ...sums }: RestVe
         paused_at: restTime(late.pausedAt),
         late_total: numberOf(late.lateTotal),
         late_done: numberOf(late.lateDone),
+        postponed_at: restTime(late.postponedAt),
+        postponed_reason: late.postponedReason,
       },
     })),
   };
@@ -71,7 +81,9 @@ const runParts = {
   since: timeShape,
   wake_at: timeShape.nullable(),
   ended_at: timeShape.nullable(),
-  reason: z.string().nullable().meta({ description: 'Why it is parked or has ended: a code.' }),
+  reason: z.string().nullable().meta({
+    description: 'Why it is parked or has ended: a code. Of one that waits for a plugin `condition_unavailable`.',
+  }),
   failures: countShape,
 };
 export const runRowShape = z.strictObject(runParts).meta({ id: 'AutomationRunRow' });
@@ -119,6 +131,8 @@ const nodeCountShape = z
     paused_at: timeShape.nullable(),
     late_total: countShape.nullable(),
     late_done: countShape.nullable(),
+    postponed_at: timeShape.nullable(),
+    postponed_reason: z.string().nullable(),
   })
   .meta({ id: 'AutomationNodeCount' });
 
@@ -135,6 +149,8 @@ export const countsShape = z.strictObject({
       })
       .meta({ id: 'AutomationVersionCounts' }),
   ),
+  postponed_at: timeShape.nullable(),
+  postponed_reason: z.string().nullable(),
 });
 
 export const runsChangedShape = actionShape({ automation_uid: uidShape, runs: countShape });

@@ -7,9 +7,9 @@ import { answersBody } from '../shapes.ts';
 import {
   countsShape,
   oneRunShape,
+  presentCounts,
   presentRun,
   presentStep,
-  presentVersionCounts,
   runRowShape,
   runsChangedShape,
 } from './present-runs.ts';
@@ -58,11 +58,11 @@ export const automationRunRows = [
     access: 'token',
     summary: 'Counts the people of each node: entered = waiting + passed + left + parked.',
     details:
-      '`version`: only this one; without it the live one and the newest that anybody came to. Who comes to a node twice counts twice; who was deleted counts still. `paused_at`: nobody is moved at the node since then, because too many were parked. `late_total`, `late_done`: who was late when the automation went on, and how many of them have gone on since; null when nobody of them is left.',
+      '`version`: only this one; without it the live one and the newest that anybody came to. Who comes to a node twice counts twice; who was deleted counts still. `paused_at`: nobody is moved at the node since then, because too many were parked. `late_total`, `late_done`: who was late when the automation went on, and how many of them have gone on since; null when nobody of them is left. `postponed_at`, `postponed_reason`: people wait there for a plugin that does not answer; they go on within a minute after it has answered. The same of the automation: it does not read what happens to people meanwhile, and misses nothing.',
     answers: answersBody(countsShape),
     operation: 'AutomationCounts',
     variables: (input) => ({ uid: input.param('uid'), version: input.integer('version') }),
-    present: ({ automationCounts }) => ok({ versions: automationCounts.versions.map(presentVersionCounts) }),
+    present: ({ automationCounts }) => ok(presentCounts(automationCounts)),
   }),
   endpoint({
     method: 'POST',

@@ -1,4 +1,5 @@
 /** The counts of an automation's nodes (decision D90): read, or watched. */
+import { unavailableText } from '../../domain/audience/segments/segment-errors.ts';
 import type { NodeCount } from '../../domain/automations/runs/count-read-model.ts';
 import { automationNotFound } from '../../domain/automations/automation-errors.ts';
 import { findOwnedAutomation } from '../../domain/automations/find-owned-automation.ts';
@@ -39,6 +40,17 @@ const AutomationNodeCount = builder.objectRef<NodeCount>('AutomationNodeCount').
         'Who was late here when the automation went on; null: nobody of them is left, or nothing was chosen.',
     }),
     lateDone: t.expose('lateDone', { type: 'BigInt', nullable: true, description: 'How many of them have gone on.' }),
+    postponedAt: t.expose('postponedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since when people wait here for a plugin that does not answer; null: nobody does. They go on within a minute after it has answered.',
+    }),
+    postponedReason: t.string({
+      nullable: true,
+      description: 'Which plugin has not answered, why, and what to do.',
+      resolve: ({ postponedFor }) => postponedFor && unavailableText(postponedFor),
+    }),
   }),
 });
 
@@ -68,6 +80,17 @@ const AutomationCounts = builder.objectRef<Counts>('AutomationCounts').implement
       type: [AutomationVersionCounts],
       extensions: { listLength: 5 },
       resolve: ({ versions }) => [...versions],
+    }),
+    postponedAt: t.expose('postponedAt', {
+      type: 'DateTime',
+      nullable: true,
+      description:
+        'Since when the automation does not read what happens to people, because a plugin that its triggers, goals or exits ask does not answer; null: it reads it. Nothing is missed.',
+    }),
+    postponedReason: t.string({
+      nullable: true,
+      description: 'Which plugin has not answered, why, and what to do.',
+      resolve: ({ postponedFor }) => postponedFor && unavailableText(postponedFor),
     }),
   }),
 });

@@ -116,7 +116,10 @@ const AutomationRun = builder.objectRef<FoundRun>('AutomationRun').implement({
       description: 'When it goes on by itself; null: not by a time.',
     }),
     endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true }),
-    reason: t.exposeString('reason', { nullable: true, description: 'Why it is parked or has ended: a code.' }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'Why it is parked or has ended: a code. Of one that waits for a plugin `condition_unavailable`.',
+    }),
     failures: t.exposeInt('failures', { description: 'Tries of the node that failed.' }),
     payload: t.field({
       type: 'JsonObject',

@@ -4,7 +4,11 @@ import { eraseGone } from '../../domain/automations/delete-automation.ts';
 import { freeHeldMails } from '../../domain/automations/stopping/free-held-mails.ts';
 import { lookAgain } from '../../domain/automations/stopping/look-again.ts';
 import { movePeople } from '../../domain/automations/versions/move-people.ts';
-import { enqueueBlockedPeopleMails, enqueuePausedNodeMails } from '../../domain/automations/runs/notices.ts';
+import {
+  enqueueBlockedPeopleMails,
+  enqueuePausedNodeMails,
+  enqueueUnansweredMails,
+} from '../../domain/automations/runs/notices.ts';
 import { workEnrolment } from '../../domain/automations/entries/work-enrolment.ts';
 import { workFlowTest } from '../../domain/automations/live-test/work-flow-test.ts';
 import { unparkOthers } from '../../domain/automations/runs/parked-runs.ts';
@@ -26,6 +30,7 @@ import {
   reviveLostJob,
   sendToFinishedJob,
   stoppedMailJob,
+  unansweredMailJob,
   unparkJob,
 } from '../../jobs/automation-jobs.ts';
 import { defineTask, type Task } from '../task.ts';
@@ -35,6 +40,7 @@ export const automationTasks: readonly Task[] = [
   defineTask(stoppedMailJob, (ctx, stopped, { jobId }) => enqueueStoppedMails(ctx, jobId, stopped)),
   defineTask(pausedNodeMailJob, (ctx, paused, { jobId }) => enqueuePausedNodeMails(ctx, jobId, paused)),
   defineTask(blockedPeopleMailJob, (ctx, key) => enqueueBlockedPeopleMails(ctx, key)),
+  defineTask(unansweredMailJob, (ctx, key) => enqueueUnansweredMails(ctx, key)),
   defineTask(resumeMailsJob, (ctx, key, { abortSignal }) => resumeMails(ctx, key, () => abortSignal.aborted)),
   defineTask(unparkJob, (ctx, parked, { abortSignal }) => unparkOthers(ctx, parked, () => abortSignal.aborted)),
   defineTask(enrolJob, (ctx, { customerId, enrolmentId }, { abortSignal, attempt }) =>

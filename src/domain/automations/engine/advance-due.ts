@@ -3,9 +3,9 @@
  * flow with 200,000 due people does not hold up another one (D89).
  */
 import type { Context } from '../../context.ts';
-import { messageOf } from '../../../lib/errors.ts';
 import { advanceNode } from './advance-node.ts';
-import { dueNodes, postponeNode } from '../runs/node-store.ts';
+import { postponeNode } from './postpone-node.ts';
+import { dueNodes } from '../runs/node-store.ts';
 import type { DueNode } from '../runs/run.ts';
 import { RoundRobin } from './round-robin.ts';
 
@@ -13,8 +13,6 @@ import { RoundRobin } from './round-robin.ts';
 const NODES_AT_ONCE = 10_000;
 /** How often nodes that have become due meanwhile are found. */
 const LOOK_MS = 1_000;
-/** What a node needs may be back then, such as a plugin. */
-const POSTPONED_MS = 60_000;
 
 export interface Advancing {
   /** The time up to which something is due; fixed between two looks (D88). */
@@ -53,8 +51,7 @@ async function advanced(ctx: Context, node: DueNode, at: Date): ReturnType<typeo
   try {
     return await advanceNode(ctx, node, at);
   } catch (error) {
-    ctx.log.warn('automations.node_postponed', { ...node.key, message: messageOf(error) });
-    await postponeNode(ctx.db, node.key, new Date(at.getTime() + POSTPONED_MS));
+    await postponeNode(ctx, node.key, { error, now: at });
     return { moved: 0, next: undefined };
   }
 }

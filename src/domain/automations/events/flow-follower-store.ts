@@ -3,6 +3,7 @@
  * people in and moves them on, so each event has its effect exactly once; a flow that fails delays no other.
  */
 import { row, sql, type Queryable, type RowOf, type Transaction } from '../../../db/database.ts';
+import type { UnavailableCondition } from '../../audience/segments/segment-errors.ts';
 import { LAST_PERSON_EVENT_ID } from '../../../events/person-event-read-model.ts';
 import type { VersionKey } from '../runs/run.ts';
 
@@ -10,6 +11,8 @@ type FlowKey = Pick<VersionKey, 'customerId' | 'automationId'>;
 
 /** A failed batch is tried again after 2, 4, 8 … seconds, at most this. */
 const RETRY_SECONDS_MAX = 600;
+/** The same while a plugin does not answer: the flow goes on within a minute after it is back. */
+const UNANSWERED_SECONDS_MAX = 30;
 const FAILURES_MAX = 30;
 
 /** A flow that an outage stopped reads nothing until it is activated, and then from where it was. */
@@ -53,7 +56,7 @@ export async function followFromNow(
     ON CONFLICT (customer_id, automation_id) DO UPDATE
       SET position = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.position ELSE excluded.position END,
           since = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN f.since ELSE excluded.since END, failures = 0,
-          retry_at = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN clock_timestamp() END`);
+          retry_at = CASE WHEN f.retry_at = ${UNTIL_ACTIVATED} THEN clock_timestamp() END, postponed_at = NULL, postponed_for = NULL`);
 }
 
 const BEHIND_ROW = row({ customerId: 'bigint', automationId: 'bigint', version: 'int', listId: 'bigint' });
@@ -83,13 +86,13 @@ export function flowsBehind(
   );
 }
 
-const HELD_ROW = row({ position: 'bigint', since: 'timestamptz' });
+const HELD_ROW = row({ position: 'bigint', since: 'timestamptz', isPostponed: 'bool' });
 
 /** Holds the flow's position until the transaction ends; undefined: another process does, or the flow was stopped meanwhile. */
 export async function holdPosition(tx: Transaction, { customerId, automationId }: FlowKey) {
   const [held] = await tx.query(
     HELD_ROW,
-    sql`SELECT f.position, f.since FROM hot.flow_follower f
+    sql`SELECT f.position, f.since, f.postponed_at IS NOT NULL AS "isPostponed" FROM hot.flow_follower f
           JOIN automation a ON a.customer_id = f.customer_id AND a.id = f.automation_id AND a.status = 'active'
          WHERE f.customer_id = ${customerId} AND f.automation_id = ${automationId} FOR NO KEY UPDATE OF f SKIP LOCKED`,
     'automations.hold_position',
@@ -108,18 +111,42 @@ export async function movePosition(
 ): Promise<void> {
   await tx.execute(
     sql`UPDATE hot.flow_follower
-           SET position = ${position}, since = ${since}, failures = 0, retry_at = CASE WHEN NOT ${isAll}::boolean THEN clock_timestamp() END
+           SET position = ${position}, since = ${since}, failures = 0, retry_at = CASE WHEN NOT ${isAll}::boolean THEN clock_timestamp() END,
+               postponed_at = NULL, postponed_for = NULL
          WHERE customer_id = ${customerId} AND automation_id = ${automationId}`,
     'automations.move_position',
   );
 }
 
-/** The next events could not be handled: they are tried again later; of a flow that an outage has stopped meanwhile when it is activated. */
-export async function delayPosition(db: Queryable, { customerId, automationId }: FlowKey): Promise<void> {
-  await db.execute(
-    sql`UPDATE hot.flow_follower
-           SET failures = least(failures + 1, ${FAILURES_MAX}::int),
-               retry_at = clock_timestamp() + make_interval(secs => least(2 ^ (failures + 1), ${RETRY_SECONDS_MAX}::int))
-         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND retry_at IS DISTINCT FROM ${UNTIL_ACTIVATED}`,
+/**
+ * The next events could not be handled: they are tried again later; of a flow that an outage has stopped meanwhile when it is activated. `about`: what a
+ * plugin has not answered. Returns whether the flow waits for a plugin from now on.
+ */
+export async function delayPosition(
+  db: Queryable,
+  key: FlowKey,
+  about: UnavailableCondition | null = null,
+): Promise<boolean> {
+  const secondsMax = about ? UNANSWERED_SECONDS_MAX : RETRY_SECONDS_MAX;
+  const [delayed] = await db.query(
+    { isNew: 'bool' },
+    sql`UPDATE hot.flow_follower f
+           SET failures = least(f.failures + 1, ${FAILURES_MAX}::int),
+               retry_at = clock_timestamp() + make_interval(secs => least(2 ^ (f.failures + 1), ${secondsMax}::int)),
+               postponed_at = CASE WHEN ${about !== null}::boolean THEN coalesce(f.postponed_at, clock_timestamp()) END,
+               postponed_for = ${about && JSON.stringify(about)}::jsonb
+          FROM (SELECT f.postponed_at FROM hot.flow_follower f WHERE ${isFlow(key)}) x
+         WHERE ${isFlow(key)} AND f.retry_at IS DISTINCT FROM ${UNTIL_ACTIVATED}
+        RETURNING x.postponed_at IS NULL AND f.postponed_at IS NOT NULL AS "isNew"`,
   );
+  return delayed?.isNew ?? false;
+}
+
+function isFlow({ customerId, automationId }: FlowKey) {
+  return sql`f.customer_id = ${customerId} AND f.automation_id = ${automationId}`;
+}
+
+/** A plugin for which the flow waited has answered. */
+export async function clearPostponed(tx: Transaction, key: FlowKey): Promise<void> {
+  await tx.execute(sql`UPDATE hot.flow_follower f SET postponed_at = NULL, postponed_for = NULL WHERE ${isFlow(key)}`);
 }

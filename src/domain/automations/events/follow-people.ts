@@ -5,11 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { haveEnded } from '../../../events/event-store.ts';
 import { lastPersonEventId, openPersonEventWriters } from '../../../events/person-event-read-model.ts';
-import { messageOf } from '../../../lib/errors.ts';
 import type { Context } from '../../context.ts';
 import { databaseNow } from '../runs/clock-read-model.ts';
-import { delayPosition, flowsBehind, type FlowBehind } from './flow-follower-store.ts';
+import { flowsBehind, type FlowBehind } from './flow-follower-store.ts';
 import { followFlow, type Reading } from './follow-flow.ts';
+import { postponeEvents } from './postpone-events.ts';
 import { RoundRobin } from '../engine/round-robin.ts';
 
 /** Flows of one look, the same number of each customer. */
@@ -57,7 +57,7 @@ export async function followPeople(ctx: Context, { isStopping, besides, memory =
       const read = await followed(ctx, flow, reading);
       if (read === 'some') waiting.again(next);
       hasRead ||= read === 'all' || read === 'some';
-      // Whoever reads it now may not come to its end.
+      // Whoever reads it now may not come to its end, or a plugin is being asked.
       if (read === 'none') isAll = false;
     }
     if (isAll && waiting.isEmpty()) memory.upTo = reading.upTo;
@@ -93,8 +93,7 @@ async function followed(
   try {
     return await followFlow(ctx, flow, reading);
   } catch (error) {
-    ctx.log.warn('automations.events_postponed', { ...flow, message: messageOf(error) });
-    await delayPosition(ctx.db, flow);
+    await postponeEvents(ctx, flow, error);
     return 'failed';
   }
 }

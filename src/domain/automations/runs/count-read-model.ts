@@ -1,5 +1,6 @@
 /** Counts of nodes (D90), from one row for each node of a version: their cost does not depend on the number of people. */
-import { row, sql, type Queryable, type RowOf } from '../../../db/database.ts';
+import { row, sql, typed, type Queryable, type RowOf } from '../../../db/database.ts';
+import type { UnavailableCondition } from '../../audience/segments/segment-errors.ts';
 import type { AutomationKey, RunFilter } from './seen-run.ts';
 
 const COUNT_ROW = row({
@@ -15,6 +16,9 @@ const COUNT_ROW = row({
   /** Runs that were late when the flow went on, as long as some of them wait for their time (D85), and how many of them have gone. */
   lateTotal: 'bigint?',
   lateDone: 'bigint?',
+  /** Since when people wait there for a plugin that has not answered; null: they do not. */
+  postponedAt: 'timestamptz?',
+  postponedFor: typed<UnavailableCondition | null>('json?'),
 });
 /** entered = waiting + passed + left + parked: the database refuses anything else. */
 export type NodeCount = RowOf<typeof COUNT_ROW>;
@@ -31,8 +35,8 @@ export function nodeCounts(
   return db.query(
     COUNT_ROW,
     sql`SELECT n.version, n.node, n.entered, n.waiting, n.passed, n."left", n.parked, n.paused_at AS "pausedAt",
-               CASE WHEN n.late_mode IS NOT NULL THEN n.late_total END AS "lateTotal", CASE WHEN n.late_mode IS NOT NULL THEN n.late_done END AS "lateDone"
-          FROM hot.flow_node n
+               CASE WHEN n.late_mode IS NOT NULL THEN n.late_total END AS "lateTotal", CASE WHEN n.late_mode IS NOT NULL THEN n.late_done END AS "lateDone",
+               CASE WHEN n.waiting > 0 THEN n.postponed_at END AS "postponedAt", CASE WHEN n.waiting > 0 THEN n.postponed_for END AS "postponedFor" FROM hot.flow_node n
          WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId}
            AND (n.version = ${version}::int OR ${version}::int IS NULL AND n.version IN (
              SELECT DISTINCT v.version FROM hot.flow_node v WHERE v.customer_id = ${customerId} AND v.automation_id = ${automationId}
@@ -71,11 +75,20 @@ export async function knownNodes(
   return new Set(rows.map(({ node }) => node));
 }
 
+const LIVE_ROW = row({
+  liveVersion: 'int?',
+  /** Since when the flow cannot read what happens to its people, because a plugin has not answered; null: it can. */
+  postponedAt: 'timestamptz?',
+  postponedFor: typed<UnavailableCondition | null>('json?'),
+});
+
 /** Undefined: the automation is gone. */
 export async function liveVersionOf(db: Queryable, { customerId, automationId }: AutomationKey) {
   const [found] = await db.query(
-    { liveVersion: 'int?' },
-    sql`SELECT live_version AS "liveVersion" FROM automation WHERE customer_id = ${customerId} AND id = ${automationId}`,
+    LIVE_ROW,
+    sql`SELECT a.live_version AS "liveVersion", f.postponed_at AS "postponedAt", f.postponed_for AS "postponedFor"
+          FROM automation a LEFT JOIN hot.flow_follower f ON f.customer_id = a.customer_id AND f.automation_id = a.id
+         WHERE a.customer_id = ${customerId} AND a.id = ${automationId}`,
     'automations.live_version',
   );
   return found;

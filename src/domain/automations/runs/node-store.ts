@@ -1,6 +1,7 @@
-/** Nodes in the database: when the next run of each is due, and whether it is paused. One row for each node of a version. */
+/** Nodes in the database: when the next run of each is due, whether it is paused, and for which plugin it waits. One row for each node of a version. */
 import { sql, row, typed, type Queryable, type Transaction } from '../../../db/database.ts';
 import { tryLockUntilCommit } from '../../../db/lock.ts';
+import type { UnavailableCondition } from '../../audience/segments/segment-errors.ts';
 import type { AutomationStatus } from '../automation.ts';
 import { nextRelease, type LateMode, type LateRuns } from './late-runs.ts';
 import { holdNode } from './node-count-store.ts';
@@ -59,7 +60,7 @@ export async function nodeState(
 export async function storeNextWake(tx: Transaction, key: NodeKey): Promise<void> {
   await holdNode(tx, key);
   await tx.execute(
-    sql`UPDATE hot.flow_node n SET next_wake_at = (
+    sql`UPDATE hot.flow_node n SET postponed_at = NULL, postponed_for = NULL, next_wake_at = (
           SELECT r.wake_at FROM hot.flow_run r WHERE ${runsOf(key)} AND r.wake_at IS NOT NULL ORDER BY r.wake_at LIMIT 1)
          WHERE ${isNode(key)}`,
     'automations.next_wake',
@@ -71,7 +72,8 @@ export async function storeNextRelease(tx: Transaction, key: NodeKey, late: Late
   await holdNode(tx, key);
   await tx.execute(
     sql`UPDATE hot.flow_node n
-           SET next_wake_at = least(CASE WHEN x.any_late THEN ${nextRelease(late)}::timestamptz END, (
+           SET postponed_at = NULL, postponed_for = NULL,
+               next_wake_at = least(CASE WHEN x.any_late THEN ${nextRelease(late)}::timestamptz END, (
                  SELECT r.wake_at FROM hot.flow_run r WHERE ${runsOf(key)} AND r.wake_at > ${late.until} ORDER BY r.wake_at LIMIT 1)),
                late_mode = CASE WHEN x.any_late THEN n.late_mode END
           FROM (SELECT EXISTS (SELECT 1 FROM hot.flow_run r WHERE ${runsOf(key)} AND r.wake_at <= ${late.until}) AS any_late) x
@@ -118,14 +120,45 @@ export async function secondsOverdue(db: Queryable): Promise<number> {
   return Math.max(0, first?.seconds ?? 0);
 }
 
-/** Nothing of the node is tried before this time: its work failed as a whole, as when a plugin that it asks is away. */
-export async function postponeNode(
+interface Postponed {
+  /** What a plugin has not answered; null: it failed for another reason. */
+  readonly about: UnavailableCondition | null;
+  readonly now: Date;
+  readonly until: Date;
+}
+
+/** Nothing of the node is tried before `until`: its work failed as a whole. Returns whether people wait there for a plugin from now on. */
+export async function writePostponed(
+  tx: Transaction,
+  key: NodeKey,
+  { about, now, until }: Postponed,
+): Promise<boolean> {
+  const [written] = await tx.query(
+    { isNew: 'bool' },
+    sql`UPDATE hot.flow_node n
+           SET next_wake_at = greatest(n.next_wake_at, ${until}),
+               postponed_at = CASE WHEN x.is_waited_for THEN coalesce(n.postponed_at, ${now}) END,
+               postponed_for = CASE WHEN x.is_waited_for THEN ${about && JSON.stringify(about)}::jsonb END
+          FROM (SELECT n.postponed_at, ${about !== null}::boolean AND n.waiting > 0 AS is_waited_for FROM hot.flow_node n WHERE ${isNode(key)}) x
+         WHERE ${isNode(key)} AND n.next_wake_at IS NOT NULL
+        RETURNING x.is_waited_for AND x.postponed_at IS NULL AS "isNew"`,
+    'automations.postpone_node',
+  );
+  return written?.isNew ?? false;
+}
+
+const UNANSWERED_ROW = row({ node: 'text', waiting: 'int', about: typed<UnavailableCondition>('json') });
+
+/** Where people of the automation wait for a plugin, at most so many nodes. */
+export function unansweredNodes(
   db: Queryable,
-  { customerId, automationId, version, node }: NodeKey,
-  until: Date,
-): Promise<void> {
-  await db.execute(
-    sql`UPDATE hot.flow_node SET next_wake_at = greatest(next_wake_at, ${until})
-         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND version = ${version} AND node = ${node} AND next_wake_at IS NOT NULL`,
+  { customerId, automationId }: Pick<NodeKey, 'customerId' | 'automationId'>,
+  max: number,
+) {
+  return db.query(
+    UNANSWERED_ROW,
+    sql`SELECT n.node, n.waiting::int AS waiting, n.postponed_for AS about FROM hot.flow_node n
+         WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId} AND n.postponed_at IS NOT NULL AND n.waiting > 0
+         ORDER BY n.version DESC, n.node LIMIT ${max}`,
   );
 }

@@ -1,11 +1,16 @@
-/** Mails to the users of a customer about an automation: a node was paused (D87), people were blocked (D83). */
+/** Mails to the users of a customer about an automation: a node was paused (D87), people were blocked (D83), people wait for a plugin. */
+import { unavailableText } from '../../audience/segments/segment-errors.ts';
 import { enqueueNotices, enqueueSystemMails } from '../../delivery/messages/system-mail.ts';
 import type { Context } from '../../context.ts';
 import { countBlocked } from '../entries/entry-store.ts';
 import { readersOf } from '../engine/outage-store.ts';
+import { liveVersionOf } from './count-read-model.ts';
+import { unansweredNodes } from './node-store.ts';
 
 /** More users rarely manage one customer's automations. */
 const READERS_MAX = 10;
+/** In a mail; more are rare. */
+const NODES_NAMED_MAX = 10;
 const DAY_LENGTH = 'YYYY-MM-DD'.length;
 
 export interface PausedNode {
@@ -36,15 +41,17 @@ export async function enqueuePausedNodeMails(
   await enqueueSystemMails(ctx, jobId, mails);
 }
 
+interface AutomationKey {
+  readonly customerId: bigint;
+  readonly automationId: bigint;
+}
+
 /** Mails how many people are blocked, and what to do: once a day for each automation. */
-export async function enqueueBlockedPeopleMails(
-  ctx: Context,
-  key: { readonly customerId: bigint; readonly automationId: bigint },
-): Promise<void> {
+export async function enqueueBlockedPeopleMails(ctx: Context, key: AutomationKey): Promise<void> {
   const people = await countBlocked(ctx.db, key);
   if (people === 0) return;
   const readers = await readersOf(ctx.db, key, { status: 'active', max: READERS_MAX });
-  const day = ctx.clock.now().toISOString().slice(0, DAY_LENGTH);
+  const day = today(ctx);
   await enqueueNotices(
     ctx,
     readers.map(({ email, name }) => ({
@@ -58,4 +65,37 @@ export async function enqueueBlockedPeopleMails(
       ],
     })),
   );
+}
+
+/** Mails where people wait for a plugin, and what to do: once a day for each automation. */
+export async function enqueueUnansweredMails(ctx: Context, key: AutomationKey): Promise<void> {
+  const paragraphs = await unansweredParagraphs(ctx, key);
+  if (paragraphs.length === 0) return;
+  const readers = await readersOf(ctx.db, key, { status: 'active', max: READERS_MAX });
+  const mails = readers.map(({ email, name }) => ({
+    cause: `unanswered in flow ${key.automationId} ${today(ctx)} ${email}`,
+    to: email,
+    subject: `The automation ${name} waits for a plugin`,
+    paragraphs,
+  }));
+  await enqueueNotices(ctx, mails);
+}
+
+const NOT_READ =
+  'What happens to people lets nobody in and ends no wait meanwhile. It is kept, and has its effect later.';
+const GO_ON = 'Everybody keeps their place, and goes on within a minute after the plugin has answered.';
+
+/** None: nothing waits for a plugin any more. */
+async function unansweredParagraphs({ db, installation }: Context, key: AutomationKey): Promise<readonly string[]> {
+  const nodes = await unansweredNodes(db, key, NODES_NAMED_MAX);
+  const notRead = (await liveVersionOf(db, key))?.postponedFor;
+  const about = nodes[0]?.about ?? notRead;
+  if (!about) return [];
+  const places = nodes.map(({ node, waiting }) => `${node} (${waiting})`).join(', ');
+  const people = nodes.length > 0 ? [`People wait at these steps, with their number: ${places}.`] : [];
+  return [unavailableText(about), ...people, ...(notRead ? [NOT_READ] : []), GO_ON, installation.baseUrl];
+}
+
+function today({ clock }: Context): string {
+  return clock.now().toISOString().slice(0, DAY_LENGTH);
 }

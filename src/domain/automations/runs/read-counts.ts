@@ -1,6 +1,7 @@
 /** The counts of an automation's nodes (D90), and their live feed. */
 import { sharedFeed, type FeedSource } from '../../../db/live-feed.ts';
 import type { Database } from '../../../db/database.ts';
+import type { UnavailableCondition } from '../../audience/segments/segment-errors.ts';
 import type { Context } from '../../context.ts';
 import { liveVersionOf, nodeCounts, type NodeCount } from './count-read-model.ts';
 import { liveFlow } from './live-flow.ts';
@@ -23,6 +24,9 @@ export interface VersionCounts {
 
 export interface AutomationCounts {
   readonly versions: readonly VersionCounts[];
+  /** Since when it cannot read what happens to its people, and what a plugin has not answered; null: it can. */
+  readonly postponedAt: Date | null;
+  readonly postponedFor: UnavailableCondition | null;
 }
 
 type Reading = Pick<Context, 'db' | 'database'>;
@@ -32,7 +36,7 @@ export async function readCounts(ctx: Reading, question: CountsQuestion): Promis
   const { version: asked } = question;
   const found = await liveVersionOf(ctx.db, question);
   if (!found) return undefined;
-  const { liveVersion } = found;
+  const { liveVersion, ...postponed } = found;
   const counts = Map.groupBy(await nodeCounts(ctx.db, question, asked), ({ version }) => version);
   const whole = asked ?? liveVersion;
   if (whole !== null) {
@@ -47,7 +51,7 @@ export async function readCounts(ctx: Reading, question: CountsQuestion): Promis
     left: sum(nodes, ({ left }) => left),
     nodes,
   }));
-  return { versions: versions.toSorted((one, other) => other.version - one.version) };
+  return { versions: versions.toSorted((one, other) => other.version - one.version), ...postponed };
 }
 
 /** In the order of the flow's nodes; those to which nobody came have zeros. */
@@ -60,7 +64,7 @@ async function withEmptyNodes(
   const known = new Map(counts.map((count) => [count.node, count]));
   const none = {
     ...{ version: key.version, entered: 0n, waiting: 0n, passed: 0n, left: 0n, parked: 0n },
-    ...{ pausedAt: null, lateTotal: null, lateDone: null },
+    ...{ pausedAt: null, lateTotal: null, lateDone: null, postponedAt: null, postponedFor: null },
   };
   return [...(live?.graph.nodes.keys() ?? known.keys())].map((node) => known.get(node) ?? { ...none, node });
 }

@@ -156,11 +156,14 @@ const SEEN_RUN = row({
   since: 'timestamptz',
   wakeAt: 'timestamptz?',
   endedAt: 'timestamptz?',
-  /** Why it is parked, or has ended. */
+  /** Why it is parked, has ended, or waits for a plugin. */
   reason: 'text?',
   failures: 'smallint',
 });
 export type SeenRun = RowOf<typeof SEEN_RUN> & AutomationKey;
+
+/** The reason of runs at a node that a plugin has not answered. */
+const WAITS_FOR_PLUGIN = 'condition_unavailable';
 
 /** These runs, in their order; without those of which nothing is known any more. */
 export async function seenRuns(
@@ -176,11 +179,14 @@ export async function seenRuns(
            CASE WHEN r.state = 'parked' THEN 'parked' WHEN r.id IS NOT NULL THEN 'waiting' WHEN l.what = 'passed' THEN 'passed' ELSE 'left' END AS state,
            coalesce(r.node, l.node) AS node, coalesce(r.entered_at, f.at) AS "enteredAt", coalesce(r.since, l.at) AS since, r.wake_at AS "wakeAt",
            CASE WHEN r.id IS NULL THEN l.at END AS "endedAt",
-           CASE WHEN r.id IS NULL THEN l.reason WHEN r.state = 'parked' THEN r.reason END AS reason,
+           CASE WHEN r.id IS NULL THEN l.reason WHEN r.state = 'parked' THEN r.reason WHEN r.wake_at <= n.next_wake_at THEN ${WAITS_FOR_PLUGIN} END AS reason,
            coalesce(r.failures, 0::smallint) AS failures
       FROM unnest(${[...ids]}::bigint[]) WITH ORDINALITY i (id, place)
       LEFT JOIN LATERAL (SELECT r.* FROM hot.flow_run r
                           WHERE r.customer_id = ${customerId} AND r.automation_id = ${automationId} AND r.id = i.id OFFSET 0) r ON true
+      LEFT JOIN LATERAL (SELECT n.next_wake_at FROM hot.flow_node n
+                          WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId} AND n.version = r.version AND n.node = r.node
+                            AND n.postponed_at IS NOT NULL) n ON true
       LEFT JOIN LATERAL (SELECT t.person_id, t.at FROM ${steps} ORDER BY t.no LIMIT 1) f ON true
       LEFT JOIN LATERAL (SELECT t.* FROM ${steps} ORDER BY t.no DESC LIMIT 1) l ON true
      CROSS JOIN LATERAL (SELECT coalesce(r.person_id, f.person_id) AS id) p
