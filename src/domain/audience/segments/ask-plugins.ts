@@ -2,7 +2,7 @@
  * Asks plugins for whom their conditions of a rule hold, and stores the answers. A plugin is asked outside of transactions, with a time
  * limit, and what it answers never becomes part of a statement. Without a complete answer of every condition there is none at all.
  */
-import { createConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from '../../../lib/concurrency-limit.ts';
 import { assert, messageOf } from '../../../lib/errors.ts';
 import { isUid, subscriberIdOf } from '../../../lib/ids.ts';
 import type { ConditionPage, SegmentCondition } from '../../../plugin-api/index.ts';
@@ -56,6 +56,15 @@ const asking = createConcurrencyLimit({
   refuse: tooManyCounts,
 });
 
+/** As many as for requests: flows of all customers ask, and what a plugin answers is in memory. */
+const FLOWS_PER_CONDITION_MAX = 8;
+
+/** Flows that ask one condition delay no flow that asks another one. */
+const askingForFlows = createConcurrencyLimit({
+  ...{ runningMax: Infinity, runningPerKeyMax: FLOWS_PER_CONDITION_MAX, waitingPerKeyMax: 0 },
+  refuse: tooManyCounts,
+});
+
 const NO_ANSWERS: AnswersByQuestion = new Map();
 
 /**
@@ -67,14 +76,54 @@ export async function answersTo(
   { rule, customerId, listId }: RuleToAnswer,
   campaign?: AskingCampaign,
 ): Promise<AnswersByQuestion> {
+  const questions = await placedQuestions(ctx, { rule, customerId, listId }, campaign);
+  const answers = questions.map(async (question) => [question.key, await answerTo(ctx, question)] as const);
+  return questions.length > 0 ? new Map(await Promise.all(answers)) : NO_ANSWERS;
+}
+
+/**
+ * The answers of the last minute; undefined: there is none to some question, and `askForFlow` asks. Throws UnavailableConditionError when the
+ * plugin is not there.
+ */
+export async function freshAnswers(ctx: Context, asked: RuleToAnswer): Promise<AnswersByQuestion | undefined> {
+  const found = new Map<string, bigint>();
+  for (const question of await placedQuestions(ctx, asked)) {
+    requireEntry(ctx, question);
+    const fresh = await freshAnswer(ctx.db, question, { question: question.key, secondsMax: FRESH_SECONDS });
+    if (fresh === undefined) return undefined;
+    found.set(question.key, fresh);
+  }
+  return found;
+}
+
+/**
+ * Asks what has no answer of the last minute. Throws UnavailableConditionError, and `TOO_MANY_COUNTS` at once when a condition is being asked
+ * for other flows.
+ */
+export async function askForFlow(ctx: Context, asked: RuleToAnswer): Promise<void> {
+  const questions = await placedQuestions(ctx, asked);
+  const limit = askingForFlows;
+  await Promise.all(
+    questions.map((question) => {
+      const { plugin, name } = question.condition;
+      return askOnce(ctx, question, { limit, place: `${plugin} ${name}` });
+    }),
+  );
+}
+
+/** With what plugins get to know about the list. */
+async function placedQuestions(
+  ctx: Context,
+  { rule, customerId, listId }: RuleToAnswer,
+  campaign?: AskingCampaign,
+): Promise<readonly Question[]> {
   const questions = [...questionsOf(rule)];
-  if (questions.length === 0) return NO_ANSWERS;
+  if (questions.length === 0) return [];
   assert(!ctx.tx, 'plugins are asked outside of transactions');
   const [customer] = await customerUidsOf(ctx.db, [customerId]);
   const listUid = (await uidOfList(ctx.db, { customerId, id: listId })) ?? '';
   const about = { customerId, listId, customerUid: customer?.uid ?? '', listUid, campaign };
-  const ids = await Promise.all(questions.map(([key, condition]) => answerTo(ctx, { ...about, key, condition })));
-  return new Map(questions.map(([key], no) => [key, ids[no] ?? 0n]));
+  return questions.map(([key, condition]) => ({ ...about, key, condition }));
 }
 
 /** For whoever reads with answers: each question of the rule has a complete one, which stays until the transaction ends. */
@@ -105,27 +154,41 @@ interface Question {
 const underWay = new Map<string, Promise<bigint>>();
 
 async function answerTo(ctx: Context, question: Question): Promise<bigint> {
-  const { customerId, listId, key, condition, campaign } = question;
-  const entry = offeredCondition(ctx.hooks, question.customerUid, condition);
+  if (question.campaign) return ask(ctx, question);
+  requireEntry(ctx, question);
+  return askOnce(ctx, question, { limit: asking, place: String(question.customerId) });
+}
+
+/** An answer of the last minute, or one that is under way by the same limit, or else a new one. */
+async function askOnce(
+  ctx: Context,
+  question: Question,
+  { limit, place }: { readonly limit: ConcurrencyLimit; readonly place: string },
+): Promise<bigint> {
+  const { customerId, listId, key } = question;
+  const fresh = await freshAnswer(ctx.db, { customerId, listId }, { question: key, secondsMax: FRESH_SECONDS });
+  if (fresh !== undefined) return fresh;
+  const name = `${limit === asking ? 'request' : 'flow'} ${customerId} ${listId} ${key}`;
+  const same = underWay.get(name);
+  if (same) return same;
+  const answer = limit.run(() => ask(ctx, question), place).finally(() => void underWay.delete(name));
+  underWay.set(name, answer);
+  return answer;
+}
+
+/** Throws UnavailableConditionError when no plugin can be asked now. */
+function requireEntry(ctx: Context, { customerUid, condition }: Question): Entry {
+  const entry = offeredCondition(ctx.hooks, customerUid, condition);
   if (!entry) throw unavailable(condition, 'inactive');
   if (Object.keys(valueFaults(entry.value.parameters, condition.values)).length > 0)
     throw unavailable(condition, 'values');
-  if (campaign) return ask(ctx, question, entry);
-  const fresh = await freshAnswer(ctx.db, { customerId, listId }, { question: key, secondsMax: FRESH_SECONDS });
-  if (fresh !== undefined) return fresh;
-  const place = `${customerId} ${listId} ${key}`;
-  const same = underWay.get(place);
-  if (same) return same;
-  const answer = asking
-    .run(() => ask(ctx, question, entry), String(customerId))
-    .finally(() => void underWay.delete(place));
-  underWay.set(place, answer);
-  return answer;
+  return entry;
 }
 
 type Entry = OwnedEntry<SegmentCondition>;
 
-async function ask(ctx: Context, question: Question, entry: Entry): Promise<bigint> {
+async function ask(ctx: Context, question: Question): Promise<bigint> {
+  const entry = requireEntry(ctx, question);
   const { customerId, listId, key, campaign } = question;
   const list = { customerId, listId };
   const campaignId = campaign?.campaignId ?? null;

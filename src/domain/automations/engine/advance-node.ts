@@ -3,7 +3,7 @@
  * (D88). What dies in the middle has not happened; what has committed is not repeated.
  */
 import { inTransaction, type Context, type TransactionContext } from '../../context.ts';
-import type { AnswersByQuestion } from '../../audience/segments/segment.ts';
+import type { AnswersByQuestion, SegmentRule } from '../../audience/segments/segment.ts';
 import { setFlowDepths } from '../../../events/person-event-store.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Transaction } from '../../../db/database.ts';
@@ -17,7 +17,8 @@ import { releasedAt, requestOf, type LateRuns } from '../runs/late-runs.ts';
 import { countLate } from '../runs/node-count-store.ts';
 import { nodeState, storeNextRelease, storeNextWake, tryNode } from '../runs/node-store.ts';
 import { oneByOne } from './one-by-one.ts';
-import { answersToRules } from '../work/rule-answers.ts';
+import { postponeNode } from './postpone-node.ts';
+import { readyAnswers } from '../work/rule-answers.ts';
 import { findByKeys, lockDue, moveRuns } from '../runs/run-store.ts';
 import { zonesOfList } from '../runs/version-read-model.ts';
 import { fireForArrivals } from '../work/fire-webhooks.ts';
@@ -35,12 +36,15 @@ export interface Advanced {
   readonly next: DueNode | undefined;
 }
 
-/** Repeating is harmless. */
+/** Repeating is harmless. While a plugin is asked, nobody is moved. */
 export async function advanceNode(ctx: Context, { key, after }: DueNode, now: Date): Promise<Advanced> {
   const live = await liveFlow(ctx, key);
   const node = live?.graph.nodes.get(key.node);
   if (!live || !node) throw new Error('The version of the flow, or its node, is gone.');
-  const step = { live, node, now, answers: await answersFor(ctx, live, node) };
+  const answers = await answersFor(ctx, { key, live, node, now });
+  // Others go on meanwhile: the next look finds the node again.
+  if (!answers) return NOTHING;
+  const step = { live, node, now, answers };
   const ahead = nodesAhead(live, node);
   const whole = { ...step, after, max: RUNS_AT_ONCE };
   // What fails further on is tried there again.
@@ -62,14 +66,22 @@ interface Step {
   readonly answers: AnswersByQuestion;
 }
 
-const NO_ANSWERS: AnswersByQuestion = new Map();
+/** Plugins are asked outside of transactions. Undefined: they are being asked. */
+function answersFor(
+  ctx: Context,
+  { key, live, node, now }: Omit<Step, 'answers'> & { readonly key: NodeKey },
+): Promise<AnswersByQuestion | undefined> {
+  return readyAnswers(ctx, live, {
+    rules: rulesAskedBy(live, node),
+    asker: `node ${key.automationId} ${key.version} ${key.node}`,
+    onFailure: (error) => postponeNode(ctx, key, { error, now }),
+  });
+}
 
-/** Plugins are asked outside of transactions. */
-async function answersFor(ctx: Context, live: LiveFlow, node: FlowNode): Promise<AnswersByQuestion> {
-  if (node.type === 'send_mail') return answersToRules(ctx, live, rulesOfWaysOut(live));
-  if (node.type !== 'condition') return NO_ANSWERS;
-  const rules = questionsOf(node.if).flatMap((one) => ('person' in one ? [one.person] : []));
-  return answersToRules(ctx, live, rules);
+function rulesAskedBy(live: LiveFlow, node: FlowNode): readonly SegmentRule[] {
+  if (node.type === 'send_mail') return rulesOfWaysOut(live);
+  if (node.type !== 'condition') return [];
+  return questionsOf(node.if).flatMap((one) => ('person' in one ? [one.person] : []));
 }
 
 const NOTHING: Advanced = { moved: 0, next: undefined };

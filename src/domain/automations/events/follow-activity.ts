@@ -2,16 +2,15 @@
  * Lets flows look at opens and clicks that they ask for, beside what happens to people (follow-people.ts): they let people in, end waits, and
  * take people out by goals and exits. What is taken and what it does are one transaction: what dies in the middle has not happened.
  */
-import { messageOf } from '../../../lib/errors.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { databaseNow } from '../runs/clock-read-model.ts';
 import { enterByEvents } from './enter-by-events.ts';
 import { flowsWithActivity, takeActivity } from './flow-activity-store.ts';
-import { delayPosition, holdPosition, type FlowBehind } from './flow-follower-store.ts';
-import { rulesOf } from './follow-flow.ts';
+import { clearPostponed, holdPosition, type FlowBehind } from './flow-follower-store.ts';
+import { answersFor } from './follow-flow.ts';
+import { postponeEvents } from './postpone-events.ts';
 import { liveFlow } from '../runs/live-flow.ts';
 import { moveByEvents } from './move-by-events.ts';
-import { answersToRules } from '../work/rule-answers.ts';
 import { findByKeys } from '../runs/run-store.ts';
 
 /** Flows of one round. */
@@ -42,19 +41,22 @@ async function followed(ctx: Context, flow: FlowBehind, clock: () => Promise<Dat
   try {
     return (await actOn(ctx, flow, await clock())) > 0;
   } catch (error) {
-    ctx.log.warn('automations.activity_postponed', { ...flow, message: messageOf(error) });
-    await delayPosition(ctx.db, flow);
+    await postponeEvents(ctx, flow, error);
     return true;
   }
 }
 
-/** Returns how many were taken; 0 if another process holds the flow. */
-async function actOn(ctx: Context, { customerId, automationId, version }: FlowBehind, now: Date): Promise<number> {
+/** Returns how many were taken; 0 if another process holds the flow, or while a plugin is asked. */
+async function actOn(ctx: Context, behind: FlowBehind, now: Date): Promise<number> {
+  const { customerId, automationId, version } = behind;
   const live = await liveFlow(ctx, { customerId, automationId, version });
   if (!live) throw new Error('The version of the flow is gone.');
-  const answers = await answersToRules(ctx, live, rulesOf(live));
+  const answers = await answersFor(ctx, live, behind);
+  if (!answers) return 0;
   return inTransaction(ctx, async (tx) => {
-    if (!(await holdPosition(tx.tx, live.key))) return 0;
+    const held = await holdPosition(tx.tx, live.key);
+    if (!held) return 0;
+    if (held.isPostponed) await clearPostponed(tx.tx, live.key);
     const events = await takeActivity(tx.tx, live.key, AT_ONCE_MAX);
     await findByKeys(tx.tx);
     await moveByEvents(tx, live, { events, answers, now });

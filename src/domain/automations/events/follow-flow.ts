@@ -2,14 +2,17 @@
  * Reads on for one flow: the next events of its list let people in, end waits, and take people out by goals and exits. Position and effects
  * are one transaction: what dies in the middle has not happened.
  */
+import type { AnswersByQuestion, SegmentRule } from '../../audience/segments/segment.ts';
 import { readPersonEvents } from '../../../events/person-event-read-model.ts';
 import type { PersonEvent } from '../../../events/person-event.ts';
 import { inTransaction, type Context } from '../../context.ts';
 import { enterByEvents, mayStart } from './enter-by-events.ts';
 import { holdPosition, movePosition, type FlowBehind } from './flow-follower-store.ts';
+import { occupiedNodes } from '../runs/count-read-model.ts';
 import { liveFlow, type LiveFlow } from '../runs/live-flow.ts';
 import { awaitsEvents, isAwaited, moveByEvents } from './move-by-events.ts';
-import { answersToRules } from '../work/rule-answers.ts';
+import { postponeEvents } from './postpone-events.ts';
+import { readyAnswers } from '../work/rule-answers.ts';
 import { findByKeys } from '../runs/run-store.ts';
 import { rulesOfWaysOut } from '../engine/ways-out.ts';
 
@@ -25,7 +28,7 @@ export interface Reading {
   readonly now: Date;
 }
 
-/** Whether it read all, or some of it; none if another process does. */
+/** Whether it read all, or some of it; none if another process does, or while a plugin is asked. */
 export async function followFlow(
   ctx: Context,
   behind: FlowBehind,
@@ -34,7 +37,8 @@ export async function followFlow(
   const { customerId, automationId, version, listId } = behind;
   const live = await liveFlow(ctx, { customerId, automationId, version });
   if (!live) throw new Error('The version of the flow is gone.');
-  const answers = await answersToRules(ctx, live, rulesOf(live));
+  const answers = await answersFor(ctx, live, behind);
+  if (!answers) return 'none';
   return inTransaction(ctx, async (tx) => {
     const held = await holdPosition(tx.tx, behind);
     if (!held) return 'none';
@@ -57,10 +61,27 @@ export async function followFlow(
   });
 }
 
-/** About people: of its triggers, goals and exits. */
-export function rulesOf(live: LiveFlow) {
+/** To its rules about people. Undefined: a plugin is being asked, and other flows go on meanwhile. */
+export async function answersFor(
+  ctx: Context,
+  live: LiveFlow,
+  behind: FlowBehind,
+): Promise<AnswersByQuestion | undefined> {
+  return readyAnswers(ctx, live, {
+    rules: await rulesOf(ctx, live),
+    asker: `events ${behind.automationId} ${behind.version}`,
+    onFailure: (error) => postponeEvents(ctx, behind, error),
+  });
+}
+
+/** Of its triggers, and of goals and exits: also those of earlier versions that people are still in. */
+async function rulesOf(ctx: Context, live: LiveFlow): Promise<readonly SegmentRule[]> {
+  const { key } = live;
   const filters = live.flow.triggers.flatMap((trigger) => ('if' in trigger && trigger.if ? [trigger.if] : []));
-  return [...filters, ...rulesOfWaysOut(live)];
+  const earlier = key.version > 1 ? await occupiedNodes(ctx.db, key, key.version) : [];
+  const versions = new Set(earlier.map(({ version }) => version));
+  const flows = await Promise.all([...versions].map((version) => liveFlow(ctx, { ...key, version })));
+  return [...filters, ...[live, ...flows].flatMap((flow) => (flow ? rulesOfWaysOut(flow) : []))];
 }
 
 /**

@@ -3,20 +3,20 @@
  * one transaction: what dies in the middle has not happened. Any number of processes may do it at once.
  */
 import { inTransaction, type Context } from '../../context.ts';
-import { answersTo } from '../../audience/segments/ask-plugins.ts';
 import type { AnswersByQuestion, SegmentRule } from '../../audience/segments/segment.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Advancing } from '../engine/advance-due.ts';
-import { liveFlow } from '../runs/live-flow.ts';
+import { liveFlow, type LiveFlow } from '../runs/live-flow.ts';
 import { lookAtPeople, PEOPLE_AT_ONCE } from './look-at-people.ts';
 import { eraseTrigger } from './trigger-person-store.ts';
+import { readyAnswers } from '../work/rule-answers.ts';
 import { beginWalk, delayTrigger, holdGone, readTrigger, triggersAtWork } from './trigger-store.ts';
 import { isWatched, keyOfTrigger, type TriggerKey, type WatchedRow, type WatchedTrigger } from './watched-trigger.ts';
 
 /** Of one round. */
 const TRIGGERS_AT_ONCE = 1_000;
 /** What a trigger needs may be back then, such as a plugin. */
-const POSTPONED_MS = 60_000;
+const POSTPONED_MS = 30_000;
 
 /** How much was done. Ends when there is nothing to do, or it is to stop. */
 export async function runTriggers(ctx: Context, { now, isStopping, isQuick = false }: Advancing): Promise<number> {
@@ -43,17 +43,26 @@ async function tried(ctx: Context, key: TriggerKey, now: Date): Promise<number> 
   try {
     return await workOnTrigger(ctx, key, now);
   } catch (error) {
-    ctx.log.warn('automations.trigger_postponed', { ...key, message: messageOf(error) });
-    await delayTrigger(ctx.db, key, new Date(now.getTime() + POSTPONED_MS));
+    await postponed(ctx, key, { error, now });
     return 0;
   }
+}
+
+async function postponed(
+  ctx: Context,
+  key: TriggerKey,
+  { error, now }: { readonly error: unknown; readonly now: Date },
+): Promise<void> {
+  ctx.log.warn('automations.trigger_postponed', { ...key, message: messageOf(error) });
+  await delayTrigger(ctx.db, key, new Date(now.getTime() + POSTPONED_MS));
 }
 
 async function workOnTrigger(ctx: Context, key: TriggerKey, now: Date): Promise<number> {
   const known = await readTrigger(ctx.db, key, { now, hold: false });
   const found = known && (await triggerOf(ctx, known));
   if (!known || !found) return 0;
-  const answers = await answersFor(ctx, known, found.trigger);
+  const answers = await answersFor(ctx, key, { ...found, rule: known.rule, now });
+  if (!answers) return 0;
   return inTransaction(ctx, async (tx) => {
     const row = await readTrigger(tx.db, key, { now, hold: true });
     // Another process works on it, or there is a new version.
@@ -72,9 +81,22 @@ async function triggerOf(ctx: Context, { customerId, automationId, version, key 
   return live && trigger ? { live, trigger } : undefined;
 }
 
-/** Plugins are asked outside of transactions. */
-async function answersFor(ctx: Context, row: WatchedRow, trigger: WatchedTrigger): Promise<AnswersByQuestion> {
-  const rules = [row.rule, trigger.if].filter((one) => one !== null && one !== undefined);
-  const rule: SegmentRule | undefined = rules.length > 0 ? { all: rules } : undefined;
-  return rule ? answersTo(ctx, { customerId: row.customerId, listId: row.listId, rule }) : new Map();
+interface Asked {
+  readonly live: LiveFlow;
+  readonly trigger: WatchedTrigger;
+  readonly rule: SegmentRule | null;
+  readonly now: Date;
+}
+
+/** Plugins are asked outside of transactions. Undefined: they are being asked, and other triggers go on meanwhile. */
+function answersFor(
+  ctx: Context,
+  key: TriggerKey,
+  { live, trigger, rule, now }: Asked,
+): Promise<AnswersByQuestion | undefined> {
+  return readyAnswers(ctx, live, {
+    rules: [rule, trigger.if].filter((one) => one !== null && one !== undefined),
+    asker: `trigger ${key.id}`,
+    onFailure: (error) => postponed(ctx, key, { error, now }),
+  });
 }
