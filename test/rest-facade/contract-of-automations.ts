@@ -36,7 +36,7 @@ export const automationExtensions = section(
   ['POST', '/ready_made_flows/:ready_made/copy', 'token', 201, action('automation_uid', 'automation')],
   ['GET', '/automations/:uid/runs', 'token', 200, object('runs', 'next')],
   ['GET', '/automations/:uid/runs/:run_uid', 'token', 200, object('run', 'steps', 'next')],
-  ['GET', '/automations/:uid/counts', 'token', 200, object('versions')],
+  ['GET', '/automations/:uid/counts', 'token', 200, object('versions', 'postponed_at', 'postponed_reason')],
   ['POST', '/automations/:uid/parked/retry', 'token', 200, action('automation_uid', 'runs')],
   ['POST', '/automations/:uid/parked/skip', 'token', 200, action('automation_uid', 'runs')],
   [

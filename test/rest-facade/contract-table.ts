@@ -340,7 +340,7 @@ export const extensions: readonly ContractLine[] = [
     ['POST', '/plugins/:vendor/:name/jobs/retry', 'admin', 200, action('count')],
     ['GET', '/plugins', 'admin', 200, array],
     ['POST', '/plugins/:vendor/:name/activate', 'admin', 200, action('plugin')],
-    ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin')],
+    ['POST', '/plugins/:vendor/:name/deactivate', 'admin', 200, action('plugin', 'used_by_automations')],
     ['DELETE', '/plugins/:vendor/:name', 'admin', 200, action('plugin')],
     ['GET', '/extension_slots', 'token', 200, array],
     ['GET', '/plugin_mail_templates', 'token', 200, array],
