@@ -29,6 +29,7 @@ const SHORT_LISTS: Readonly<Record<string, string>> = {
     'once in the life of a restored installation, a row for each kind and list with mails',
   'RecordedEvents.answers': 'one for each event of the request, of which there are at most EVENTS_AT_ONCE_MAX',
   'PluginsSuccess.nodes': 'the plugins of an installation, each of which an operator has put there',
+  'Plugin.usedByAutomations': 'FLOWS_NAMED_MAX, and a word for the others',
   'ExtensionSlotsSuccess.nodes': 'what the active plugins add to one page',
   'SegmentConditionsSuccess.nodes': 'CONDITIONS_MAX of each active plugin',
   'SegmentCondition.parameters': 'PARAMETERS_MAX of a condition',
