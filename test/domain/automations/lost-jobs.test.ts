@@ -103,25 +103,31 @@ test.each([
   expect((await publishAgain(second, next, { moves: {} })).key.version).toBe(3);
 });
 
+/** Everybody has been moved; the last round is to come. */
+async function beforeLastRound() {
+  const { first, ...second } = await inMove();
+  const jobs = () => jobsOf(movePeopleJob.name, second.key.automationId);
+  const [moving] = await jobs();
+  if (!moving) throw new Error('Nobody is being moved.');
+  await run(movePeopleJob.name, moving.payload);
+  await deleteJobs([moving]);
+  const last = await jobs();
+  expect(last).toMatchObject([{ payload: { isLast: true } }]);
+  return { first, second, jobs, last };
+}
+
 test.each([
   ['gone', deleteJobs],
   ['given up', giveUp],
 ])(
   'a last round whose job is %s is made up for, once: who came into the earlier version meanwhile is moved',
   async (_what, lose) => {
-    const { first, ...second } = await inMove();
-    const jobs = () => jobsOf(movePeopleJob.name, second.key.automationId);
-    const [moving] = await jobs();
-    if (!moving) throw new Error('Nobody is being moved.');
-    await run(movePeopleJob.name, moving.payload);
-    await deleteJobs([moving]);
-    const lost = await jobs();
-    expect(lost).toMatchObject([{ payload: { isLast: true } }]);
+    const { first, jobs, last } = await beforeLastRound();
     const late = await world.person();
     await world.enter(first, [late]);
-    await lose(lost);
+    await lose(last);
     await run(reviveLostJob.name);
-    const again = (await jobs()).filter(({ id }) => !lost.some((one) => one.id === id));
+    const again = (await jobs()).filter(({ id }) => !last.some((one) => one.id === id));
     expect(again).toMatchObject([{ payload: { isLast: true } }]);
     await run(movePeopleJob.name, again[0]?.payload);
     expect(await placeOf(late)).toEqual([expect.stringContaining('2 rest waiting')]);
@@ -130,3 +136,13 @@ test.each([
     expect(await jobs()).toEqual([]);
   },
 );
+
+test('moves that are asked for once more before the last round of the first ones are made up for after it, too', async () => {
+  const { second, jobs, last } = await beforeLastRound();
+  const same = lineFlow(wait('rest', 5), wait('more', 1));
+  expect((await publishAgain(second, same, { moves: {} })).key.version).toBe(2);
+  await run(movePeopleJob.name, last[0]?.payload);
+  await deleteJobs(await jobs());
+  await run(reviveLostJob.name);
+  expect(await jobs()).toMatchObject([{ payload: { isLast: false } }]);
+});

@@ -58,10 +58,11 @@ export async function endMoves(db: Queryable, { customerId, automationId, versio
   );
 }
 
-/** Also those who were on the way into an earlier version meanwhile. */
+/** Also those who were on the way into an earlier version meanwhile. The last round of moves that were asked for before does not end the present ones. */
 export async function endLastRound(db: Queryable, { customerId, automationId, version }: VersionKey): Promise<void> {
   await db.execute(
     sql`UPDATE automation_version SET moves_ended_at = now()
-         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND number = ${version} AND moves_ended_at IS NULL`,
+         WHERE customer_id = ${customerId} AND automation_id = ${automationId} AND number = ${version}
+           AND moved_at IS NOT NULL AND moves_ended_at IS NULL`,
   );
 }
