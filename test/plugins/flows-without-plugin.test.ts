@@ -43,10 +43,24 @@ test('people wait at the node of a plugin that is away, with the reason, and go 
   const uid = await create(list.uid);
   expect((await publish(uid)).status).toBe(200);
   expect((await call('POST', `/automations/${uid}/activate`)).status).toBe(200);
+  const segment = await call('POST', `/lists/${list.uid}/segments`, { name: 'Buyers', rule: bought });
+  const begun = await create(list.uid, {
+    name: 'Comers',
+    flow: {
+      triggers: [{ type: 'segment_entered', segmentUid: field(segment, 'segment_uid') }],
+      nodes: [{ id: 'come', type: 'end' }],
+      edges: [{ from: 'start', to: 'come' }],
+    },
+  });
+  expect((await publish(begun)).status).toBe(200);
+  expect((await call('POST', `/automations/${begun}/activate`)).status).toBe(200);
   const ann = await add(list, 'ann@buyers.example');
   answer([ann]);
   const deactivated = await call('POST', '/plugins/acme/shop/deactivate', {}, app.adminToken);
-  expect(field(deactivated, 'used_by_automations')).toEqual(['automation “Buyers” (ask)']);
+  expect(field(deactivated, 'used_by_automations')).toEqual([
+    'automation “Buyers” (ask)',
+    'automation “Comers” (trigger 1)',
+  ]);
   expect((await call('POST', `/automations/${uid}/execute`, { subscriber: ann })).status).toBeLessThan(300);
   const node = async () => field(await call('GET', `/automations/${uid}/counts`), 'versions', '0', 'nodes', '0');
   const waiting = await until(async () => {

@@ -43,8 +43,8 @@ async function search(db: Queryable, { customerId, listId, isUsed }: Search): Pr
   );
 }
 
-function has(path: string, value: string): Sql {
-  return sql`jsonb_path_exists(p.part, ${raw(`'${path}'`)}, jsonb_build_object('wanted', ${value}::text), true)`;
+function has(path: string, value: string, part = sql`p.part`): Sql {
+  return sql`jsonb_path_exists(${part}, ${raw(`'${path}'`)}, jsonb_build_object('wanted', ${value}::text), true)`;
 }
 
 interface Named {
@@ -62,9 +62,13 @@ export function flowsWithSegment(db: Queryable, { customerId, uid }: Named): Pro
   return search(db, { customerId, isUsed: has('$.**.segmentUid ? (@ == $wanted)', uid) });
 }
 
-/** Active flows of all customers that ask the plugin (`vendor/name`), or wait for its events. */
+/** Active flows of all customers that ask the plugin (`vendor/name`), also by a segment that begins them, or wait for its events. */
 export function flowsWithPlugin(db: Queryable, plugin: string): Promise<FlowUse[]> {
-  return search(db, { isUsed: sql`a.status = 'active' AND ${has('$.**.plugin ? (@ == $wanted)', plugin)}` });
+  const path = '$.**.plugin ? (@ == $wanted)';
+  const isInSegment = sql`EXISTS (
+    SELECT 1 FROM segment s
+     WHERE s.customer_id = a.customer_id AND s.uid = p.part ->> 'segmentUid' AND ${has(path, plugin, sql`s.rule`)})`;
+  return search(db, { isUsed: sql`a.status = 'active' AND (${has(path, plugin)} OR ${isInSegment})` });
 }
 
 /** Flows of other lists that copy or move people to the list. */
