@@ -235,6 +235,27 @@ test('a flow whose trigger asks a plugin that is away reads nothing, says so, an
   expect(await counts()).toMatchObject({ postponedAt: null, postponedFor: null });
 });
 
+test('the mail comes ten minutes after the first part of a flow began to wait, also when others begin later', async () => {
+  const begins = [{ type: 'execute' }, { type: 'tag_added', tag: 'later', if: bought() }];
+  const flow = await world.publish(asking({ triggers: begins }));
+  const [person, later] = [await world.person(), await world.person()];
+  goes();
+  await world.enter(flow, [person]);
+  await world.run();
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_node SET postponed_at = now() - interval '9 minutes' WHERE automation_id = ${flow.key.automationId} AND postponed_at IS NOT NULL`,
+  );
+  await tagSubscriber(ctx, { subscriber: subscriberUid(later), listUid: list.uid, tags: ['later'] });
+  await world.follow();
+  comes();
+  const soon = await queryRows(
+    ctx.db,
+    sql`SELECT 1 FROM graphile_worker._private_jobs
+         WHERE key = ${`${unansweredMailJob.name} ${flow.key.automationId}`} AND run_at <= now() + interval '1 minute'`,
+  );
+  expect(soon).toHaveLength(1);
+});
+
 test('goals of an earlier version that people are in still ask their plugin', async () => {
   const entering = { triggers: [{ type: 'tag_added', tag: 'old' }] };
   const rest = { nodes: [{ id: 'rest', type: 'wait', for: { days: 1 } }], edges: [{ from: 'start', to: 'rest' }] };

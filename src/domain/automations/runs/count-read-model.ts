@@ -94,6 +94,20 @@ export async function liveVersionOf(db: Queryable, { customerId, automationId }:
   return found;
 }
 
+/** For how many seconds any part of the flow has waited for a plugin; 0: none does. */
+export async function secondsUnanswered(db: Queryable, { customerId, automationId }: AutomationKey): Promise<number> {
+  const [found] = await db.query(
+    { seconds: 'float8' },
+    sql`SELECT greatest(0, extract(epoch FROM clock_timestamp() - min(x.postponed_at)))::float8 AS seconds FROM (
+          SELECT n.postponed_at FROM hot.flow_node n
+           WHERE n.customer_id = ${customerId} AND n.automation_id = ${automationId} AND n.waiting > 0
+          UNION ALL
+          SELECT f.postponed_at FROM hot.flow_follower f WHERE f.customer_id = ${customerId} AND f.automation_id = ${automationId}) x`,
+    'automations.seconds_unanswered',
+  );
+  return found?.seconds ?? 0;
+}
+
 const SUMS_ROW = row({ waiting: 'bigint', passed: 'bigint', left: 'bigint', parked: 'bigint' });
 
 /** The sums over the nodes that the filter names. */
