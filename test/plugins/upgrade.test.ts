@@ -17,7 +17,7 @@ import { createTestDatabase } from '../support/test-database.ts';
 const FIRST = { '1_a.sql': 'CREATE TABLE acme_a (id int);' };
 const SECOND = {
   ...FIRST,
-  '2_b.sql': `ALTER TABLE acme_a ADD COLUMN b int; INSERT INTO acme_a (b) VALUES (7); SELECT pg_sleep(1);`,
+  '2_b.sql': `ALTER TABLE acme_a ADD COLUMN b int; INSERT INTO acme_a (b) VALUES (7); SELECT pg_sleep(2);`,
   '3_c.sql': 'CREATE TABLE acme_c (id int); SELECT pg_sleep(3);',
 };
 
