@@ -2,6 +2,9 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { queryRows } from '../../../scripts/support/query-rows.ts';
 import { sql } from '../../../src/db/database.ts';
+import { createCampaign } from '../../../src/domain/campaigns/create-campaign.ts';
+import { followActivity } from '../../../src/domain/automations/events/follow-activity.ts';
+import { SOURCE_KINDS } from '../../../src/domain/source-key.ts';
 import { tagSubscriber } from '../../../src/domain/audience/tag-subscriber.ts';
 import { readCounts } from '../../../src/domain/automations/runs/read-counts.ts';
 import { seenRuns } from '../../../src/domain/automations/runs/run-read-model.ts';
@@ -12,6 +15,7 @@ import { subscriberUid } from '../../../src/lib/ids.ts';
 import type { ConditionPage, Plugin } from '../../../src/plugin-api/index.ts';
 import { automationTasks } from '../../../src/workers/tasks/automations.ts';
 import { startFlowWorld } from '../../support/flow-world.ts';
+import { recordTrackingEvents } from '../../support/record-tracking-events.ts';
 import { createTestContext } from '../../support/test-context.ts';
 import { startTriggerWorld } from '../../support/trigger-world.ts';
 
@@ -232,6 +236,41 @@ test('a flow whose trigger asks a plugin that is away reads nothing, says so, an
   );
   expect(isSoon, 'it tries again within half a minute').toHaveLength(1);
   await worked(world.follow, async () => expect(await world.steps(person)).toEqual(['stop entered tag_added']));
+  expect(await counts()).toMatchObject({ postponedAt: null, postponedFor: null });
+});
+
+test('a flow whose trigger of opens asks a plugin that is away takes them when it is back', async () => {
+  const flow = await world.publish(ending({ triggers: [{ type: 'campaign_opened', machines: true, if: bought() }] }));
+  const counts = () => readCounts(ctx, { ...flow.key, version: null });
+  const person = await world.person();
+  find = () => everybody([person]);
+  const { uid } = await createCampaign(ctx, {
+    ...{ listUid: list.uid, name: 'News', subject: 'News', fromEmail: 'news@sender.example', fromName: 'Sender' },
+    html: '<p>News <a href="{UNSUBSCRIBE_URL}">Unsubscribe</a></p>',
+  });
+  const [campaign] = await queryRows<{ id: bigint }>(ctx.db, sql`SELECT id FROM campaign WHERE uid = ${uid}`);
+  goes();
+  const recipient = {
+    ...{
+      customerId: list.customerId,
+      listId: list.id,
+      sourceKind: SOURCE_KINDS.campaign,
+      sourceId: campaign?.id ?? 0n,
+    },
+    ...{ recipientId: person, occurrence: 0n },
+  };
+  const visitor = { ip: '192.0.2.7', userAgent: 'Reader/1', isMachine: false, looksAhead: false };
+  await recordTrackingEvents(ctx, [{ recipient, visitor, url: null, linkNo: null, cameAt: performance.now() }]);
+  const isDue = () => ctx.db.execute(sql`UPDATE hot.flow_activity SET due_at = now()`);
+  const follow = () => followActivity(ctx, { isStopping: () => false });
+  await isDue();
+  await follow();
+  expect(await counts()).toMatchObject({ postponedAt: expect.any(Date), postponedFor: { cause: 'inactive' } });
+  comes();
+  await ctx.db.execute(
+    sql`UPDATE hot.flow_follower SET retry_at = now() WHERE automation_id = ${flow.key.automationId}`,
+  );
+  await worked(follow, async () => expect(await world.steps(person)).toEqual(['stop entered campaign_opened']));
   expect(await counts()).toMatchObject({ postponedAt: null, postponedFor: null });
 });
 
