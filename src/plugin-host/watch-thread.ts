@@ -2,7 +2,7 @@
  * A thread beside the main thread. It sees who has the event loop: by the marker that calls of plugins set, else by asking where the main
  * thread is. One plugin that holds it is noted after 50 ms, named in the log after two seconds, and after five the process is ended.
  */
-import { writeSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { removeNote, writeNote } from '../lib/end-note.ts';
 import { createLog } from '../lib/log.ts';
@@ -26,7 +26,11 @@ const STANDARD_ERROR = 2;
 const log = createLog({ level, format, write: (line) => void writeSync(STANDARD_ERROR, `${line}\n`) });
 const plugins = new Map<number, string>();
 
-let seen = { at: performance.now(), tick: 0, calls: 0, plugin: 0 };
+/** Of the main thread of a process: nanoseconds on a processor, nanoseconds that it waited for one, and turns. Linux only. */
+const SCHEDULED_FILE = `/proc/${process.pid}/schedstat`;
+const NANOSECONDS_PER_MS = 1_000_000;
+
+let seen = { at: performance.now(), waitedMs: waitedMs(), tick: 0, calls: 0, plugin: 0 };
 /** How long the event loop has stood still, and how long one call of a plugin has lasted. */
 let [stoodMs, heldMs] = [0, 0];
 /** How long it stood when it was asked last. */
@@ -38,8 +42,9 @@ parentPort?.on('message', ({ number, plugin }: { number: number; plugin: string 
 setInterval(look, TICK_MS);
 
 function look(): void {
-  const now = { at: performance.now(), tick: at(MARKER_TICK), calls: at(MARKER_CALLS), plugin: at(MARKER_PLUGIN) };
-  const gapMs = Math.min(now.at - seen.at, GAP_MS_MAX);
+  const time = { at: performance.now(), waitedMs: waitedMs() };
+  const now = { ...time, tick: at(MARKER_TICK), calls: at(MARKER_CALLS), plugin: at(MARKER_PLUGIN) };
+  const gapMs = Math.max(0, Math.min(now.at - seen.at, GAP_MS_MAX) - (now.waitedMs - seen.waitedMs));
   const isHeld = now.plugin !== 0 && now.calls === seen.calls;
   stoodMs = now.tick === seen.tick ? stoodMs + gapMs : 0;
   heldMs = isHeld ? heldMs + gapMs : 0;
@@ -95,6 +100,15 @@ function standsNoMore(): void {
   if (isNoted && heldMs === 0) {
     removeNote(noteFile);
     isNoted = false;
+  }
+}
+
+/** How long the main thread has waited for a processor so far: on an overloaded machine most of the time, and no plugin's fault. 0: nobody knows. */
+function waitedMs(): number {
+  try {
+    return Number(readFileSync(SCHEDULED_FILE, 'utf8').split(' ')[1] ?? 0) / NANOSECONDS_PER_MS;
+  } catch {
+    return 0;
   }
 }
 
