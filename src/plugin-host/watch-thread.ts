@@ -27,14 +27,14 @@ const log = createLog({ level, format, write: (line) => void writeSync(STANDARD_
 const plugins = new Map<number, string>();
 
 /** Of the main thread of a process: nanoseconds on a processor, nanoseconds that it waited for one, and turns. Linux only. */
-const SCHEDULED_FILE = `/proc/${process.pid}/schedstat`;
+const SCHEDULED_FILE = '/proc/self/schedstat';
 const NANOSECONDS_PER_MS = 1_000_000;
 
 let seen = { at: performance.now(), waitedMs: waitedMs(), tick: 0, calls: 0, plugin: 0 };
-/** How long the event loop has stood still, and how long one call of a plugin has lasted. */
+/** How long the event loop has stood still, and how long one call of a plugin has lasted, without the time in which no processor was free. */
 let [stoodMs, heldMs] = [0, 0];
-/** How long it stood when it was asked last. */
-let askedMs = 0;
+/** How long the event loop has stood still by the clock, and for how long it had when it was asked last. */
+let [stoodByClockMs, askedMs] = [0, 0];
 let place: MainThreadPlace | undefined;
 let [isAsking, isNamed, isNoted] = [false, false, false];
 
@@ -44,19 +44,23 @@ setInterval(look, TICK_MS);
 function look(): void {
   const time = { at: performance.now(), waitedMs: waitedMs() };
   const now = { ...time, tick: at(MARKER_TICK), calls: at(MARKER_CALLS), plugin: at(MARKER_PLUGIN) };
-  const gapMs = Math.max(0, Math.min(now.at - seen.at, GAP_MS_MAX) - (now.waitedMs - seen.waitedMs));
+  const byClockMs = Math.min(now.at - seen.at, GAP_MS_MAX);
+  const gapMs = Math.max(0, byClockMs - (now.waitedMs - seen.waitedMs));
+  const isStanding = now.tick === seen.tick;
   const isHeld = now.plugin !== 0 && now.calls === seen.calls;
-  stoodMs = now.tick === seen.tick ? stoodMs + gapMs : 0;
+  stoodByClockMs = isStanding ? stoodByClockMs + byClockMs : 0;
+  stoodMs = isStanding ? stoodMs + gapMs : 0;
   heldMs = isHeld ? heldMs + gapMs : 0;
   seen = now;
-  if (stoodMs === 0) standsNoMore();
+  if (!isStanding) standsNoMore();
   const marked = heldMs >= NOTED_MS ? plugins.get(now.plugin) : undefined;
   const plugin = marked ?? place?.plugin;
   if (plugin !== undefined && !isNoted) {
     writeNote(noteFile, { plugin, how: 'The process ended while its code was running.' });
     isNoted = true;
   }
-  if (place?.plugin === undefined && stoodMs - askedMs >= (isFull() ? ASKED_WHEN_FULL_MS : ASKED_MS)) void ask();
+  // By the clock: later it may wait where it can't be asked.
+  if (place?.plugin === undefined && stoodByClockMs - askedMs >= (isFull() ? ASKED_WHEN_FULL_MS : ASKED_MS)) void ask();
   if (plugin !== undefined && stoodMs >= NAMED_MS && !isNamed) name(plugin);
   if (plugin !== undefined && (marked === undefined ? stoodMs : heldMs) >= ENDED_MS)
     void end(plugin, marked !== undefined);
@@ -88,9 +92,9 @@ async function ask(): Promise<void> {
   isAsking = true;
   const found = await mainThreadPlace().catch(() => undefined);
   isAsking = false;
-  askedMs = stoodMs;
+  askedMs = stoodByClockMs;
   // A thread that does not answer any more, and has not moved since it did, is where it was.
-  place = stoodMs > 0 ? (found ?? place ?? { plugin: undefined, calls: [] }) : undefined;
+  place = stoodByClockMs > 0 ? (found ?? place ?? { plugin: undefined, calls: [] }) : undefined;
 }
 
 function standsNoMore(): void {
