@@ -21,15 +21,21 @@ export function writeNote(file: string | undefined, note: EndNote): void {
   }
 }
 
-export function removeNote(file: string | undefined): void {
-  if (file !== undefined) rmSync(file, { force: true });
+/** Given `how`, the note is removed only when it still says this. */
+export function removeNote(file: string | undefined, how?: string): void {
+  if (file !== undefined && (how === undefined || readNote(file)?.how === how)) rmSync(file, { force: true });
 }
 
 /** Reads the note and removes it; undefined: there is none, or it was cut off. */
 export function takeNote(file: string): EndNote | undefined {
+  const note = readNote(file);
+  if (note) rmSync(file, { force: true });
+  return note;
+}
+
+function readNote(file: string): EndNote | undefined {
   try {
     const note: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    rmSync(file, { force: true });
     return isNote(note) ? note : undefined;
   } catch {
     return undefined;

@@ -33,7 +33,7 @@ const ENDING = [
 const LASTING = [
   ['late throw', `setTimeout(() => { throw new Error('thrown late'); }, 1);`],
   ['rejection', `void Promise.reject(new Error('rejected'));`],
-  ['10,000 timers', 'for (let i = 0; i < 10_000; i++) setInterval(() => undefined, 100);'],
+  ['10,000 timers', 'for (let i = 0; i < 10_000; i++) setInterval(() => undefined, 1_000);'],
   ['never-resolved promise', 'new Promise(() => undefined).then(() => undefined);'],
   ['huge log', `for (let i = 0; i < 50_000; i++) console.log('x'.repeat(200));`],
   [
@@ -127,7 +127,7 @@ test('a campaign in the middle of which twelve plugins do harm', async () => {
   );
   expect(rows).toHaveLength(RECIPIENTS);
   for (const { email, state } of rows) if (state === 'sent') expect(copies.get(email), email).toBe(1);
-}, 400_000);
+}, 900_000);
 
 test('a plugin that uses up the memory is named', async () => {
   const world = await startFaultyWorld({ NODE_OPTIONS: '--max-old-space-size=220' });
@@ -137,4 +137,4 @@ test('a plugin that uses up the memory is named', async () => {
   expect(await world.logged('process.ended', 'acme/grows')).toMatchObject({ by: 'SIGABRT' });
   expect(await world.stored('acme/grows')).toMatchObject({ status: 'active', ends: 1 });
   await world.program.stop();
-});
+}, 600_000);

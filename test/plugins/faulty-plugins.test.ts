@@ -41,7 +41,7 @@ describe('faults that do not end the process', () => {
   });
 
   test('10,000 timers, and a promise that is never resolved', async () => {
-    await harm('acme/timers', `for (let i = 0; i < 10_000; i++) setInterval(() => undefined, 100);`);
+    await harm('acme/timers', `for (let i = 0; i < 10_000; i++) setInterval(() => undefined, 1_000);`);
     await harm('acme/never', `new Promise(() => undefined).then(() => undefined);`);
     await sleep(2_000);
     report('10,000 timers');
@@ -76,7 +76,8 @@ describe('faults that end the process', () => {
     [
       'a loop, then waiting where nobody can ask',
       'acme/waits',
-      `for (const at = Date.now(); Date.now() - at < 4_000;);
+      // Of its own time: it can be asked only while it computes.
+      `for (const at = process.cpuUsage(), spent = () => process.cpuUsage(at); spent().user + spent().system < 4e6;);
        process.getBuiltinModule('node:child_process').execSync('sleep 60');`,
       HELD,
     ],
@@ -86,16 +87,20 @@ describe('faults that end the process', () => {
       'Array.prototype.map = () => process.exit(9);',
       'It ended the process with code 9.',
     ],
-  ])('%s: the program is started again, and the plugin has a fault', async (what, plugin, code, how) => {
-    const times = starts();
-    await harm(plugin, code);
-    await untilRestarted(what, times);
-    if (plugin === 'acme/patches') return;
-    expect(await logged('process.ended', plugin)).toMatchObject({ how });
-    expect(await stored(plugin)).toMatchObject({ status: 'active', ends: 1, off: false });
-    if (how === HELD) expect(await logged('plugin.blocks', plugin)).toBeDefined();
-    await pluginClient(program).deactivate(plugin);
-  });
+  ])(
+    '%s: the program is started again, and the plugin has a fault',
+    async (what, plugin, code, how) => {
+      const times = starts();
+      await harm(plugin, code);
+      await untilRestarted(what, times);
+      if (plugin === 'acme/patches') return;
+      expect(await logged('process.ended', plugin)).toMatchObject({ how });
+      expect(await stored(plugin)).toMatchObject({ status: 'active', ends: 1, off: false });
+      if (how === HELD) expect(await logged('plugin.blocks', plugin)).toBeDefined();
+      await pluginClient(program).deactivate(plugin);
+    },
+    600_000,
+  );
 
   test('an endless loop in a listener of an event, which comes again until the plugin is switched off', async () => {
     writePlugin(dataDir, 'acme/listens', {
@@ -109,7 +114,7 @@ describe('faults that end the process', () => {
       .catch(() => undefined);
     expect(await logged('process.ended', 'acme/listens')).toMatchObject({ how: HELD });
     await expect
-      .poll(() => stored('acme/listens'), { timeout: 120_000 })
+      .poll(() => stored('acme/listens'), { timeout: 300_000 })
       .toMatchObject({ status: 'inactive', off: true });
     // The event was not fired to its end, and nobody listens any more.
     await expect
@@ -123,5 +128,5 @@ describe('faults that end the process', () => {
       )
       .toBe(true);
     report('endless loop in a listener, three times');
-  });
+  }, 600_000);
 });

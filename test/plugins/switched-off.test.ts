@@ -18,7 +18,7 @@ describe('a plugin is switched off', () => {
       .discover()
       .catch(() => undefined);
     expect(await logged('plugin.switched_off', 'acme/first')).toMatchObject({ level: 'error' });
-    await expect.poll(() => world.starts(), { timeout: 120_000 }).toBe(2);
+    await expect.poll(() => world.starts(), { timeout: 240_000 }).toBe(2);
     const reason =
       'It was switched off because it ended processes of Mailwright 3 times within ten minutes. It ended the process with code 0.';
     expect(await stored('acme/first')).toMatchObject({
@@ -42,7 +42,7 @@ describe('a plugin is switched off', () => {
     // The mail arrives in the inbox.
     const mails = sql`SELECT subject FROM inbox.message WHERE subject LIKE '%switched off%'`;
     await expect
-      .poll(() => queryRows(database, mails), { timeout: 120_000 })
+      .poll(() => queryRows(database, mails), { timeout: 240_000 })
       .toEqual([{ subject: 'The plugin acme/first was switched off' }]);
 
     // Also after a stop: its code is not loaded.
@@ -69,7 +69,7 @@ describe('a plugin is switched off', () => {
     }
     for (let times = 1; times <= 3; times++) {
       for (const pid of childrenOf(program)) process.kill(pid, 'SIGKILL');
-      await expect.poll(starts, { timeout: 120_000 }).toBe(times + 1);
+      await expect.poll(starts, { timeout: 240_000 }).toBe(times + 1);
       expect(await stored('acme/latest')).toMatchObject({ off: times === 3 });
     }
     expect(await logged('plugin.switched_off', 'acme/latest')).toMatchObject({
@@ -96,7 +96,7 @@ describe('a plugin is switched off', () => {
     const [child = 0] = childrenOf(program);
     expect(isAlive(child)).toBe(true);
     await program.kill();
-    await expect.poll(() => isAlive(child), { timeout: 120_000 }).toBe(false);
+    await expect.poll(() => isAlive(child), { timeout: 240_000 }).toBe(false);
   });
 });
 

@@ -67,11 +67,11 @@ export async function startFaultyWorld(more: Readonly<Record<string, string>> = 
     },
     async logged(event, plugin) {
       const find = () => linesOf(program).findLast((line) => line.event === event && line.plugin === plugin);
-      await expect.poll(find, { timeout: 120_000, interval: 50 }).toBeDefined();
+      await expect.poll(find, { timeout: 240_000, interval: 50 }).toBeDefined();
       return find() ?? { event };
     },
     async untilRestarted(what, times) {
-      await expect.poll(starts, { timeout: 120_000, interval: 50 }).toBeGreaterThan(times);
+      await expect.poll(starts, { timeout: 240_000, interval: 50 }).toBeGreaterThan(times);
       // The next question is answered by the new process.
       await sleep(200);
       console.log(`${what}: the API did not answer for ${outages.longest().toFixed(1)} s`);
