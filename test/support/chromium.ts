@@ -14,6 +14,9 @@ const QUIET = [
   '--disable-quic',
 ];
 
+/** Where nothing else runs it takes a second; what starts it waits for half a minute unless told otherwise. */
+const START_MS_MAX = 120_000;
+
 export function launchChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: CHROMIUM ?? '', args: QUIET });
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: QUIET, timeout: START_MS_MAX });
 }

@@ -7,6 +7,12 @@ import { createHookBus, type HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { afterFile } from './after-file.ts';
 import { createTestDatabase } from './test-database.ts';
 
+/**
+ * Tests let a hundred callers share five connections: the last of them waits for all the others, on a busy machine for
+ * longer than the ten seconds that the product waits.
+ */
+const CONNECTION_WAIT_MS = 120_000;
+
 const limits: Context['installation']['limits'] = {
   sendBatchSize: 500,
   sendLeaseSeconds: 45,
@@ -34,6 +40,7 @@ export type TestContext = Context & { readonly hooks: HookBus };
 export async function createTestContext(overrides: Partial<TestContext> = {}): Promise<TestContext> {
   const { url } = await createTestDatabase();
   const database = openDatabase({ url, poolSize: 5, log: silentLog, applicationName: 'mailwright-test' });
+  database.pool.options.connectionTimeoutMillis = CONNECTION_WAIT_MS;
   afterFile(() => database.close());
   return {
     db: database,

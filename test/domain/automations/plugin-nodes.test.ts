@@ -171,8 +171,12 @@ test('a plugin that fails is named, and since when people wait stays', async () 
   const isFailed = async () =>
     expect(await node()).toMatchObject({ postponedAt: since, postponedFor: { cause: 'failed' } });
   await worked(() => world.run(), isFailed);
-  await world.run(new Date(since.getTime() + 30_000).toISOString());
-  await vi.waitFor(() => expect(calls).toBe(2), { timeout: 60_000 });
+  // When its failure can be seen, the node may count as one that is asking for a moment yet: then nothing is asked.
+  const inHalfAMinute = new Date(since.getTime() + 30_000).toISOString();
+  await worked(
+    () => world.run(inHalfAMinute),
+    async () => expect(calls).toBe(2),
+  );
   await isFailed();
   expect(await world.counts(flow)).toEqual({ ask: 'entered 1, waiting 1' });
 });

@@ -53,6 +53,8 @@ const touchServers = ({ ctx: { viewer } }: CampaignWorld) =>
 
 test('the start names server and domain; after the domain was verified it works; the vendor is asked once', async () => {
   const { vendor, world, lists } = await worldWith(['house.test']);
+  // Such an answer counts for ten seconds.
+  passes();
   await expect(startCampaign(world.ctx, world.campaignUid)).rejects.toMatchObject(NOT_READY);
   await expect(startCampaign(world.ctx, world.campaignUid)).rejects.toMatchObject(NOT_READY);
   const { problems } = await checkSender(world.ctx, { email: 'news@sender.example' });
@@ -130,11 +132,11 @@ test('each server that would send must know the sender, unless their accounts sh
   }
 });
 
-/** Time goes on, and nothing else happens. */
+/** Time stands still, however long a busy machine takes: it goes on as it is told, and nothing else happens. */
 function passes() {
-  const now = performance.now.bind(performance);
+  const begun = performance.now();
   let passed = 0;
-  const spy = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
+  const spy = vi.spyOn(performance, 'now').mockImplementation(() => begun + passed);
   onTestFinished(() => spy.mockRestore());
   return (seconds: number) => void (passed += seconds * 1_000);
 }

@@ -78,6 +78,7 @@ describe.each(BUILT_IN_TEMPLATES.map((template) => [template.name, template] as 
     for (const colorScheme of ['light', 'dark'] as const)
       for (const width of [600, 320]) {
         const page = await (await browser()).newPage({ viewport: { width, height: 800 }, colorScheme });
+        page.setDefaultTimeout(120_000);
         await page.setContent(html);
         const found = await faultsOfPage(page);
         faults.push(...found.map((fault) => `${name}, ${colorScheme}, ${width}: ${fault}`));

@@ -14,7 +14,7 @@ import { parseEmail } from './parse-email.ts';
  * HOSTILE_VALUES=10000 npx vitest run test/domain/content/header-injection.test.ts
  */
 const VALUES = Number(process.env['HOSTILE_VALUES'] ?? 0);
-const TIMEOUT_MS = VALUES > 0 ? 900_000 : 60_000;
+const TIMEOUT_MS = VALUES > 0 ? 900_000 : 300_000;
 
 const HOSTILE = [
   '\r\nBcc: evil@evil.test',

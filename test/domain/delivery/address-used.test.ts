@@ -100,7 +100,7 @@ test.each([
   ['pipelined, from a plan with credits', ['PIPELINING'], 'credits'],
 ])(
   'nobody is mailed at an address that is not right any more: %s',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (_way, extensions, limit) => {
     const { server, isHolding, letGo } = await holdableServer(extensions);
     await using receiver = server;

@@ -93,7 +93,7 @@ describe('the ledger', () => {
     const { client } = await rowHolder(world.campaignId, claimed[1]?.recipientId);
     await Promise.race([
       renewLeases(ctx.db, range, { ...holder, leaseSeconds: 3_600 }),
-      sleep(20_000, undefined, { ref: false }).then(() => {
+      sleep(120_000, undefined, { ref: false }).then(() => {
         throw new Error('The renewal waits.');
       }),
     ]);
