@@ -112,7 +112,8 @@ it('7: a clock that is wrong', async () => {
   const results = await diagnose(late);
   expect(results.find(({ name }) => name === 'clock')).toMatchObject({
     status: 'error',
-    message: expect.stringContaining('3600 seconds'),
+    // Without the time in which the answer of the database was on its way.
+    message: expect.stringMatching(/(3600|35[89]\d) seconds/),
   });
   expect(worstOf(results)).toBe('error');
 });

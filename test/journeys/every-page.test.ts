@@ -159,7 +159,10 @@ describe.skipIf(CHROMIUM === undefined)('every page', async () => {
 
   /** A page that notes its faults: errors in the console, and requests to other hosts. */
   async function openPage(options: BrowserContextOptions, faults: string[]): Promise<Page> {
-    const page = await (await browser.newContext(options)).newPage();
+    const context = await browser.newContext(options);
+    // Less than a test may take, so that the step is named that does not come.
+    context.setDefaultTimeout(120_000);
+    const page = await context.newPage();
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (line) => {
       // The browser says so of a page that is meant to have such a status.

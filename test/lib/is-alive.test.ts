@@ -13,10 +13,11 @@ test('a process is alive until it has ended', async () => {
 
 // The shell becomes a program that never asks what became of its child.
 test.runIf(process.platform === 'linux')('one that has ended and that nobody asked about is not alive', async () => {
-  const parent = spawn('sh', ['-c', 'sleep 2 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] });
   const [line] = await once(parent.stdout, 'data');
   const pid = Number(String(line));
   expect(isAlive(pid)).toBe(true);
+  process.kill(pid);
   await expect.poll(() => isAlive(pid)).toBe(false);
   expect(() => process.kill(pid, 0)).not.toThrow();
   parent.kill();

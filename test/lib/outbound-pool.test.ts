@@ -31,6 +31,11 @@ async function serverThat(answer: (socket: Socket, request: number) => void): Pr
 
 const post = { method: 'POST', path: '/', body: 'a message END' } as const;
 
+/** Where nothing is silent. */
+const LONG_MS = 60_000;
+/** Where something is: a busy machine connects and writes in this time. */
+const SILENCE_MS = 3_000;
+
 /** The status of the answer, or whether the request was sent. */
 async function endOf(pool: ReturnType<typeof openOutboundPool>): Promise<number | 'sent' | 'not sent'> {
   try {
@@ -43,7 +48,7 @@ async function endOf(pool: ReturnType<typeof openOutboundPool>): Promise<number 
 
 test('a request that waited for a connection and was cut after it was read is one that was sent', async () => {
   const origin = await serverThat((socket, request) => (request % 10 === 0 ? socket.destroy() : socket.write(OK)));
-  const pool = openOutboundPool(origin, { connections: 3, timeoutMs: 5_000 });
+  const pool = openOutboundPool(origin, { connections: 3, timeoutMs: LONG_MS });
   const ends = await Promise.all(Array.from({ length: 60 }, () => endOf(pool)));
   pool.close();
   expect(ends.filter((end) => end === 'sent')).toHaveLength(6);
@@ -54,28 +59,29 @@ test('a server that answers with another protocol ends the request', async () =>
   const origin = await serverThat((socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
   );
-  const pool = openOutboundPool(origin, { connections: 1, timeoutMs: 5_000 });
+  const pool = openOutboundPool(origin, { connections: 1, timeoutMs: LONG_MS });
   expect(await endOf(pool)).toBe('sent');
   pool.close();
 });
 
 test.each([
-  ['reset', 429],
-  ['silent', 400],
-])('the status counts when the rest of the answer is %s', async (how, status) => {
+  ['reset', 429, LONG_MS],
+  ['silent', 400, SILENCE_MS],
+])('the status counts when the rest of the answer is %s', async (how, status, timeoutMs) => {
   const origin = await serverThat((socket) => {
     socket.write(`HTTP/1.1 ${status} No\r\nContent-Length: 100\r\n\r\nhalf`);
-    if (how === 'reset') setTimeout(() => socket.resetAndDestroy(), 20);
+    // A reset takes away what the other side has not read by then.
+    if (how === 'reset') setTimeout(() => socket.resetAndDestroy(), 1_000);
   });
-  const pool = openOutboundPool(origin, { connections: 1, timeoutMs: 300 });
+  const pool = openOutboundPool(origin, { connections: 1, timeoutMs });
   expect(await pool.request(post)).toMatchObject({ status, isComplete: false });
   pool.close();
 });
 
 test('nobody is there, or nobody answers', async () => {
-  const nobody = openOutboundPool('http://127.0.0.1:1', { connections: 1, timeoutMs: 5_000 });
+  const nobody = openOutboundPool('http://127.0.0.1:1', { connections: 1, timeoutMs: LONG_MS });
   expect(await endOf(nobody)).toBe('not sent');
-  const silent = openOutboundPool(await serverThat(() => undefined), { connections: 1, timeoutMs: 200 });
+  const silent = openOutboundPool(await serverThat(() => undefined), { connections: 1, timeoutMs: SILENCE_MS });
   expect(await endOf(silent)).toBe('sent');
 });
 
@@ -86,7 +92,7 @@ test('with a guard neither private addresses nor other ports than those of the w
     asked++;
     socket.write(OK);
   });
-  const options = { connections: 1, timeoutMs: 2_000, guard };
+  const options = { connections: 1, timeoutMs: LONG_MS, guard };
   for (const address of [origin, 'http://localhost:80', 'http://93.184.215.14:25', 'http://[::1]'])
     expect(await endOf(openOutboundPool(address, options))).toBe('not sent');
   expect(asked).toBe(0);
@@ -112,7 +118,7 @@ test('a server that answers before it has read the request, and reads no more, t
   await once(server, 'listening');
   const address = server.address();
   const pool = openOutboundPool(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, {
-    ...{ connections: 1, timeoutMs: 3_000 },
+    ...{ connections: 1, timeoutMs: LONG_MS },
   });
   const large = { ...post, body: Buffer.alloc(30_000_000, 'x') };
   expect((await pool.request(large)).status).toBe(200);

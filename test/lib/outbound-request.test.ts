@@ -137,10 +137,10 @@ describe('a name that resolves to something else the second time', () => {
 });
 
 test('redirects are not followed, and what the operator allows is reached', async () => {
-  const allowed = ['127.0.0.1'];
-  await expect(ask(`http://127.0.0.1:${port}/redirect`, { allowed })).rejects.toThrow('redirects are not followed');
+  const options = { allowed: ['127.0.0.1'], timeoutMs: 60_000 };
+  await expect(ask(`http://127.0.0.1:${port}/redirect`, options)).rejects.toThrow('redirects are not followed');
   expect(connections).toBe(1);
-  const outbound = await ask(`http://127.0.0.1:${port}/`, { allowed });
+  const outbound = await ask(`http://127.0.0.1:${port}/`, options);
   const chunks: Buffer[] = [];
   for await (const chunk of outbound.body) chunks.push(chunk);
   outbound.close();
@@ -149,7 +149,7 @@ test('redirects are not followed, and what the operator allows is reached', asyn
 
 test('a form is posted through the same gate, and answered whole', async () => {
   const form = { grant_type: 'refresh_token', refresh_token: 'a b&c=ä' };
-  const options = { allowed: ['127.0.0.1'], timeoutMs: 5_000, bytesMax: 1_000, form };
+  const options = { allowed: ['127.0.0.1'], timeoutMs: 60_000, bytesMax: 1_000, form };
   expect(await postOutboundForm(`http://127.0.0.1:${port}/token`, options)).toBe(
     'grant_type=refresh_token&refresh_token=a+b%26c%3D%C3%A4',
   );

@@ -178,26 +178,27 @@ describe('the name server', () => {
   });
 
   test('that is too slow for the whole call leaves the rest unknown, and nothing is looked up after that', async () => {
-    const names = Array.from({ length: 40 }, (_, no) => `s${no}.good.example`);
+    // More than four at a time in the time of the call, of which a few are looked up also on a busy machine.
+    const names = Array.from({ length: 120 }, (_, no) => `s${no}.good.example`);
     for (const name of names) dns.zone.set(`MX ${name}`, ['mx.good.example']);
     dns.behave('slow');
     const checked = validateSettings({ lookups_max: 4 });
     if (!checked.ok) throw new Error('The settings are wrong.');
-    const verifier = connectAddressCheck(checked.settings, { dnsServers: [dns.address] }, 1_000);
+    const verifier = connectAddressCheck(checked.settings, { dnsServers: [dns.address] }, 4_000);
     const answers = await verifier.verify(
       names.map((name) => `ada@${name}`),
       { signal },
     );
     const found = answers.filter(({ result }) => result === 'deliverable').length;
     expect(found).toBeGreaterThan(0);
-    expect(answers.filter(({ result }) => result === 'unknown')).toHaveLength(40 - found);
+    expect(answers.filter(({ result }) => result === 'unknown')).toHaveLength(120 - found);
     const { length } = dns.queried;
     dns.behave('zone');
     // The next call has a new time.
-    expect(await verifier.verify(['ada@s39.good.example'], { signal })).toEqual([
+    expect(await verifier.verify(['ada@s119.good.example'], { signal })).toEqual([
       { result: 'deliverable', reasons: [] },
     ]);
-    expect(dns.queried.slice(length).filter((one) => one.includes('s38.'))).toEqual([]);
+    expect(dns.queried.slice(length).filter((one) => one.includes('s118.'))).toEqual([]);
   });
 
   test.each<[string, number, (verifier: EmailVerifier, ending: AbortController) => unknown]>([

@@ -58,7 +58,7 @@ test('no answer says nothing, whether the question was sent or not', async () =>
   }
 });
 
-const OPTIONS = { connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool };
+const OPTIONS = { connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 60_000, openHttp: openOutboundPool };
 
 function valid(settings: SettingsInput): DriverSettings {
   const checked = api.validate(settings);

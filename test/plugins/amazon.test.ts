@@ -20,7 +20,7 @@ import {
 import { amazonWith, SNS_ORIGIN, startSns, type Sns, type SnsOptions } from '../support/sns.ts';
 import { testCertificate } from '../support/test-certificate.ts';
 
-const options = { connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool };
+const options = { connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 60_000, openHttp: openOutboundPool };
 
 async function open(account?: SesAccount, more: object = {}) {
   const vendor = await startSesVendor(account);

@@ -18,7 +18,7 @@ afterFile(async () => {
 function driverWith(settings: object): SendingDriver {
   const checked = registration.validate({ ...vendor.settings, ...settings });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const options = { connectionsMax: 2, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool };
+  const options = { connectionsMax: 2, clientName: 'client.test', replyTimeoutMs: 60_000, openHttp: openOutboundPool };
   return registration.connect(checked.settings, options);
 }
 
@@ -147,7 +147,7 @@ describe('the senders of the account', () => {
   const checked = registration.validate(vendor.settings);
   if (!checked.ok) throw new Error('the settings are right');
   const senders = registration.identities?.(checked.settings, {
-    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool },
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 60_000, openHttp: openOutboundPool },
   });
   const ann = { kind: 'email', name: 'ann@house.test', isVerified: true, status: 'verified', records: [] } as const;
   afterEach(() => vendor.answerOthersBy(undefined));

@@ -150,7 +150,7 @@ test('the domains of the account are shown, added and checked', async () => {
   const checked = registration.validate(asked.settings);
   if (!checked.ok) throw new Error('the settings are right');
   const domains = registration.identities?.(checked.settings, {
-    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000, openHttp: openOutboundPool },
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 60_000, openHttp: openOutboundPool },
   });
   const verified = { isVerified: true, status: 'verified', records: [] };
   expect(await domains?.list()).toEqual([{ kind: 'domain', name: 'house.test', ...verified }]);

@@ -20,7 +20,7 @@ export const NGINX = installed('openssl') && installed('nginx');
 const MANUAL = path.resolve(import.meta.dirname, '../../docs/manual/operations.md');
 /** The name in the manual's block. */
 export const PROXY_HOST = 'mail.example.com';
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 120_000;
 
 export interface ProxiedAnswer {
   readonly status: number;

@@ -118,7 +118,7 @@ async function open(registration: SendingDriverRegistration, startVendor: () => 
   const checked = registration.validate(vendor.settings);
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   const driver = registration.connect(checked.settings, {
-    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000 },
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 60_000 },
     openHttp: openOutboundPool,
   });
   return { vendor, driver };

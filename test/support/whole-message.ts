@@ -93,7 +93,7 @@ export function driverFor(
   const checked = registration.validate({ ...vendor.settings, ...settings });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
   return registration.connect(checked.settings, {
-    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000 },
+    ...{ connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 60_000 },
     openHttp: openOutboundPool,
   });
 }
