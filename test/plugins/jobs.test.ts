@@ -152,10 +152,13 @@ test('a job that does not end is cut off after its time', async () => {
 test('jobs of an inactive plugin wait without a try, run by the new code, and go when it is deleted', async () => {
   const entry = (text: string) => `hooks.add('job', { name: 'say', run: () => void see('${text}') });`;
   const jobs = await activateWith('acme/waits', entry('old'));
-  // Late enough that the plugin is inactive before.
-  const at = Date.now() + 5_000;
-  await jobs.enqueue('say', {}, { runAt: new Date(at) });
+  // Not before the plugin is inactive, however long that takes.
+  await jobs.enqueue('say', {}, { runAt: new Date(Date.now() + 3_600_000) });
   await client.deactivate('acme/waits');
+  const at = Date.now() + 5_000;
+  await app.ctx.db.execute(
+    sql`UPDATE graphile_worker._private_jobs SET run_at = ${new Date(at)} WHERE flags ? 'plugin:acme/waits'`,
+  );
   // Another plugin's job that comes later runs: the look-up has passed by the one that waits.
   await jobsOf('acme/runs').enqueue('count', { to: 9 }, { runAt: new Date(at + 1_000) });
   await expect.poll(() => seenOf('acme/runs').length, { timeout: 120_000 }).toBe(2);

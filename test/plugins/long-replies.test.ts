@@ -14,7 +14,11 @@ afterEach(async () => {
 async function fates(port: number, names: readonly string[]): Promise<string[]> {
   const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', connections: 1 });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, { connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 3_000 });
+  const driver = connectSmtp(checked.settings, {
+    connectionsMax: 1,
+    clientName: 'client.test',
+    replyTimeoutMs: 30_000,
+  });
   drivers.push(driver);
   const ends: string[] = [];
   for (const name of names) {

@@ -102,7 +102,8 @@ async function begun(months: number, { isPaid = true } = {}) {
   const frequency = { interval_unit: 'MONTH', interval_count: 1 };
   const cycle = { tenure_type: 'REGULAR', sequence: 1, frequency, pricing_scheme: price };
   paypal.plans.push({ id: 'P-9', name: 'Small', status: 'ACTIVE', billing_cycles: [cycle] });
-  const now = new Date();
+  // Counted from five days ago: the fifth day of that month is over.
+  const now = new Date(Date.now() - 5 * 86_400_000);
   const at = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 5, 10));
   paypal.subscriptions.length = 0;
   paypal.forgetKeys();

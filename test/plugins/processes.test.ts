@@ -160,7 +160,8 @@ test('kill -9 in the middle of an activation leaves it inactive or active, never
   expect(await pluginClient(last).activate('acme/half')).toMatchObject({ status: 'ACTIVE', isLive: true, error: null });
   expect(seen).toContain('inactive');
   await last.stop();
-});
+  // Up to nine starts of the program.
+}, 900_000);
 
 test('kill -9 in the middle of a deletion: the next start ends it', async () => {
   const { settings, dataDir, database } = await newInstallation();

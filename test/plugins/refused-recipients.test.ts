@@ -31,7 +31,11 @@ it('still leaves a server that says so of itself', async () => {
 async function fates(port: number): Promise<Record<string, number>> {
   const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', connections: 1 });
   if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, { connectionsMax: 1, clientName: 'client.test', replyTimeoutMs: 5_000 });
+  const driver = connectSmtp(checked.settings, {
+    connectionsMax: 1,
+    clientName: 'client.test',
+    replyTimeoutMs: 30_000,
+  });
   const counts: Record<string, number> = {};
   const messages = Array.from({ length: EVERYBODY }, async (_, number) => {
     const fate = await driver

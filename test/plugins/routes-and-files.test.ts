@@ -86,7 +86,8 @@ test('routes and files answer while the plugin is active', async () => {
 
 test('who asks', async () => {
   expect((await ask('')).status).toBe(401);
-  expect((await ask('', { headers: { Cookie: `${cookie.slice(0, -1)}x` } })).status).toBe(401);
+  const other = cookie.endsWith('x') ? 'y' : 'x';
+  expect((await ask('', { headers: { Cookie: `${cookie.slice(0, -1)}${other}` } })).status).toBe(401);
   const page = await ask('', { headers: { Cookie: cookie } });
   expect(page.status).toBe(200);
   expect(await page.text()).toMatch(/^<h1>[0-9a-f]{13}<\/h1>$/);

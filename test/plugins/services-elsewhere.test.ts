@@ -51,7 +51,7 @@ test('a worker process runs operations of plugins, and has no secrets in its env
   expect(pid).not.toBe(web.process.pid);
   expect(secrets).toEqual([]);
   // 2.4 s when it was measured.
-  expect(cost.ms).toBeLessThan(60_000);
+  expect(cost.ms).toBeLessThan(200_000);
 });
 
 const KEEP = `export const plugin = { name: 'acme/own', boot: (_hooks, services) => void (globalThis.ownServices = services) };`;

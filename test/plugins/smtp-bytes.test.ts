@@ -187,7 +187,7 @@ describe('connections that share memory', () => {
     });
     const checked = validateSettings({ host: '127.0.0.1', port: server.port, encryption: 'none', connections: 3 });
     if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-    const options = { connectionsMax: 3, clientName: 'client.test', replyTimeoutMs: 20_000 };
+    const options = { connectionsMax: 3, clientName: 'client.test', replyTimeoutMs: 60_000 };
     const driver = connectSmtp(checked.settings, options);
     const contents = Array.from({ length: 120 }, (_, number) =>
       `${String(number).padStart(78, '_')}\r\n`.repeat((number === 0 ? LARGE_BYTES : 11_000) / 80),

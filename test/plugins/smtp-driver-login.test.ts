@@ -28,7 +28,7 @@ function driverFor(
   const driver = connectSmtp(checked.settings, {
     connectionsMax: 5,
     clientName: 'client.test',
-    replyTimeoutMs: 5000,
+    replyTimeoutMs: 30_000,
     ...(postForm ? { postForm } : {}),
   });
   cleanups.push(() => driver.close());
