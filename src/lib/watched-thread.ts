@@ -20,12 +20,19 @@ interface ThreadOptions<Answer> {
   readonly resourceLimits: ResourceLimits;
   /** CPU time that one job may take. */
   readonly cpuMsMax: number;
-  /** Where CPU time is not available: a thread that works on one job for so long is lost, however busy the machine. */
+  /** By the clock, for a thread that does not say how much CPU time it took: one job may not last longer, however busy the machine. */
   readonly silenceMsMax: number;
   readonly hasWork: () => boolean;
   readonly onAnswer: (answer: Answer) => void;
   /** The thread has ended, with the reason; called once, and not after `end`. */
   readonly onLost: (why: string) => void;
+}
+
+/** When a job was seen first, and the CPU time of the thread at that moment. */
+interface Seen {
+  readonly job: number;
+  cpuMs: number | undefined;
+  readonly at: number;
 }
 
 /** One thread and its watch. Its program gets `workerData.progress`, no environment and no arguments. */
@@ -78,24 +85,26 @@ export class WatchedThread<Answer> {
     const { hasWork, cpuMsMax, silenceMsMax } = this.#options;
     this.#isWatched = true;
     this.#worker.ref();
-    let seen = { job: 0, cpuMs: 0, at: Date.now() };
+    let seen: Seen = { job: 0, cpuMs: undefined, at: Date.now() };
     while (hasWork() && !this.#isLost) {
       await sleep(WATCH_MS);
       const job = this.jobAtWork();
-      if (job === 0 || job !== seen.job) {
-        seen = { job, cpuMs: job === 0 ? 0 : await this.#cpuMs(), at: Date.now() };
-      } else if ((await this.#cpuMs()) - seen.cpuMs > cpuMsMax || Date.now() - seen.at > silenceMsMax) {
-        if (this.jobAtWork() === job) this.#lose('it takes too long');
-      }
+      const cpuMs = job === 0 ? undefined : await this.#cpuMs();
+      if (job === 0 || job !== seen.job) seen = { job, cpuMs, at: Date.now() };
+      // The first answer about this job came too late: it counts from this one.
+      seen.cpuMs ??= cpuMs;
+      const usedMs = (cpuMs ?? 0) - (seen.cpuMs ?? 0);
+      const isTooLong = usedMs > cpuMsMax || (job !== 0 && Date.now() - seen.at > silenceMsMax);
+      if (isTooLong && this.jobAtWork() === job) this.#lose('it takes too long');
     }
     this.#isWatched = false;
     if (!this.#isLost) this.#worker.unref();
   }
 
-  /** CPU time of the thread so far. A thread that does not answer even this is judged by the clock. */
-  async #cpuMs(): Promise<number> {
+  /** CPU time of the thread so far; undefined: it, or the thread that asks, was too busy to say. */
+  async #cpuMs(): Promise<number | undefined> {
     const reading = this.#worker.cpuUsage().then(({ user, system }) => (user + system) / 1_000);
-    return Promise.race([reading.catch(() => 0), sleep(this.#options.cpuMsMax, 0, { ref: false })]);
+    return Promise.race([reading.catch(() => undefined), sleep(this.#options.cpuMsMax, undefined, { ref: false })]);
   }
 
   #lose(why: string): void {
