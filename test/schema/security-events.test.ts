@@ -199,6 +199,8 @@ describe('logging in', () => {
     const session = cookie.split('=')[1] ?? '';
     // What is in a cookie is no API token.
     await ask({ token: session, address }, '{ me { ... on User { uid } } }');
+    // Its line is written behind the answer: else that of the next request might be there first.
+    await vi.waitFor(() => expect(linesFrom(address)).toHaveLength(4), WAIT);
     const own = { cookie, origin: app.baseUrl };
     await ask({ address, headers: own }, 'mutation { logOut { __typename } }');
     await ask({ address, headers: own }, '{ me { ... on User { uid } } }');

@@ -108,5 +108,5 @@ it(
     await expectExact(world, taken);
     expect((await program.stop()).code).toBe(0);
   },
-  180_000 + CUTS * CUT_EVERY_MS,
+  600_000 + CUTS * CUT_EVERY_MS,
 );

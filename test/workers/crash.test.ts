@@ -89,7 +89,7 @@ describe.each(['park', 'retry'] as const)('kill -9 in the middle, policy %s', (p
     expect(doubled).toBeLessThanOrEqual(policy === 'park' ? 0 : IN_FLIGHT * kills);
     expect(balance.unknown).toBeLessThanOrEqual(policy === 'park' ? IN_FLIGHT * kills : 0);
     await expectExplained(world, smtp.accepted);
-  }, 300_000);
+  }, 900_000);
 });
 
 describe('a slow server', () => {

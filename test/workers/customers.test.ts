@@ -61,8 +61,14 @@ async function rowsOf(customerId: bigint): Promise<Readonly<Record<string, strin
   return Object.fromEntries(rows.filter(({ count }) => count > 0n).map(({ name, state }) => [name, state]));
 }
 
-/** Their rows are taken out by whoever acts on them, whose customer's they ever are. */
-const FOLLOWED = ['hot.flow_activity', 'hot.flow_trigger', 'hot.flow_trigger_person', 'hot.webhook_activity'];
+/**
+ * Their rows are taken out by whoever acts on them, whose customer's they ever are; those of campaigns that are not under way, each
+ * half minute.
+ */
+const FOLLOWED = [
+  ...['hot.flow_activity', 'hot.flow_trigger', 'hot.flow_trigger_person', 'hot.webhook_activity'],
+  'hot.campaign_progress',
+];
 
 function withoutFollowed(rows: Readonly<Record<string, string>>) {
   return Object.fromEntries(Object.entries(rows).filter(([name]) => !FOLLOWED.includes(name)));

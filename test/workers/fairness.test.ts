@@ -70,7 +70,7 @@ describe('workers with little room', () => {
       if (verb !== 'CONTENT') return undefined;
       asked += 1;
       // Slow enough that a busy machine has done with the third customer before a batch has ended.
-      setTimeout(() => session.socket.write('250 at last\r\n'), 600);
+      setTimeout(() => session.socket.write('250 at last\r\n'), 1_500);
       return null;
     };
     await using first = await scriptedSmtpServer({ answer });

@@ -101,4 +101,4 @@ it('kill -9 in the middle loses nothing, and doubles only what was in flight', a
     );
     expect(row).toEqual({ wrong: 0, messages: total });
   }
-}, 300_000);
+}, 900_000);

@@ -309,8 +309,15 @@ test('tests are few: ten addresses, a hundred an hour, once per request', async 
   expect((await ask([])).status).toBe(422);
   expect((await ask([...ten(0), 'eleventh@few.example'])).status).toBe(422);
   expect((await ask(['no address'])).status).toBe(422);
-  // 20 at once: the hundredth address is the last, whoever comes first.
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, no) => ask(ten(no))));
+  // Ten at once where the hundredth address is the last, whoever comes first; not all 20: a busy machine refuses requests that
+  // wait for too long.
+  const answers = [];
+  for (const [from, count] of [
+    [0, 4],
+    [4, 10],
+    [14, 6],
+  ] as const)
+    answers.push(...(await Promise.all(Array.from({ length: count }, (_, no) => ask(ten(from + no))))));
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
     ...Array(10).fill(201),
     ...Array(10).fill(429),

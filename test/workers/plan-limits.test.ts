@@ -139,7 +139,8 @@ describe('credits', () => {
     expect(await wakeCampaigns(ctx)).toBe(waiting.length);
     for (const world of worlds) await untilStatus(world, 'done');
     expect(server.accepted).toHaveLength(567);
-    expect(await usageOf(customerId)).toMatchObject({ creditsUsed: 567, reserved: 0 });
+    // A batch gives back what it had reserved a moment after its last message.
+    await expect.poll(() => usageOf(customerId)).toMatchObject({ creditsUsed: 567, reserved: 0 });
     expect(await handedOver(worlds)).toBe(567);
     // Deleting a campaign gives nothing back.
     await deleteCampaign(worlds[0]?.ctx ?? ctx, worlds[0]?.campaignUid ?? '');

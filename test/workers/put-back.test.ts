@@ -8,7 +8,7 @@ import { createTestContext } from '../support/test-context.ts';
 
 const TIMES = 3;
 
-test('a job that is put back runs again, also when it has only one try', { timeout: 120_000 }, async () => {
+test('a job that is put back runs again, also when it has only one try', async () => {
   const ctx = await createTestContext();
   const job = defineJob({ name: 'test.put_back', payload: z.strictObject({}), attemptsMax: 1 });
   const attempts: number[] = [];

@@ -59,7 +59,7 @@ it.each(Object.entries(RUNAWAYS))(
     expect(Math.max(...copies.values())).toBe(1);
     expect(await balanceOf(world)).toMatchObject({ audience: 120, sent: 120, failed: 0, queued: 0 });
   },
-  150_000,
+  600_000,
 );
 
 async function untilSettled(isSettled: () => Promise<boolean>): Promise<void> {

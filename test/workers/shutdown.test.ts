@@ -86,7 +86,7 @@ it(
     expect(Math.max(...counts.values())).toBe(1);
     await worker.stop();
   },
-  60_000 + RESTARTS * 40_000,
+  600_000 + RESTARTS * 40_000,
 );
 
 it('keeps further processes that work: killed ones come back, all stop with the program', async () => {

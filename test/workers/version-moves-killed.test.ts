@@ -87,7 +87,7 @@ test('kill -9 while people are moved loses nobody, and does nothing twice', asyn
   expect(await stepsOf(first, 'rest', 'left')).toEqual(ONCE);
   expect(await stepsOf(second, 'short', 'moved')).toEqual(ONCE);
   expect(await stepsOf(second, 'two', 'passed')).toEqual(ONCE);
-});
+}, 900_000);
 
 test('kill -9 while those who have finished are sent to a node lets each in once', async () => {
   const first = await world.publish(flowOf(tag('one')));
@@ -99,4 +99,4 @@ test('kill -9 while those who have finished are sent to a node lets each in once
   expect(await world.counts(second)).toMatchObject({ long: `entered ${PEOPLE}, waiting ${PEOPLE}` });
   expect(await stepsOf(second, 'one', 'entered')).toEqual(ONCE);
   expect(await stepsOf(second, 'two', 'passed')).toEqual(ONCE);
-});
+}, 900_000);

@@ -96,4 +96,4 @@ it('kill -9 in the middle loses nothing, and a dead receiver holds up nobody', a
          WHERE d.webhook_id = ${living.id} GROUP BY d.state`,
   );
   expect(logged).toEqual([{ state: 'delivered', count: DELIVERIES }]);
-});
+}, 900_000);
