@@ -26,7 +26,9 @@ const STATISTICS = `query DemoReport($uid: String!, $listUid: String!) {
   }
 }`;
 const SETTLE_MS = 1_200;
-const SETTLE_TIMES_MAX = 20;
+const SETTLE_TIMES_MAX = 60;
+/** On a busy machine more may come after a while without. */
+const SETTLED_TIMES = 3;
 
 const number = z.number();
 const statistics = z.object({
@@ -86,15 +88,16 @@ export async function printReport(client: Client, story: Story): Promise<void> {
   console.log(lines.join('\n'));
 }
 
-/** Opens and clicks are counted up to a second after they are answered: read again until nothing more comes. */
+/** Opens and clicks are counted some time after they are answered: read again until nothing more comes. */
 async function settled(read: () => Promise<z.output<typeof statistics>>): Promise<z.output<typeof statistics>> {
   let now = await read();
-  for (let times = 0; times < SETTLE_TIMES_MAX; times++) {
+  let settledTimes = 0;
+  for (let times = 0; times < SETTLE_TIMES_MAX && settledTimes < SETTLED_TIMES; times++) {
     await sleep(SETTLE_MS);
     const before = now.campaign.statistics;
     now = await read();
     const { openCount, clickCount } = now.campaign.statistics;
-    if (openCount === before.openCount && clickCount === before.clickCount) break;
+    settledTimes = openCount === before.openCount && clickCount === before.clickCount ? settledTimes + 1 : 0;
   }
   return now;
 }

@@ -81,6 +81,7 @@ class Heartbeat implements ProcessHeartbeat {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #watchedAt = performance.now();
+  #signing: Promise<void> = Promise.resolve();
 
   constructor(options: HeartbeatOptions, isHeld: boolean) {
     this.#options = options;
@@ -105,7 +106,11 @@ class Heartbeat implements ProcessHeartbeat {
     clearTimeout(this.#timer);
     const { ctx } = this.#options;
     const flushed = this.#flushCounts();
-    const leaving = leaveProcess(ctx.database, PROCESS_ID).catch(() => undefined);
+    // A sign of life that is under way would say again that it works.
+    const leaving = this.#signing
+      .catch(() => undefined)
+      .then(() => leaveProcess(ctx.database, PROCESS_ID))
+      .catch(() => undefined);
     await Promise.race([Promise.all([leaving, flushed]), sleep(LEAVING_MS_MAX, undefined, { ref: false })]);
   }
 
@@ -113,7 +118,8 @@ class Heartbeat implements ProcessHeartbeat {
     const { log } = this.#options.ctx;
     // Separately: on a full disk the heartbeat cannot be written, and then the disk check matters most.
     await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
-    await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
+    if (!this.#isClosed) this.#signing = this.#sign();
+    await this.#signing.catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
     await this.#flushCounts();
     await this.#watchCampaigns().catch((error: unknown) =>
       log.warn('campaigns.not_watched', { message: messageOf(error) }),

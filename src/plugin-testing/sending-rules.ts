@@ -13,7 +13,7 @@ import { disposable, settingsOf } from './settings-rules.ts';
 
 /** The driver is told to wait so long for a reply, also on a busy machine; where none comes, not so long. */
 const REPLY_MS_MAX = 10_000;
-const NO_REPLY_MS_MAX = 1_000;
+const NO_REPLY_MS_MAX = 2_000;
 /** A connection that is opened too early is seen by then, also on a busy machine. */
 const EARLY_MS = 300;
 /** In which everything must have ended, also on a busy machine. */
