@@ -102,7 +102,7 @@ test('while it is downloaded, unpacked and prepared', async () => {
     expect(await ask(again, 'POST', '/upgrade/cancel')).toMatchObject({ status: 422 });
     await killAll(again);
   }
-}, 300_000);
+}, 900_000);
 
 test('while it migrates, and on both sides of the switch', async () => {
   let program = await start();
@@ -138,7 +138,7 @@ test('while it migrates, and on both sides of the switch', async () => {
   expect(await upgradeOf(program)).toMatchObject({ state: 'done', running_version: '0.2.0', reason: null });
   expect(await ask(program, 'POST', '/upgrade/finalize')).toMatchObject({ status: 422 });
   await killAll(program);
-}, 300_000);
+}, 900_000);
 
 test('after the switch, before the new version answers', async () => {
   let program = await start();
@@ -163,4 +163,4 @@ test('after the switch, before the new version answers', async () => {
     ...{ state: 'failed', reason: expect.stringMatching(/did not start.*It ended \(code 3\)/) },
   });
   expect((await program.stop()).code).toBe(0);
-}, 300_000);
+}, 900_000);

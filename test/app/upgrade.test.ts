@@ -143,4 +143,4 @@ test('each phase is broken once, then the newer version takes the place of the r
   expect(await upgradeOf(again)).toMatchObject({ state: 'failed', reason: expect.stringMatching(/did not start/) });
   expect(existsSync(path.join(dataDir, 'releases', 'current'))).toBe(true);
   expect((await again.stop()).code).toBe(0);
-}, 600_000);
+}, 1_200_000);

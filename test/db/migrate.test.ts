@@ -103,7 +103,7 @@ describe('migrations', () => {
       await migrate({ url, migrations: migrations.slice(0, index + 1), log: silentLog });
     }
     expect(await schemaOf(url)).toBe(expected);
-  }, 600_000);
+  }, 1_800_000);
 });
 
 const CHILD = `

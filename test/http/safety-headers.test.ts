@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import type * as HttpServer from '../../src/http/http-server.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { rows } from '../../src/rest-facade/rows.ts';
 import { startRestApp } from '../support/rest-app.ts';
 
@@ -19,7 +19,12 @@ vi.mock('../../src/http/http-server.ts', async (original) => {
 });
 
 const port = await freePort();
-const app = await startRestApp({ BASE_URL: 'https://mail.test', PORT: String(port), INBOX: 'on' });
+const app = await startRestApp({
+  BASE_URL: 'https://mail.test',
+  PORT: String(port),
+  INBOX: 'on',
+  INBOX_SMTP_PORT: '0',
+});
 const origin = `http://127.0.0.1:${port}`;
 
 const addresses = [

@@ -2,7 +2,7 @@
 import { expect, test, describe } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
 import { sql } from '../../src/db/database.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { sha256 } from '../../src/lib/crypto.ts';
 import { browse, cookieOf, type BrowserRequest } from '../support/browser.ts';
 import { startRestApp, type RestApp } from '../support/rest-app.ts';

@@ -1,6 +1,6 @@
 /** The inbox behind a TLS proxy: for an administrator's session or token, and it says how to log in to everybody else. */
 import { beforeEach, describe, expect, test } from 'vitest';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { createInboxStore } from '../../src/inbox/inbox-store.ts';
 import { browse, cookieOf } from '../support/browser.ts';
 import { startRestApp } from '../support/rest-app.ts';

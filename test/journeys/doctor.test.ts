@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { sql } from '../../src/db/database.ts';
 import { diagnose, worstOf, type Diagnosis } from '../../src/domain/installation/diagnostics.ts';
 import { hold } from '../../src/domain/installation/restore-guard.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { seedCampaign } from '../support/audience-rows.ts';
 import { afterFile } from '../support/after-file.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -12,7 +12,7 @@ import { queryRows } from '../../scripts/support/query-rows.ts';
 import { openMigratedDatabase } from '../../src/app/open-database.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { sql } from '../../src/db/database.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { messageOf } from '../../src/lib/errors.ts';
 import { silentLog } from '../../src/lib/log.ts';
 import { afterFile } from '../support/after-file.ts';

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { isAlive } from '../../src/lib/is-alive.ts';
 import { afterFile } from '../support/after-file.ts';
 import { createTestDatabase } from '../support/test-database.ts';

@@ -4,7 +4,7 @@
  */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { openDatabase, sql } from '../../src/db/database.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { syncPaymentsJob } from '../../src/jobs/billing-jobs.ts';
 import { enqueue } from '../../src/jobs/define-job.ts';
 import { silentLog } from '../../src/lib/log.ts';

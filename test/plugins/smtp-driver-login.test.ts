@@ -7,7 +7,7 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, it } from 'vitest';
 import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import type { DriverOptions, SendingDriver } from '../../src/plugin-api/index.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
 

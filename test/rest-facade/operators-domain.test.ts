@@ -1,6 +1,6 @@
 /** The records of the operator's own domain, under which the installation itself has its names. */
 import { afterAll, expect, test } from 'vitest';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { startDnsServer } from '../support/dns-zone.ts';
 import { field } from '../support/mail-world.ts';
 import { startRestApp } from '../support/rest-app.ts';

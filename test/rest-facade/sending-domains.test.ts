@@ -4,7 +4,7 @@ import http from 'node:http';
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { sql } from '../../src/db/database.ts';
 import { recheckDomains } from '../../src/domain/sending/domains/recheck-domains.ts';
 import { trackingProbe } from '../../src/domain/sending/domains/tracking-probe.ts';

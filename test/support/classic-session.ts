@@ -3,7 +3,7 @@
  * clients send no header for it), the ways to ask it, and what the session has learnt so far.
  */
 import { expect } from 'vitest';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from './free-port.ts';
 import { mailWorld } from './mail-world.ts';
 import { rawRequest } from './raw-request.ts';
 import { startRestApp, type RestAnswer } from './rest-app.ts';

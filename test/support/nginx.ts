@@ -8,7 +8,7 @@ import type { LookupFunction } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from './free-port.ts';
 import { afterFile } from './after-file.ts';
 
 const FOLDERS = [...(process.env['PATH'] ?? '').split(':'), '/usr/sbin'];

@@ -13,6 +13,7 @@ import { newUid } from '../../src/lib/ids.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { HookBus } from '../../src/plugin-host/hook-bus.ts';
 import { theContract } from './contract.ts';
+import { freePort } from './free-port.ts';
 import { giveUnlimitedPlan } from './plans.ts';
 
 export interface RestAnswer {
@@ -81,7 +82,7 @@ export async function openRestApp(
     loadConfig({
       DATABASE_URL: databaseUrl,
       DATA_DIR: dataDir,
-      PORT: '0',
+      PORT: String(await freePort()),
       ROLES: 'web',
       INBOX: 'off',
       // Nobody answers there: tests that look at domains have a name server of their own.

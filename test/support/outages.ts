@@ -1,9 +1,10 @@
 /** Asks a program again and again, and knows how long it did not answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { onBusyMachine } from './busy-machine.ts';
 
 const ASK_MS = 50;
 /** An answer that comes later is none. */
-const ANSWER_MS_MAX = 1_000;
+const ANSWER_MS_MAX = onBusyMachine(1_000);
 
 export interface Outages {
   /** The longest time without an answer since the last call, in seconds; a time that still lasts counts. */

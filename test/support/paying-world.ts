@@ -8,7 +8,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
 import { sql } from '../../src/db/database.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from './free-port.ts';
 import { enqueue } from '../../src/jobs/define-job.ts';
 import { chargeIntentJob, renewSubscriptionsJob, syncPaymentsJob } from '../../src/jobs/billing-jobs.ts';
 import { afterFile } from './after-file.ts';

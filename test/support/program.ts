@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from './free-port.ts';
 import { afterFile } from './after-file.ts';
 import { OBSERVED } from './check-statements.ts';
 import { testInstallation } from './test-context.ts';

@@ -6,7 +6,7 @@ import { dkimVerify } from 'mailauth/lib/dkim/verify.js';
 import PostalMime from 'postal-mime';
 import { afterAll, expect, test } from 'vitest';
 import { queryRows } from '../../scripts/support/query-rows.ts';
-import { freePort } from '../../src/db/free-port.ts';
+import { freePort } from '../support/free-port.ts';
 import { sql } from '../../src/db/database.ts';
 import { startDnsServer } from '../support/dns-zone.ts';
 import { startRestApp, type RestAnswer } from '../support/rest-app.ts';

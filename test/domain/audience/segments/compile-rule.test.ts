@@ -248,7 +248,7 @@ async function found(
   return rows.map(({ id }) => id);
 }
 
-test(`${WORLDS * RULES_PER_WORLD} rules pick whom the plain reading picks`, { timeout: 600_000 }, async () => {
+test(`${WORLDS * RULES_PER_WORLD} rules pick whom the plain reading picks`, { timeout: 1_800_000 }, async () => {
   const worlds = fc.constantFrom(...MOMENTS).chain((asOf) =>
     fc.record({
       asOf: fc.constant(asOf),
