@@ -87,7 +87,7 @@ test('a device is known no more when the password changes, to another user, or w
   for (const forged of [
     `${deviceToken.slice(0, -1)}${deviceToken.endsWith('A') ? 'B' : 'A'}`,
     'x',
-    `a${deviceToken.slice(1)}`,
+    `${deviceToken.startsWith('a') ? 'b' : 'a'}${deviceToken.slice(1)}`,
   ])
     await expect(tryAt('192.0.2.3', password, { deviceToken: forged })).rejects.toMatchObject(refused);
   const [old] = await queryRows<{ password_hash: string }>(ctx.db, sql`SELECT password_hash FROM app_user`);
