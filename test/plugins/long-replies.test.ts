@@ -1,9 +1,8 @@
 /** Servers that answer with essays: the code of the first line says what became of the message. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
-import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { SendingError, type SendingDriver } from '../../src/plugin-api/index.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { smtpDriverAt } from '../support/smtp-driver-at.ts';
 
 const drivers: SendingDriver[] = [];
 afterEach(async () => {
@@ -12,13 +11,7 @@ afterEach(async () => {
 
 /** What becomes of messages that are sent one after the other. */
 async function fates(port: number, names: readonly string[]): Promise<string[]> {
-  const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', connections: 1 });
-  if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, {
-    connectionsMax: 1,
-    clientName: 'client.test',
-    replyTimeoutMs: 30_000,
-  });
+  const driver = smtpDriverAt(port);
   drivers.push(driver);
   const ends: string[] = [];
   for (const name of names) {

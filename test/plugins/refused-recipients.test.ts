@@ -1,9 +1,8 @@
 /** The SMTP driver when a relay hands on what the recipient's host said: one recipient is no reason to leave the server. */
 import { expect, it } from 'vitest';
-import { connectSmtp } from '../../plugins/mailwright/smtp/smtp-driver.ts';
-import { validateSettings } from '../../plugins/mailwright/smtp/settings.ts';
 import { SendingError } from '../../src/plugin-api/index.ts';
 import { scriptedSmtpServer } from '../support/scripted-smtp-server.ts';
+import { smtpDriverAt } from '../support/smtp-driver-at.ts';
 
 const EVERYBODY = 20;
 
@@ -29,13 +28,7 @@ it('still leaves a server that says so of itself', async () => {
 
 /** How many of everybody ended how. */
 async function fates(port: number): Promise<Record<string, number>> {
-  const checked = validateSettings({ host: '127.0.0.1', port, encryption: 'none', connections: 1 });
-  if (!checked.ok) throw new Error(JSON.stringify(checked.errors));
-  const driver = connectSmtp(checked.settings, {
-    connectionsMax: 1,
-    clientName: 'client.test',
-    replyTimeoutMs: 30_000,
-  });
+  const driver = smtpDriverAt(port);
   const counts: Record<string, number> = {};
   const messages = Array.from({ length: EVERYBODY }, async (_, number) => {
     const fate = await driver
