@@ -26,7 +26,7 @@ const ROOT = path.resolve(import.meta.dirname, '../..');
 /** The first start makes a database, which is slow on a slow disk. */
 const START_MS_MAX = 300_000;
 /** Longer than the program gives itself (STOP_GRACE_SECONDS): who kills it leaves its database running. */
-const STOP_MS_MAX = 60_000;
+const STOP_MS_MAX = 120_000;
 /** Environment variables that the program needs; settings such as DATABASE_URL must not reach it. */
 const PASSED_ON = ['PATH', 'HOME', 'USER', 'TMPDIR', 'TZ', 'LANG'];
 

@@ -81,7 +81,7 @@ class Heartbeat implements ProcessHeartbeat {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
   #watchedAt = performance.now();
-  #signing: Promise<void> = Promise.resolve();
+  #signing: Promise<Date | undefined> = Promise.resolve(undefined);
 
   constructor(options: HeartbeatOptions, isHeld: boolean) {
     this.#options = options;
@@ -118,8 +118,7 @@ class Heartbeat implements ProcessHeartbeat {
     const { log } = this.#options.ctx;
     // Separately: on a full disk the heartbeat cannot be written, and then the disk check matters most.
     await this.#watchDisk().catch((error: unknown) => log.warn('disk.not_watched', { message: messageOf(error) }));
-    if (!this.#isClosed) this.#signing = this.#sign();
-    await this.#signing.catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
+    await this.#sign().catch((error: unknown) => log.warn('installation.no_sign', { message: messageOf(error) }));
     await this.#flushCounts();
     await this.#watchCampaigns().catch((error: unknown) =>
       log.warn('campaigns.not_watched', { message: messageOf(error) }),
@@ -136,7 +135,9 @@ class Heartbeat implements ProcessHeartbeat {
 
   async #sign(): Promise<void> {
     const { ctx, settings } = this.#options;
-    const seenAt = await signOfLife(ctx.database, this.#state());
+    if (this.#isClosed) return;
+    this.#signing = signOfLife(ctx.database, this.#state());
+    const seenAt = await this.#signing;
     if (!seenAt) await this.#enter();
     else this.#seenAt = seenAt;
     await this.#watchGuard();

@@ -13,11 +13,12 @@ export interface EndNote {
 
 const OWNER_ONLY = 0o600;
 
-export function writeNote(file: string | undefined, note: EndNote): void {
+/** `isGuess`: a note that is there says more and stays. */
+export function writeNote(file: string | undefined, note: EndNote, { isGuess = false } = {}): void {
   try {
-    if (file !== undefined) writeFileSync(file, JSON.stringify(note), { mode: OWNER_ONLY });
+    if (file !== undefined) writeFileSync(file, JSON.stringify(note), { mode: OWNER_ONLY, flag: isGuess ? 'wx' : 'w' });
   } catch {
-    // A full disk: then nothing explains the end.
+    // There is one, or the disk is full: then nothing explains the end.
   }
 }
 

@@ -20,7 +20,7 @@ interface ThreadOptions<Answer> {
   readonly resourceLimits: ResourceLimits;
   /** CPU time that one job may take. */
   readonly cpuMsMax: number;
-  /** By the clock, for a thread that does not say how much CPU time it took: one job may not last longer, however busy the machine. */
+  /** By the clock: no job may last longer, however busy the machine. */
   readonly silenceMsMax: number;
   readonly hasWork: () => boolean;
   readonly onAnswer: (answer: Answer) => void;

@@ -2,6 +2,22 @@
 import type { EndNote } from '../lib/end-note.ts';
 import { runningPlugin } from './running-plugin.ts';
 
+/** Signals that are sent to end a process. What others do depends on who listens; most do nothing. */
+const ENDING = new Set<string | number>([
+  'SIGTERM',
+  'SIGINT',
+  'SIGQUIT',
+  'SIGHUP',
+  'SIGABRT',
+  'SIGKILL',
+  15,
+  2,
+  3,
+  1,
+  6,
+  9,
+]);
+
 /** From now on code of a plugin that ends the process by itself is noted. */
 export function noteEnds(write: (note: EndNote) => void): void {
   const note = (how: string): void => {
@@ -15,7 +31,7 @@ export function noteEnds(write: (note: EndNote) => void): void {
     return abort.call(process);
   };
   process.kill = (pid, signal) => {
-    if ((pid === process.pid || pid === 0) && signal !== 0)
+    if ((pid === process.pid || pid === 0) && ENDING.has(signal ?? 'SIGTERM'))
       note(`It sent the signal ${signal ?? 'SIGTERM'} to the process.`);
     return kill.call(process, pid, signal);
   };

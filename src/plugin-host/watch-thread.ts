@@ -50,7 +50,7 @@ function look(): void {
   const marked = held.ownMs >= NOTED_MS ? plugins.get(now.plugin) : undefined;
   const plugin = marked ?? place?.plugin;
   if (plugin !== undefined && !isNoted) {
-    writeNote(noteFile, { plugin, how: RUNNING });
+    writeNote(noteFile, { plugin, how: RUNNING }, { isGuess: true });
     isNoted = true;
   }
   if (place?.plugin === undefined && isTimeToAsk()) void ask();
@@ -104,7 +104,7 @@ function standsNoMore(): void {
   asked = NO_TIME;
   isNamed = false;
   if (isNoted && held.byClockMs === 0) {
-    // It may have asked for the process to end meanwhile: then its note says so.
+    // One that a plugin wrote by asking for the end stays.
     removeNote(noteFile, RUNNING);
     isNoted = false;
   }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { isAlive } from '../../src/lib/is-alive.ts';
 
 test('a process is alive until it has ended', async () => {
@@ -14,6 +14,7 @@ test('a process is alive until it has ended', async () => {
 // The shell becomes a program that never asks what became of its child.
 test.runIf(process.platform === 'linux')('one that has ended and that nobody asked about is not alive', async () => {
   const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  onTestFinished(() => void parent.kill());
   const [line] = await once(parent.stdout, 'data');
   const pid = Number(String(line));
   expect(isAlive(pid)).toBe(true);

@@ -102,6 +102,32 @@ describe('faults that end the process', () => {
     600_000,
   );
 
+  test.each([
+    ['before', 'acme/asks', `compute(); process.kill(process.pid, 'SIGTERM');`],
+    ['after', 'acme/asked', `process.kill(process.pid, 'SIGTERM'); compute();`],
+  ])(
+    'one that computes %s it asks for the end is named for asking',
+    async (_when, plugin, code) => {
+      const times = starts();
+      writePlugin(dataDir, plugin, {
+        code: `const compute = () => { for (const at = performance.now(); performance.now() - at < 500;); };
+          export const plugin = { name: '${plugin}', boot: (hooks) =>
+            hooks.on('activate_plugin_${plugin}', () => { ${code} }) };`,
+      });
+      outages.longest();
+      await pluginClient(program)
+        .activate(plugin)
+        .catch(() => undefined);
+      await untilRestarted('asks for the end', times);
+      expect(await logged('process.ended', plugin)).toMatchObject({
+        how: 'It sent the signal SIGTERM to the process.',
+      });
+      await expect.poll(() => stored(plugin), { timeout: 240_000 }).toMatchObject({ ends: 1 });
+      await pluginClient(program).deactivate(plugin);
+    },
+    600_000,
+  );
+
   test('an endless loop in a listener of an event, which comes again until the plugin is switched off', async () => {
     writePlugin(dataDir, 'acme/listens', {
       code: `export const plugin = { name: 'acme/listens', boot: (hooks) =>

@@ -5,7 +5,6 @@ import {
   chmodSync,
   cpSync,
   existsSync,
-  globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -172,9 +171,6 @@ test('nothing of an installation stays, also when the tests are stopped', async 
   expect(readdirSync(temporary)).toEqual([]);
   const child = startScript('plugin', ['test', EXAMPLE], settings);
   await expect.poll(running).toBe(true);
-  // Once it has started: a signal during the start waits for its end, on a busy machine for longer than the tool lets it.
-  const logged = () => globSync(path.join(temporary, '*/log')).map((file) => readFileSync(file, 'utf8'));
-  await expect.poll(() => logged().join('\n'), { timeout: 180_000 }).toContain('is ready at');
   child.kill('SIGTERM');
   await once(child, 'close');
   expect(child.exitCode).not.toBe(0);

@@ -13,7 +13,7 @@ const NOT_COUNTED = new Set([
   'accounts.authenticate',
 ]);
 
-/** As well: by it a connection that only listens is asked every few seconds whether it is there. */
+/** Nor this: it asks every few seconds whether a connection that only listens is still there. */
 const IS_THERE = 'SELECT 1';
 
 /** For tests that ask the whole product: now and then it asks something for itself; what a test is about comes each time. */

@@ -50,8 +50,7 @@ describe('a message that takes too long to read', () => {
   });
 
   test('is stopped, its author hears it, and the messages of all others are read', async () => {
-    // It takes two seconds, the others some hundredths. What the thread has used is waited for as long as this, too:
-    // on a busy machine the thread says it late, and another one would be stopped for it.
+    // The costly one takes two seconds, the others some hundredths.
     const planner = new MessagePlanner({ cpuMsMax: 300 });
     const others = [1, 2, 3].map((no) => messageSource({ customerUid: `c${no}`, subject: `no ${no}` }));
     const work = [others[0], costly, ...others.slice(1)].map((source) => planner.plan(source ?? costly));
