@@ -18,7 +18,7 @@ export function writeNote(file: string | undefined, note: EndNote, { isGuess = f
   try {
     if (file !== undefined) writeFileSync(file, JSON.stringify(note), { mode: OWNER_ONLY, flag: isGuess ? 'wx' : 'w' });
   } catch {
-    // There is one, or the disk is full: then nothing explains the end.
+    // One is there already; or the disk is full, and then nothing explains the end.
   }
 }
 
